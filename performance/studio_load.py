@@ -10,14 +10,16 @@ import argparse
 import hashlib
 import os
 import random
+import socket
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from math import inf
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import quantiles
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -26,6 +28,7 @@ from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.types import Candidate, Component, Content, Create, Evidence, ReviewDocument, StudioDocument
 from fathom.studio.types import Select as SelectDraft
 from loopback_studio import serving
+from postgres import postgres
 from studio_stores import DOCUMENT, PASSWORD, PEOPLE, content, fill, person, quick_hasher
 
 WORDS = "the lamp boat harbour ferry captain noon market letter window river stone bread winter".split()  # noqa: SIM905
@@ -39,34 +42,33 @@ def make_people(store: Store) -> None:
         people.set_password(name, PASSWORD)
 
 
-def measure_requests(count: int, seconds: float, clients: int) -> None:
+def measure_requests(kind: str, count: int, seconds: float, clients: int, rate: float) -> None:
     """Requests on the queue and on a page of a sample, with a database of many samples."""
-    import httpx
-
-    with tempfile.TemporaryDirectory() as place, closing(Store(place)) as store:
+    with postgres() if kind == "postgresql" else tempfile.TemporaryDirectory() as place, closing(Store(place)) as store:
         make_people(store)
         candidates = (Candidate("c1", "model/a", content()),)
-        began = time.monotonic()
+        began, used = time.monotonic(), time.process_time()
         for number in range(count):
             store.act(Create(f"s-{number}", f"T{number % 25}", "en", 8192, (DOCUMENT,), candidates), AT_SERVER)
-        print(f"{count:,} samples: {count / (time.monotonic() - began):.0f} actions a second")
+        taken, used = time.monotonic() - began, time.process_time() - used
+        print(f"{count:,} samples: {count / taken:.0f} actions a second; {1000 * used / count:.1f} ms of CPU each")
+        secret = People(store, hasher=quick_hasher()).log_in("ann", PASSWORD, "-")
         with serving(place) as (address, process):
-            login = httpx.Client(base_url=address)
-            login.post("/login", data={"name": "ann", "password": PASSWORD})
-            cookies = {"fathom-studio": login.cookies["fathom-studio"]}
             for path in ("/", "/?state=drafted", "/samples/s-1"):
-                before = _cpu(process.pid)
-                times = _requests(address, path, cookies, seconds, clients)
-                used = 1000 * (_cpu(process.pid) - before) / len(times)
-                cut = quantiles(times, n=100)
-                print(
-                    f"{path}: {len(times) / seconds:.0f} requests a second with {clients} clients; median "
-                    f"{1000 * median(times):.0f} ms, p95 {1000 * cut[94]:.0f} ms, p99 {1000 * cut[98]:.0f} ms; "
-                    f"{used:.1f} ms of CPU each"
-                )
-                paced = _paced(address, path, cookies, seconds, clients, 200)
-                cut = quantiles(paced, n=100)
-                print(f"  at most 200 a second: {len(paced) / seconds:.0f}; p95 {1000 * cut[94]:.0f} ms")
+                _asked(address, path, secret, 1, clients)
+                server, client = _cpu(process.pid), time.process_time()
+                times = _asked(address, path, secret, seconds, clients)
+                server, client = _cpu(process.pid) - server, time.process_time() - client
+                print(f"{path}: {_times(times, seconds)} with {clients} clients")
+                each = [1000 * one / len(times) for one in (server, client)]
+                print("  CPU of each: {:.2f} ms of the server, {:.2f} ms of the clients".format(*each))
+                paced = _asked(address, path, secret, seconds, clients, rate)
+                print(f"  at {rate:.0f} a second: {_times(paced, seconds)}")
+
+
+def _times(times: list[float], seconds: float) -> str:
+    cut = [1000 * one for one in quantiles(times, n=100)]
+    return f"{len(times) / seconds:.0f} a second; median {cut[49]:.0f} ms, p95 {cut[94]:.0f} ms, p99 {cut[98]:.0f} ms"
 
 
 def _cpu(pid: int) -> float:
@@ -75,24 +77,26 @@ def _cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _requests(address: str, path: str, cookies: dict[str, str], seconds: float, clients: int) -> list[float]:
-    return _paced(address, path, cookies, seconds, clients, 1e9)
+def _asked(address: str, path: str, secret: str, seconds: float, clients: int, rate: float = inf) -> list[float]:
+    """Times of requests, from sockets: a client that understands HTTP would take more CPU than the server."""
+    host, _, port = address.removeprefix("http://").partition(":")
+    head = f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nCookie: fathom-studio={secret}\r\nAccept: text/html\r\n\r\n"
+    request, begin = head.encode(), time.monotonic()
 
-
-def _paced(address: str, path: str, cookies: dict[str, str], seconds: float, clients: int, rate: float) -> list[float]:
-    import httpx
-
-    end = time.monotonic() + seconds
-
-    def one(_: int) -> list[float]:
-        times = []
-        with httpx.Client(base_url=address, cookies=cookies, timeout=30) as client:
-            due = time.monotonic()
-            while (began := time.monotonic()) < end:
-                assert client.get(path).status_code == 200
-                times.append(time.monotonic() - began)
-                due += clients / rate
+    def one(number: int) -> list[float]:
+        times, due = [], begin + number / rate
+        with socket.create_connection((host, int(port))) as line, line.makefile("rb") as answer:
+            while due < begin + seconds and time.monotonic() < begin + seconds:
                 time.sleep(max(0.0, due - time.monotonic()))
+                sent = time.monotonic()
+                line.sendall(request)
+                assert answer.readline().startswith(b"HTTP/1.1 200 ")
+                headers = list(iter(answer.readline, b"\r\n"))
+                length = next(one for one in headers if one.lower().startswith(b"content-length:"))
+                answer.read(int(length.partition(b":")[2]))
+                # What was due while the server was busy has waited since then.
+                times.append(time.monotonic() - (sent if rate == inf else due))
+                due = due + clients / rate
         return times
 
     with ThreadPoolExecutor(clients) as pool:
@@ -186,14 +190,16 @@ def main() -> None:
     """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("requests", "text"))
+    parser.add_argument("--store", choices=("sqlite", "postgresql"), default="sqlite")
     parser.add_argument("--samples", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--rate", type=float, default=200)
     parser.add_argument("--characters", type=int, default=2_000_000)
     parser.add_argument("--marks", type=int, default=500)
     given = parser.parse_args()
     if given.what == "requests":
-        measure_requests(given.samples, given.seconds, given.clients)
+        measure_requests(given.store, given.samples, given.seconds, given.clients, given.rate)
     else:
         measure_text(given.characters, given.marks)
 

@@ -33,6 +33,7 @@ from fathom.studio.types import (
     Prediction,
     Sample,
     SubmitReview,
+    SubmitVerdicts,
 )
 
 TASK = find_task(studio_tasks(), "T5.2")
@@ -172,7 +173,8 @@ def claims(case: Case, assumed: Assumed, rng: np.random.Generator, *, second_loo
 
 def decided(case: Case, raised: set[str], assumed: Assumed, rng: np.random.Generator) -> Raised:
     """What an expert confirms of what was raised."""
-    kept = {text for text in raised if rng.random() < (assumed.expert if text in case.faults else 1 - assumed.expert)}
+    sure = {text: assumed.expert if text in case.faults else 1 - assumed.expert for text in sorted(raised)}
+    kept = {text for text in sure if rng.random() < sure[text]}
     return Raised(kept, assumed.per_decision * len(raised))
 
 
@@ -181,7 +183,7 @@ def as_action(case: Case, raised: set[str], seconds: float) -> SubmitReview:
     verdicts = tuple(ComponentVerdict("wrong" if one.text in raised else "right") for one in there)
     missing = tuple(Component(text) for text in sorted(raised - {one.text for one in there}))
     return SubmitReview(
-        case.sample.id, case.sample.version, verdicts, missing, "problem" if raised else "pass", "", seconds
+        case.sample.id, case.sample.version, verdicts, missing, "problem" if raised else "pass", seconds=seconds
     )
 
 
@@ -207,7 +209,12 @@ def blind(
     each = []
     for name in ("ann", "ben"):
         raised, spent = review(replace(case, sample=sample), assumed, rng, proposals)
-        sample = apply(sample, as_action(case, raised | both, spent), Person(name, "annotator"), NOW)
+        by, action = Person(name, "annotator"), as_action(case, raised | both, spent)
+        if sample.answered:  # what is missing is found in the second step; both steps take the time of one review
+            first = as_action(case, raised - set(proposals), 0.0)
+            said = first.verdicts, first.missing, first.verdict, first.note
+            sample = apply(sample, SubmitVerdicts(sample.id, sample.version, *said), by, NOW)
+        sample = apply(sample, action, by, NOW)
         each.append(raised | both)
         seconds += spent
     marks += [[float(one.text in raised) for raised in each] for one in case.sample.content.components]

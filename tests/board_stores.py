@@ -30,14 +30,15 @@ def database_server() -> Iterator[str]:
 
 
 @pytest.fixture
-def new_database(database_server: str) -> str:
-    """The URL of an empty database of its own."""
+def new_database(database_server: str) -> Iterator[str]:
+    """The URL of an empty database of its own, which is dropped at the end."""
     import psycopg
 
     name = f"board{next(_numbers)}"
     with psycopg.connect(database_server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())
-    return f"{database_server.rpartition('/')[0]}/{name}".replace("postgresql://", "postgresql+psycopg://")
+        yield f"{database_server.rpartition('/')[0]}/{name}".replace("postgresql://", "postgresql+psycopg://")
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])

@@ -24,6 +24,8 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 
+# The rules that depend on the colour scheme.
+COLOURS = ("color-contrast", "link-in-text-block")
 # Names begin with what is seen (WCAG 2.5.3); axe does not ask that of its own accord. What is in order is not listed,
 # which takes half the time.
 AXE = {
@@ -46,9 +48,15 @@ def browsers() -> Iterator[Browser]:
         found.close()
 
 
-def violations(tab: Page) -> list[tuple[str, list[str]]]:
-    """What axe finds in a tab: its rule and the first elements that break it; skips where there is no axe."""
-    results: dict[str, Any] = _axe().run(tab, options=AXE).response
+def violations(tab: Page, *rules: str) -> list[tuple[str, list[str]]]:
+    """What axe finds in a tab: its rule and the first elements that break it; skips where there is no axe.
+
+    Args:
+        tab: The tab.
+        rules: Only these rules; all by default.
+    """
+    options = {**AXE, "runOnly": list(rules)} if rules else AXE
+    results: dict[str, Any] = _axe().run(tab, options=options).response
     return [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in results["violations"]]
 
 

@@ -39,10 +39,13 @@ def serving(store: str, port: int = 0, log: Path | None = None) -> Iterator[tupl
 
 def main(store: str, port: int) -> None:
     """Serve a store until killed."""
+    from fathom.studio.quotas import design_of
+    from fathom.studio.tasks import studio_tasks
     from fathom.studio.web.server import serve
     from fathom.studio.web.settings import Settings
 
-    serve(store, Settings(), host="127.0.0.1", port=port, ready=lambda address: print(address, flush=True))
+    settings = Settings(design=design_of(store, None, studio_tasks(None)))
+    serve(store, settings, host="127.0.0.1", port=port, ready=lambda address: print(address, flush=True))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,10 @@ def postgres() -> Iterator[str]:
     as_user = _unprivileged(folder)
     control = [*as_user, str(bin_folder / "pg_ctl"), "-D", str(folder / "data"), "-w", "-t", "60"]
     try:
-        _do([*as_user, found, "-D", str(folder / "data"), "-U", "board", "-A", "trust", "-E", "UTF8", "--no-sync"])
+        # Sorted as in a language, which is how most databases are made; what relies on the order of bytes would fail.
+        locale = ["--locale-provider=icu", "--icu-locale=en-US", "--locale=C.UTF-8"]
+        access = ["-U", "board", "-A", "trust", "-E", "UTF8", "--no-sync"]
+        _do([*as_user, found, "-D", str(folder / "data"), *access, *locale])
         options = f"-p {port} -c listen_addresses=127.0.0.1 -c max_connections=60 -k {folder}"
         _do([*control, "-l", str(folder / "log"), "-o", options, "start"])
         try:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import httpx
 
+from fathom.studio.states import RefusedError, StaleError
 from fathom.studio.store import Store
-from fathom.studio.types import Create, Person, Sample, State
+from fathom.studio.types import AddPredictions, Create, Person, Prediction, Sample, State
 
 FORMS: dict[State, tuple[str, ...]] = {
     "drafted": ("write",),
@@ -17,7 +19,7 @@ FORMS: dict[State, tuple[str, ...]] = {
     "revision": ("edit", "submit"),
     "expert_review": ("pass", "return"),
     "standardised": ("standardise",),
-    "answer_review": ("review",),
+    "answer_review": ("verdicts", "review"),
     "adjudication": ("adjudicate",),
     "reconstruct": ("reconstruct",),
     "accepted": ("audit",),
@@ -50,7 +52,8 @@ def fields_of(form: str, sample: Sample, rng: random.Random) -> dict[str, str]:
     marks = {
         f"mark-{at}": rng.choice(("right", "right", "right", "wrong")) for at in range(len(sample.content.components))
     }
-    return values | marks | {"verdict": rng.choice(("pass", "problem"))}
+    found = {"mined-text-0": "at noon", "mined-0": rng.choice(("missing", "not missing"))} if form == "review" else {}
+    return values | marks | found | {"verdict": rng.choice(("pass", "problem"))}
 
 
 def work(
@@ -67,6 +70,11 @@ def work(
                 store.act(Create(f"s-{rng.getrandbits(60):x}", "qa", "en", 8192, (first,)), person)
                 continue
             sample = store.sample(rng.choice(listed).id)
+            if sample.state == "answer_review" and not sample.answered and rng.random() < 0.5:
+                with suppress(RefusedError, StaleError):
+                    found = (Prediction("model", ("Ida", "at noon")),)
+                    store.act(AddPredictions(sample.id, sample.version, found), person)
+                continue
             form = rng.choice(FORMS.get(sample.state, ("edit",)))
             try:
                 answer = client.post(f"/samples/{sample.id}/{form}", data=fields_of(form, sample, rng))

@@ -82,19 +82,19 @@ def create(store: Store, id: str = "s-1") -> Sample:
 def to_answer_review(store: Store, id: str = "s-1") -> Sample:
     """A sample that awaits two reviews, selected by ann and passed by eve."""
     now = create(store, id)
-    now = store.act(Select(id, now.version, "c1", 60.0), person("ann"))
+    now = store.act(Select(id, now.version, "c1", seconds=60.0), person("ann"))
     now = store.act(SubmitForReview(id, now.version), person("ann"))
-    now = store.act(ExpertPass(id, now.version, "", 120.0), person("eve"))
-    return store.act(Standardise(id, now.version, "Think: who?", "Who?", 5.0), person("ann"))
+    now = store.act(ExpertPass(id, now.version, seconds=120.0), person("eve"))
+    return store.act(Standardise(id, now.version, "Think: who?", "Who?", seconds=5.0), person("ann"))
 
 
 def review(sample: Sample, *, good: bool = True, seconds: float = 30.0) -> SubmitReview:
     """A review of a sample with two components."""
     verdicts = tuple(ComponentVerdict("right") for _ in sample.content.components)
     if good:
-        return SubmitReview(sample.id, sample.version, verdicts, (), "pass", "", seconds)
+        return SubmitReview(sample.id, sample.version, verdicts, (), "pass", seconds=seconds)
     wrong = (replace(verdicts[0], mark="wrong", note="It was Bo."), *verdicts[1:])
-    return SubmitReview(sample.id, sample.version, wrong, (Component("at noon"),), "problem", "", seconds)
+    return SubmitReview(sample.id, sample.version, wrong, (Component("at noon"),), "problem", seconds=seconds)
 
 
 @pytest.fixture

@@ -80,6 +80,7 @@ from fathom.commands.studio.predict import studio_predict as studio_predict
 from fathom.commands.studio.restore import studio_restore as studio_restore
 from fathom.commands.studio.serve import studio_serve as studio_serve
 from fathom.commands.studio.stats import studio_stats as studio_stats
+from fathom.commands.studio.tasks import studio_tasks as studio_tasks
 from fathom.commands.studio.users import studio_user as studio_user
 from fathom.commands.studio.users import studio_users as studio_users
 from fathom.plugins import use as _use

@@ -2,8 +2,11 @@
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from fathom.types import FathomError
+
+Name = TypeVar("Name", bound=str)
 
 
 def unknown(kind: str, name: str, known: Iterable[str], see: str = "fathom list") -> FathomError:
@@ -21,11 +24,23 @@ def unknown(kind: str, name: str, known: Iterable[str], see: str = "fathom list"
     return FathomError(f"unknown {kind} {name!r}; {hint} (see `{see}`)")
 
 
-def listed(names: Sequence[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
+def chosen(option: str, names: Sequence[str], known: Sequence[Name]) -> tuple[Name, ...]:
+    """Those of the known names that are among ``names``, in their order.
+
+    Raises:
+        FathomError: One is unknown, or none is given; the message begins with the option.
+    """
+    strange = next((f" {name}" for name in names if name not in known), "")
+    if strange or not names:
+        raise FathomError(f"{option}{strange}: expected some of {', '.join(known)}")
+    return tuple(one for one in known if one in names)
+
+
+def listed(names: Sequence[str], word: str = "and") -> str:
+    """ "a", "a and b", "a, b and c"; or with another word than "and"."""
     if len(names) < 2:
         return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{', '.join(names[:-1])} {word} {names[-1]}"
 
 
 def first_of(names: Sequence[str], most: int) -> str:

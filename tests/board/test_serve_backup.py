@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,7 @@ import pytest
 from sqlalchemy import text
 
 from command_line import Call
-from fathom.board.serve import backup as own
-from fathom.board.serve.backup import backup, restore
+from fathom.board.serve.backup import KIND
 from fathom.board.serve.schema import BOARD
 from fathom.board.serve.store import Store, Submission
 from fathom.board.serve.tokens import holder_of, make_token
@@ -26,6 +26,8 @@ from fathom.types import FathomError
 from loopback_board import get, post
 from loopback_board import serving as server
 
+backup = partial(backups.backup, kind=KIND)
+restore = partial(backups.restore, kind=KIND)
 NEEDS = pytest.mark.skipif(shutil.which("pg_dump") is None, reason="there is no pg_dump on this machine")
 
 
@@ -202,9 +204,8 @@ def test_a_backup_of_a_later_fathom_is_left_alone(place: str, elsewhere: str, tm
     with pytest.raises(FathomError, match="newer than the formats"):
         backup(place, tmp_path / "backup")
     assert not (tmp_path / "backup").exists()
-    with pytest.MonkeyPatch.context() as later:
-        later.setattr(own, "_KIND", replace(own._KIND, schema=replace(BOARD, migrations=list(BOARD.migrations) * 50)))
-        backup(place, tmp_path / "backup")
+    later = replace(KIND, schema=replace(BOARD, migrations=list(BOARD.migrations) * 50))
+    backups.backup(place, tmp_path / "backup", later)
     with pytest.raises(FathomError, match="newer than the formats"):
         restore(tmp_path / "backup", elsewhere)
 

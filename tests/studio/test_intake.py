@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from fathom.corpus.world import generate
 from fathom.studio.intake import (
-    BUCKETS,
     KEPT,
     Intake,
     IntakeRules,
@@ -24,7 +23,7 @@ from fathom.studio.intake import (
     sketch_of,
     taken_of,
 )
-from fathom.studio.types import StudioDocument
+from fathom.studio.types import BUCKETS, StudioDocument
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError
 
@@ -89,7 +88,7 @@ def test_what_is_in_the_studio_already_is_not_taken_again(tmp_path: Path) -> Non
     first = read(tmp_path)
     again = read_documents([str(tmp_path)], WORDS, earlier={one.document.id: one.sketch for one in first.taken})
     assert not again.taken
-    assert again.known == ("a.txt",)
+    assert again.known == ((first.taken[0].document.id, "a.txt"),)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -175,7 +175,7 @@ def test_tokens(accounts: People, clock: Clock) -> None:
     assert accounts.holder(accounts.make_token("ann", days=1)) is not None
     assert accounts.revoke_tokens("ann") == 2
     for days in (0, -1, 4000, float("nan")):
-        with pytest.raises(RefusedError, match="expected more than 0"):
+        with pytest.raises(FathomError, match="expected more than 0"):
             accounts.make_token("ann", days)
 
 
@@ -217,3 +217,55 @@ def test_unknown_accounts_are_named(accounts: People) -> None:
     ):
         with pytest.raises(RefusedError, match="none has no account"):
             wrong()
+
+
+@pytest.mark.parametrize(
+    "password",
+    ["passwordpassword", "Password123456!", "qwertyuiop123", "annannannannann", "fathomstudio", "studioexpert1",
+     "abcdefghijklmnop", "P@ssw0rd1234", "iloveyou12345", "111122223333"],
+)  # fmt: skip
+def test_passwords_that_are_easy_to_guess_are_refused(accounts: People, password: str) -> None:
+    with pytest.raises(RefusedError, match="too easy to guess"):
+        accounts.change_password("ann", PASSWORD, password, "x")
+    accounts.log_in("ann", PASSWORD, "x")
+
+
+def test_a_password_that_was_made_ends_after_a_week(accounts: People, clock: Clock) -> None:
+    made = accounts.add("zoe", "annotator")
+    session = accounts.session(accounts.log_in("zoe", made, "x"))
+    assert session is not None
+    assert session.until == "2027-01-22"
+    secret = accounts.log_in("ann", PASSWORD, "x")
+    own = accounts.session(secret)
+    assert own is not None
+    assert own.until == ""
+    clock.now += module.INITIAL_SECONDS
+    accounts.log_in("zoe", made, "x")
+    clock.now += 1
+    with pytest.raises(LoginError):
+        accounts.log_in("zoe", made, "x")
+    accounts.log_in("ann", PASSWORD, "x")
+    accounts.change_password("zoe", accounts.set_password("zoe"), "other words to remember", "x")
+    clock.now += 2 * module.INITIAL_SECONDS
+    accounts.log_in("zoe", "other words to remember", "x")
+
+
+def test_an_account_has_so_many_sessions(accounts: People, clock: Clock) -> None:
+    first = accounts.log_in("ann", PASSWORD, "x")
+    for _ in range(module.MOST_SESSIONS - 1):
+        clock.now += 1
+        last = accounts.log_in("ann", PASSWORD, "x")
+    assert accounts.session(first)
+    accounts.log_in("ann", PASSWORD, "x")
+    assert accounts.session(first) is None
+    assert accounts.session(last)
+    assert len(accounts.sessions("ann")) == module.MOST_SESSIONS
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [("10.0.0.1", "10.0.0.1"), ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"), ("testclient", "testclient"),
+     ("a\nb", "a\ufffdb"), ("x" * 99, "x" * 64)],
+)  # fmt: skip
+def test_addresses_whose_failures_are_counted(address: str, counted: str) -> None:
+    assert module._network(address) == counted

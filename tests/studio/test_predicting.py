@@ -80,7 +80,7 @@ def test_what_most_models_find_and_the_reference_lacks_comes_first() -> None:
 def test_a_question_is_known_if_half_of_the_closed_book_answers_are_right(
     scores: list[float | None], known: bool | None
 ) -> None:
-    asked = tuple(Prediction("m", (), closed_book=True, score=score) for score in scores)
+    asked = tuple(Prediction(f"m{at}", (), closed_book=True, score=score) for at, score in enumerate(scores))
     sample = replace(SAMPLE, predictions=(Prediction("m", (), score=1.0), *asked))
     assert known_without_text(sample, LIST) is known
 

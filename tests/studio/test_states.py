@@ -10,7 +10,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from fathom.studio.states import RULES, RefusedError, StaleError, apply, review_document, visible, why_not
+from fathom.studio.states import RULES, RefusedError, StaleError, apply, involved, review_document, visible, why_not
 from fathom.studio.types import (
     OPERATOR,
     STATES,
@@ -39,6 +39,7 @@ from fathom.studio.types import (
     StudioDocument,
     SubmitForReview,
     SubmitReview,
+    SubmitVerdicts,
     Write,
 )
 from studio_stores import content, person
@@ -64,6 +65,7 @@ def made(kind: type[Action], sample: Sample) -> Action:
         ExpertPass: lambda _: ExpertPass(id, version),
         ExpertReturn: lambda _: ExpertReturn(id, version, "unclear"),
         Standardise: lambda _: Standardise(id, version, "Think.", "Answer."),
+        SubmitVerdicts: lambda _: SubmitVerdicts(id, version, (RIGHT,) * parts, (), "pass"),
         SubmitReview: lambda _: SubmitReview(id, version, (RIGHT,) * parts, (), "pass"),
         Adjudicate: lambda _: Adjudicate(id, version, "accept", "the first is right"),
         Reconstruct: lambda _: Reconstruct(id, version),
@@ -92,6 +94,10 @@ def in_answer_review() -> Sample:
     return after(
         drafted(), ("ann", Select), ("ann", Edit), ("ann", SubmitForReview), ("eve", ExpertPass), ("ann", Standardise)
     )
+
+
+def answered() -> Sample:
+    return after(in_answer_review(), ("ann", AddPredictions))
 
 
 def in_adjudication() -> Sample:
@@ -164,7 +170,7 @@ def test_each_action_in_each_state_by_each_role(state: State, kind: type[Action]
 def test_commands_never_decide(kind: type[Action]) -> None:
     by = Person(OPERATOR, "administrator")
     permitted = {AddCandidates, AddPredictions, SetDifficulty, Select, SubmitForReview}
-    places = [PLACES[state]() for state in STATES]
+    places = [*(PLACES[state]() for state in STATES), answered()]
     assert any(why_not(sample, kind, by) == "" for sample in places) == (kind in permitted)
 
 
@@ -194,11 +200,55 @@ def test_nobody_reviews_twice_and_nobody_adjudicates_after_a_review() -> None:
     with pytest.raises(RefusedError, match="have reviewed"):
         apply(once, made(SubmitReview, once), person("bo"), AT)
     sample = apply(once, problem(once), person("ed"), AT)
-    with pytest.raises(RefusedError, match="have reviewed"):
+    with pytest.raises(RefusedError, match="have judged"):
         apply(sample, made(Adjudicate, sample), person("ed"), AT)
     accepted = apply(sample, made(Adjudicate, sample), person("eve"), AT)
     with pytest.raises(RefusedError, match="decided on this sample before"):
         apply(accepted, made(Audit, accepted), person("eve"), AT)
+
+
+def test_where_models_have_answered_a_review_has_two_steps() -> None:
+    sample = answered()
+    with pytest.raises(RefusedError, match="send your own verdicts first"):
+        apply(sample, made(SubmitReview, sample), person("bo"), AT)
+    with pytest.raises(RefusedError, match="no model has answered"):
+        apply(in_answer_review(), made(SubmitVerdicts, sample), person("bo"), AT)
+    with pytest.raises(RefusedError, match="wrote or edited"):
+        apply(sample, made(SubmitVerdicts, sample), person("ann"), AT)
+    once = after(sample, ("bo", SubmitVerdicts))
+    assert (once.version, once.state, once.reviews) == (sample.version, "answer_review", ())
+    with pytest.raises(RefusedError, match="have judged this answer"):
+        apply(once, made(SubmitVerdicts, once), person("bo"), AT)
+    changed = problem(once)
+    done = apply(once, replace(changed, not_missing=("Bo",)), person("bo"), AT)
+    assert [one.mark for one in done.first_verdicts[0].verdicts] == ["right", "right"]
+    assert [one.mark for one in done.reviews[0].verdicts] == ["wrong", "right"]
+    assert done.reviews[0].not_missing == ("Bo",)
+    with pytest.raises(RefusedError, match="send your own verdicts first"):
+        apply(done, made(SubmitReview, done), person("cy"), AT)
+
+
+def test_whoever_gave_first_verdicts_does_not_adjudicate() -> None:
+    sample = after(answered(), ("ed", SubmitVerdicts), *((name, SubmitVerdicts) for name in ("bo", "cy")))
+    split = apply(after(sample, ("bo", SubmitReview)), problem(sample), person("cy"), AT)
+    with pytest.raises(RefusedError, match="have judged this answer"):
+        apply(split, made(Adjudicate, split), person("ed"), AT)
+    assert "ed" in involved(split)
+    assert "ed" not in involved(sample)
+    assert apply(split, made(Adjudicate, split), person("eve"), AT).state == "accepted"
+
+
+def test_answers_of_models_are_dropped_with_their_question() -> None:
+    asked = AddPredictions("s-1", 0, (Prediction("m", ("Ida",), score=1), Prediction("m", ("Ida",), True, 1)))
+    sample = PLACES["selected"]()
+    sample = apply(sample, replace(asked, version=sample.version), person("ann"), AT)
+    for changes, kept in (
+        ({"rationale": "Another."}, sample.predictions),
+        ({"components": (Component("Bo"),)}, (Prediction("m", ("Ida",)),)),
+        ({"question": "Who else?"}, ()),
+    ):
+        content: Any = replace(sample.content, **changes)
+        assert apply(sample, Edit("s-1", sample.version, content), person("ann"), AT).predictions == kept
 
 
 def test_two_blind_reviews_of_one_version_both_count() -> None:
@@ -273,14 +323,21 @@ def test_a_sample_is_created_once_with_a_document() -> None:
 
 
 def test_nobody_sees_what_would_bias_them() -> None:
-    sample = after(in_answer_review(), ("ann", AddPredictions), ("ada", SetDifficulty), ("bo", SubmitReview))
-    for name in ("cy", "ray", "ada", "eve", "ann"):
+    sample = after(answered(), ("ada", SetDifficulty), ("bo", SubmitVerdicts))
+    for name in ("cy", "ray", "ada", "eve", "ann", "bo"):
         seen = visible(sample, person(name))
         assert (seen.reviews, seen.rulings, seen.candidates, seen.difficulty) == ((), (), (), "")
-        assert [one.score for one in seen.predictions] == [None]
+        assert [one.score for one in seen.predictions] == [None] * (name == "bo")
+        assert [one.reviewer for one in seen.first_verdicts] == ["bo"] * (name == "bo")
+    sample = after(sample, ("bo", SubmitReview))
+    assert visible(sample, person("cy")).reviews == ()
     assert [one.reviewer for one in visible(sample, person("bo")).reviews] == ["bo"]
-    split = visible(apply(sample, problem(sample), person("cy"), AT), person("eve"))
+    sample = after(sample, ("cy", SubmitVerdicts))
+    split = visible(apply(sample, replace(problem(sample), not_missing=("x",)), person("cy"), AT), person("eve"))
     assert [one.reviewer for one in split.reviews] == ["Reviewer 1", "Reviewer 2"]
+    assert [one.reviewer for one in split.first_verdicts] == ["Reviewer 1", "Reviewer 2"]
+    assert [one.not_missing for one in split.reviews] == [(), ()]
+    assert split.predictions == ()
     assert (split.author, split.writers, [one.by for one in split.rulings]) == ("", (), ["Expert"])
     done = PLACES["accepted"]()
     assert visible(done, person("ray")) == done
@@ -313,6 +370,7 @@ ONWARD = {
     state: [kind for at, kind in FOLLOWS if at == state and kind not in (Reject, AddPredictions, SetDifficulty)]
     for state in STATES
 }
+ONWARD["answer_review"].append(SubmitVerdicts)
 
 
 @settings(max_examples=300)
@@ -359,6 +417,11 @@ def _check(sample: Sample, before: Sample, wrote: set[str]) -> None:
     assert len(reviewers) == len(set(reviewers)) <= 2
     new = sample.reviews[len(before.reviews) :]
     assert not any(one.reviewer in wrote for one in new)
+    assert not before.answered or all(before.judged_by(one.reviewer) for one in new)
+    judged = [(one.round, one.reviewer) for one in sample.first_verdicts]
+    assert len(judged) == len(set(judged))
+    for name in NAMES:  # models' answers only after one's own verdicts
+        assert not visible(sample, person(name)).predictions or sample.judged_by(name)
     ruled = sample.rulings[len(before.rulings) :]
     for one in ruled:
         assert person(one.by).role in ("expert", "administrator")

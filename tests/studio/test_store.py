@@ -16,11 +16,13 @@ from sqlalchemy import delete, insert, select, text, update
 
 from fathom.server.database import StoreError
 from fathom.studio.auditing import audit
+from fathom.studio.checks import MOST_BYTES
 from fathom.studio.log import Head, head_of
+from fathom.studio.people import People
 from fathom.studio.records import RecordError
 from fathom.studio.schema import documents, entries, head, people, samples, texts
 from fathom.studio.states import RefusedError, StaleError
-from fathom.studio.store import MOST_BYTES, MissingError, Store
+from fathom.studio.store import MissingError, Store
 from fathom.studio.types import (
     Adjudicate,
     Component,
@@ -32,13 +34,14 @@ from fathom.studio.types import (
     Person,
     ReviewDocument,
     Select,
+    SetIntake,
     State,
     StudioDocument,
     SubmitReview,
 )
 from fathom.types import FathomError
 from processes import start_program, until
-from studio_stores import DOCUMENT, OPERATOR, TEXT, create, fill, person, review, to_answer_review
+from studio_stores import DOCUMENT, OPERATOR, PEOPLE, TEXT, create, fill, person, review, to_answer_review
 
 Damage = Callable[[Any], None]
 
@@ -51,7 +54,7 @@ def test_a_sample_goes_all_the_way(studio: Store) -> None:
     done = studio.act(Adjudicate("s-1", split.version, "accept", "Ida lit it."), person("ed"))
     assert studio.sample("s-1") == done
     assert studio.counts() == {"accepted": 1}
-    (listed,) = studio.listed(states=["accepted"], task="qa", language="en", bucket=8192, author="ann")
+    (listed,) = studio.listed(states=["accepted"], task="qa", language="en", bucket=8192)
     assert (listed.title, listed.version) == ("Who lit the lamp?", done.version)
     found = audit(studio)
     assert (found.problems, found.samples, found.documents) == ((), 1, 1)
@@ -71,22 +74,72 @@ def test_two_people_on_one_sample_never_overwrite_each_other(studio: Store) -> N
     assert studio.sample("s-1").writers == ("ann",)
 
 
-def test_of_many_edits_at_once_one_wins(studio: Store) -> None:
+def test_two_servers_and_many_people_lose_no_update(studio: Store, place: str) -> None:
     sample = studio.act(Select("s-1", create(studio).version, "c1"), person("ann"))
-    begin = threading.Barrier(6)
+    rounds, begin = 3, threading.Barrier(8)
 
-    def edit(number: int) -> str:
-        begin.wait()
-        try:
-            action = Edit("s-1", sample.version, replace(sample.content, question=f"Number {number}?"))
-            return studio.act(action, person("ann")).content.question
-        except StaleError:
-            return ""
+    def edit(number: int, store: Store) -> list[int]:
+        """Edits whatever there is, and gives the versions that others had changed meanwhile."""
+        stale = []
+        for _ in range(rounds):
+            seen = store.sample("s-1")
+            begin.wait()
+            text = f"{seen.content.question} {number}"
+            try:
+                store.act(Edit("s-1", seen.version, replace(seen.content, question=text)), person("ann"))
+            except StaleError:
+                stale.append(seen.version)
+            begin.wait()
+        return stale
 
-    with ThreadPoolExecutor(6) as pool:
-        won = [one for one in pool.map(edit, range(6)) if one]
-    assert won == [studio.sample("s-1").content.question]
+    with closing(Store(place)) as other, ThreadPoolExecutor(8) as pool:
+        stale = [one for found in pool.map(edit, range(8), [studio, other] * 4) for one in found]
+    assert len(stale) == 7 * rounds
+    after = studio.sample("s-1")
+    assert after.version == sample.version + rounds
+    # Each winner read what the one before it wrote, and added a word.
+    assert len(after.content.question.split()) == len(sample.content.question.split()) + rounds
     assert audit(studio).problems == ()
+
+
+@pytest.mark.slow
+def test_an_audit_reads_one_state_while_people_work(studio: Store, place: str) -> None:
+    stop = threading.Event()
+
+    def work() -> int:
+        made = 0
+        with closing(Store(place)) as other:
+            while not stop.is_set():
+                create(other, f"s-{made}")
+                made += 1
+        return made
+
+    with ThreadPoolExecutor(1) as pool:
+        made = pool.submit(work)
+        try:
+            found = [audit(studio) for _ in range(10)]
+        finally:
+            stop.set()
+    assert [one.problems for one in found] == [()] * 10
+    assert found[0].samples < made.result()
+
+
+def test_ids_are_in_the_same_order_in_each_kind_of_store(studio: Store) -> None:
+    ids = ["B", "a", "b", "a-1", "a1", "a.1", "A-2", "Z", "10", "9"]
+    for id in ids:
+        create(studio, id)
+    assert [one.id for one in studio.samples()] == sorted(ids)
+    studio.set_person(Person("Bo", "reader"), OPERATOR)
+    assert [one.name for one in People(studio).listed()] == sorted([*PEOPLE, "Bo"])
+
+
+def test_what_some_databases_cannot_hold_is_refused_by_each(studio: Store) -> None:
+    with pytest.raises(RecordError, match="language"):
+        studio.add_document(StudioDocument("d", "t", "x" * 17), "text", OPERATOR)
+    with pytest.raises(RefusedError, match="bucket"):
+        studio.add_document(StudioDocument("d", "t", "en", bucket=1 << 40), "text", OPERATOR)
+    with pytest.raises(RefusedError, match="bucket"):
+        studio.act(Create("s-1", "qa", "en", 1 << 40, (DOCUMENT,)), OPERATOR)
 
 
 def test_lists_are_those_of_the_present(studio: Store, place: str) -> None:
@@ -115,7 +168,7 @@ def test_the_queue_leaves_out_what_somebody_else_must_decide(studio: Store) -> N
 
 def test_an_action_that_is_sent_again_is_done_once(studio: Store) -> None:
     sample = create(studio)
-    action = Select("s-1", sample.version, "c1", 7.0)
+    action = Select("s-1", sample.version, "c1", seconds=7.0)
     first = studio.act(action, person("ann"))
     assert studio.act(action, person("ann")) == first
     with pytest.raises(StaleError):
@@ -175,8 +228,27 @@ def test_rights_are_those_in_the_store_and_not_those_that_are_claimed(studio: St
         studio.set_person(Person("bo", "administrator"), person("bo"))
     with pytest.raises(RefusedError, match="last administrator"):
         studio.set_person(Person("ada", "reader"), OPERATOR)
+    with pytest.raises(RefusedError, match="needs the role annotator"):
+        studio.add_document(StudioDocument("d", "t", "en"), "text", person("ray"))
+    with pytest.raises(RefusedError, match="needs the role expert"):
+        studio.add_document(StudioDocument("d", "t", "en", state="available"), "text", person("bo"))
     with pytest.raises(RefusedError, match="needs the role administrator"):
-        studio.add_document(StudioDocument("d", "t", "en"), "text", person("eve"))
+        studio.set_intake(SetIntake("words"), person("eve"))
+
+
+def test_measures_and_sketches_are_kept(studio: Store) -> None:
+    assert studio.intake() == SetIntake()
+    changed = SetIntake(buckets=(4096,), tolerance=0.1)
+    studio.set_intake(changed)
+    assert studio.intake() == changed
+    with pytest.raises(RefusedError, match="measured with the tokenizer tekken"):
+        studio.set_intake(SetIntake("words"))
+    studio.add_document(StudioDocument("d", "t", "en"), "text", person("bo"), (1, b"\0\xff"))
+    assert studio.sketches(1) == {"d": b"\0\xff"}
+    studio.keep_sketch("d", 2, b"")
+    assert (studio.sketches(1), studio.sketches(2)) == ({}, {"d": b""})
+    assert studio.document_ids(state="collected") == sorted(["d", DOCUMENT])
+    assert audit(studio).problems == ()
 
 
 def test_documents_and_notes_are_in_the_log(studio: Store) -> None:
@@ -253,9 +325,9 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_the_audit_finds_every_change(tmp_path: Path, name: str) -> None:
+def test_the_audit_finds_every_change(place: str, name: str) -> None:
     damage, words = DAMAGES[name]
-    with closing(Store(str(tmp_path / "store"))) as store:
+    with closing(Store(place)) as store:
         fill(store)
         to_answer_review(store)
         assert audit(store).problems == ()
@@ -264,8 +336,8 @@ def test_the_audit_finds_every_change(tmp_path: Path, name: str) -> None:
         assert words in audit(store).problems[0]
 
 
-def test_a_noted_head_shows_a_log_that_was_cut_with_its_tables(tmp_path: Path) -> None:
-    with closing(Store(str(tmp_path / "store"))) as store:
+def test_a_noted_head_shows_a_log_that_was_cut_with_its_tables(place: str) -> None:
+    with closing(Store(place)) as store:
         fill(store)
         create(store)
         before = store.head()
@@ -289,10 +361,10 @@ def test_a_head_is_a_number_and_a_hash(wrong: str) -> None:
         head_of(wrong)
 
 
-def test_a_forged_chain_still_has_to_keep_the_rules(tmp_path: Path) -> None:
+def test_a_forged_chain_still_has_to_keep_the_rules(place: str) -> None:
     from fathom.studio.log import BrokenLogError, new_entry, replay
 
-    with closing(Store(str(tmp_path / "store"))) as store:
+    with closing(Store(place)) as store:
         fill(store)
         sample = to_answer_review(store)
         log = list(store.entries())
@@ -370,8 +442,8 @@ def test_a_store_of_a_later_fathom_is_left_alone(place: str) -> None:
         Store(place)
 
 
-def test_a_database_that_fails_is_a_clear_error(tmp_path: Path) -> None:
-    with closing(Store(str(tmp_path / "store"))) as store:
+def test_a_database_that_fails_is_a_clear_error(place: str) -> None:
+    with closing(Store(place)) as store:
         with store.engine.begin() as connection:
             connection.execute(text("DROP TABLE samples"))
         with pytest.raises(StoreError, match="check the database"):

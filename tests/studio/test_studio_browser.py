@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from chromium import browsers, violations
 from fathom.studio.people import People
 from fathom.studio.store import Store
-from fathom.studio.types import Create, ReviewDocument, StudioDocument
+from fathom.studio.types import AddPredictions, Create, Prediction, ReviewDocument, StudioDocument
 from loopback_studio import serving
 from processes import until
 from studio_stores import (
@@ -37,8 +36,7 @@ chromium = pytest.fixture(scope="module")(browsers)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> str:
-    place = str(tmp_path / "store")
+def place(place: str) -> str:
     with closing(Store(place)) as store:
         fill(store)
         people = People(store, hasher=quick_hasher())
@@ -157,6 +155,95 @@ def test_what_was_typed_survives_the_server(tab: Page, place: str) -> None:
         assert mine.round == sample.round
 
 
+def test_a_review_in_two_steps_by_keyboard(tab: Page, place: str) -> None:
+    with closing(Store(place)) as store, serving(place) as (address, _):
+        sample = to_answer_review(store, "s-2")
+        answers = (Prediction("m/a", ("at noon", "Ida")), Prediction("m/b", ("at noon", "the boat")))
+        store.act(AddPredictions("s-2", sample.version, answers), OPERATOR)
+        log_in(tab, address, "bo")
+        open_sample(tab, address, "s-2")
+        assert "at noon" not in tab.content()
+        tab.focus("#text")
+        tab.keyboard.press("1")
+        tab.keyboard.press("2")
+        tab.fill("[name=note-1]", "It was seven.")
+        tab.keyboard.press("Control+Enter")
+        tab.wait_for_selector("text=Now look at what models found.")
+        tab.wait_for_selector("#text section")
+        assert [one.mark for one in store.sample("s-2").first_verdicts[0].verdicts] == ["right", "wrong"]
+        assert "2 of 2 models" in tab.inner_text("legend:has-text('at noon')")
+        tab.focus("#text")
+        tab.keyboard.press("2")  # at noon: not missing
+        tab.click("fieldset:has-text('the boat') >> text=Find in the text")
+        tab.wait_for_selector("#hits:text-is('1 of 40')")
+        tab.focus("#text")
+        tab.keyboard.press("1")  # the boat: missing
+        tab.keyboard.press("m")
+        tab.wait_for_selector("text=Draft saved.")
+        tab.reload()
+        tab.wait_for_selector("#text section")
+        assert tab.is_checked("fieldset:has-text('the boat') >> [value=missing]")
+        assert violations(tab) == []
+        tab.click("text=Send the review")
+        tab.wait_for_selector("text=Your review is stored.")
+        (mine,) = store.sample("s-2").reviews
+        assert [one.mark for one in mine.verdicts] == ["right", "wrong"]
+        assert mine.verdicts[1].note == "It was seven."
+        assert (mine.not_missing, [one.text for one in mine.missing]) == (("at noon",), ["the boat"])
+        assert mine.missing[0].evidence[0].quote == "the boat"
+
+
+TABLES = """Intro 😀
+| Who | 港口 | Long |
+| --- | ---: | --- |
+| Ida | 1,204 | a remark |
+
+```python
+def lit():
+
+    return "Ida"
+```
+a\tb\n1\tlamp
+
+    indented = True
+Last 😀 line"""
+
+
+def test_tables_and_code_are_laid_out_and_offsets_stay_exact(tab: Page, place: str) -> None:
+    with closing(Store(place)) as store, serving(place) as (address, _):
+        store.add_document(StudioDocument("tables", "Tables", "en", tokens=9, bucket=8192), TABLES)
+        store.act(Create("s-t", "qa", "en", 8192, ("tables",)), OPERATOR)
+        log_in(tab, address, "ann")
+        open_sample(tab, address, "s-t")
+        assert tab.locator("#text .table").count() == 2
+        assert tab.locator("#text .code").count() == 2
+        heads = [tab.locator(f".table p:nth-child({row}) span").nth(3).bounding_box() for row in (1, 3)]
+        assert len({box["x"] for box in heads if box}) == 1, "columns are in line"
+        wanted = ["1,204 | a remark", "Who | 港口", "return", "lamp", "indented = True", "Last 😀 line"]
+        for at, words in enumerate(wanted):
+            tab.focus(f"[name=component-{at}]")
+            tab.fill("#search", "")
+            tab.wait_for_selector("#hits:text-is('')", state="attached")
+            tab.fill("#search", words)
+            tab.wait_for_selector("#hits:text-is('1 of 1')")
+            tab.focus("#text")
+            tab.keyboard.press("m")
+        tab.focus(f"[name=component-{len(wanted)}]")
+        tab.focus("#text")
+        tab.evaluate(SELECT_ALL)
+        tab.keyboard.press("m")
+        tab.fill("[name=question]", "Who?")
+        assert violations(tab) == []
+        tab.click("button.main >> text=Save")
+        tab.wait_for_selector("text=Saved.")
+        found = [part.evidence[0] for part in store.sample("s-t").content.components]
+        assert [one.quote for one in found] == [*wanted, TABLES]
+        assert [one.start for one in found] == [*map(TABLES.index, wanted), 0]
+
+
+SELECT_ALL = """() => getSelection().selectAllChildren(document.getElementById("text"))"""
+
+
 def test_two_tabs_on_one_sample(chromium: Browser, tab: Page, place: str) -> None:
     with closing(Store(place)) as store, serving(place) as (address, _):
         log_in(tab, address, "ann")
@@ -182,6 +269,7 @@ def test_two_tabs_on_one_sample(chromium: Browser, tab: Page, place: str) -> Non
         context.close()
 
 
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # no page depends on the kind of store
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_passes_axe(chromium: Browser, place: str, width: int, scheme: Any) -> None:
@@ -195,8 +283,8 @@ def test_every_page_passes_axe(chromium: Browser, place: str, width: int, scheme
         tab.goto(f"{address}/login")
         assert violations(tab) == []
         log_in(tab, address, "ada")
-        for path in ("", "users", "log", "documents", f"documents/{DOCUMENT}", "account", "none", "samples/none",
-                     "samples/s-1/history",
+        for path in ("", "users", "log", "documents", f"documents/{DOCUMENT}", "compliance", "account", "none",
+                     "samples/none", "samples/s-1/history",
                      "samples/s-1", "samples/s-2", "samples/s-3", "?state=rejected"):  # fmt: skip
             tab.goto(f"{address}/{path}")
             tab.wait_for_load_state("networkidle")

@@ -12,7 +12,8 @@ import pytest
 
 from command_line import Call
 from fathom import api
-from fathom.studio.backup import backup, restore
+from fathom.server.backup import backup, restore
+from fathom.studio.backup import KIND
 from fathom.studio.store import Store
 from fathom.types import FathomError
 from studio_stores import fill, person, review, to_answer_review
@@ -46,8 +47,7 @@ def test_a_studio_is_made_once(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_
     assert Path("studio-store/studio.sqlite").stat().st_mode & 0o777 == 0o600
 
 
-def test_accounts(call: Call, tmp_path: Path) -> None:
-    place = str(tmp_path / "store")
+def test_accounts(call: Call, place: str) -> None:
     password = api.studio_init(place, administrator="ada")
     store = ("--store", place)
     code, out, err = call("studio", "users", "add", "ann", *store)
@@ -74,8 +74,7 @@ def test_accounts(call: Call, tmp_path: Path) -> None:
         assert (code, expected in err) == (2, True), (words, err)
 
 
-def test_stats_are_from_the_log(call: Call, tmp_path: Path) -> None:
-    place = str(tmp_path / "store")
+def test_stats_are_from_the_log(call: Call, place: str) -> None:
     made(place)
     code, out, _ = call("studio", "stats", "--store", place, "--json", "--hourly", "60")
     assert code == 0
@@ -87,20 +86,19 @@ def test_stats_are_from_the_log(call: Call, tmp_path: Path) -> None:
     }  # fmt: skip
     assert found["answer_review"]["minutes_each"] == 0.5
     (one,) = api.studio_stats(place, by="sample")
-    assert (one.group, one.actions, round(one.hours * 3600)) == ("s-1", 6, 245)
-    assert [one.group for one in api.studio_stats(place, by="task")] == ["qa"]
+    assert (one["group"], one["actions"], one["hours"]) == ("s-1", 6, round(245 / 3600, 3))
+    assert [one["group"] for one in api.studio_stats(place, by="task")] == ["qa"]
 
 
-def test_the_audit_command(call: Call, tmp_path: Path) -> None:
-    place = str(tmp_path / "store")
+def test_the_audit_command(call: Call, place: str) -> None:
     made(place)
     code, out, _ = call("studio", "audit", "--store", place)
     assert code == 0
     head = out.partition("head: ")[2].strip()
     assert call("studio", "audit", "--store", place, "--head", head)[0] == 0
     assert call("studio", "audit", "--store", place, "--head", "x")[0] == 2
-    with closing(sqlite3.connect(tmp_path / "store" / "studio.sqlite")) as connection, connection:
-        connection.execute("UPDATE samples SET state = 'rejected'")
+    with closing(Store(place)) as store, store.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE samples SET state = 'rejected'")
     code, out, _ = call("studio", "audit", "--store", place)
     assert code == 1
     assert "differs: samples: s-1" in out
@@ -114,15 +112,15 @@ def test_the_audit_command(call: Call, tmp_path: Path) -> None:
 def test_a_backup_is_restored(place: str, tmp_path: Path) -> None:
     made(place)
     with closing(Store(place)) as store:
-        held = backup(place, tmp_path / "backup")
+        held = backup(place, tmp_path / "backup", KIND)
         head = store.head()
         assert held.samples == 1
         assert held.entries == (head.number if "://" not in place else 0)
         with store.engine.begin() as connection:
             connection.exec_driver_sql("DELETE FROM entries WHERE number > 9")
     with pytest.raises(FathomError, match="--force"):
-        restore(tmp_path / "backup", place)
-    restore(tmp_path / "backup", place, force=True)
+        restore(tmp_path / "backup", place, KIND)
+    restore(tmp_path / "backup", place, KIND, force=True)
     with closing(Store(place)) as store:
         assert store.head() == head
         assert store.sample("s-1").state == "accepted"

@@ -1,6 +1,7 @@
 """A server that is killed while eight people work: what it acknowledged is there, and the log verifies.
 
-python tests/studio/test_studio_kills.py 100    # as many kills
+python tests/studio/test_studio_kills.py 100 sqlite        # as many kills, with a store in a folder
+python tests/studio/test_studio_kills.py 100 postgresql    # with a PostgreSQL that this starts, or its URL
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from fathom.studio.store import Store
 from fathom.studio.types import Person, Role
 from fathom.studio.web.forms import FORMS
 from loopback_studio import serving
+from postgres import postgres
 from studio_people import Acknowledged, work
 from studio_stores import OPERATOR, fill, quick_hasher
 
@@ -74,6 +76,7 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(place: str) -> N
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        where = sys.argv[2] if len(sys.argv) > 2 else folder
-        print("{:,} acknowledged actions, {:,} entries".format(*kill_often(where, int(sys.argv[1]), 2.0)))
+    kills, kind = int(sys.argv[1]), sys.argv[2]
+    with postgres() if kind == "postgresql" else tempfile.TemporaryDirectory() as made:
+        place = kind if "://" in kind else made
+        print("{:,} acknowledged actions, {:,} entries".format(*kill_often(place, kills, 2.0)))

@@ -16,6 +16,7 @@ from fathom.studio.tasks import (
     read_task,
     standard_prompts,
     studio_tasks,
+    write_tasks,
 )
 from fathom.types import FathomError
 from made_studio import made_sample, made_text
@@ -108,6 +109,38 @@ def test_two_files_of_one_task_are_refused(tmp_path: Path) -> None:
         (tmp_path / name).write_text(OWN, encoding="utf-8")
     with pytest.raises(FathomError, match="rename one of them"):
         studio_tasks(tmp_path)
+
+
+def test_a_file_replaces_the_task_that_it_names_whatever_it_is_called(tmp_path: Path) -> None:
+    edited = OWN.replace("Clause finder", "T3.2 Single-Hop Fact QA").replace("F1_Score", "Accuracy")
+    (tmp_path / "mine.toml").write_text(edited, encoding="utf-8")
+    (tmp_path / "t4_1.toml").write_text(OWN, encoding="utf-8")
+    found = studio_tasks(tmp_path)
+    assert len(found) == 26
+    assert [name for name, one in found.items() if one.changed] == ["T3.2 Single-Hop Fact QA", "Clause finder"]
+    assert found["T3.2 Single-Hop Fact QA"].source == str(tmp_path / "mine.toml")
+
+
+def test_files_are_written_to_be_edited_and_never_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "tasks"
+    assert [one.name for one in write_tasks(folder, ["T3.2", "T1.1 Global Cohesive Retrieval", "t3.2"])] == [
+        "t3_2.toml",
+        "t1_1.toml",
+    ]
+    (folder / "t3_2.toml").write_text((folder / "t3_2.toml").read_text("utf-8").replace("one fact", "a fact"))
+    assert len(write_tasks(folder)) == 23
+    assert write_tasks(folder) == ()
+    found = studio_tasks(folder)
+    assert all(one.changed for one in found.values())
+    assert "a fact" in found["T3.2 Single-Hop Fact QA"].guideline
+    packaged = studio_tasks()
+    assert [name for name in found if replace(found[name], source="", changed=False)
+            != replace(packaged[name], source="", changed=False)] == ["T3.2 Single-Hop Fact QA"]  # fmt: skip
+    with pytest.raises(FathomError, match=r"unknown task.*fathom studio tasks"):
+        write_tasks(folder, ["T9.9"])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FathomError, match="give another --tasks"):
+        write_tasks(tmp_path / "file")
 
 
 def test_pages_get_prompts_and_guidelines_of_known_tasks_only() -> None:

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,13 +15,16 @@ from fathom import api
 from fathom.rows import load
 from fathom.studio import asking as asking_module
 from fathom.studio.asking import Asking
+from fathom.studio.critique import CRITIQUE
 from fathom.studio.difficulties import TIERS, Tier
 from fathom.studio.intake import IntakeRules
 from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.transfer import ExportOptions, export_samples, formats_of, import_samples
 from fathom.studio.types import (
+    AddPredictions,
     Component,
     ComponentVerdict,
+    Create,
     Edit,
     ExpertPass,
     Person,
@@ -31,7 +36,6 @@ from fathom.studio.types import (
     SubmitReview,
 )
 from fathom.studio.work import (
-    CRITIQUE,
     DraftPlan,
     add_documents,
     critique_samples,
@@ -50,12 +54,12 @@ LEXICAL, GUESS = Asking("fathom/lexical"), Asking("fathom/guess")
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def store(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setenv("FATHOM_CACHE", str(tmp_path / "cache"))
     for number in range(3):
         (tmp_path / "documents").mkdir(exist_ok=True)
         (tmp_path / "documents" / f"{number}.txt").write_text(made_text(number, articles=10), encoding="utf-8")
-    with closing(Store(str(tmp_path / "store"))) as opened:
+    with closing(Store(place)) as opened:
         for name, role in PEOPLE.items():
             opened.set_person(Person(name, role), AT_SERVER)
         add_documents(opened, [str(tmp_path / "documents")], tokenizer="words", rules=RULES)
@@ -159,6 +163,53 @@ def test_answers_of_models_are_stored_once(store: Store) -> None:
         states_of(["nowhere"])
 
 
+@pytest.mark.parametrize("changes", [{}, {"question": "Which other entry?"}, {"components": (Component("x"),)}])
+def test_an_answer_is_stored_if_people_only_moved_the_sample_meanwhile(
+    store: Store, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    (id,) = drafted(store, samples=1)
+    ann = Person("ann", "annotator")
+    now = store.act(Select(id, store.sample(id).version, store.sample(id).candidates[0].id), ann)
+    act, others = store.act, [Edit(id, now.version, replace(now.content, rationale="Because.", **changes))]
+    others.append(replace(others[0], version=now.version + 1, content=replace(others[0].content, solution="So.")))
+
+    def racing(action: Any, by: Person) -> Sample:
+        if isinstance(action, AddPredictions) and others:  # somebody is quicker, twice
+            act(others.pop(0), ann)
+        return act(action, by)
+
+    monkeypatch.setattr(store, "act", racing)
+    asked = predict_samples(store, TASKS, [GUESS], states=states_of(["selected"]))
+    if not changes:
+        assert (asked.done, asked.failed) == (1, ())
+        assert [one.model for one in store.sample(id).predictions] == ["fathom/guess"]
+        assert store.sample(id).version == now.version + 2
+    else:
+        assert (asked.done, store.sample(id).predictions) == (0, ())
+        assert "people have changed its question or answer" in asked.failed[0]
+
+
+def test_drafts_that_come_after_a_choice_are_told_and_end_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    act = store.act
+
+    def racing(action: Any, by: Person) -> Sample:
+        now = act(action, by)
+        if isinstance(action, Create):
+            act(Select(now.id, now.version, now.candidates[0].id), Person("ann", "annotator"))
+        return now
+
+    monkeypatch.setattr(store, "act", racing)
+    plan = DraftPlan("T5.2", bucket=store.documents()[0].bucket, samples=2, candidates=1)
+    found = draft_samples(store, TASKS, plan, [LEXICAL, GUESS])
+    assert len(found.samples) == 2
+    assert all(store.sample(id).state == "selected" for id in found.samples)
+    late = [one for one in found.drafted.notes if "not stored" in one]
+    assert len(late) == 2
+    assert "people have changed its question or answer" in late[0]
+
+
 def test_critiques_are_notes_and_not_repeated(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     (id,) = drafted(store, samples=1)
     sample = store.sample(id)
@@ -247,9 +298,9 @@ def test_strange_ids_of_an_import_are_replaced(store: Store, tmp_path: Path) -> 
     assert all(id.startswith("s-") and id.isascii() for id in found.samples)
 
 
-def test_own_tasks_lie_in_the_folder_of_the_store(store: Store, tmp_path: Path) -> None:
+def test_own_tasks_lie_in_the_folder_of_the_store(tmp_path: Path) -> None:
     folder = tmp_path / "store" / "tasks"
-    folder.mkdir()
+    folder.mkdir(parents=True)
     text = (
         f'name = "{OWN.name}"\nmetric = "F1_Score"\nrequirement = "full"\nguideline = "Mine."\n'
         '[en]\ntask = "Find."\noutput = "One a line."\nexample = ["x"]\n'
@@ -284,11 +335,10 @@ def test_what_came_before_a_failure_is_kept(store: Store, monkeypatch: pytest.Mo
     assert [one.candidates[0].content.question[:9] for one in store.samples()] == ["Question "] * 2
 
 
-def test_the_commands_from_documents_to_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_from_documents_to_an_import(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("argon2", reason="pip install 'fathom-eval[studio]'")
     monkeypatch.setenv("FATHOM_CACHE", str(tmp_path / "cache"))
     (tmp_path / "a.txt").write_text(made_text(1, articles=20), encoding="utf-8")
-    place = str(tmp_path / "store")
     api.studio_init(place)
     added = api.studio_add_documents(tmp_path / "a.txt", place, tokenizer="words", tolerance=0.5, available=True)
     bucket = added.taken[0].document.bucket

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -20,9 +18,10 @@ from hypothesis import strategies as st
 from fathom.studio.auditing import audit
 from fathom.studio.people import MOST_FAILURES, People
 from fathom.studio.store import Store
-from fathom.studio.types import Create, ReviewDocument, Role, StudioDocument
+from fathom.studio.types import Adjudicate, Create, ReviewDocument, Role, StudioDocument
 from fathom.studio.web.app import ROUTES, make_app
 from fathom.studio.web.settings import Settings
+from studio_browser import Browser, Forms
 from studio_stores import (
     DOCUMENT,
     OPERATOR,
@@ -30,90 +29,17 @@ from studio_stores import (
     PEOPLE,
     content,
     create,
-    fill,
     person,
     quick_hasher,
+    review,
     to_answer_review,
 )
 
-ORIGIN = "http://testserver"
-PAGE = {"accept": "text/html"}
-
-
-class Forms(HTMLParser):
-    """The forms of a page: their fields by their address."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: dict[str, dict[str, str]] = {}
-        self._fields: dict[str, str] = {}
-        self._area = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        if tag == "form":
-            self._fields = self.found.setdefault(values.get("action", ""), {})
-        if (
-            tag == "input"
-            and "name" in values
-            and (values.get("type") not in ("radio", "checkbox") or "checked" in values)
-        ):
-            self._fields[values["name"]] = values.get("value", "")
-        if tag == "textarea":
-            self._area = values["name"]
-            self._fields[self._area] = ""
-
-    def handle_endtag(self, tag: str) -> None:
-        self._area = "" if tag == "textarea" else self._area
-
-    def handle_data(self, data: str) -> None:
-        if self._area:
-            self._fields[self._area] += data
-
-
-@dataclass
-class Browser:
-    """Somebody's browser: cookies, and forms that are sent as the page has them."""
-
-    app: Any
-    client: TestClient = field(init=False)
-    csrf: str = ""
-
-    def __post_init__(self) -> None:
-        self.client = TestClient(self.app, follow_redirects=False, raise_server_exceptions=False)
-        self.client.headers.update(PAGE)
-
-    def log_in(self, name: str, password: str = PASSWORD) -> Browser:
-        assert self.client.post("/login", data={"name": name, "password": password}).status_code == 303
-        self.csrf = self.forms("/account")["/logout"]["csrf"]
-        return self
-
-    def page(self, path: str) -> str:
-        answer = self.client.get(path)
-        assert answer.status_code == 200, (path, answer.status_code, answer.text[:500])
-        return answer.text
-
-    def forms(self, path: str) -> dict[str, dict[str, str]]:
-        return Forms(self.page(path)).found
-
-    def send(self, page: str, action: str, **fields: str) -> Any:
-        form = self.forms(page)
-        assert action in form, (action, list(form))
-        return self.client.post(
-            action, data=form[action] | {name.replace("_", "-"): one for name, one in fields.items()}
-        )
-
-    def post(self, path: str, **fields: str) -> Any:
-        return self.client.post(path, data={"csrf": self.csrf, **fields})
-
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store(str(tmp_path / "store"))) as opened:
-        fill(opened)
-        opened.review_document(ReviewDocument(DOCUMENT, "available"), OPERATOR)
-        yield opened
+def store(studio: Store) -> Store:
+    studio.review_document(ReviewDocument(DOCUMENT, "available"), OPERATOR)
+    return studio
 
 
 @pytest.fixture
@@ -205,6 +131,47 @@ def test_a_stale_edit_shows_both_versions_and_loses_nothing(browser: Any, store:
     assert store.sample("s-1").content.question == "Ann's question?"
     assert bo.client.post("/samples/s-1/edit", data=merged).status_code == 303
     assert store.sample("s-1").content.question == "Bo's question?"
+
+
+def test_of_many_edits_at_two_servers_one_wins_and_the_others_merge(app: Any, store: Store, place: str) -> None:
+    create(store)
+    Browser(app).log_in("ann").send("/samples/s-1", "/samples/s-1/select")
+    with closing(Store(place)) as second, ThreadPoolExecutor(6) as pool:
+        apps = [app, make_app(second, People(second, hasher=quick_hasher()))]
+        browsers = [Browser(apps[number % 2]).log_in("ann") for number in range(6)]
+        forms = [one.forms("/samples/s-1")["/samples/s-1/edit"] for one in browsers]
+        begin = threading.Barrier(6)
+
+        def edit(number: int) -> Any:
+            begin.wait()
+            form = forms[number] | {"question": f"Question {number}?"}
+            return browsers[number].client.post("/samples/s-1/edit", data=form)
+
+        answers = list(pool.map(edit, range(6)))
+    assert sorted(one.status_code for one in answers) == [303, *[409] * 5]
+    winner = next(number for number, one in enumerate(answers) if one.status_code == 303)
+    assert store.sample("s-1").content.question == f"Question {winner}?"
+    for number, one in enumerate(answers):
+        if number != winner:
+            assert "Somebody else changed this sample" in one.text
+            assert f"Question {winner}?" in one.text
+            assert Forms(one.text).found["/samples/s-1/edit"]["question"] == f"Question {number}?"
+
+
+def test_rows_of_the_queue_show_the_present(browser: Any, store: Store) -> None:
+    sample = to_answer_review(store)
+    ed = browser("ed")
+    path = "/?state=adjudication"
+    for one in ("bo", "cy"):
+        assert "/samples/s-1" not in ed.page(path)
+        store.act(review(sample, good=one == "bo"), person(one))
+    assert "<td></td>" in ed.page(path), "names are hidden until it is decided"
+    now = store.sample("s-1")
+    store.act(Adjudicate("s-1", now.version, "reconstruct", "Bo is right."), person("ed"))
+    assert "/samples/s-1" not in ed.page(path)
+    page = ed.page("/?state=reconstruct")
+    assert "<td>ann</td>" in page
+    assert "?state=reconstruct&amp;task=qa" in page
 
 
 def test_drafts_are_restored_and_forgotten_when_sent(browser: Any, store: Store) -> None:
@@ -410,6 +377,26 @@ def test_bodies_that_are_no_forms(browser: Any, body: bytes, kind: str, status: 
     assert answer.status_code == status
 
 
+@pytest.mark.parametrize("text", ["a\0", "a\ud800"])
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [("/login", "name"), ("/samples", "document"), ("/samples", "task"), ("/samples/s-1/select", "candidate"),
+     ("/samples/s-1/reject", "reason"), ("/drafts/s-1/edit", "body"), ("/users", "name"), ("/users/%00", "what"),
+     ("/samples/%00/edit", "question"), ("/account/password", "old"), (f"/documents/{DOCUMENT}", "reason")],
+)  # fmt: skip
+def test_characters_that_are_no_text(browser: Any, store: Store, path: str, field: str, text: str) -> None:
+    create(store)
+    ada = browser("ada")
+    form = {"document": DOCUMENT, "task": "qa", "version": "9" * 15, "state": "excluded", "role": "reader"}
+    form |= {"what": "off", "password": text, "new": text, "again": text}
+    form |= {field: json.dumps({text: text}) if field == "body" else text}
+    headers = {"content-type": "application/json", "x-csrf": ada.csrf}
+    assert ada.client.post(path, content=json.dumps(form), headers=headers).status_code < 500
+    for page in ("/samples/s-1", "/log", "/users", f"/documents/{DOCUMENT}"):
+        assert "\0" not in ada.page(page)
+    assert audit(store).problems == ()
+
+
 @pytest.mark.parametrize(
     "fields",
     [
@@ -421,7 +408,6 @@ def test_bodies_that_are_no_forms(browser: Any, body: bytes, kind: str, status: 
         {"component-0": "Ida", "component-evidence-0": '[{"document": "x", "start": 0, "end": 1, "quote": "T"}]'},
         {"component-99999999": "x"},
         {"requirement": "none"},
-        {"question": "\0"},
         {"question": "x" * 300_000},
     ],
 )
@@ -476,13 +462,19 @@ def test_the_queue_shows_what_waits_for_each_person(browser: Any, store: Store) 
     sample = to_answer_review(store)
     create(store, "s-2")
     assert "/samples/s-1" in browser("bo").page("/")
-    from studio_stores import review
-
     store.act(review(sample), person("bo"))
     assert "/samples/s-1" not in browser("bo").page("/")
     assert "/samples/s-1" in browser("cy").page("/")
     assert "/samples/s-1" in browser("bo").page("/?state=answer_review")
-    for wrong in ("/?state=nonsense", "/?offset=-1", "/?offset=99999999999999999999", "/?task=%00", "/log?before=x"):
+    for wrong in (
+        "/?state=nonsense",
+        "/?offset=-1",
+        "/?offset=99999999999999999999",
+        "/?task=%00",
+        "/?task=%ed%a0%80",
+        "/documents?state=%00",
+        "/log?before=x",
+    ):
         browser("ada").page(wrong)
 
 

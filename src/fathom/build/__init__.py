@@ -35,7 +35,6 @@ from fathom.types import Document, FathomError, Json, Span
 __all__ = ["BuildConfig", "Built", "build", "configure"]
 
 FORMAT = 4
-FILES = (suitefile.MANIFEST, suitefile.SAMPLES, suitefile.DOCUMENTS)
 LISTED = 100  # problems of the corpus listed in the manifest; those of strict sources are all listed
 SHOWN = 10  # problems shown in an error message
 
@@ -117,13 +116,7 @@ def _check_place(out: Path, force: bool) -> None:
     """Check that a folder is empty, or holds a suite that may be replaced."""
     if str(out).encode(errors="replace").decode() != str(out):
         raise FathomError(f"{printable(str(out))}: the name is not valid text; choose another --out")
-    try:
-        names = sorted(entry.name for entry in out.iterdir()) if out.is_dir() else [out.name] * out.exists()
-    except OSError as error:
-        raise FathomError(f"{out}: cannot be read: {error.strerror or error}") from error
-    if others := [name for name in names if name not in FILES or not out.is_dir()]:
-        raise FathomError(f"{out} contains other files than a suite ({printable(others[0])}); choose another --out")
-    if names and not force:
+    if suitefile.check_contents(out, suitefile.FILES, "a suite") and not force:
         raise FathomError(f"{out} holds another suite; choose another --out, or --force to replace it")
 
 

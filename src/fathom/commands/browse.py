@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from fathom.commands.servers import Port, Ready
 from fathom.commands.shared import Json, JudgeOfRows, Sources, Suites, Tell, Terminal
 from fathom.options.declare import command, given, hidden, line_only, opt, unset
 from fathom.options.values import MaybePath, Names, paths_of
@@ -33,8 +34,8 @@ class BrowseOptions(Terminal, Json):
         Literal["strict", "official"], opt("strict, or official (as the code of the paper that a task comes from).")
     ] = "strict"
     judge: JudgeOfRows = None
-    port: Annotated[int, opt("Port to listen on; 0 for one that is free.", metavar="NUMBER")] = 0
-    ready: Annotated[Callable[[str], None] | None, hidden("Called with the address once the server listens.")] = None
+    port: Port = 0
+    ready: Ready = None
     tell: Tell = None
     progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples written, samples in all).")] = (
         None

@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -35,7 +35,13 @@ def extract_file(path: Path, suffix: str) -> Extracted:
     Raises:
         NoTextError: It has none, cannot be read, takes too long or too much memory.
     """
-    return _extractor().extract(path, suffix)
+    return _extracted(_answer(str(path), suffix)) if _is_limited else _extractor().extract(path, suffix)
+
+
+def _extracted(answer: Mapping[str, Any]) -> Extracted:
+    if "fault" in answer:
+        raise NoTextError(answer["fault"])
+    return Extracted(tuple(answer["pages"]), answer["paged"], answer["remark"])
 
 
 @cache
@@ -45,26 +51,34 @@ def _extractor() -> "Extractor":
     return extractor
 
 
+_is_limited = False
+"""Whether this is a process with limits itself."""
+
+
 class Extractor:
     """A process that extracts text, started when it is needed and ended when a file takes too long.
 
     Args:
         seconds: Time limit for one file.
         memory: Limit of its memory in bytes, where the system has such limits.
+        module: What it runs; see ``serve``.
     """
 
-    def __init__(self, seconds: float = SECONDS, memory: int = MEMORY) -> None:
-        self._seconds, self._memory = seconds, memory
+    def __init__(
+        self, seconds: float = SECONDS, memory: int = MEMORY, module: str = "fathom.records.extractor"
+    ) -> None:
+        self._seconds, self._memory, self._module = seconds, memory, module
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = Lock()
 
     def extract(self, path: Path, suffix: str) -> Extracted:
         """See ``extract_file``."""
+        return _extracted(self.ask({"path": str(path.absolute()), "suffix": suffix}))
+
+    def ask(self, question: Mapping[str, str]) -> dict[str, Any]:
+        """What the process answers; a ``fault`` if it was ended, or is missing."""
         with self._lock:
-            answer = self._ask({"path": str(path.absolute()), "suffix": suffix})
-        if "fault" in answer:
-            raise NoTextError(answer["fault"])
-        return Extracted(tuple(answer["pages"]), answer["paged"], answer["remark"])
+            return self._ask(question)
 
     def close(self) -> None:
         """End the process."""
@@ -104,7 +118,7 @@ class Extractor:
     def _start(self) -> "subprocess.Popen[bytes]":
         paths = os.pathsep.join(filter(None, sys.path))
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", "fathom.records.extractor", str(self._memory)],
+            [sys.executable, "-P", "-m", self._module, str(self._memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -112,10 +126,10 @@ class Extractor:
         )
 
 
-def serve(questions: IO[bytes], answers: IO[bytes]) -> None:
+def serve(questions: IO[bytes], answers: IO[bytes], answer: Callable[..., Mapping[str, Any]]) -> None:
     """Answer until there are no more questions."""
     for line in questions:
-        answers.write(json.dumps(_answer(**json.loads(line))).encode() + b"\n")
+        answers.write(json.dumps(answer(**json.loads(line))).encode() + b"\n")
         answers.flush()
 
 
@@ -135,7 +149,14 @@ def _answer(path: str, suffix: str) -> Mapping[str, Any]:
         return {"fault": f"damaged: {type(error).__name__}: {error}"[:300]}
 
 
-def _main() -> None:
+def serve_limited(answer: Callable[..., Mapping[str, Any]]) -> None:
+    """Answer the questions of an ``Extractor``, in a process whose memory is limited.
+
+    Args:
+        answer: Gets a question's values by name; files are extracted in this process.
+    """
+    global _is_limited
+    _is_limited = True
     with suppress(ImportError, ValueError, OSError):  # systems without such limits
         import resource
 
@@ -145,8 +166,8 @@ def _main() -> None:
     # Only answers go to the pipe, whatever a library prints.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    serve(sys.stdin.buffer, answers)
+    serve(sys.stdin.buffer, answers, answer)
 
 
 if __name__ == "__main__":
-    _main()
+    serve_limited(_answer)

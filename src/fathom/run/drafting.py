@@ -1,7 +1,7 @@
 """``draft``: have a model write questions about documents, and keep those that a second model must read to answer.
 
-Requests, retries, limits and stored replies are those of judging: a draft and its check are cases of two rubrics, so an
-interrupted drafting resumes, and no request is paid for twice.
+Requests, retries, limits and stored replies are those of judging, so an interrupted drafting resumes, and no request is
+paid for twice.
 """
 
 import csv
@@ -35,10 +35,10 @@ from fathom.run.judging import JudgeProgress, JudgeWork, Judging
 from fathom.run.loop import drive
 from fathom.run.model import Settings, is_baseline
 from fathom.run.preflight import output_caps
-from fathom.run.prices import find_price, price_range
+from fathom.run.prices import find_price, price_range, total_cost
 from fathom.run.retry import Retry
 from fathom.score.answers import short_answer
-from fathom.score.judge import Ask, Case, Parts, Rubric, asked
+from fathom.score.judge import Ask, Case, Conversation, Parts, asked
 from fathom.score.judge_texts import REMINDER
 from fathom.score.text import token_f1, without_reasoning
 from fathom.tokens import DEFAULT, get_tokenizer
@@ -284,7 +284,7 @@ def passages_of(document: Document, questions: int) -> list[Passage]:
     return [Passage(document, *piece, number) for piece, number in zip(chosen, share, strict=True)]
 
 
-# -------------------------------------------------------------------------------------------------- rubrics
+# --------------------------------------------------------------------------------------------- conversations
 
 
 def _draft_steps(case: Case) -> Generator[Ask, str, Parts]:
@@ -307,12 +307,8 @@ def _agreement(reply: str, case: Case) -> float:
     return 0.0 if found is None else max(token_f1(found, answer, case.language) for answer in case.references)
 
 
-def _no_value(parts: Parts, rule: str) -> float:
-    raise NotImplementedError("drafts have no score")
-
-
-DRAFT = Rubric("draft", 1, _draft_steps, _no_value, "questions about a passage", "fathom")
-CHECK = Rubric("draft-check", 1, _check_steps, _no_value, "whether a question needs its passage", "fathom")
+DRAFT = Conversation("draft", 1, _draft_steps)
+CHECK = Conversation("draft-check", 1, _check_steps)
 
 
 def read_drafts(reply: str) -> list[object] | None:
@@ -430,7 +426,7 @@ def _plan(folder: Path, passages: Sequence[Passage], model: Settings, checker: S
     drafting = [estimate(passage.prompt) for passage in pending]
     checking = [tokens for passage in pending for tokens in (estimate(passage.text) + 100, 100) * passage.count]
     costs = [_cost(model, drafting), _cost(checker, checking)]
-    least, most = _sum(cost[0] for cost in costs), _sum(cost[1] for cost in costs)
+    least, most = total_cost(cost[0] for cost in costs), total_cost(cost[1] for cost in costs)
     return DraftPlan(
         documents=len({passage.document.id for passage in passages}),
         passages=len(pending),
@@ -449,11 +445,6 @@ def _cost(settings: Settings, prompts: Sequence[int]) -> tuple[float | None, flo
     return price.cost(sum(prompts), 0), price.cost(sum(prompts), cap * len(prompts)), price.checked
 
 
-def _sum(costs: Iterable[float | None]) -> float | None:
-    known = list(costs)
-    return None if None in known else sum(filter(None, known))
-
-
 def _is_final(judgement: Judgement | None) -> bool:
     return judgement is not None and judgement.status != "error"
 
@@ -461,7 +452,7 @@ def _is_final(judgement: Judgement | None) -> bool:
 def _work_through(
     folder: Path,
     settings: Settings,
-    rubric: Rubric,
+    conversation: Conversation,
     cases: Mapping[str, Case],
     work: DraftWork,
     stage: str,
@@ -470,7 +461,7 @@ def _work_through(
     """Send the requests of all cases that have no outcome yet."""
     name = judge_name(settings)
     there = judgements(folder, name)
-    pending = [PendingCase(key, rubric, case, 1) for key, case in cases.items() if not _is_final(there.get(key))]
+    pending = [PendingCase(key, conversation, case, 1) for key, case in cases.items() if not _is_final(there.get(key))]
     if not pending:
         return
     price = find_price(settings.model, settings.base_url)
@@ -484,6 +475,8 @@ def _work_through(
         max_tokens_total=None if tokens is None else max(0, tokens - before.tokens_in - before.tokens_out),
         max_cost=None if dollars is None else max(0.0, dollars - before.paid),
         progress=lambda state: work.progress(stage, state.finished, state.total),
+        purpose=f"{stage} with",
+        results="replies",
     )
     state = JudgeProgress(Counter({"ok": 0, "unreadable": 0, "error": 0}), len(pending), spent(folder, name))
 
@@ -495,8 +488,4 @@ def _work_through(
             store.close()
             await client.close()
 
-    try:
-        drive(ask())
-    except FathomError as error:
-        words = str(error).replace(f"judge {name}: ", f"{stage} with {name}: ").replace(" judgements", " replies")
-        raise FathomError(words.replace("judge what", "ask for what")) from None
+    drive(ask())

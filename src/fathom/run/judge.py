@@ -25,7 +25,7 @@ from fathom.run.manifest import read_manifest
 from fathom.run.model import Client, Settings
 from fathom.run.options import check_settings, check_work, generation_of
 from fathom.run.preflight import output_caps
-from fathom.run.prices import FREE, Price, find_price
+from fathom.run.prices import FREE, Price, find_price, shown_cost
 from fathom.run.retry import Retry
 from fathom.score.judge import JudgeKind
 from fathom.tokens import Tokenizer, get_tokenizer
@@ -66,11 +66,10 @@ class JudgeSummary:
         if self.stopped:
             return f"{self.folder}: stopped: {self.stopped}"
         spent = self.spent
-        money = "unknown price" if spent.cost is None else f"${spent.cost:,.4f}"
         unknown = f" and {spent.unpriced:,} requests of unknown price" if spent.cost and spent.unpriced else ""
         return (
             f"{self.folder}: {self.judged:,} judged, {self.unreadable:,} unreadable, {self.missing:,} missing; the "
-            f"judge read {spent.tokens_in:,} and wrote {spent.tokens_out:,} tokens, {money}{unknown}"
+            f"judge read {spent.tokens_in:,} and wrote {spent.tokens_out:,} tokens, {shown_cost(spent.cost)}{unknown}"
         )
 
 

@@ -10,7 +10,7 @@ from fathom.registry import get_task
 from fathom.run.judgements import Judgement, Outcome, Spent, case_key, case_of, hashed
 from fathom.run.prices import Price, price_range
 from fathom.run.store import replies
-from fathom.score.judge import Case, JudgeKind, Rubric, UnreadableError, get_rubric
+from fathom.score.judge import Case, Conversation, JudgeKind, Rubric, UnreadableError, get_rubric
 from fathom.types import FathomError
 
 EXAMPLE = json.dumps(
@@ -30,13 +30,13 @@ class PendingCase:
 
     Attributes:
         key: Key of its judgement in the store.
-        rubric: How it is judged.
+        rubric: What the judge is asked.
         case: What the judge sees.
         replies: Replies of the run that share this case.
     """
 
     key: str
-    rubric: Rubric
+    rubric: Conversation
     case: Case
     replies: int
 

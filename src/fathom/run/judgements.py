@@ -22,7 +22,7 @@ from fathom.run.model import Settings
 from fathom.run.store import BUSY_SECONDS, StoredReply, clear_errors, reading
 from fathom.run.store_checks import Formats, Rows, add_checksums, check_rows
 from fathom.run.usage import counted, paid, with_counts
-from fathom.score.judge import Case, Rubric
+from fathom.score.judge import Case, Conversation
 from fathom.secrets import hide_in_text, hide_secrets
 from fathom.types import Reply
 
@@ -123,7 +123,7 @@ def case_of(stored: StoredReply) -> Case:
     return Case(stored.asked, stored.reply.text, stored.targets, stored.language)
 
 
-def case_key(rubric: Rubric, case: Case) -> str:
+def case_key(rubric: Conversation, case: Case) -> str:
     """The key of a case's judgement: a hash of the rubric with its version and of all that the judge sees."""
     content = [rubric.name, rubric.version, case.language, case.asked, case.reply, *case.references]
     return hashed(json.dumps(content))
@@ -235,7 +235,7 @@ class JudgementStore:
         row = self._do(query, self.judge, key).fetchone()
         return Judgement(row[0], json.loads(row[1]), row[2]) if row is not None else None
 
-    def finish(self, key: str, rubric: Rubric, judgement: Judgement) -> None:
+    def finish(self, key: str, rubric: Conversation, judgement: Judgement) -> None:
         """Commit one judgement. Once this returns, it survives ``kill -9``.
 
         A failed judgement never replaces a good one, which another process may have written.

@@ -48,6 +48,8 @@ class JudgeWork:
         max_tokens_total: Tokens at which the judging stops; None for no limit.
         max_cost: US dollars at which it stops; None for no limit.
         progress: Called after every judgement.
+        purpose: Beginning of messages, before the judge's name.
+        results: What is kept, in messages.
     """
 
     cap: int
@@ -57,6 +59,8 @@ class JudgeWork:
     max_tokens_total: int | None
     max_cost: float | None
     progress: Callable[[JudgeProgress], None]
+    purpose: str = "judge"
+    results: str = "judgements"
 
 
 class Judging:
@@ -85,19 +89,19 @@ class Judging:
         Raises:
             FathomError: The judge cannot continue, or a limit is reached; finished judgements are kept.
         """
-        rest = iter(cases)
+        rest, name = iter(cases), f"{self._work.purpose} {self._store.judge}"
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._work.max_connections):
                     group.create_task(self._work_on(rest))
         except* FathomError as errors:
-            raise FathomError(f"judge {self._store.judge}: {errors.exceptions[0]}") from None
+            raise FathomError(f"{name}: {errors.exceptions[0]}") from None
         if self._stop:
-            raise FathomError(f"judge {self._store.judge}: {self._stop}; all finished judgements are kept")
+            raise FathomError(f"{name}: {self._stop}; all finished {self._work.results} are kept")
         if self._health.errors and not self._health.replies:
             raise FathomError(
-                f"judge {self._store.judge}: no request was answered; the last one failed with: {self._health.last}. "
-                "Fix the cause and repeat the command to judge what is missing"
+                f"{name}: no request was answered; the last one failed with: {self._health.last}. Fix the cause and "
+                "repeat the command for what is missing"
             )
 
     async def _work_on(self, cases: Iterator[PendingCase]) -> None:

@@ -1,7 +1,7 @@
 """Prices and windows of models: a dated table that users can extend, and the window that applies to a run."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from importlib.resources import files
 
@@ -72,6 +72,17 @@ def price_range(least: float | None, most: float | None, checked: str = "") -> s
     if not most:
         return "free of charge" if most == 0 else "unknown price"
     return f"${least:,.2f} to ${most:,.2f}" + (f" (prices of {checked})" if checked else "")
+
+
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """The sum of costs; None if one of them is unknown."""
+    known = list(costs)
+    return None if None in known else sum(filter(None, known))
+
+
+def shown_cost(cost: float | None) -> str:
+    """What work has cost, in words."""
+    return "unknown price" if cost is None else f"${cost:,.4f}"
 
 
 FREE = Price(input=0.0, output=0.0)

@@ -23,7 +23,7 @@ JUDGE_KINDS: tuple[JudgeKind, ...] = ("chat", "embedding")
 _SHOWN = 200  # characters shown of a reply that could not be parsed
 Parts: TypeAlias = Mapping[str, float]
 """Parts of a score: ``{"fluency": 2, "correctness": 3}``, ``{"fluency": 1, "precision": 0.8, "recall": 0.6}``."""
-__all__ = ["Ask", "Case", "Parts", "Rubric", "UnreadableError", "get_rubric", "rubrics"]
+__all__ = ["Ask", "Case", "Conversation", "Parts", "Rubric", "UnreadableError", "get_rubric", "rubrics"]
 
 
 class UnreadableError(Exception):
@@ -67,23 +67,31 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Rubric:
-    """How a judge scores one kind of task.
+class Conversation:
+    """What a model is asked about a case.
 
     Attributes:
-        name: ``qa``, ``summary``, ``rating`` or ``similarity``.
-        version: Increased when requests or scores change.
-        steps: Yields requests, receives the judge's replies, returns the parts. Raises ``UnreadableError``. An empty
-            reply gets parts of 0 without a request.
+        name: Its name; that of a rubric is ``qa``, ``summary``, ``rating`` or ``similarity``.
+        version: Increased when requests or results change.
+        steps: Yields requests, receives the model's replies, returns the parts. Raises ``UnreadableError``.
+    """
+
+    name: str
+    version: int
+    steps: Callable[[Case], Generator[Ask, str, Parts]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric(Conversation):
+    """How a judge scores one kind of task. An empty reply gets parts of 0 without a request.
+
+    Attributes:
         value: Score in [0, 1] from the parts, under the rule ``official`` or ``strict``.
         description: One line.
         source: Paper and section.
         by: The kind of judge: a chat model or an embedding model.
     """
 
-    name: str
-    version: int
-    steps: Callable[[Case], Generator[Ask, str, Parts]]
     value: Callable[[Parts, str], float]
     description: str
     source: str

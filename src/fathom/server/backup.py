@@ -16,12 +16,14 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, Table, func, inspect, make_url, select, text
 
 from fathom.server.database import LOCK, READING, Schema, clear_errors, engine_of, tighten
 from fathom.types import FathomError
 
+Held = TypeVar("Held")
 SUM = ".sha256"
 _SQLITE, _POSTGRES = b"SQLite format 3\0", b"PGDMP"
 _ROWS = re.compile(r"^COPY [^\n]*;\n(.*?)^\\\.$", re.MULTILINE | re.DOTALL)
@@ -30,7 +32,7 @@ _VERSION = re.compile(r"(\d+)(?:\.\d+)*")
 
 
 @dataclass(frozen=True)
-class Kind:
+class Kind(Generic[Held]):
     """What is backed up.
 
     Attributes:
@@ -38,31 +40,19 @@ class Kind:
         main: The table whose rows are counted; every store has it.
         check: Checks the content of a store, given the name for messages, and returns how many things it compared with
             their hashes.
+        held: Makes the result from the number of rows in the main table, the number of things compared (0 for a dump of
+            PostgreSQL, which is checked after restoring) and the bytes of the backup.
     """
 
     schema: Schema
     main: Table
     check: Callable[[Connection, str], int]
+    held: Callable[[int, int, int], Held]
 
     @property
     def tables(self) -> list[str]:
         """Names of all tables."""
         return [*self.schema.metadata.tables, "migrations"]
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Content of a store or a backup.
-
-    Attributes:
-        rows: Rows of its main table.
-        checked: What was compared with its hash; 0 for a dump of PostgreSQL, which is checked after restoring.
-        size: Bytes of the backup.
-    """
-
-    rows: int
-    checked: int
-    size: int
 
 
 # Running servers
@@ -92,7 +82,7 @@ def _alone(folder: Path) -> Iterator[None]:
 # Backup
 
 
-def backup(place: str, out: Path, kind: Kind, *, force: bool = False) -> Counts:
+def backup(place: str, out: Path, kind: Kind[Held], *, force: bool = False) -> Held:
     """Writes a store into one file; servers can keep running.
 
     Args:
@@ -129,7 +119,7 @@ def backup(place: str, out: Path, kind: Kind, *, force: bool = False) -> Counts:
     return held
 
 
-def _vacuum(folder: Path, part: Path, kind: Kind) -> None:
+def _vacuum(folder: Path, part: Path, kind: Kind[Any]) -> None:
     path = folder / kind.schema.file
     if not path.is_file():
         raise FathomError(f"--store {folder}: there is no store ({path.name} is missing)")
@@ -146,7 +136,7 @@ def _vacuum(folder: Path, part: Path, kind: Kind) -> None:
         connection.execute("PRAGMA journal_mode = DELETE")  # one file, whatever the mode of the original
 
 
-def _dump(place: str, part: Path, kind: Kind) -> None:
+def _dump(place: str, part: Path, kind: Kind[Any]) -> None:
     with _connected(place, kind) as (engine, url):
         if not _there(engine, kind):
             raise FathomError("--store: there is no store of fathom in this database")
@@ -159,7 +149,7 @@ def _dump(place: str, part: Path, kind: Kind) -> None:
 # Restore
 
 
-def restore(backup: Path, place: str, kind: Kind, *, force: bool = False) -> Counts:
+def restore(backup: Path, place: str, kind: Kind[Held], *, force: bool = False) -> Held:
     """Creates a store from a backup, after checking the backup.
 
     Args:
@@ -185,7 +175,7 @@ def restore(backup: Path, place: str, kind: Kind, *, force: bool = False) -> Cou
     return held
 
 
-def _into_folder(backup: Path, folder: Path, kind: Kind, force: bool) -> None:
+def _into_folder(backup: Path, folder: Path, kind: Kind[Any], force: bool) -> None:
     path = folder / kind.schema.file
     if path.exists() and path.stat().st_size and not force:
         raise FathomError(
@@ -221,7 +211,7 @@ def _keep_old(path: Path) -> None:
             extra.replace(kept.with_name(f"{kept.name}{ending}"))
 
 
-def _into_database(backup: Path, place: str, kind: Kind, force: bool) -> None:
+def _into_database(backup: Path, place: str, kind: Kind[Any], force: bool) -> None:
     with _connected(place, kind) as (engine, url):
         server = _server_version(engine)
         if _there(engine, kind) and not force:
@@ -245,7 +235,7 @@ def _into_database(backup: Path, place: str, kind: Kind, force: bool) -> None:
 # Checks
 
 
-def _checked(path: Path, kind: Kind) -> Counts:
+def _checked(path: Path, kind: Kind[Held]) -> Held:
     """Content of a backup.
 
     Raises:
@@ -267,7 +257,7 @@ def _checked(path: Path, kind: Kind) -> Counts:
     raise FathomError(f"{path}: this is not a backup that `fathom {kind.schema.name} backup` wrote")
 
 
-def _checked_sqlite(path: Path, kind: Kind) -> Counts:
+def _checked_sqlite(path: Path, kind: Kind[Held]) -> Held:
     try:
         # Immutable: no file is created next to it, whatever its journal mode.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)) as connection:
@@ -285,7 +275,7 @@ def _checked_sqlite(path: Path, kind: Kind) -> Counts:
         engine.dispose()
 
 
-def _checked_dump(path: Path, kind: Kind) -> Counts:
+def _checked_dump(path: Path, kind: Kind[Held]) -> Held:
     """A dump is read to its end and compared with its SHA-256, if available; its rows are checked after restoring."""
     tool = _tool("pg_restore", 0)
     said = _do([tool, "--data-only", "--table=migrations", "--file=-", str(path)], None)
@@ -299,10 +289,10 @@ def _checked_dump(path: Path, kind: Kind) -> Counts:
     dumped = _do([tool, "--data-only", f"--table={kind.main.name}", "--file=-", str(path)], None)
     _do([tool, f"--file={os.devnull}", str(path)], None)
     rows = _ROWS.search(dumped)
-    return Counts(rows[1].count("\n") if rows else 0, 0, path.stat().st_size)
+    return kind.held(rows[1].count("\n") if rows else 0, 0, path.stat().st_size)
 
 
-def _contents(engine: Engine, what: str, kind: Kind, size: int = 0) -> Counts:
+def _contents(engine: Engine, what: str, kind: Kind[Held], size: int = 0) -> Held:
     """Counts, after checking the content."""
     with clear_errors(), engine.execution_options(**{READING: True}).connect() as connection:
         there = inspect(connection).get_table_names()
@@ -312,10 +302,10 @@ def _contents(engine: Engine, what: str, kind: Kind, size: int = 0) -> Counts:
         _check_steps(what, steps, kind)
         checked = kind.check(connection, what)
         rows: int = connection.execute(select(func.count()).select_from(kind.main)).scalar_one()
-    return Counts(rows, checked, size)
+    return kind.held(rows, checked, size)
 
 
-def _check_steps(what: object, steps: int, kind: Kind) -> None:
+def _check_steps(what: object, steps: int, kind: Kind[Any]) -> None:
     newest = len(kind.schema.migrations)
     if steps > newest:
         raise FathomError(
@@ -342,7 +332,7 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _connected(place: str, kind: Kind) -> Iterator[tuple[Engine, URL]]:
+def _connected(place: str, kind: Kind[Any]) -> Iterator[tuple[Engine, URL]]:
     engine = engine_of(place, kind.schema)
     try:
         yield engine, make_url(place)
@@ -350,7 +340,7 @@ def _connected(place: str, kind: Kind) -> Iterator[tuple[Engine, URL]]:
         engine.dispose()
 
 
-def _there(engine: Engine, kind: Kind) -> bool:
+def _there(engine: Engine, kind: Kind[Any]) -> bool:
     with clear_errors(), engine.connect() as connection:
         return kind.main.name in inspect(connection).get_table_names()
 

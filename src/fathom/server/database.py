@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -18,6 +19,10 @@ LOCK = "serving.lock"
 BUSY_SECONDS = 60
 READING = "fathom_reading"
 """Execution option of read-only connections; others take SQLite's single write lock at once."""
+_ONE_STATE: dict[str, dict[str, Any]] = {
+    "postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+}
+"""What makes all queries of a transaction read one state; SQLite does so anyway."""
 _SQLITE_FULL, _POSTGRES_FULL = "SQLITE_FULL", "53100"
 
 
@@ -202,7 +207,7 @@ class Database:
 
     Attributes:
         engine: Connections that write.
-        reading: Connections that only read.
+        reading: Connections that only read; all queries of a transaction read one state.
 
     Raises:
         FathomError: It cannot be opened.
@@ -210,7 +215,7 @@ class Database:
 
     def __init__(self, place: str, schema: Schema) -> None:
         self.engine = engine_of(place, schema)
-        self.reading = self.engine.execution_options(**{READING: True})
+        self.reading = self.engine.execution_options(**{READING: True} | _ONE_STATE.get(self.engine.dialect.name, {}))
         try:
             with clear_errors():
                 migrate(self.engine, schema)

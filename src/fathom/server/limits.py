@@ -5,31 +5,28 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Protocol
+from dataclasses import dataclass
 
 import anyio
 
 HOUR = 3600.0
 
 
-class ConnectionLimits(Protocol):
-    """Limits of connections."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionLimits:
+    """Limits of connections.
 
-    @property
-    def connections(self) -> int:
-        """Open at once."""
+    Attributes:
+        connections: Open at once.
+        per_address: Connections, and running requests, of one address; 0 for no limit.
+        header_seconds: For all headers of a request.
+        write_seconds: For a client that does not read.
+    """
 
-    @property
-    def per_address(self) -> int:
-        """Connections, and running requests, of one address; 0 for no limit."""
-
-    @property
-    def header_seconds(self) -> float:
-        """Time for all headers of a request."""
-
-    @property
-    def write_seconds(self) -> float:
-        """Time for a client that does not read."""
+    connections: int = 512
+    per_address: int = 64
+    header_seconds: float = 10
+    write_seconds: float = 60
 
 
 class Rate:

@@ -6,10 +6,10 @@ for each item; kappa needs the same number for all.
 Sources: Fleiss (1971), "Measuring Nominal Scale Agreement Among Many Raters", Psychological Bulletin 76; Krippendorff
 (2011), "Computing Krippendorff's Alpha-Reliability".
 
-Intervals are those of ``fathom.stats.intervals``, a Bayesian bootstrap over the items with one pseudo-item: in part its
-raters agree on a random rating, in part they differ as much as they can. So an interval is not of width zero if all
-raters agree on all items, and it is wide while some ratings are rare. ``performance/agreement.py`` measures their
-coverage.
+Intervals are those of ``fathom.stats.intervals``, a Bayesian bootstrap over the items (or groups of items that are not
+independent) with one pseudo-item: in part its raters agree on a random rating, in part they differ as much as they can.
+So an interval is not of width zero if all raters agree on all items, and it is wide while some ratings are rare.
+``performance/agreement.py`` measures their coverage.
 """
 
 import math
@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathom.stats.intervals import LEVEL, REPLICATES, Floats, Interval, interval_of, resampled_sums
 from fathom.types import FathomError
 
 Scale: TypeAlias = Literal["nominal", "ordinal", "interval"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
+IntArray: TypeAlias = NDArray[np.int64]
 Measure: TypeAlias = Literal["kappa", "alpha"]
 
 _MANY = 100
@@ -101,6 +103,7 @@ def agreement(
     *,
     measure: Measure = "alpha",
     scale: Scale = "nominal",
+    groups: IntArray | None = None,
     replicates: int = REPLICATES,
     level: float = LEVEL,
 ) -> Agreement:
@@ -111,6 +114,8 @@ def agreement(
         rng: Source of the weights of items.
         measure: ``kappa`` or ``alpha``.
         scale: Scale of the ratings; ``nominal`` for kappa.
+        groups: Group of each item, such as the answer of which it is a component: items of a group are not independent
+            and are resampled together. Each item is a group by default.
         replicates: Number of replicates.
         level: Nominal coverage.
 
@@ -127,9 +132,14 @@ def agreement(
     facts = same, len(rated), int(rated.sum())
     if math.isnan(value):
         return Agreement(measure, scale, None, Interval(-math.inf, math.inf, level), *facts)
-    weighted, _ = resampled_sums(_columns(items.counts, items), rng, replicates=replicates)
+    columns = _columns(items.counts, items)
+    if groups is not None:
+        columns = _sums_of_groups(columns, groups[(~np.isnan(ratings)).sum(axis=1) >= 2])
+    weighted, _ = resampled_sums(columns, rng, replicates=replicates)
+    # A group weighs as much as its items, and so does the one that is added.
+    pseudo = _pseudo_item(items, rng, replicates) * (len(rated) / len(columns))
     # Kappa and nominal alpha differ by the factor (n - 1) / n of the disagreement alone.
-    draws = _alpha(weighted + _pseudo_item(items, rng, replicates), items, corrected=measure == "alpha")
+    draws = _alpha(weighted + pseudo, items, corrected=measure == "alpha")
     return Agreement(measure, scale, value, interval_of(draws, value, level), *facts)
 
 
@@ -188,6 +198,13 @@ def _columns(counts: Floats, items: _Items) -> Floats:
     pairs = counts[:, :, None] * counts[:, None, :] - np.eye(counts.shape[1]) * counts[:, :, None]
     together = (pairs / (rated - 1)[:, None, None]).reshape(len(counts), -1)
     return np.column_stack([np.zeros(len(counts)), rated, counts, together])
+
+
+def _sums_of_groups(columns: Floats, groups: IntArray) -> Floats:
+    _, places = np.unique(groups, return_inverse=True)
+    found = np.zeros((places.max() + 1, columns.shape[1]))
+    np.add.at(found, places, columns)
+    return found
 
 
 def _pseudo_item(items: _Items, rng: np.random.Generator, replicates: int) -> Floats:

@@ -15,7 +15,7 @@ from fathom.run.loop import drive
 from fathom.run.model import Call, Client, Settings
 from fathom.run.options import check_settings, check_work
 from fathom.run.preflight import sent_cap
-from fathom.run.prices import find_price
+from fathom.run.prices import find_price, total_cost
 from fathom.run.retry import Health, Retry, ask
 from fathom.score.text import without_reasoning
 from fathom.tokens import get_tokenizer
@@ -212,6 +212,29 @@ def read_json(reply: str) -> Json:
     return value
 
 
+def read_list(reply: str, name: str, *, most: int, empty: bool = True) -> list[Json]:
+    """The list in a reply that is a JSON object with one field.
+
+    Args:
+        reply: The reply.
+        name: The field.
+        most: Maximum length of the list.
+        empty: Whether it may be empty.
+
+    Raises:
+        UnreadableReplyError: The reply is something else.
+    """
+    value = read_json(reply)
+    if not isinstance(value, dict) or set(value) != {name}:
+        raise UnreadableReplyError(f'expected an object with the field "{name}" only')
+    listed = value[name]
+    if not isinstance(listed, list) or not (listed or empty):
+        raise UnreadableReplyError(f"{name}: expected a list" + ("" if empty else " of at least one"))
+    if len(listed) > most:
+        raise UnreadableReplyError(f"{name}: {len(listed):,} of them; at most {most} are read")
+    return listed
+
+
 def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -269,7 +292,5 @@ def plan_requests(models: Sequence[Asking], tokens: Sequence[int], *, cap: int) 
         price = find_price(asking.model, asking.base_url)
         sent = sent_cap(asking.settings(), price)(cap)
         costs += [0.0 if price.input == 0 == price.output else price.cost(count, sent) for count in tokens]
-    known = [cost for cost in costs if cost is not None]
     names = tuple(asking.model for asking in models)
-    most = sum(known) if len(known) == len(costs) else None
-    return AskPlan(names, len(models) * len(tokens), len(models) * sum(tokens), most)
+    return AskPlan(names, len(models) * len(tokens), len(models) * sum(tokens), total_cost(costs))

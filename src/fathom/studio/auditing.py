@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,10 @@ from sqlalchemy import Connection, Table, select
 from fathom.printing import readable
 from fathom.server.database import clear_errors
 from fathom.studio.log import BrokenLogError, Head, Replayed, step, verified
+from fathom.studio.projection import document_row, entries_of, sample_row
 from fathom.studio.records import as_record, canonical
 from fathom.studio.schema import documents, head, notes, people, samples, texts
-from fathom.studio.store import Store, document_row, entries_of, sample_row
+from fathom.studio.store import Store
 from fathom.types import FathomError
 
 SHOWN = 20
@@ -48,8 +50,6 @@ def audit(store: Store, noted: Head | None = None) -> Audited:
             with its tables is not noticed.
     """
     with clear_errors(), store.reading.connect() as connection, connection.begin():
-        if connection.dialect.name == "postgresql":  # SQLite reads one state anyway
-            connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         return audit_connection(connection, noted)
 
 
@@ -58,11 +58,12 @@ def audit_connection(connection: Connection, noted: Head | None = None) -> Audit
     world, end, problems = Replayed(), Head(), []
     met = noted is None or noted.number == 0
     try:
-        for entry in verified(entries_of(connection)):
-            step(world, entry)
-            end = Head(entry.number, entry.hash)
-            if noted is not None and noted.number == entry.number:
-                met = noted.hash == entry.hash
+        with closing(entries_of(connection)) as log:
+            for entry in verified(log):
+                step(world, entry)
+                end = Head(entry.number, entry.hash)
+                if noted is not None and noted.number == entry.number:
+                    met = noted.hash == entry.hash
     except BrokenLogError as error:
         problems.append(str(error))
     if not problems:
@@ -112,10 +113,11 @@ def _differences(connection: Connection, world: Replayed, end: Head) -> Iterator
 
 def _compared(connection: Connection, table: Table, expected: dict[str, dict[str, Any]]) -> Iterator[str]:
     missing = set(expected)
-    for row in connection.execute(select(table).order_by(table.c.id).execution_options(yield_per=1000)):
-        missing.discard(row.id)
-        if dict(row._mapping) != expected.get(row.id):
-            yield f"{table.name}: {row.id} differs from the log; restore a backup, or ask who changed the database"
+    with connection.execute(select(table).order_by(table.c.id).execution_options(yield_per=1000)) as rows:
+        for row in rows:
+            missing.discard(row.id)
+            if dict(row._mapping) != expected.get(row.id):
+                yield f"{table.name}: {row.id} differs from the log; restore a backup, or ask who changed the database"
     for id in sorted(missing):
         yield f"{table.name}: {id} is in the log but not in the table"
 

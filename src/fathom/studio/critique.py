@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
-from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, read_json
+from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, read_list
 from fathom.studio.candidates import shortened_text
-from fathom.studio.drafting import find_quote, text_of
+from fathom.studio.drafting import find_quote, quotes_of, text_of
 from fathom.studio.exports import Collection, context_of, joined
 from fathom.studio.records import RecordError
 from fathom.studio.tasks import find_task
@@ -24,6 +24,13 @@ CLAIM_KINDS: tuple[ClaimKind, ...] = get_args(ClaimKind)
 Stand: TypeAlias = Literal["holds", "fails", "unclear"]
 STANDS: tuple[Stand, ...] = get_args(Stand)
 
+Outcome: TypeAlias = Literal["holds", "does_not_hold"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+CRITIQUE = "critique"
+"""Topic of the notes that hold critiques."""
+CRITIQUE_DECISION = "critique-decision"
+"""Topic of the notes in which people decide on claims."""
 CRITIQUE_TOKENS = 4096
 MOST_CLAIMS = 200
 AROUND = 600
@@ -134,6 +141,25 @@ class Critique:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimDecision:
+    """What somebody decided on a claim; the body of a note.
+
+    Attributes:
+        critique: Number of the critique's entry in the log.
+        claim: Place of the claim from 0.
+        decision: Whether it holds.
+        reason: Why.
+        version: Version of the sample that they saw.
+    """
+
+    critique: int
+    claim: int
+    decision: Outcome
+    reason: str
+    version: int
+
+
 def criticise(
     samples: Sequence[Sample], collection: Collection, critic: Asking, objector: Asking | None = None
 ) -> tuple[Critique, ...]:
@@ -214,7 +240,7 @@ def read_claims(answer: Answer, sample: Sample, collection: Collection) -> tuple
     texts = {id: collection.texts[id] for id in sample.documents}
     found, notes = [], []
     try:
-        listed = _entries(read_json(answer.text), "claims")
+        listed = read_list(answer.text, "claims", most=MOST_CLAIMS)
     except UnreadableReplyError as error:
         return (), (f"{error}: {shortened_text(answer.text, 200)!r}",)
     for number, one in enumerate(listed, start=1):
@@ -238,7 +264,7 @@ def read_objections(answer: Answer, claims: int) -> tuple[tuple[Objection | None
     found: dict[int, Objection] = {}
     notes = []
     try:
-        listed = _entries(read_json(answer.text), "objections")
+        listed = read_list(answer.text, "objections", most=MOST_CLAIMS)
     except UnreadableReplyError as error:
         return none, (f"{error}: {shortened_text(answer.text, 200)!r}",)
     for number, one in enumerate(listed, start=1):
@@ -263,25 +289,11 @@ def _claim(value: Json, components: int, texts: Mapping[str, str]) -> Claim:
     kind = next((kind for kind in CLAIM_KINDS if kind == value["kind"]), None)
     if kind is None:
         raise UnreadableReplyError(f"kind: expected {', '.join(CLAIM_KINDS)}")
-    quotes = value["quotes"]
-    if not isinstance(quotes, list) or not all(isinstance(one, str) for one in quotes):
-        raise UnreadableReplyError("quotes: expected a list of texts")
-    evidence = tuple(dict.fromkeys(one for quote in quotes if (one := find_quote(str(quote), texts))))
+    evidence = tuple(dict.fromkeys(one for quote in quotes_of(value) if (one := find_quote(quote, texts))))
     reason = text_of(value, "reason")
     if kind == "missing":
         return Claim(kind, None, text_of(value, "text"), reason, evidence)
     return Claim(kind, _number(value["element"], 1, components, "element") - 1, "", reason, evidence)
-
-
-def _entries(value: Json, name: str) -> Sequence[Json]:
-    if not isinstance(value, dict) or set(value) != {name}:
-        raise UnreadableReplyError(f'expected an object with the field "{name}" only')
-    listed = value[name]
-    if not isinstance(listed, list):
-        raise UnreadableReplyError(f"{name}: expected a list")
-    if len(listed) > MOST_CLAIMS:
-        raise UnreadableReplyError(f"{name}: {len(listed):,} of them; at most {MOST_CLAIMS} are read")
-    return listed
 
 
 def _number(value: Json, least: int, most: int, name: str) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fathom.benchmarks.pro.official import fold
 from fathom.benchmarks.pro.tasks import options_of
 from fathom.run.model import is_baseline
-from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, read_json
+from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, read_list
 from fathom.studio.candidates import Drafted, Rejected, candidate_id, shortened_text, without_repeats
 from fathom.studio.exports import Collection, context_of, joined
 from fathom.studio.offline import draft_offline
@@ -26,6 +26,7 @@ DRAFT_TOKENS = 8192
 CANDIDATES = 3
 TOGETHER = 16
 """Samples whose prompts are in memory at once."""
+MOST_CANDIDATES = 100
 MOST_COMPONENTS = 500
 MOST_QUOTE = 5000
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
@@ -206,7 +207,7 @@ def read_candidates(
     if reason := failure_of(answer):
         return Drafted(rejected=(Rejected(drafter, reason),), cost=answer.cost)
     try:
-        listed = _list_of(read_json(answer.text))
+        listed = read_list(answer.text, "candidates", most=MOST_CANDIDATES, empty=False)
     except UnreadableReplyError as error:
         return Drafted(rejected=(Rejected(drafter, str(error), shortened_text(answer.text)),), cost=answer.cost)
     task = find_task(collection.tasks, sample.task)
@@ -225,17 +226,6 @@ def read_candidates(
         candidates.append(Candidate(candidate_id(drafter, number, sample), drafter, content, cost, seconds))
         notes += [f"{drafter}: candidate {number}: {remark}" for remark in remarks]
     return Drafted(tuple(candidates), tuple(rejected), tuple(notes), answer.cost)
-
-
-def _list_of(value: Json) -> Sequence[Json]:
-    if not isinstance(value, dict) or set(value) != {"candidates"}:
-        raise UnreadableReplyError('expected an object with the field "candidates" only')
-    listed = value["candidates"]
-    if not isinstance(listed, list) or not listed:
-        raise UnreadableReplyError("candidates: expected a list of at least one")
-    if len(listed) > 100:
-        raise UnreadableReplyError(f"candidates: {len(listed):,} of them; at most 100 are read")
-    return listed
 
 
 def _content(value: Json, task: StudioTask, language: str, texts: Mapping[str, str], remarks: list[str]) -> Content:
@@ -285,11 +275,8 @@ def check_answer(question: str, answer: Sequence[str], task: StudioTask) -> None
 def _component(value: Json, texts: Mapping[str, str], where: str, remarks: list[str]) -> Component:
     if not isinstance(value, dict) or set(value) != {"text", "quotes"}:
         raise UnreadableReplyError(f"{where}: expected an object with text and quotes")
-    quotes = value["quotes"]
-    if not isinstance(quotes, list) or not all(isinstance(one, str) for one in quotes):
-        raise UnreadableReplyError(f"{where}.quotes: expected a list of texts")
     evidence = []
-    for quote in dict.fromkeys(map(str, quotes)):
+    for quote in quotes_of(value, where):
         if one := find_quote(quote, texts):
             evidence.append(one)
         else:
@@ -309,6 +296,18 @@ def text_of(value: Mapping[str, Json], name: str, where: str = "") -> str:
     if not isinstance(text, str) or not text.strip():
         raise UnreadableReplyError(f"{place}: expected a text")
     return checked_text(text.strip(), place, MOST_TEXT)
+
+
+def quotes_of(value: Mapping[str, Json], where: str = "") -> tuple[str, ...]:
+    """The field ``quotes`` with different texts.
+
+    Raises:
+        UnreadableReplyError: It is something else.
+    """
+    quotes = value["quotes"]
+    if not isinstance(quotes, list) or not all(isinstance(one, str) for one in quotes):
+        raise UnreadableReplyError(f"{where}.quotes: expected a list of texts".removeprefix("."))
+    return tuple(dict.fromkeys(map(str, quotes)))
 
 
 def find_quote(quote: str, texts: Mapping[str, str]) -> Evidence | None:

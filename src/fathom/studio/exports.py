@@ -17,8 +17,8 @@ from fathom.benchmarks.pro.records import read_record
 from fathom.benchmarks.pro.secondary_tasks import LANGUAGES, LENGTHS
 from fathom.corpus.records import BadRowError
 from fathom.length import format_length
-from fathom.studio.quotas import DONE
 from fathom.studio.records import as_record
+from fathom.studio.states import DONE
 from fathom.studio.tasks import StudioTask, find_task, standard_prompts
 from fathom.studio.types import Evidence, Sample, StudioDocument
 from fathom.types import Document, FathomError, Part, Span

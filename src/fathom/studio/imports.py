@@ -16,9 +16,10 @@ from fathom.corpus.text import document_id, normalise
 from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.records import TABLES, Fault, File, find_files, read_records
 from fathom.studio.exports import DOCUMENTS, SAMPLES, VERSION
-from fathom.studio.intake import BUCKETS, Taken, sketch_of, taken_of
+from fathom.studio.intake import Taken, sketch_of, taken_of
+from fathom.studio.reading import check_archive
 from fathom.studio.records import RecordError, checked_text, from_record
-from fathom.studio.types import Candidate, Component, Content, Create, Evidence, StudioDocument
+from fathom.studio.types import BUCKETS, Candidate, Component, Content, Create, Evidence, StudioDocument
 from fathom.tokens import Tokenizer
 from fathom.types import Document, FathomError
 
@@ -26,6 +27,9 @@ Value = TypeVar("Value")
 MOST_SAMPLES = 100_000
 MOST_CHARACTERS = 4_000_000_000
 """Maximum characters of all documents of one import."""
+MOST_FILES = 10_000
+MOST_UNPACKED = 16 << 30
+"""Maximum bytes of all files of an archive."""
 LISTED = 50
 DIFFICULTIES = ("", "Easy", "Moderate", "Hard", "Extreme")
 _DOCUMENT = ("title", "source", "licence", "domain", "format")
@@ -114,6 +118,10 @@ def read_import(path: Path, tokenizer: Tokenizer) -> Imported:
     """
     if not path.exists():
         raise FathomError(f"{path}: no such file or folder")
+    try:
+        check_archive(path, MOST_FILES, MOST_UNPACKED)
+    except FathomError as error:
+        raise FathomError(f"{path}: {error}") from error
     listed = find_files(path, TABLES)
     named = {name: [file for file in listed.files if file.name.name == name] for name in (SAMPLES, DOCUMENTS)}
     found = Imported()

@@ -10,33 +10,29 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.benchmarks.pro.secondary_tasks import LANGUAGES, LENGTHS
-from fathom.corpus import is_world, parse_spec, read_corpus
+from fathom.benchmarks.pro.secondary_tasks import LANGUAGES
+from fathom.corpus import Corpus, is_world, parse_spec, read_corpus
 from fathom.corpus.text import document_id, normalise
 from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.length import format_length
-from fathom.studio.types import DocumentState, StudioDocument
+from fathom.studio.types import BUCKETS, NEAR, TOLERANCE, DocumentState, SetIntake, StudioDocument
 from fathom.tokens import Tokenizer
 from fathom.types import Document, FathomError
 
 Sketch: TypeAlias = bytes
 """Up to ``KEPT`` hashes of 8 bytes, ascending."""
 
-BUCKETS = tuple(LENGTHS.values())
-TOLERANCE = 0.2
-"""Share of a bucket by which a text may be shorter or longer; the paper does not give its own."""
-NEAR = 0.8
-"""Share of the shorter text from which two texts are nearly equal."""
-
 LONGEST_WORLD = 32_768
 EACH_WORLD = 3
 """Documents of the generated corpus for each bucket, and the longest bucket."""
 KEPT = 2048
+SKETCHES = 1
+"""Version of sketches; increase it when ``sketch_of`` changes, and stored ones are made again."""
 _RUN = 16
 """Letters of a run: about three English words, or a Chinese clause."""
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -57,6 +53,9 @@ class IntakeRules:
         state: State of new documents: ``collected`` to have them reviewed by people, ``available`` to use them at once.
         domain: Subject of all of them.
         format: Kind of text of all of them.
+        language: Language of all of them; "" for that of each record, or as it is detected.
+        licence: Licence of those that do not state their own.
+        source: Where all of them are from, written before the name of the file.
 
     Raises:
         FathomError: The tolerance is not from 0 to less than 1, or ``near`` not more than 0 to 1.
@@ -68,12 +67,25 @@ class IntakeRules:
     state: DocumentState = "collected"
     domain: str = ""
     format: str = ""
+    language: str = ""
+    licence: str = ""
+    source: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.tolerance < 1:
             raise FathomError(f"tolerance {self.tolerance:g}: expected a share of the length, from 0 to less than 1")
         if not 0 < self.near <= 1:
             raise FathomError(f"near {self.near:g}: expected a share of the text, more than 0 and at most 1")
+
+
+def rules_of(intake: SetIntake, **more: Any) -> IntakeRules:
+    """Rules with the buckets and limits of a studio.
+
+    Args:
+        intake: How the studio measures documents.
+        more: Other fields.
+    """
+    return IntakeRules(intake.buckets, intake.tolerance, intake.near, **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +109,13 @@ class Intake:
 
     Attributes:
         taken: New documents, in the order of their files.
-        known: Sources of documents that are in the studio already.
+        known: Id and source of each document that is in the studio already.
         problems: What could not be read, one line each; equal rows of one file are among them.
         unread: Files that are not read, one line for each reason.
     """
 
     taken: tuple[Taken, ...]
-    known: tuple[str, ...]
+    known: tuple[tuple[str, str], ...]
     problems: tuple[str, ...]
     unread: tuple[str, ...]
 
@@ -125,6 +137,7 @@ def read_documents(
     rules: IntakeRules | None = None,
     earlier: Mapping[str, Sketch] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    reader: Callable[[str], Corpus] = read_corpus,
 ) -> Intake:
     """Read documents of folders and files in every format that corpora have.
 
@@ -134,6 +147,7 @@ def read_documents(
         rules: How they are taken; None for the defaults.
         earlier: Sketches of the studio's documents by id.
         progress: Called with the numbers of documents measured and of all.
+        reader: Reads the documents of a folder or file.
 
     Raises:
         FathomError: Nothing could be read.
@@ -146,7 +160,7 @@ def read_documents(
         if is_world(spec):
             found |= {one.id: one for one in world_documents(spec, tokenizer, rules.buckets)}
             continue
-        corpus = read_corpus(spec)
+        corpus = reader(spec)
         for document in corpus.documents:
             found.setdefault(document.id, document)
         problems += map(str, (*corpus.problems, *corpus.duplicates))
@@ -163,7 +177,7 @@ def read_documents(
         cache.close()
     return Intake(
         tuple(mark_near(taken, earlier, rules.near)),
-        tuple(document.source for document in found.values() if document.id in earlier),
+        tuple((one.id, source_of(one, rules)) for one in found.values() if one.id in earlier),
         tuple(problems),
         tuple(unread),
     )
@@ -214,9 +228,9 @@ def taken_of(document: Document, counter: TokenCounter, rules: IntakeRules | Non
         StudioDocument(
             id=document.id,
             title=document.title or _first_line(document.text),
-            language=document.language,
-            source=document.source,
-            licence=document.licence,
+            language=rules.language or document.language,
+            source=source_of(document, rules),
+            licence=document.licence or rules.licence,
             tokens=tokens,
             bucket=bucket_of(tokens, rules.buckets, rules.tolerance),
             state=rules.state,
@@ -226,6 +240,11 @@ def taken_of(document: Document, counter: TokenCounter, rules: IntakeRules | Non
         document.text,
         sketch_of(document.text),
     )
+
+
+def source_of(document: Document, rules: IntakeRules) -> str:
+    """Where a document is from."""
+    return f"{rules.source}: {document.source}" if rules.source else document.source
 
 
 def bucket_of(tokens: int, buckets: Sequence[int] = BUCKETS, tolerance: float = TOLERANCE) -> int:

@@ -7,12 +7,22 @@ elsewhere from time to time, and compare with ``check_head``.
 """
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from fathom.studio.records import RecordError, as_record, canonical, from_record
-from fathom.studio.states import RefusedError, StaleError, apply, check_note, check_right, review_document
+from fathom.studio.states import (
+    RefusedError,
+    StaleError,
+    apply,
+    check_intake,
+    check_new_document,
+    check_note,
+    check_right,
+    review_document,
+)
 from fathom.studio.types import (
     EVENTS,
     OPERATOR,
@@ -23,11 +33,15 @@ from fathom.studio.types import (
     Person,
     ReviewDocument,
     Sample,
+    SampleAction,
+    SetIntake,
     SetPerson,
     StudioDocument,
 )
 from fathom.types import FathomError
 
+INTAKE = "intake"
+"""Subject of entries on how documents are measured."""
 START = "0" * 64
 """The hash before the first entry."""
 
@@ -91,6 +105,7 @@ class Replayed:
     digests: dict[str, str] = field(default_factory=dict)
     people: dict[str, Person] = field(default_factory=dict)
     notes: list[NoteEntry] = field(default_factory=list)
+    intake: SetIntake = field(default_factory=SetIntake)
 
     def person(self, name: str) -> Person:
         """Who acts under a name; an unknown one may do nothing."""
@@ -128,6 +143,8 @@ def subject_of(event: Event) -> str:
             return event.document
         case SetPerson():
             return event.person.name
+        case SetIntake():
+            return INTAKE
         case Note():
             return event.subject
     return event.sample
@@ -169,20 +186,22 @@ def step(world: Replayed, entry: Entry) -> None:
     Raises:
         BrokenLogError: It is not permitted.
     """
-    import json
-
     event = event_of(entry, json.loads(entry.body))
     try:
         _apply(world, entry, event)
     except (RefusedError, StaleError) as error:
-        raise BrokenLogError(f"entry {entry.number} ({entry.kind} by {entry.person}): {error}; {_ADVICE}") from error
+        raise _refused(entry, error) from error
+
+
+def _refused(entry: Entry, error: FathomError) -> BrokenLogError:
+    return BrokenLogError(f"entry {entry.number} ({entry.kind} by {entry.person}): {error}; {_ADVICE}")
 
 
 def _apply(world: Replayed, entry: Entry, event: Event) -> None:
     by = world.person(entry.person)
     match event:
         case AddDocument():
-            check_right("administrator", by, operator=True)
+            check_new_document(event.document, by)
             if event.document.id in world.documents:
                 raise RefusedError(f"document {event.document.id}: it exists already")
             world.documents[event.document.id] = event.document
@@ -191,6 +210,9 @@ def _apply(world: Replayed, entry: Entry, event: Event) -> None:
             if (document := world.documents.get(event.document)) is None:
                 raise RefusedError(f"document {event.document}: there is none")
             world.documents[event.document] = review_document(document, event, by)
+        case SetIntake():
+            check_intake(event, world.intake, by, filled=bool(world.documents))
+            world.intake = event
         case SetPerson():
             check_right("administrator", by, operator=True)
             world.people[event.person.name] = event.person
@@ -216,15 +238,36 @@ def replay(entries: Iterable[Entry]) -> tuple[Replayed, Head]:
 
 def steps(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Action, Sample | None, Sample]]:
     """Each action on a sample with the sample before and after it."""
-    import json
-
     world = Replayed()
     for entry in entries:
         before = world.samples.get(entry.subject)
         step(world, entry)
         event = event_of(entry, json.loads(entry.body))
-        if not isinstance(event, AddDocument | ReviewDocument | SetPerson | Note):
+        if isinstance(event, SampleAction):
             yield entry, event, before, world.samples[entry.subject]
+
+
+def steps_of_sample(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Action, Sample]]:
+    """Each action on one sample, with the sample after it.
+
+    Rights were checked when the entries were written, and ``replay`` checks them again; here names are enough.
+
+    Args:
+        entries: The actions on the sample, in order.
+
+    Raises:
+        BrokenLogError: One is not permitted.
+    """
+    import json
+
+    sample = None
+    for entry in entries:
+        action = cast(Action, event_of(entry, json.loads(entry.body)))
+        try:
+            sample = apply(sample, action, Person(entry.person, "administrator"), entry.at)
+        except (RefusedError, StaleError) as error:
+            raise _refused(entry, error) from error
+        yield entry, action, sample
 
 
 def head_of(text: str) -> Head:

@@ -22,17 +22,19 @@ from fathom.types import AnswerKind, FathomError
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\d.,])\d{2,6}(?![\d.,]\d)")
 _SENTENCE = (30, 300)
 """Least and most characters of a sentence that a question quotes."""
+_BLANK = "____"
 _LETTERS = "ABCD"
+_OPTION = re.compile(r"^([A-D])\. (.*)$", re.MULTILINE)
 _TEXTS = {
     "en": (
         "How much or how many, or which number, stands at the gap in this sentence? “{sentence}”",
         "The number stands in one sentence of the text.",
-        "Find the sentence; the number is {answer}.",
+        "Find the sentence; the answer is {answer}.",
     ),
     "zh": (
         "下面句子的空缺处是哪个数字？“{sentence}”",
         "该数字出现在文中的一个句子里。",
-        "找到该句，数字为{answer}。",
+        "找到该句，答案为{answer}。",
     ),
 }
 
@@ -112,6 +114,27 @@ def offline_prompt(key: str, context: str, question: str, task: StudioTask) -> P
     return Prompt(key, f"{context}\n\n{asked}", kind)
 
 
+def right_answer(content: Content) -> str:
+    """The answer to a question that a baseline drafted: the number that its evidence has at the gap, or its letter.
+
+    Args:
+        content: Content as drafted.
+
+    Raises:
+        FathomError: The question has no gap, or no evidence is the sentence around it.
+    """
+    before, gap, after = content.question.partition(_BLANK)
+    before, (after, _, options) = before.partition("“")[2], after.rpartition("”")
+    quotes = (" ".join(one.quote.split()) for part in content.components for one in part.evidence)
+    sentence = next((quote for quote in quotes if gap and quote.startswith(before) and quote.endswith(after)), "")
+    number = sentence[len(before) : len(sentence) - len(after)]
+    if not number:
+        raise FathomError("this question was not drafted by an offline baseline; its right answer is not known")
+    if not options:
+        return number
+    return next(str(found[1]) for found in _OPTION.finditer(options) if found[2] == number)
+
+
 def as_reply(text: str, task: StudioTask) -> str:
     """What a baseline said, as a reply in the form that the prompts ask for."""
     return f"{MARKERS['en']}\n{text if task.is_summary else _element(text)}"
@@ -134,7 +157,7 @@ def _gaps(texts: Mapping[str, str], count: int, rng: Random) -> list[_Gap]:
             start += len(text[start:end]) - len(text[start:end].lstrip())
             if _SENTENCE[0] <= end - start <= _SENTENCE[1]:
                 sentence = Evidence(id, start, end, text[start:end])
-                asked = f"{text[start : number.start()]}____{text[number.end() : end]}"
+                asked = f"{text[start : number.start()]}{_BLANK}{text[number.end() : end]}"
                 found.append(_Gap(sentence, number.group(), " ".join(asked.split())))
     return rng.sample(found, min(count, len(found)))
 

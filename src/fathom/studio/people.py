@@ -3,20 +3,22 @@
 Passwords are stored as argon2id hashes, sessions and tokens as SHA-256 of random secrets. None of them is in the log.
 """
 
-import hashlib
-import hmac
-import re
+import calendar
+import ipaddress
+import logging
 import secrets
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import Row, bindparam, delete, func, insert, select, update
 
+from fathom.printing import printable
 from fathom.server.database import clear_errors, moment, now
+from fathom.server.tokens import NAME, hash_of, is_same, key_of, new_token
 from fathom.studio.records import canonical, checked_text
 from fathom.studio.schema import failures, people, sessions, tokens
 from fathom.studio.states import ACCOUNT, RefusedError
@@ -27,18 +29,33 @@ from fathom.types import FathomError
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
+log = logging.getLogger("fathom.studio.people")
 LEAST_PASSWORD, MOST_PASSWORD = 12, 256
+LEAST_GUESSES = 10**9
+"""A password that somebody chooses must need this many guesses, as zxcvbn estimates."""
+OWN_WORDS = ("fathom", "studio", "longbench", "annotator", "expert", "administrator", "reader")
+"""Words that do not make a password harder to guess here, beside the name of the account."""
+INITIAL_SECONDS = 7 * 86_400
+"""A password that was made for somebody can be used this long, so that nobody else knows theirs for ever."""
 IDLE_SECONDS = 12 * 3600
 """A session ends after this time without a request,"""
 SESSION_SECONDS = 7 * 86_400
 """and after this time in any case."""
+RECENT_SECONDS = 30 * 60
+"""Accounts can be changed this long after a login; then the password is asked for again."""
+MOST_SESSIONS = 20
+"""Sessions of one account; the oldest ends when there are more."""
 TOKEN_DAYS = 90.0
-_MOST_DAYS = 3650
 WINDOW_SECONDS = 15 * 60
 MOST_FAILURES, MOST_FAILURES_OF_ADDRESS = 10, 50
 """Failed logins of one account, and of one address, in that time."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-_TOKEN = re.compile(r"fathom-([0-9a-f]{16})-[A-Za-z0-9_-]{43}")
+_MOST_CHECKED = 72
+_SESSION = (
+    select(sessions, *people.c["role", "active", "initial", "changed"])
+    .join(people, people.c.name == sessions.c.person)
+    .where(sessions.c.hash == bindparam("secret"))
+)
+"""A session with its account: every request asks for one, and composing the query would take longer than its answer."""
 
 
 class LoginError(FathomError):
@@ -81,10 +98,29 @@ class Session:
     Attributes:
         person: Who.
         csrf: Secret that every form of the session repeats; "" for a token, which browsers do not send by themselves.
+        recent: Whether they gave their password, or a token, just now; see ``RECENT_SECONDS``.
+        until: Day on which the password that was made for them ends; "" for one of their own.
     """
 
     person: Person
     csrf: str
+    recent: bool = True
+    until: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A session in a list.
+
+    Attributes:
+        id: Hash of its secret.
+        made: Time of the login.
+        used: Time of the last request, to a minute.
+    """
+
+    id: str
+    made: str
+    used: str
 
 
 class People:
@@ -118,7 +154,7 @@ class People:
         Raises:
             FathomError: The name is invalid or taken, the role unknown, the password too short or long.
         """
-        if not _NAME.fullmatch(name) or name.casefold() == OPERATOR:
+        if not NAME.fullmatch(name) or name.casefold() == OPERATOR:
             raise RefusedError(
                 f"name {name[:70]!r}: expected letters, digits and ._@- (64 at most), and not {OPERATOR}"
             )
@@ -128,10 +164,11 @@ class People:
             raise RefusedError(
                 f"{name} has an account already; change its password with `fathom studio users password`"
             )
+        initial = not password
         password = password or secrets.token_urlsafe(15)
         hashed = self._hashed(password, name)
         self.store.set_person(Person(name, role), by)
-        self._store_password(name, hashed)
+        self._store_password(name, hashed, initial)
         return password
 
     def change(
@@ -160,10 +197,12 @@ class People:
             FathomError: There is no account, or the password is too short or long.
         """
         self.person(name)
+        initial = not password
         password = password or secrets.token_urlsafe(15)
         hashed = self._hashed(password, name)
         self._log(name, "password", by)
-        self._store_password(name, hashed)
+        log.info("new password of %s by %s", name, by.name)
+        self._store_password(name, hashed, initial)
         self.log_out_everywhere(name)
         with clear_errors(), self.store.engine.begin() as connection:
             connection.execute(delete(tokens).where(tokens.c.person == name))
@@ -214,34 +253,49 @@ class People:
             LoginError: Name or password is wrong, or the account is switched off.
             ThrottledError: Too many failures.
         """
-        self._throttle(name, address)
-        if len(password) > MOST_PASSWORD or not _NAME.fullmatch(name):
-            self._failed(name, address)
+        name = name if NAME.fullmatch(name) else ""
+        address = _network(address)
         with clear_errors(), self.store.reading.connect() as connection:
             row = connection.execute(select(people).where(people.c.name == name)).one_or_none()
+        # What was typed as the name may be a password, so it is in no log.
+        who = row.name if row is not None else "(no account)"
+        try:
+            self._throttle(name, address)
+        except ThrottledError:
+            log.warning("login of %s from %s: too many failures", who, address)
+            raise
         hashed = row.password if row is not None and row.password else self._hash_of_nobody()
-        if not self._matches(hashed, password) or row is None or not row.password or not row.active:
+        right = len(password) <= MOST_PASSWORD and self._matches(hashed, password)
+        if not right or row is None or not row.password or not row.active or self._is_over(row):
+            log.warning("login of %s from %s: refused", who, address)
             self._failed(name, address)
         if self._hasher.check_needs_rehash(hashed):
-            self._store_password(name, self._hasher.hash(password))
-        return self._new_session(name)
+            self._store_password(name, self._hasher.hash(password), bool(row.initial), row.changed)
+        log.info("login of %s from %s", who, address)
+        return self.new_session(name)
 
-    def _new_session(self, name: str) -> str:
+    def _is_over(self, row: Row[Any]) -> bool:
+        return bool(row.initial) and row.changed < moment(self._clock() - INITIAL_SECONDS)
+
+    def new_session(self, name: str) -> str:
+        """Begins a session of somebody whose password was checked, and returns its secret."""
         secret, present = secrets.token_urlsafe(32), int(self._clock())
-        values = {"hash": _sha256(secret), "person": name, "csrf": secrets.token_urlsafe(32)}
+        values = {"hash": hash_of(secret), "person": name, "csrf": secrets.token_urlsafe(32)}
         with clear_errors(), self.store.engine.begin() as connection:
             old = (sessions.c.used < present - IDLE_SECONDS) | (sessions.c.made < present - SESSION_SECONDS)
             connection.execute(delete(sessions).where(old))
             connection.execute(delete(failures).where(failures.c.key == f"name {name}"))
+            own = select(sessions.c.hash).where(sessions.c.person == name).order_by(sessions.c.made, sessions.c.hash)
+            many = connection.execute(own).scalars().all()[: -(MOST_SESSIONS - 1)]
+            connection.execute(delete(sessions).where(sessions.c.hash.in_(many)))
             connection.execute(insert(sessions).values(**values, made=present, used=present))
         return secret
 
     def session(self, secret: str) -> Session | None:
         """Who has a session; None if it ended."""
         present = int(self._clock())
-        query = select(sessions, people.c.role, people.c.active).join(people, people.c.name == sessions.c.person)
         with clear_errors(), self.store.reading.connect() as connection:
-            row = connection.execute(query.where(sessions.c.hash == _sha256(secret))).one_or_none()
+            row = connection.execute(_SESSION, {"secret": hash_of(secret)}).one_or_none()
         if row is None or not row.active:
             return None
         if row.used < present - IDLE_SECONDS or row.made < present - SESSION_SECONDS:
@@ -249,17 +303,30 @@ class People:
         if row.used < present - 60:
             with clear_errors(), self.store.engine.begin() as connection:
                 connection.execute(update(sessions).where(sessions.c.hash == row.hash).values(used=present))
-        return Session(Person(row.person, row.role), row.csrf)
+        until = moment(_seconds(row.changed) + INITIAL_SECONDS)[:10] if row.initial else ""
+        return Session(Person(row.person, row.role), row.csrf, row.made >= present - RECENT_SECONDS, until)
+
+    def sessions(self, name: str) -> list[Login]:
+        """The sessions of an account, the newest first."""
+        query = select(sessions).where(sessions.c.person == name).order_by(sessions.c.made.desc(), sessions.c.hash)
+        with clear_errors(), self.store.reading.connect() as connection:
+            return [Login(row.hash, moment(row.made), moment(row.used)) for row in connection.execute(query)]
+
+    def end_session(self, name: str, id: str) -> None:
+        """Ends one session of an account; see ``Login.id``."""
+        with clear_errors(), self.store.engine.begin() as connection:
+            connection.execute(delete(sessions).where(sessions.c.person == name, sessions.c.hash == id))
 
     def log_out(self, secret: str) -> None:
         """Ends a session."""
         with clear_errors(), self.store.engine.begin() as connection:
-            connection.execute(delete(sessions).where(sessions.c.hash == _sha256(secret)))
+            connection.execute(delete(sessions).where(sessions.c.hash == hash_of(secret)))
 
-    def log_out_everywhere(self, name: str) -> None:
-        """Ends all sessions of an account."""
+    def log_out_everywhere(self, name: str, but: str = "") -> None:
+        """Ends all sessions of an account, except that of the secret ``but``."""
         with clear_errors(), self.store.engine.begin() as connection:
-            connection.execute(delete(sessions).where(sessions.c.person == name))
+            others = sessions.c.hash != hash_of(but)
+            connection.execute(delete(sessions).where(sessions.c.person == name, others))
 
     def change_password(self, name: str, old: str, new: str, address: str) -> str:
         """Sets another password after checking the old one, and returns the secret of a new session.
@@ -269,7 +336,7 @@ class People:
         """
         self.log_out(self.log_in(name, old, address))
         self.set_password(name, self._checked(new, name), self.person(name))
-        return self._new_session(name)
+        return self.new_session(name)
 
     # Tokens
 
@@ -280,14 +347,10 @@ class People:
             FathomError: There is no account, or the days are out of range.
         """
         self.person(name)
-        if not 0 < days <= _MOST_DAYS:
-            raise RefusedError(f"--days {days:g}: expected more than 0, and at most {_MOST_DAYS:,}")
-        key = secrets.token_hex(8)
-        token = f"fathom-{key}-{secrets.token_urlsafe(32)}"
+        token, stored = new_token(days, self._clock())
         self._log(name, "token", AT_SERVER)
-        times = {"made": now(), "expires": moment(self._clock() + days * 86_400)}
         with clear_errors(), self.store.engine.begin() as connection:
-            connection.execute(insert(tokens).values(key=key, person=name, hash=_sha256(token), **times))
+            connection.execute(insert(tokens).values(person=name, **asdict(stored)))
         return token
 
     def revoke_tokens(self, name: str) -> int:
@@ -299,12 +362,12 @@ class People:
 
     def holder(self, token: str) -> Session | None:
         """Who has a token; None if it is unknown, expired or revoked, or the account is switched off."""
-        if not (match := _TOKEN.fullmatch(token)):
+        if (key := key_of(token)) is None:
             return None
         query = select(tokens, people.c.role, people.c.active).join(people, people.c.name == tokens.c.person)
         with clear_errors(), self.store.reading.connect() as connection:
-            row = connection.execute(query.where(tokens.c.key == match[1])).one_or_none()
-        if row is None or not row.active or not hmac.compare_digest(row.hash, _sha256(token)):
+            row = connection.execute(query.where(tokens.c.key == key)).one_or_none()
+        if row is None or not row.active or not is_same(row.hash, token):
             return None
         return Session(Person(row.person, row.role), "") if row.expires > moment(self._clock()) else None
 
@@ -319,7 +382,7 @@ class People:
             if count >= most:
                 raise ThrottledError(int(first) - since)
 
-    def _failed(self, name: str, address: str) -> None:
+    def _failed(self, name: str, address: str) -> NoReturn:
         present = int(self._clock())
         with clear_errors(), self.store.engine.begin() as connection:
             connection.execute(delete(failures).where(failures.c.at < present - WINDOW_SECONDS))
@@ -338,7 +401,11 @@ class People:
             raise RefusedError(
                 f"the password has {len(password)} characters; expected {LEAST_PASSWORD} to {MOST_PASSWORD}"
             )
-        if password.casefold().strip(name.casefold()) == "" or len(set(password)) < 5:
+        from zxcvbn import zxcvbn  # type: ignore[import-untyped]
+
+        # Longer ones are not easier to guess than their beginning, and would take long to check.
+        guesses = zxcvbn(password[:_MOST_CHECKED], user_inputs=[name, *OWN_WORDS])["guesses"]
+        if guesses < LEAST_GUESSES:
             raise RefusedError("the password is too easy to guess; choose several words, or let one be made")
         return password
 
@@ -358,9 +425,10 @@ class People:
     def _log(self, name: str, what: str, by: Person) -> None:
         self.store.note(Note(ACCOUNT, name, canonical({"what": what})), by)
 
-    def _store_password(self, name: str, hashed: str) -> None:
+    def _store_password(self, name: str, hashed: str, initial: bool, changed: str = "") -> None:
+        values = {"password": hashed, "changed": changed or moment(self._clock()), "initial": int(initial)}
         with clear_errors(), self.store.engine.begin() as connection:
-            connection.execute(update(people).where(people.c.name == name).values(password=hashed, changed=now()))
+            connection.execute(update(people).where(people.c.name == name).values(**values))
 
 
 @cache
@@ -370,5 +438,15 @@ def _argon2() -> "PasswordHasher":
     return PasswordHasher()
 
 
-def _sha256(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+def _seconds(text: str) -> int:
+    """The reverse of ``moment``."""
+    return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+
+
+def _network(address: str) -> str:
+    """The address whose failures are counted: of IPv6, the network that one person usually has."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return printable(address[:64])  # a proxy may send anything
+    return str(found) if found.version == 4 else str(ipaddress.ip_network((found, 64), strict=False))

@@ -98,9 +98,9 @@ def score_of(reply: str, sample: Sample, task: StudioTask) -> float | None:
     return scorer(row).value
 
 
-def is_right(score: float, task: StudioTask) -> bool:
+def is_right(score: float, task: StudioTask | None) -> bool:
     """Whether a score counts as right: full marks, or for summaries more than 0.65."""
-    return score > SUMMARY_PASSES_ABOVE if task.is_summary else score >= 1
+    return score > SUMMARY_PASSES_ABOVE if task and task.is_summary else score >= 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Mined:
     models: tuple[str, ...]
 
 
-def mined(sample: Sample, task: StudioTask) -> tuple[Mined, ...]:
+def mined(sample: Sample, task: StudioTask | None, found: Sequence[str] = ()) -> tuple[Mined, ...]:
     """Components of models' answers that the reference lacks, those of most models first.
 
     People then only judge whether each is right, which they do better than finding it. Answers without the documents
@@ -124,11 +124,12 @@ def mined(sample: Sample, task: StudioTask) -> tuple[Mined, ...]:
 
     Args:
         sample: The sample with its predictions.
-        task: Its task.
+        task: Its task; None if its file is not there any more.
+        found: Components that a reviewer has found already.
     """
-    if task.is_summary:
+    if task and task.is_summary:
         return ()
-    gold = {fold(one.text) for one in sample.content.components}
+    gold = {fold(text) for text in (*(one.text for one in sample.content.components), *found)}
     texts: dict[str, str] = {}
     models: dict[str, dict[str, None]] = {}
     for prediction in sample.predictions:
@@ -141,19 +142,43 @@ def mined(sample: Sample, task: StudioTask) -> tuple[Mined, ...]:
     return tuple(Mined(texts[key], tuple(models[key])) for key in ranked)
 
 
-def known_without_text(sample: Sample, task: StudioTask, share: float = THRESHOLD) -> bool | None:
+@dataclass(frozen=True, slots=True)
+class ClosedBook:
+    """Answers of models without the documents.
+
+    Attributes:
+        right: Number of models that answered correctly.
+        asked: Number of models with a score.
+    """
+
+    right: int
+    asked: int
+
+
+def closed_book_results(sample: Sample, task: StudioTask | None) -> ClosedBook:
+    """How many models answer a sample without its documents.
+
+    Args:
+        sample: The sample with its predictions.
+        task: Its task; None if its file is not there any more.
+    """
+    scores = {one.model: one.score for one in sample.predictions if one.closed_book and one.score is not None}
+    return ClosedBook(sum(is_right(one, task) for one in scores.values()), len(scores))
+
+
+def known_without_text(sample: Sample, task: StudioTask | None, share: float = THRESHOLD) -> bool | None:
     """Whether models know the answer without the documents.
 
     Args:
         sample: The sample with its predictions.
-        task: Its task.
+        task: Its task; None if its file is not there any more.
         share: Share of the closed-book answers that must be right.
 
     Returns:
         None if none was asked so.
     """
-    scores = [one.score for one in sample.predictions if one.closed_book and one.score is not None]
-    return sum(is_right(one, task) for one in scores) >= share * len(scores) if scores else None
+    found = closed_book_results(sample, task)
+    return found.right >= share * found.asked if found.asked else None
 
 
 def _prompt(sample: Sample, collection: Collection, *, offline: bool, closed_book: bool) -> Prompt:

@@ -1,35 +1,52 @@
 """The quality study: experts rate accepted samples in five dimensions (LongBench Pro, section 5.7).
 
 Every dimension is rated at three levels. Its mean has an interval over samples, and raters' agreement is Fleiss' kappa
-and Krippendorff's alpha (``fathom.stats.agreement``).
+and Krippendorff's alpha (``fathom.stats.agreement``). Raters do not know who made a sample. Ratings count once a sample
+has all that it needs: then nobody rates it any more, and so nobody is led by the results.
 """
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from fathom.length import format_length
 from fathom.stats.agreement import Agreement, agreement
-from fathom.stats.intervals import Interval, generator, mean_interval
+from fathom.stats.intervals import (
+    Floats,
+    Interval,
+    generator,
+    interval_of,
+    mean_interval,
+    resampled_means,
+)
+from fathom.studio.histories import History, Origin
+from fathom.studio.log import NoteEntry
+from fathom.studio.quotas import Design, cell_of, draw
 from fathom.studio.records import from_record
+from fathom.studio.states import DONE
+from fathom.studio.statistics import with_interval
+from fathom.studio.types import Sample
 from fathom.types import FathomError
 
 Dimension: TypeAlias = Literal["task", "requirement", "authenticity", "difficulty", "correctness"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 TITLES: Mapping[Dimension, str] = {
     "task": "fits the task",
-    "requirement": "needs the context that it claims to need",
+    "requirement": "needs the context that it says it needs",
     "authenticity": "could be a real question",
     "difficulty": "is hard enough",
-    "correctness": "the answer is right and complete",
+    "correctness": "has a right and complete answer",
 }
 Level: TypeAlias = Literal["no", "partly", "yes"]
 LEVELS: Mapping[Level, float] = {"no": 0.0, "partly": 0.5, "yes": 1.0}
-RATING = "rating"
-"""Topic of the notes that hold ratings."""
+ORIGINS: tuple[Origin, ...] = get_args(Origin)
+ALL: Literal["all"] = "all"
+"""All dimensions, or samples of all origins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,43 +59,86 @@ class Rating:
     difficulty: Level
     correctness: Level
 
-
-@dataclass(frozen=True, slots=True)
-class Rated:
-    """A rating with who gave it.
-
-    Attributes:
-        sample: Id of the sample.
-        rater: Who rated it.
-        rating: The rating; of several by one person, the last one counts.
-    """
-
-    sample: str
-    rater: str
-    rating: Rating
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The levels as numbers, in the order of ``DIMENSIONS``."""
+        return tuple(LEVELS[getattr(self, dimension)] for dimension in DIMENSIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Ratings of all samples in one dimension.
+    """Ratings of samples of one origin in one dimension.
 
     Attributes:
-        dimension: The dimension.
+        origin: Who made the samples; ``all`` for everybody.
+        dimension: The dimension; ``all`` for the mean of all.
+        samples: Number of samples.
         mean: Mean level in [0, 1], each sample's ratings averaged first.
         interval: Its interval over samples.
-        kappa: Fleiss' kappa; None if samples have different numbers of ratings, or fewer than two.
-        alpha: Krippendorff's alpha for ordered levels; None if no sample has two ratings.
-        samples: Number of samples.
-        raters: Number of raters.
+        kappa: Fleiss' kappa; None with one rating of each sample.
+        alpha: Krippendorff's alpha for ordered levels; None with one rating of each sample.
     """
 
-    dimension: Dimension
+    origin: Origin | Literal["all"]
+    dimension: Dimension | Literal["all"]
+    samples: int
     mean: float
     interval: Interval
     kappa: Agreement | None
     alpha: Agreement | None
+
+    def as_record(self) -> dict[str, object]:
+        """The ratings for a table."""
+        found: dict[str, object] = {"origin": self.origin, "dimension": self.dimension, "samples": self.samples}
+        found |= with_interval("mean", self.mean, self.interval)
+        for name, one in (("kappa", self.kappa), ("alpha", self.alpha)):
+            found |= with_interval(name, *((one.value, one.interval) if one else (None, None)))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """How long people worked on samples until they were accepted.
+
+    Attributes:
+        origin: Who made them.
+        bucket: Their length bucket in tokens.
+        samples: Number of samples.
+        minutes: Mean of people's time.
+        interval: Its interval over samples; None for a single one.
+    """
+
+    origin: Origin
+    bucket: int
     samples: int
+    minutes: float
+    interval: Interval | None
+
+    def as_record(self) -> dict[str, object]:
+        """The time for a table."""
+        found: dict[str, object] = {"origin": self.origin, "length": format_length(self.bucket)}
+        return found | {"samples": self.samples} | with_interval("minutes", self.minutes, self.interval)
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """The quality study.
+
+    Attributes:
+        drawn: Number of samples in it.
+        complete: Samples with all ratings.
+        begun: Other samples with a rating.
+        raters: Number of raters.
+        minutes: Mean time of a rating; None without one.
+        qualities: What complete samples are like, by origin and dimension.
+    """
+
+    drawn: int
+    complete: int
+    begun: int
     raters: int
+    minutes: float | None
+    qualities: tuple[Quality, ...]
 
 
 def read_rating(body: str) -> Rating:
@@ -94,60 +154,124 @@ def read_rating(body: str) -> Rating:
     return from_record(Rating, record)
 
 
-def quality(ratings: Iterable[Rated], *, seed: int = 0) -> tuple[Quality, ...]:
-    """What ratings say about each dimension.
+def rated_samples(histories: Iterable[History], design: Design, studio: str) -> tuple[History, ...]:
+    """The samples of the study, drawn evenly over origins, tasks, languages and lengths.
 
     Args:
-        ratings: All ratings.
-        seed: Seed of the intervals.
-
-    Raises:
-        FathomError: There are none.
+        histories: All samples.
+        design: Says how many are rated.
+        studio: Hash of the studio's first entry.
     """
-    last = {(one.sample, one.rater): one.rating for one in ratings}
-    if not last:
-        raise FathomError("no sample is rated yet; experts rate accepted samples in the quality study")
-    samples = sorted({sample for sample, _ in last})
-    raters = sorted({rater for _, rater in last})
-    found = []
-    for dimension in DIMENSIONS:
-        table = np.full((len(samples), len(raters)), math.nan)
-        for (sample, rater), rating in last.items():
-            table[samples.index(sample), raters.index(rater)] = LEVELS[getattr(rating, dimension)]
-        mean, interval = mean_interval(np.nanmean(table, axis=1), generator(seed, dimension))
-        counts = (~np.isnan(table)).sum(axis=1)
-        several = bool((counts >= 2).any())
-        even = several and len(set(counts.tolist())) == 1
-        found.append(
-            Quality(
-                dimension,
-                mean,
-                interval,
-                agreement(table, generator(seed, f"{dimension} kappa"), measure="kappa") if even else None,
-                agreement(table, generator(seed, f"{dimension} alpha"), scale="ordinal") if several else None,
-                len(samples),
-                len(raters),
-            )
-        )
-    return tuple(found)
+
+    def cell(one: History) -> tuple[Hashable, ...]:
+        return one.origin, *cell_of(one)
+
+    return tuple(draw(histories, design.rate_one_in, f"{design.seed}|{studio}|rating", cell))
 
 
-def as_records(found: Sequence[Quality]) -> list[dict[str, object]]:
-    """The study as records, for a table."""
+def ratings_of(notes: Iterable[NoteEntry], design: Design) -> dict[str, dict[str, Rating]]:
+    """Ratings by sample and rater: the first ones, as many as a sample needs.
 
-    def shown(one: Agreement | None) -> str | None:
-        if one is None or one.value is None:
-            return None
-        return f"{one.value:.2f} [{one.interval.low:.2f}, {one.interval.high:.2f}]"
+    Args:
+        notes: Notes that hold ratings, in the order of the log.
+        design: Says how many a sample needs.
+    """
+    found: defaultdict[str, dict[str, Rating]] = defaultdict(dict)
+    for one in notes:
+        own = found[one.note.subject]
+        if one.person not in own and len(own) < design.raters:
+            own[one.person] = read_rating(one.note.body)
+    return found
 
+
+def to_rate(
+    drawn: Iterable[History], ratings: Mapping[str, Mapping[str, Rating]], design: Design, person: str
+) -> list[str]:
+    """Ids of the samples that somebody can rate now, the longest accepted first: nobody rates what they worked on.
+
+    Args:
+        drawn: The samples of the study.
+        ratings: Ratings by sample and rater.
+        design: Says how many ratings a sample needs.
+        person: The rater.
+    """
     return [
-        {
-            "dimension": one.dimension,
-            "mean": f"{one.mean:.3f} [{one.interval.low:.3f}, {one.interval.high:.3f}]",
-            "kappa": shown(one.kappa),
-            "alpha": shown(one.alpha),
-            "samples": one.samples,
-            "raters": one.raters,
-        }
-        for one in found
+        one.id
+        for one in drawn
+        if one.state in DONE
+        and person not in one.workers
+        and person not in ratings.get(one.id, {})
+        and len(ratings.get(one.id, {})) < design.raters
     ]
+
+
+def without_origin(sample: Sample) -> Sample:
+    """A sample without what shows who made it and what others said of it."""
+    people = replace(sample, author="", writers=(), first_verdicts=(), reviews=(), rulings=())
+    return replace(people, candidates=(), predictions=(), difficulty="")
+
+
+def study(drawn: Sequence[History], notes: Sequence[NoteEntry], design: Design) -> Study:
+    """What the study says so far.
+
+    Args:
+        drawn: Its samples.
+        notes: Notes that hold ratings, in the order of the log.
+        design: Says how many ratings a sample needs.
+    """
+    ratings = ratings_of(notes, design)
+    complete = [one for one in drawn if len(ratings.get(one.id, {})) == design.raters]
+    begun = sum(one.id in ratings for one in drawn) - len(complete)
+    groups = {ALL: complete} | {origin: [one for one in complete if one.origin == origin] for origin in ORIGINS}
+    found: list[Quality] = []
+    for origin, members in groups.items():
+        if members:
+            values = [[rating.values for rating in ratings[one.id].values()] for one in members]
+            found += qualities(origin, np.array(values), design.seed)
+    seconds = [one.note.seconds for one in notes]
+    minutes = sum(seconds) / len(seconds) / 60 if seconds else None
+    return Study(len(drawn), len(complete), begun, len({one.person for one in notes}), minutes, tuple(found))
+
+
+def qualities(origin: Origin | Literal["all"], values: Floats, seed: int = 0) -> list[Quality]:
+    """What ratings say about each dimension, and about all together.
+
+    Args:
+        origin: Who made the samples.
+        values: Levels as numbers, samples x ratings x dimensions.
+        seed: Seed of the intervals.
+    """
+    samples, raters, _ = values.shape
+    tables: dict[Dimension | Literal["all"], Floats] = {one: values[:, :, at] for at, one in enumerate(DIMENSIONS)}
+    tables[ALL] = values.transpose(0, 2, 1).reshape(-1, raters)
+    found = []
+    for dimension, table in tables.items():
+        rng = generator(seed, f"{origin} {dimension}")
+        groups = np.repeat(np.arange(samples), len(table) // samples)
+        mean, interval = mean_interval(table.reshape(samples, -1).mean(axis=1), rng)
+        kappa = alpha = None
+        if raters > 1:
+            kappa = agreement(table, rng, measure="kappa", groups=groups)
+            alpha = agreement(table, rng, scale="ordinal", groups=groups)
+        found.append(Quality(origin, dimension, samples, mean, interval, kappa, alpha))
+    return found
+
+
+def makings(histories: Iterable[History], design: Design) -> list[Making]:
+    """How long people worked on accepted samples, by origin and length.
+
+    Args:
+        histories: All samples.
+        design: Has the seed of the intervals.
+    """
+    minutes: defaultdict[tuple[Origin, int], list[float]] = defaultdict(list)
+    for one in histories:
+        if one.accepted and one.origin is not None:
+            minutes[one.origin, one.bucket].append(one.seconds / 60)
+    found = []
+    for (origin, bucket), each in sorted(minutes.items(), key=lambda item: (ORIGINS.index(item[0][0]), item[0][1])):
+        mean = math.fsum(each) / len(each)
+        rng = generator(design.seed, f"{origin} {bucket}")
+        draws = resampled_means(np.array(each)[:, None], rng, prior=0.0)[:, 0]
+        found.append(Making(origin, bucket, len(each), mean, interval_of(draws, mean) if len(each) > 1 else None))
+    return found

@@ -1,48 +1,115 @@
-"""The balanced design: which samples are missing; and audits drawn by design."""
+"""The balanced design: which samples are wanted and missing, and which are drawn for audits and ratings."""
 
+import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from hashlib import blake2b
+from pathlib import Path
 from typing import TypeAlias
 
-from fathom.benchmarks.pro.secondary_tasks import LANGUAGES, LENGTHS, SECONDARY
-from fathom.studio.types import Sample, State
+from fathom.benchmarks.pro.secondary_tasks import BY_NAME, LANGUAGES, LENGTHS, SECONDARY
+from fathom.length import format_length, parse_length
+from fathom.studio.histories import History
+from fathom.studio.records import RecordError, from_record
+from fathom.studio.states import DONE
+from fathom.studio.tasks import StudioTask, find_task
+from fathom.studio.types import STATES, State
 from fathom.types import FathomError
 
 CellKey: TypeAlias = tuple[str, str, int]
 """Task, language, length bucket in tokens."""
-EACH = 5
-DONE: frozenset[State] = frozenset({"accepted", "audited"})
-LEFT: frozenset[State] = frozenset({"rejected"})
+FILE = "design.toml"
+PROPOSED = 5
+"""Drafts that are proposed at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How many samples are wanted of each task, language and length.
+    """How many samples are wanted of each task, language and length, and what is checked; LongBench Pro's by default.
 
     Attributes:
         tasks: Names of tasks.
         languages: Languages.
-        buckets: Length buckets in tokens.
+        lengths: Length buckets in tokens.
         each: Samples of every combination.
+        audit_one_in: One of so many accepted samples is audited; 0 for none.
+        rate_one_in: One of so many accepted samples is rated in the quality study; 0 for none.
+        raters: Ratings of each of them.
+        seed: Seed of the draws and of intervals.
+        hourly: Price of an hour of people's time in US dollars.
     """
 
     tasks: tuple[str, ...] = tuple(one.name for one in SECONDARY)
     languages: tuple[str, ...] = tuple(LANGUAGES.values())
-    buckets: tuple[int, ...] = tuple(LENGTHS.values())
-    each: int = EACH
+    lengths: tuple[int, ...] = tuple(LENGTHS.values())
+    each: int = 5
+    audit_one_in: int = 5
+    rate_one_in: int = 10
+    raters: int = 3
+    seed: int = 0
+    hourly: float = 0.0
 
     @property
     def total(self) -> int:
         """All samples that are wanted: 1,500 in the paper's design."""
-        return len(self.tasks) * len(self.languages) * len(self.buckets) * self.each
+        return len(self.tasks) * len(self.languages) * len(self.lengths) * self.each
 
     def cells(self) -> list[CellKey]:
         """All combinations, in order."""
         return [
-            (task, language, bucket) for task in self.tasks for language in self.languages for bucket in self.buckets
+            (task, language, length) for task in self.tasks for language in self.languages for length in self.lengths
         ]
+
+
+def design_of(place: str, file: Path | None, tasks: Mapping[str, StudioTask]) -> Design:
+    """The design of a studio.
+
+    Args:
+        place: Its store; the file ``design.toml`` in its folder is read by default.
+        file: Another file.
+        tasks: Tasks of the studio.
+
+    Raises:
+        FathomError: The file cannot be read.
+    """
+    own = Path(place) / FILE
+    if file is None and ("://" in place or not own.is_file()):
+        return Design()
+    return read_design(file or own, tasks)
+
+
+def read_design(path: Path, tasks: Mapping[str, StudioTask]) -> Design:
+    """A design from a TOML file with fields of ``Design``; those that it lacks have their defaults.
+
+    Args:
+        path: The file.
+        tasks: Tasks of the studio, which the file can name by their codes.
+
+    Raises:
+        FathomError: It cannot be read, or a field is invalid.
+    """
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+        lengths = table.get("lengths")
+        if isinstance(lengths, list):
+            table["lengths"] = [parse_length(str(one)) for one in lengths]
+        found = from_record(Design, table, str(path))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise FathomError(f"{path}: cannot be read: {error}; correct the file") from None
+    except RecordError:
+        raise
+    except FathomError as error:
+        raise FathomError(f"{path}: {error}") from None
+    for name in ("tasks", "languages", "lengths", "each", "raters"):
+        if not getattr(found, name):
+            raise FathomError(f"{path}: {name} is empty or 0; expected at least one, or leave it out")
+    return replace(
+        found,
+        tasks=tuple(dict.fromkeys(find_task(tasks, one).name for one in found.tasks)),
+        languages=tuple(dict.fromkeys(found.languages)),
+        lengths=tuple(sorted(set(found.lengths))),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,101 +121,124 @@ class Cell:
         language: Language.
         bucket: Length bucket in tokens.
         wanted: Samples wanted; 0 for a combination that is not in the design.
-        accepted: Samples accepted or audited.
-        under_way: Samples that are neither accepted nor rejected.
+        states: Samples in each state that has some.
     """
 
     task: str
     language: str
     bucket: int
     wanted: int
-    accepted: int
-    under_way: int
+    states: Mapping[State, int]
+
+    @property
+    def done(self) -> int:
+        """Samples accepted or audited."""
+        return sum(count for state, count in self.states.items() if state in DONE)
+
+    @property
+    def under_way(self) -> int:
+        """Samples that are neither accepted nor rejected."""
+        return sum(count for state, count in self.states.items() if state not in DONE and state != "rejected")
 
     @property
     def missing(self) -> int:
         """Samples still to be accepted."""
-        return max(0, self.wanted - self.accepted)
+        return max(0, self.wanted - self.done)
 
     @property
     def to_begin(self) -> int:
         """Samples still to be begun if all those under way are accepted."""
         return max(0, self.missing - self.under_way)
 
+    def as_record(self) -> dict[str, object]:
+        """The combination for a table."""
+        key = {"task": self.task, "language": self.language, "length": format_length(self.bucket)}
+        counts = {name: getattr(self, name) for name in ("wanted", "done", "under_way", "missing", "to_begin")}
+        return key | counts | {state: self.states.get(state, 0) for state in STATES}
 
-def progress(design: Design, samples: Iterable[Sample]) -> tuple[Cell, ...]:
+
+def progress(design: Design, histories: Iterable[History]) -> tuple[Cell, ...]:
     """What there is of every combination: those of the design in its order, then others.
 
     Args:
         design: What is wanted.
-        samples: All samples, in any state.
+        histories: All samples, in any state.
     """
-    accepted: Counter[CellKey] = Counter()
-    under_way: Counter[CellKey] = Counter()
-    for sample in samples:
-        if sample.state not in LEFT:
-            (accepted if sample.state in DONE else under_way)[cell_of(sample)] += 1
+    counts = Counter((cell_of(one), one.state) for one in histories)
     wanted = design.cells()
-    others = sorted({*accepted, *under_way} - {*wanted})
+    found: dict[CellKey, dict[State, int]] = {key: {} for key in wanted}
+    for (key, state), count in sorted(counts.items()):
+        if key in found or state != "rejected":
+            found.setdefault(key, {})[state] = count
     return tuple(
-        Cell(*key, design.each if place < len(wanted) else 0, accepted[key], under_way[key])
-        for place, key in enumerate((*wanted, *others))
+        Cell(*key, design.each if place < len(wanted) else 0, states)
+        for place, (key, states) in enumerate(found.items())
     )
 
 
-def cell_of(sample: Sample) -> CellKey:
+def cell_of(sample: History) -> CellKey:
     """The combination that a sample belongs to."""
     return sample.task, sample.language, sample.bucket
 
 
-def audit_sample(
-    samples: Iterable[Sample], size: int, *, seed: int = 0, audited: Collection[str] = ()
-) -> tuple[Sample, ...]:
-    """Accepted samples to audit, spread over tasks, languages and lengths as evenly as they allow.
-
-    They are drawn one after the other: always one of those whose combination, then whose task, language and length have
-    been drawn least so far, and among equals by a hash of seed and id. So samples are the same for any order of the
-    input, a larger audit contains the smaller one, and an audit can begin with the first accepted samples and continue.
+def next_drafts(cells: Iterable[Cell], documents: Mapping[tuple[str, int], int]) -> list[list[str]]:
+    """Commands for the combinations of which most is to begin, as words without the models.
 
     Args:
-        samples: All samples; only accepted and audited ones are drawn.
-        size: Samples to audit in all, including those audited before.
-        seed: Seed of the draw.
-        audited: Ids of samples audited before, which count but are not drawn again.
+        cells: All combinations.
+        documents: Number of available documents by language and length; nothing can be drafted without one.
+    """
+    able = [one for one in cells if one.to_begin and documents.get((one.language, one.bucket))]
+    able.sort(key=lambda one: -one.to_begin)
+    return [
+        [
+            *("fathom", "studio", "draft", "--task", BY_NAME[one.task].code if one.task in BY_NAME else one.task),
+            *("--language", one.language, "--bucket", format_length(one.bucket), "--samples", str(one.to_begin)),
+        ]
+        for one in able[:PROPOSED]
+    ]
+
+
+def draw(
+    histories: Iterable[History], one_in: int, key: str, cell: Callable[[History], tuple[Hashable, ...]] = cell_of
+) -> list[History]:
+    """One of so many samples that were ever accepted, spread evenly over tasks, languages and lengths.
+
+    Of every ``one_in`` samples of a combination that are accepted one after the other, one is drawn. Which one differs
+    from combination to combination, so that those with few samples add up to even numbers too. Whether a sample is
+    drawn depends on those accepted before it only, so it stays drawn; and each is drawn with the same probability.
+
+    Args:
+        histories: All samples.
+        one_in: One of so many; 0 for none.
+        key: Names the draw; another key draws others.
+        cell: The combination of a sample.
 
     Returns:
-        The samples to audit now, in the order of the draw; fewer than asked for if there are not enough.
-
-    Raises:
-        FathomError: The size is not positive.
+        The samples, in the order in which they were accepted first.
     """
-    if size < 1:
-        raise FathomError(f"an audit of {size} samples: expected at least 1")
-    done = {*audited}
-    there = [sample for sample in samples if sample.state in DONE]
-    before = [sample for sample in there if sample.id in done or sample.state == "audited"]
-    done.update(sample.id for sample in before)
-    waiting = {sample.id: sample for sample in there if sample.id not in done}
-    drawn: list[Sample] = []
-    counts: Counter[tuple[str, object]] = Counter()
-    for sample in before:
-        counts.update(_margins(sample))
-    rank = _ranks(waiting, seed)
-    while waiting and len(drawn) + len(before) < size:
-        best = min(waiting.values(), key=lambda one: (*(counts[margin] for margin in _margins(one)), rank[one.id]))
-        counts.update(_margins(best))
-        drawn.append(waiting.pop(best.id))
-    return tuple(drawn)
+    accepted = sorted((one for one in histories if one.accepted), key=lambda one: one.accepted)
+    return list(_drawn(accepted, one_in, key, cell)) if one_in else []
 
 
-def _margins(sample: Sample) -> tuple[tuple[str, object], ...]:
-    return (
-        ("cell", cell_of(sample)),
-        ("task", sample.task),
-        ("language", sample.language),
-        ("bucket", sample.bucket),
-    )
+def _drawn(
+    accepted: Iterable[History], one_in: int, key: str, cell: Callable[[History], tuple[Hashable, ...]]
+) -> Iterator[History]:
+    seen: Counter[tuple[Hashable, ...]] = Counter()
+    numbers: dict[tuple[int, Hashable], int] = {}  # of tasks, languages and lengths, by their first appearance
+    sizes: Counter[int] = Counter()
+    for one in accepted:
+        own = cell(one)
+        for margin in enumerate(own):
+            if margin not in numbers:
+                numbers[margin] = sizes[margin[0]]
+                sizes[margin[0]] += 1
+        block, turn = divmod(seen[own], one_in)
+        seen[own] += 1
+        shift = sum(numbers[margin] for margin in enumerate(own))
+        if (turn + shift) % one_in == _random(f"{key}|{block}", one_in):
+            yield one
 
 
-def _ranks(ids: Iterable[str], seed: int) -> dict[str, bytes]:
-    return {id: blake2b(f"{seed}|{id}".encode("utf-8", "surrogatepass"), digest_size=16).digest() for id in ids}
+def _random(key: str, size: int) -> int:
+    return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") % size

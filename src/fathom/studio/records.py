@@ -4,12 +4,14 @@ import dataclasses
 import json
 import types
 import typing
-from functools import cache
-from typing import Any, Literal, TypeVar, cast, get_args, get_origin
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args, get_origin
 
 from fathom.types import FathomError
 
 Value = TypeVar("Value")
+_Reader: TypeAlias = Callable[[Any], Any]
 MOST_TEXT = 200_000
 """Maximum characters of one text."""
 MOST_ITEMS = 5_000
@@ -45,53 +47,102 @@ def from_record(kind: type[Value], record: Any, where: str = "") -> Value:
     Raises:
         RecordError: A field is missing, unknown, too long, or of another type.
     """
-    return cast(Value, _read(kind, record, where or kind.__name__))
+    try:
+        return cast(Value, _reader(cast(Any, kind))(record))
+    except RecordError as error:
+        raise RecordError(f"{where or kind.__name__}{error}") from None
 
 
-def _read(kind: Any, value: Any, where: str) -> Any:
+# A reader is made once for each type. Its errors begin after the name of the value: what contains it puts that before.
+
+
+@cache
+def _reader(kind: Any) -> _Reader:
     origin = get_origin(kind)
     if origin is Literal:
-        if value not in get_args(kind):
-            raise RecordError(f"{where}: expected {', '.join(map(str, get_args(kind)))}")
-        return value
+        return partial(_choice, get_args(kind))
     if origin is tuple:
-        if not isinstance(value, list | tuple):
-            raise RecordError(f"{where}: expected a list")
-        if len(value) > MOST_ITEMS:
-            raise RecordError(f"{where}: {len(value):,} items; at most {MOST_ITEMS:,} are allowed")
-        return tuple(_read(get_args(kind)[0], one, f"{where}[{at}]") for at, one in enumerate(value))
+        return partial(_items, _reader(get_args(kind)[0]))
     if origin in (types.UnionType, typing.Union):  # with None
-        return None if value is None else _read(get_args(kind)[0], value, where)
-    if dataclasses.is_dataclass(kind):
-        return _read_fields(kind, value, where)
-    return _plain(kind, value, where)
+        return partial(_optional, _reader(get_args(kind)[0]))
+    return _object_reader(kind) if dataclasses.is_dataclass(kind) else _PLAIN[kind]
 
 
-def _read_fields(kind: Any, value: Any, where: str) -> Any:
-    if not isinstance(value, dict):
-        raise RecordError(f"{where}: expected an object")
+def _choice(choices: tuple[Any, ...], value: Any) -> Any:
+    if value not in choices:
+        raise RecordError(f": expected {', '.join(map(str, choices))}")
+    return value
+
+
+def _items(read: _Reader, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        raise RecordError(": expected a list")
+    if len(value) > MOST_ITEMS:
+        raise RecordError(f": {len(value):,} items; at most {MOST_ITEMS:,} are allowed")
+    found = []
+    for one in value:
+        try:
+            found.append(read(one))
+        except RecordError as error:
+            raise RecordError(f"[{len(found)}]{error}") from None
+    return tuple(found)
+
+
+def _optional(read: _Reader, value: Any) -> Any:
+    return None if value is None else read(value)
+
+
+def _object_reader(kind: Any) -> _Reader:
     fields = _fields(kind)
-    if unknown := sorted(str(name) for name in value.keys() - fields.keys()):
-        raise RecordError(f"{where}: unknown field {unknown[0][:60]!r}; expected {', '.join(fields)}")
-    required = (one.name for one in dataclasses.fields(kind) if one.default is dataclasses.MISSING)
-    if missing := [name for name in required if name not in value]:
-        raise RecordError(f"{where}: {missing[0]} is missing")
-    return kind(**{name: _read(fields[name], one, f"{where}.{name}") for name, one in value.items()})
+    readers = {name: _reader(one) for name, one in fields.items()}
+    required = {one.name for one in dataclasses.fields(kind) if one.default is dataclasses.MISSING}
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise RecordError(": expected an object")
+        if unknown := value.keys() - readers.keys():
+            first = min(map(str, unknown))
+            raise RecordError(f": unknown field {first[:60]!r}; expected {', '.join(fields)}")
+        if missing := required - value.keys():
+            raise RecordError(f": {next(name for name in fields if name in missing)} is missing")
+        found = {}
+        for name, one in value.items():
+            try:
+                found[name] = readers[name](one)
+            except RecordError as error:
+                raise RecordError(f".{name}{error}") from None
+        return kind(**found)
+
+    return read
 
 
-def _plain(kind: type, value: Any, where: str) -> Any:
-    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
-        if not 0 <= value < 1e15:
-            raise RecordError(f"{where}: expected a number of at least 0")
-        return float(value)
-    if kind is int and isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53:
-        return value
-    if kind is bool and isinstance(value, bool):
-        return value
-    if kind is str and isinstance(value, str):
-        return checked_text(value, where)
-    words = {str: "text", int: "a whole number of at least 0", float: "a number", bool: "true or false"}[kind]
-    raise RecordError(f"{where}: expected {words}")
+def _number(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise RecordError(": expected a number")
+    if not 0 <= value < 1e15:
+        raise RecordError(": expected a number of at least 0")
+    return float(value)
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 53:
+        raise RecordError(": expected a whole number of at least 0")
+    return value
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise RecordError(": expected true or false")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise RecordError(": expected text")
+    return checked_text(value, "")
+
+
+_PLAIN: dict[type, _Reader] = {float: _number, int: _whole, bool: _truth, str: _text}
 
 
 def checked_text(text: str, where: str, most: int = MOST_TEXT) -> str:

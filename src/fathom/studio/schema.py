@@ -2,7 +2,7 @@
 
 The log (``entries``) is what happened; ``samples``, ``documents``, ``notes`` and the roles in ``people`` are a
 projection of it, which ``fathom studio audit`` compares with a replay. Passwords, sessions and unsent drafts are not in
-the log.
+the log. Neither are ``sketches``, which follow from the texts and can be made again.
 """
 
 from sqlalchemy import BigInteger, Column, Connection, Integer, LargeBinary, MetaData, String, Table, Text, text
@@ -44,6 +44,13 @@ texts = Table(
     Column("document", String(128), primary_key=True),
     Column("content", LargeBinary, nullable=False),  # UTF-8
 )
+sketches = Table(
+    "sketches",
+    metadata,
+    Column("document", String(128), primary_key=True),
+    Column("version", Integer, nullable=False),  # of the way in which it was made
+    Column("content", LargeBinary, nullable=False),
+)
 samples = Table(
     "samples",
     metadata,
@@ -78,6 +85,7 @@ people = Table(
     Column("active", Integer, nullable=False),
     Column("password", String(200), nullable=False),  # argon2; "" for none
     Column("changed", String(20), nullable=False),  # when the password was set
+    Column("initial", Integer, nullable=False),  # whether it was made for them: such a password ends
 )
 sessions = Table(
     "sessions",
@@ -121,17 +129,18 @@ def _first(connection: Connection) -> None:
     content = "BYTEA" if postgres else "BLOB"
     number = "BIGSERIAL PRIMARY KEY" if postgres else "INTEGER PRIMARY KEY AUTOINCREMENT"
     short, name, id = "VARCHAR(20) NOT NULL", "VARCHAR(64) NOT NULL", "VARCHAR(128) NOT NULL"
+    exact = 'COLLATE "C"' if postgres else ""  # the same order as in SQLite, whatever the language of the database
     for statement in (
         f"CREATE TABLE entries (number INTEGER PRIMARY KEY, at {short}, person {name}, kind VARCHAR(32) NOT NULL, "
         f"subject {id}, body TEXT NOT NULL, previous {name}, hash {name})",
         "CREATE INDEX entries_by_subject ON entries (subject, number)",
         f"CREATE TABLE head (id INTEGER PRIMARY KEY, number INTEGER NOT NULL, hash {name})",
         f"INSERT INTO head VALUES (1, 0, '{'0' * 64}')",
-        "CREATE TABLE documents (id VARCHAR(128) PRIMARY KEY, language VARCHAR(16) NOT NULL, bucket INTEGER NOT NULL, "
-        "state VARCHAR(16) NOT NULL, body TEXT NOT NULL)",
+        f"CREATE TABLE documents (id VARCHAR(128) {exact} PRIMARY KEY, language VARCHAR(16) NOT NULL, "
+        "bucket INTEGER NOT NULL, state VARCHAR(16) NOT NULL, body TEXT NOT NULL)",
         "CREATE INDEX documents_by_state ON documents (state, language, bucket, id)",
         f"CREATE TABLE texts (document VARCHAR(128) PRIMARY KEY, content {content} NOT NULL)",
-        f"CREATE TABLE samples (id VARCHAR(64) PRIMARY KEY, task {id}, language VARCHAR(16) NOT NULL, "
+        f"CREATE TABLE samples (id VARCHAR(64) {exact} PRIMARY KEY, task {id}, language VARCHAR(16) NOT NULL, "
         f"bucket INTEGER NOT NULL, state VARCHAR(16) NOT NULL, version INTEGER NOT NULL, author {name}, "
         f"round INTEGER NOT NULL, involved TEXT NOT NULL, title VARCHAR(200) NOT NULL, updated {short}, "
         "body TEXT NOT NULL)",
@@ -141,8 +150,8 @@ def _first(connection: Connection) -> None:
         f"CREATE TABLE notes (number INTEGER PRIMARY KEY, topic {name}, subject {id}, person {name}, at {short}, "
         "body TEXT NOT NULL)",
         "CREATE INDEX notes_by_subject ON notes (subject, topic, number)",
-        f"CREATE TABLE people (name VARCHAR(64) PRIMARY KEY, role VARCHAR(16) NOT NULL, active INTEGER NOT NULL, "
-        f"password VARCHAR(200) NOT NULL, changed {short})",
+        f"CREATE TABLE people (name VARCHAR(64) {exact} PRIMARY KEY, role VARCHAR(16) NOT NULL, "
+        f"active INTEGER NOT NULL, password VARCHAR(200) NOT NULL, changed {short})",
         f"CREATE TABLE sessions (hash VARCHAR(64) PRIMARY KEY, person {name}, csrf {name}, made BIGINT NOT NULL, "
         "used BIGINT NOT NULL)",
         "CREATE INDEX sessions_by_person ON sessions (person)",
@@ -155,5 +164,15 @@ def _first(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-MIGRATIONS = (_first,)
+def _with_initial_passwords(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE people ADD COLUMN initial INTEGER NOT NULL DEFAULT 0"))
+
+
+def _with_sketches(connection: Connection) -> None:
+    content = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
+    table = "document VARCHAR(128) PRIMARY KEY, version INTEGER NOT NULL"
+    connection.execute(text(f"CREATE TABLE sketches ({table}, content {content} NOT NULL)"))
+
+
+MIGRATIONS = (_first, _with_initial_passwords, _with_sketches)
 STUDIO = Schema("studio", metadata, MIGRATIONS, lock=7_201_406_111)

@@ -8,13 +8,15 @@
                         selected <- reconstruct <------------+     +-> accepted
 
 An expert can reject a sample in any state. Nobody reviews what they wrote or edited; two different people review the
-answer, neither sees the other's review before; an adjudicator is an expert who did neither.
+answer, neither sees the other's review before; an adjudicator is an expert who did neither. Where models have answered,
+a review has two steps: verdicts on the components, and only then the models' answers, to find what is missing.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
+from fathom.names import listed
 from fathom.studio.types import (
     OPERATOR,
     ROLES,
@@ -31,6 +33,7 @@ from fathom.studio.types import (
     ExpertReturn,
     Note,
     Person,
+    Prediction,
     Reconstruct,
     Reject,
     Review,
@@ -40,11 +43,13 @@ from fathom.studio.types import (
     Sample,
     Select,
     SetDifficulty,
+    SetIntake,
     Standardise,
     State,
     StudioDocument,
     SubmitForReview,
     SubmitReview,
+    SubmitVerdicts,
     Write,
 )
 from fathom.types import FathomError
@@ -53,6 +58,10 @@ REVIEWS = 2
 """Reviews of an answer in each round."""
 ACCOUNT = "account"
 """Topic of notes on another password, a new token, or revoked tokens of an account."""
+DONE: frozenset[State] = frozenset({"accepted", "audited"})
+"""States of a sample whose answer was found right."""
+RATING = "rating"
+"""Topic of the notes that hold ratings of the quality study, by experts."""
 _LIVE: frozenset[State] = frozenset(STATES) - {"rejected"}
 
 
@@ -103,6 +112,20 @@ def _reviewed(sample: Sample, name: str) -> str:
     return ""
 
 
+def _judged(sample: Sample, name: str) -> str:
+    return "you have judged this answer; somebody else must decide on it" if sample.judged_by(name) else ""
+
+
+def _unjudged(sample: Sample, name: str) -> str:
+    if sample.answered and not sample.judged_by(name):
+        return "models have answered it: send your own verdicts first, then you see what they found"
+    return ""
+
+
+def _unanswered(sample: Sample, name: str) -> str:
+    return "" if sample.answered else "no model has answered it; send the whole review"
+
+
 def _ruled(sample: Sample, name: str) -> str:
     for one in sample.rulings:
         if one.by == name and one.round == sample.round and one.kind in ("adjudication", "audit"):
@@ -129,11 +152,12 @@ RULES: Mapping[type[Action], _Rule] = {
     ExpertPass: _Rule(_in("expert_review"), "expert", _wrote),
     ExpertReturn: _Rule(_in("expert_review"), "expert", _wrote),
     Standardise: _Rule(_in("standardised"), "annotator"),
-    SubmitReview: _Rule(_in("answer_review"), "annotator", _any(_wrote, _reviewed)),
-    Adjudicate: _Rule(_in("adjudication"), "expert", _any(_wrote, _reviewed, _ruled)),
+    SubmitVerdicts: _Rule(_in("answer_review"), "annotator", _any(_wrote, _judged, _unanswered)),
+    SubmitReview: _Rule(_in("answer_review"), "annotator", _any(_wrote, _reviewed, _unjudged)),
+    Adjudicate: _Rule(_in("adjudication"), "expert", _any(_wrote, _judged, _ruled)),
     Reconstruct: _Rule(_in("reconstruct"), "annotator"),
     Reject: _Rule(_LIVE, "expert"),
-    Audit: _Rule(_in("accepted"), "expert", _any(_wrote, _reviewed, _ruled)),
+    Audit: _Rule(_in("accepted"), "expert", _any(_wrote, _judged, _ruled)),
 }
 """Rules of all actions but ``Create``, which every annotator may do."""
 
@@ -148,6 +172,8 @@ def involved(sample: Sample) -> set[str]:
     if sample.state != "expert_review":
         names |= {one.reviewer for one in sample.current_reviews}
         names |= {one.by for one in sample.rulings if _ruled(sample, one.by)}
+    if sample.state == "adjudication":
+        names |= {one.reviewer for one in sample.first_verdicts if one.round == sample.round}
     return names
 
 
@@ -168,7 +194,7 @@ def why_not(sample: Sample, kind: type[Action], by: Person) -> str:
     if reason := _no_right(rule.role, by, rule.operator):
         return reason
     if sample.state not in rule.states:
-        return f"the sample is in state {sample.state}, this needs {_either(sorted(rule.states))}"
+        return f"the sample is in state {sample.state}, this needs {listed(sorted(rule.states), 'or')}"
     return rule.barred(sample, by.name)
 
 
@@ -217,7 +243,9 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
         case Edit():
             if action.content == sample.content:
                 raise RefusedError(f"sample {sample.id}: nothing was changed; edit it first")
-            return _next(sample, sample.state, content=action.content, writers=_with(sample.writers, by))
+            kept = _still_answering(sample, action.content)
+            writers = _with(sample.writers, by)
+            return _next(sample, sample.state, content=action.content, writers=writers, predictions=kept)
         case SubmitForReview():
             _check_complete(sample)
             return _next(sample, "expert_review")
@@ -232,8 +260,11 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
             thinking, answering = action.prompt_thinking, action.prompt_answering
             content = replace(sample.content, prompt_thinking=thinking, prompt_answering=answering)
             return _next(sample, "answer_review", content=content)
+        case SubmitVerdicts():
+            return replace(sample, first_verdicts=(*sample.first_verdicts, _review(sample, action, by, at)))
         case SubmitReview():
-            return _with_review(sample, _review(sample, action, by, at))
+            review = replace(_review(sample, action, by, at), not_missing=action.not_missing)
+            return _with_review(sample, review)
         case Adjudicate():
             _check_reason(sample, action.reason)
             ruling = Ruling(by, "adjudication", sample.round, action.decision, action.reason, at)
@@ -244,10 +275,10 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
             _check_reason(sample, action.reason)
             return _ruling(sample, "rejected", Ruling(by, "rejection", sample.round, "reject", action.reason, at))
         case Audit():
-            if action.verdict == "problem":
-                _check_reason(sample, action.reason)
-            ruling = Ruling(by, "audit", sample.round, action.verdict, action.reason, at)
-            return _ruling(sample, "audited" if action.verdict == "pass" else "adjudication", ruling)
+            if action.verdict == "pass":
+                return _ruling(sample, "audited", Ruling(by, "audit", sample.round, "pass", action.reason, at))
+            _check_reason(sample, action.reason)
+            return _ruling(sample, "adjudication", Ruling(by, "audit", sample.round, "problem", action.reason, at))
         case Create():
             raise RefusedError(f"sample {sample.id}: it exists already; choose another id")
     assert_never(action)
@@ -276,13 +307,43 @@ def review_document(document: StudioDocument, action: ReviewDocument, by: Person
     return replace(document, state=action.state, reason=action.reason)
 
 
+def check_new_document(document: StudioDocument, by: Person) -> None:
+    """Check that a person may add a document: annotators may, to have it reviewed; experts also without a review.
+
+    Raises:
+        RefusedError: They may not.
+    """
+    check_right("annotator" if document.state == "collected" else "expert", by, operator=True)
+
+
+def check_intake(action: SetIntake, present: SetIntake, by: Person, *, filled: bool) -> None:
+    """Check that a person may change how documents are measured.
+
+    Args:
+        action: The change.
+        present: How they are measured now.
+        by: Who acts.
+        filled: Whether there are documents.
+
+    Raises:
+        RefusedError: They may not, or lengths of two tokenizers would be mixed.
+    """
+    check_right("administrator", by, operator=True)
+    if filled and action.tokenizer != present.tokenizer:
+        raise RefusedError(
+            f"the documents of this studio are measured with the tokenizer {present.tokenizer}; use it, or make "
+            f"another studio: fathom studio init --tokenizer {action.tokenizer}"
+        )
+
+
 def check_note(note: Note, by: Person) -> None:
     """Check that a person may write a note; everybody may write those on accounts, which the server writes for them.
 
     Raises:
         RefusedError: They may not.
     """
-    check_right("reader" if note.topic == ACCOUNT else "annotator", by, operator=True)
+    roles: dict[str, Role] = {ACCOUNT: "reader", RATING: "expert"}
+    check_right(roles.get(note.topic, "annotator"), by, operator=note.topic != RATING)
 
 
 def check_right(role: Role, by: Person, *, operator: bool = False) -> None:
@@ -299,14 +360,19 @@ def visible(sample: Sample, person: Person) -> Sample:
     """A sample as a person may see it: what would bias a decision is left out until it is made.
 
     Before their own review of an answer, people see no review, no ruling, no candidate and no score of a prediction.
-    While an expert adjudicates, nobody sees names.
+    Models' answers are seen only by those who gave their own verdicts in this round: a later round may ask everybody
+    else, and who reads along could tell them. While an expert adjudicates, nobody sees names.
 
     Args:
         sample: The sample.
         person: Who looks at it.
     """
+    if not sample.judged_by(person.name):
+        sample = _without_answers(sample)
     if sample.state == "answer_review":
         mine = tuple(one for one in sample.current_reviews if one.reviewer == person.name)
+        first = tuple(one for one in sample.first_verdicts if (one.reviewer, one.round) == (person.name, sample.round))
+        sample = replace(sample, first_verdicts=first)
         if not mine:
             return replace(_unscored(sample), reviews=(), rulings=(), candidates=())
         return replace(sample, reviews=tuple(one for one in sample.reviews if one.round < sample.round) + mine)
@@ -317,18 +383,50 @@ def visible(sample: Sample, person: Person) -> Sample:
     return sample
 
 
+def sees_claims(sample: Sample, person: Person) -> bool:
+    """Whether somebody sees what models claim about the answer, and decides on it.
+
+    An expert in expert review and adjudication, annotators while they edit, and reviewers in the second step.
+
+    Args:
+        sample: The sample.
+        person: Who looks at it.
+    """
+    if sample.state == "answer_review":
+        return sample.judged_by(person.name) is not None and not why_not(sample, SubmitReview, person)
+    return any(not why_not(sample, kind, person) for kind in (Edit, ExpertPass, Adjudicate))
+
+
+def _without_answers(sample: Sample) -> Sample:
+    """Without models' answers, also where a review says what in them is not missing and no other review says it is."""
+    raised = {(one.round, part.text) for one in sample.reviews for part in one.missing}
+    reviews = tuple(
+        replace(one, not_missing=tuple(text for text in one.not_missing if (one.round, text) in raised))
+        for one in sample.reviews
+    )
+    return replace(sample, predictions=(), reviews=reviews)
+
+
 def _unscored(sample: Sample) -> Sample:
     predictions = tuple(replace(one, score=None) for one in sample.predictions)
     return replace(sample, predictions=predictions, difficulty="")
 
 
 def _nameless(sample: Sample) -> Sample:
-    reviews = tuple(
-        replace(one, reviewer=f"Reviewer {number}", at="") for number, one in enumerate(sample.current_reviews, start=1)
+    names: dict[tuple[int, str], str] = {}
+    for one in sample.reviews:
+        number = sum(round == one.round for round, _ in names) + 1
+        names.setdefault((one.round, one.reviewer), f"Reviewer {number}")
+    reviews, first = (
+        tuple(
+            replace(one, reviewer=names[one.round, one.reviewer], at="")
+            for one in some
+            if (one.round, one.reviewer) in names
+        )
+        for some in (sample.reviews, sample.first_verdicts)
     )
-    earlier = tuple(replace(one, reviewer="Reviewer", at="") for one in sample.reviews if one.round < sample.round)
     rulings = tuple(replace(one, by="Expert", at="") for one in sample.rulings)
-    return replace(sample, author="", writers=(), reviews=earlier + reviews, rulings=rulings)
+    return replace(sample, author="", writers=(), reviews=reviews, first_verdicts=first, rulings=rulings)
 
 
 def _created(action: Create, by: Person, at: str) -> Sample:
@@ -343,7 +441,21 @@ def _created(action: Create, by: Person, at: str) -> Sample:
     return replace(sample, candidates=action.candidates)
 
 
-def _review(sample: Sample, action: SubmitReview, by: str, at: str) -> Review:
+def _still_answering(sample: Sample, content: Content) -> tuple[Prediction, ...]:
+    """The models' answers that are of use with other content.
+
+    Answers to another question are left out. With another reference, scores are void, and so are answers without the
+    documents, of which only the score counts.
+    """
+    before = sample.content
+    if content.question != before.question:
+        return ()
+    if [one.text for one in content.components] == [one.text for one in before.components]:
+        return sample.predictions
+    return tuple(replace(one, score=None) for one in sample.predictions if not one.closed_book)
+
+
+def _review(sample: Sample, action: SubmitReview | SubmitVerdicts, by: str, at: str) -> Review:
     expected, found = len(sample.content.components), len(action.verdicts)
     if found != expected:
         raise RefusedError(f"sample {sample.id}: {found} verdicts for {expected} components; give one for each")
@@ -414,7 +526,3 @@ def _check_ids(sample: Sample, action: Create | AddCandidates) -> None:
     ids = [one.id for one in (*sample.candidates, *action.candidates)]
     if "" in ids or len(set(ids)) < len(ids):
         raise RefusedError(f"sample {sample.id}: ids of candidates are empty or not unique; give each another")
-
-
-def _either(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

@@ -1,13 +1,14 @@
-"""Time and cost of samples by state, from the log."""
+"""Time and cost of samples by state, sample, task or origin."""
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from fathom.studio.log import steps, verified
-from fathom.studio.store import Store
-from fathom.studio.types import STATES, AddCandidates, AddPredictions, Create, Sample
+from fathom.stats.intervals import Interval
+from fathom.studio.histories import History, Spent
+from fathom.studio.types import STATES
 
 By: TypeAlias = Literal["state", "sample", "task"]
 HOUR = 3600.0
@@ -33,6 +34,11 @@ class Effort:
     model_cost: float
     people_cost: float
 
+    @property
+    def minutes_each(self) -> float | None:
+        """Minutes of an action; None without actions."""
+        return 60 * self.hours / self.actions if self.actions else None
+
     def as_record(self) -> dict[str, object]:
         """The effort for a table."""
         return {
@@ -40,45 +46,45 @@ class Effort:
             "samples": self.samples,
             "actions": self.actions,
             "hours": round(self.hours, 3),
-            "minutes_each": round(60 * self.hours / self.actions, 2) if self.actions else None,
+            "minutes_each": None if self.minutes_each is None else round(self.minutes_each, 2),
             "model_cost": round(self.model_cost, 4),
             "people_cost": round(self.people_cost, 2),
         }
 
 
-def efforts(store: Store, by: By = "state", hourly: float = 0.0) -> list[Effort]:
+def efforts(histories: Iterable[History], by: By = "state", hourly: float = 0.0) -> list[Effort]:
     """Time and cost by state, sample or task.
 
     Args:
-        store: The store.
+        histories: The samples.
         by: How to group: the time of an action counts for the state in which it was done.
         hourly: Price of an hour of people's time, in US dollars.
-
-    Raises:
-        BrokenLogError: The log is damaged.
     """
-    actions: Counter[str] = Counter()
-    seconds: defaultdict[str, float] = defaultdict(float)
-    costs: defaultdict[str, float] = defaultdict(float)
-    last: dict[str, Sample] = {}
-    for entry, action, before, after in steps(verified(store.entries())):
-        group = _group(by, before or after)
-        actions[group] += entry.person != "operator"
-        seconds[group] += action.seconds
-        if isinstance(action, Create | AddCandidates):
-            costs[group] += sum(one.cost or 0 for one in action.candidates)
-        if isinstance(action, AddPredictions):
-            costs[group] += sum(one.cost or 0 for one in action.predictions)
-        last[after.id] = after
-    now = Counter(_group(by, one) for one in last.values())
-    return [
-        Effort(name, now[name], actions[name], seconds[name] / HOUR, costs[name], seconds[name] / HOUR * hourly)
-        for name in _order(by, {*actions, *now})
-    ]
+    spent: defaultdict[str, list[Spent]] = defaultdict(list)
+    now: Counter[str] = Counter()
+    for one in histories:
+        for part in one.spent:
+            spent[_group(by, one, part.state)].append(part)
+        now[_group(by, one, one.state)] += 1
+    return [_effort(name, now[name], spent[name], hourly) for name in _order(by, {*spent, *now})]
 
 
-def _group(by: By, sample: Sample) -> str:
-    return {"state": sample.state, "sample": sample.id, "task": sample.task}[by]
+def total(found: Iterable[Effort]) -> Effort:
+    """The sum of efforts."""
+    all_ = list(found)
+    names = ("samples", "actions", "hours", "model_cost", "people_cost")
+    return Effort("total", *(sum(getattr(one, name) for one in all_) for name in names))
+
+
+def _effort(name: str, samples: int, spent: Iterable[Spent], hourly: float) -> Effort:
+    parts = list(spent)
+    hours = sum(one.seconds for one in parts) / HOUR
+    actions, cost = sum(one.actions for one in parts), sum(one.cost for one in parts)
+    return Effort(name, samples, actions, hours, cost, hours * hourly)
+
+
+def _group(by: By, one: History, state: str) -> str:
+    return {"state": state, "sample": one.id, "task": one.task}[by]
 
 
 def _order(by: By, names: set[str]) -> Iterator[str]:
@@ -86,3 +92,10 @@ def _order(by: By, names: set[str]) -> Iterator[str]:
         yield from STATES
     else:
         yield from sorted(names)
+
+
+def with_interval(name: str, value: float | None, interval: Interval | None) -> dict[str, object]:
+    """A value and the ends of its interval for a table; None for what there is not."""
+    ends = (None, None) if interval is None else (interval.low, interval.high)
+    values = zip((name, f"{name}_low", f"{name}_high"), (value, *ends), strict=True)
+    return {key: None if one is None or not math.isfinite(one) else round(one, 4) for key, one in values}

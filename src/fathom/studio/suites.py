@@ -86,7 +86,7 @@ def write_suite(
     Raises:
         FathomError: No sample can be exported, or the folder cannot be written.
     """
-    _check_place(out)
+    suitefile.check_contents(out, suitefile.FILES, "a suite")
     samples = collection.done()
     cache = CountCache(cache_folder() / "counts.sqlite")
     try:
@@ -308,13 +308,3 @@ def _size(part: Part) -> int:
 def _in_run_order(samples: Sequence[Sample]) -> Iterator[Sample]:
     """Samples over the same documents one after the other, so that servers can reuse the common prefix."""
     yield from sorted(samples, key=lambda one: (one.documents, one.task, one.id))
-
-
-def _check_place(out: Path) -> None:
-    files = {suitefile.MANIFEST, suitefile.SAMPLES, suitefile.DOCUMENTS}
-    try:
-        names = {entry.name for entry in out.iterdir()} if out.is_dir() else ({out.name} if out.exists() else set())
-    except OSError as error:
-        raise FathomError(f"{out}: cannot be read: {error.strerror or error}") from error
-    if others := sorted(names - files):
-        raise FathomError(f"{out} contains other files than a suite ({others[0]}); choose another folder")

@@ -1,14 +1,16 @@
 """Exports of a store's accepted samples, and imports into it."""
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from fathom.atomic import whole_file
-from fathom.names import folder_name
+from fathom.names import chosen, folder_name
+from fathom.records import path_text
+from fathom.studio.checks import is_id
 from fathom.studio.exports import (
     CARD,
     DOCUMENTS,
@@ -21,19 +23,21 @@ from fathom.studio.exports import (
     sample_lines,
     write_lines,
 )
-from fathom.studio.imports import read_import
+from fathom.studio.imports import Imported, read_import
+from fathom.studio.records import RecordError
+from fathom.studio.states import RefusedError
 from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.suites import write_suite
 from fathom.studio.tasks import StudioTask
-from fathom.studio.types import DocumentState, SetDifficulty
-from fathom.studio.work import collection_of
+from fathom.studio.types import IMPORT, DocumentState, SetDifficulty
+from fathom.studio.work import collection_of, settle_intake, store_document
+from fathom.suitefile import check_contents
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError
 
 ExportFormat: TypeAlias = Literal["pro", "suite", "jsonl", "card"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 SUITE = "suite"
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")  # what a store accepts
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +84,7 @@ def formats_of(names: Sequence[str]) -> tuple[ExportFormat, ...]:
     Raises:
         FathomError: One is unknown, or none is given.
     """
-    if unknown := [name for name in names if name not in EXPORT_FORMATS]:
-        raise FathomError(f"--formats {unknown[0]}: expected some of {', '.join(EXPORT_FORMATS)}")
-    if not names:
-        raise FathomError(f"--formats: expected some of {', '.join(EXPORT_FORMATS)}")
-    return tuple(one for one in EXPORT_FORMATS if one in names)
+    return chosen("--formats", names, EXPORT_FORMATS)
 
 
 def export_samples(
@@ -110,7 +110,7 @@ def export_samples(
     collection = collection_of(store, tasks, states=("accepted", "audited"))
     if not collection.samples:
         raise FathomError("no sample is accepted yet; `fathom studio stats` says where they are")
-    _check_folder(out)
+    check_contents(out, (RECORDS, SAMPLES, DOCUMENTS, SUITE, CARD), "an export")
     left_out, files, lines = LeftOut(), [], list[str]()
     if "pro" in options.formats:
         pro = LeftOut()
@@ -140,16 +140,6 @@ def export_samples(
     return Exported(out, tuple(files), len(collection.samples), (*lines, *left_out.lines()))
 
 
-def _check_folder(out: Path) -> None:
-    ours = {RECORDS, SAMPLES, DOCUMENTS, SUITE, CARD}
-    try:
-        there = {entry.name for entry in out.iterdir()} if out.is_dir() else ({out.name} if out.exists() else set())
-    except OSError as error:
-        raise FathomError(f"{out}: cannot be read: {error.strerror or error}") from error
-    if others := sorted(there - ours):
-        raise FathomError(f"{out} contains other files than an export ({others[0]}); choose another --out")
-
-
 @dataclass(frozen=True, slots=True)
 class ImportedSamples:
     """What was imported.
@@ -169,39 +159,54 @@ class ImportedSamples:
     problem_count: int
 
 
-def import_samples(store: Store, path: Path, *, tokenizer: str, available: bool = False) -> ImportedSamples:
+def import_samples(
+    store: Store, path: Path, *, tokenizer: str | None = None, available: bool = False
+) -> ImportedSamples:
     """Add samples of LongBench Pro or of an earlier export to a store, to be reviewed.
 
     Args:
         store: The store.
         path: A file, folder or ZIP archive.
-        tokenizer: Measures documents.
+        tokenizer: Measures documents; None for that of the store.
         available: Whether new documents need no compliance review.
 
     Raises:
         FathomError: There is nothing to import.
     """
-    found = read_import(path, get_tokenizer(tokenizer))
-    there = {one.id for one in store.documents()}
+    found = read_import(path, get_tokenizer(settle_intake(store, tokenizer).tokenizer))
+    there = set(store.document_ids())
+    new = 0
     for taken in found.documents.values():
         if taken.document.id not in there:
             state: DocumentState = "available" if available else "collected"
-            store.add_document(replace(taken.document, state=state), taken.text)
+            document = replace(taken.document, state=state)
+            with _told(found, f"document {document.id}"):
+                store_document(store, replace(taken, document=document))
+                new += 1
     known = {one.id for one in store.samples()}
     added, left = [], []
     for sample in found.samples.values():
-        action = replace(sample.action(f"import:{path.name}"), sample=store_id(sample.id))
+        action = replace(sample.action(f"{IMPORT}{path_text(path.name)}"), sample=store_id(sample.id))
         if action.sample in known:
             left.append(action.sample)
             continue
-        made = store.act(action, AT_SERVER)
-        if sample.difficulty:
-            store.act(SetDifficulty(made.id, made.version, sample.difficulty), AT_SERVER)
-        added.append(made.id)
-    new = len(found.documents.keys() - there)
+        with _told(found, sample.place):
+            made = store.act(action, AT_SERVER)
+            added.append(made.id)
+            if sample.difficulty:
+                store.act(SetDifficulty(made.id, made.version, sample.difficulty), AT_SERVER)
     return ImportedSamples(tuple(added), tuple(left), new, tuple(found.problems), found.problem_count)
+
+
+@contextmanager
+def _told(found: Imported, place: str) -> Iterator[None]:
+    """What the store refuses is told, and the rest is imported."""
+    try:
+        yield
+    except (RefusedError, RecordError) as error:
+        found.tell(place, str(error))
 
 
 def store_id(id: str) -> str:
     """An id that a store accepts, equal for those that are accepted."""
-    return id if _ID.fullmatch(id) else f"s-{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    return id if is_id(id) else f"s-{sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"

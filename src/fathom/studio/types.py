@@ -4,8 +4,10 @@ All are frozen and can be written as JSON (see ``fathom.studio.records``). Ids a
 with seconds, offsets are in characters.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
+
+from fathom.benchmarks.pro.secondary_tasks import LENGTHS
 
 Role: TypeAlias = Literal["reader", "annotator", "expert", "administrator"]
 """Roles in ascending order: each may do what the roles before it may."""
@@ -14,8 +16,19 @@ ROLES: tuple[Role, ...] = get_args(Role)
 OPERATOR = "operator"
 """Name under which commands on the server's machine act; no account can have it."""
 
+IMPORT = "import:"
+"""Beginning of the drafter's name of a candidate that was imported; the name of the file follows."""
+
 DocumentState: TypeAlias = Literal["collected", "available", "excluded", "exhausted"]
 DOCUMENT_STATES: tuple[DocumentState, ...] = get_args(DocumentState)
+
+TOKENIZER = "tekken"
+"""Measures documents where nobody chose another one."""
+BUCKETS = tuple(LENGTHS.values())
+TOLERANCE = 0.2
+"""Share of a bucket by which a text may be shorter or longer; the paper does not give its own."""
+NEAR = 0.8
+"""Share of the shorter text from which two texts are nearly equal."""
 
 State: TypeAlias = Literal[
     "drafted",
@@ -35,9 +48,23 @@ STATES: tuple[State, ...] = get_args(State)
 
 Requirement: TypeAlias = Literal["full", "partial"]
 """Whether the question needs the whole context or parts of it."""
+REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
 
 Mark: TypeAlias = Literal["right", "wrong", "unsure"]
 """A reviewer's verdict on one component of the answer."""
+MARKS: tuple[Mark, ...] = get_args(Mark)
+
+Verdict: TypeAlias = Literal["pass", "problem"]
+"""A verdict on a sample, of a reviewer or an audit."""
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+Decision: TypeAlias = Literal["accept", "reconstruct"]
+"""An expert's decision on a sample with a negative review."""
+DECISIONS: tuple[Decision, ...] = get_args(Decision)
+
+AuditVerdict: TypeAlias = Literal["pass", "attributes", "answer", "problem"]
+"""The verdict of an audit: what is wrong, attributes (task, requirement and the like), the answer, or both."""
+AUDIT_VERDICTS: tuple[AuditVerdict, ...] = get_args(AuditVerdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,16 +234,18 @@ class Review:
         note: Reason, for problems of the question.
         seconds: Time spent.
         at: Time of submission.
+        not_missing: Components that models give and that do not belong to the answer.
     """
 
     reviewer: str
     round: int
     verdicts: tuple[ComponentVerdict, ...]
     missing: tuple[Component, ...]
-    verdict: Literal["pass", "problem"]
+    verdict: Verdict
     note: str = ""
     seconds: float = 0.0
     at: str = ""
+    not_missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +288,7 @@ class Sample:
         writers: Everybody who wrote or edited the content of this round or an earlier one; they never review it.
         candidates: Drafts.
         predictions: Answers of models.
+        first_verdicts: What reviewers of all rounds said before they saw the models' answers; complete like a review.
         reviews: Reviews of all rounds.
         rulings: Experts' decisions of all rounds.
         difficulty: Tier from runs of models; "" before.
@@ -278,6 +308,7 @@ class Sample:
     writers: tuple[str, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     predictions: tuple[Prediction, ...] = ()
+    first_verdicts: tuple[Review, ...] = ()
     reviews: tuple[Review, ...] = ()
     rulings: tuple[Ruling, ...] = ()
     difficulty: str = ""
@@ -288,176 +319,163 @@ class Sample:
         """Reviews of the present round."""
         return tuple(one for one in self.reviews if one.round == self.round)
 
+    def judged_by(self, name: str) -> Review | None:
+        """What somebody said of the answer in this round, without the models' answers; None before."""
+        mine = (one for one in (*self.first_verdicts, *self.reviews) if one.reviewer == name)
+        return next((one for one in mine if one.round == self.round), None)
 
-# Actions on a sample. ``version`` is the version that the person saw; ``seconds`` is the time that they spent.
+    @property
+    def answered(self) -> bool:
+        """Whether models have answered from the documents, so that reviewers can look for missing components."""
+        return any(one.components and not one.closed_book for one in self.predictions)
+
+
+# Actions on a sample
 
 
 @dataclass(frozen=True, slots=True)
-class Create:
-    """A new sample with its first candidates; version 0."""
+class SampleAction:
+    """What all actions on a sample have.
+
+    Attributes:
+        sample: Id of the sample.
+        version: The version that the person saw.
+        seconds: Time that they spent.
+    """
 
     sample: str
+    version: int
+    seconds: float = field(default=0.0, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Create(SampleAction):
+    """A new sample with its first candidates; version 0."""
+
+    version: int = field(default=0, kw_only=True)
     task: str
     language: str
     bucket: int
     documents: tuple[str, ...]
     candidates: tuple[Candidate, ...] = ()
-    version: int = 0
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class AddCandidates:
+class AddCandidates(SampleAction):
     """Further candidates."""
 
-    sample: str
-    version: int
     candidates: tuple[Candidate, ...]
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class AddPredictions:
+class AddPredictions(SampleAction):
     """Answers of models to the question."""
 
-    sample: str
-    version: int
     predictions: tuple[Prediction, ...]
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class SetDifficulty:
+class SetDifficulty(SampleAction):
     """The difficulty tier."""
 
-    sample: str
-    version: int
     difficulty: str
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Select:
+class Select(SampleAction):
     """Chooses a candidate."""
 
-    sample: str
-    version: int
     candidate: str
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
+class Write(SampleAction):
     """Writes a sample without a candidate."""
 
-    sample: str
-    version: int
     content: Content
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(SampleAction):
     """Changes the content."""
 
-    sample: str
-    version: int
     content: Content
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class SubmitForReview:
+class SubmitForReview(SampleAction):
     """Hands the sample to an expert."""
 
-    sample: str
-    version: int
-    seconds: float = 0.0
-
 
 @dataclass(frozen=True, slots=True)
-class ExpertPass:
+class ExpertPass(SampleAction):
     """The expert finds no fault with question, answer and evidence."""
 
-    sample: str
-    version: int
     note: str = ""
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class ExpertReturn:
+class ExpertReturn(SampleAction):
     """The expert returns the sample for revision."""
 
-    sample: str
-    version: int
     reason: str
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Standardise:
+class Standardise(SampleAction):
     """Confirms both prompts, which begins the answer review."""
 
-    sample: str
-    version: int
     prompt_thinking: str
     prompt_answering: str
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class SubmitReview:
-    """A blind review of the answer; see ``Review``."""
+class SubmitVerdicts(SampleAction):
+    """What a reviewer says before they see the models' answers: the first step of a review; see ``Review``."""
 
-    sample: str
-    version: int
     verdicts: tuple[ComponentVerdict, ...]
     missing: tuple[Component, ...]
-    verdict: Literal["pass", "problem"]
+    verdict: Verdict
     note: str = ""
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Adjudicate:
+class SubmitReview(SampleAction):
+    """A blind review of the answer; see ``Review``."""
+
+    verdicts: tuple[ComponentVerdict, ...]
+    missing: tuple[Component, ...]
+    verdict: Verdict
+    note: str = ""
+    not_missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Adjudicate(SampleAction):
     """An expert decides on a sample with a negative review."""
 
-    sample: str
-    version: int
-    decision: Literal["accept", "reconstruct"]
+    decision: Decision
     reason: str
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reconstruct:
+class Reconstruct(SampleAction):
     """Begins the next round of a sample that must be reconstructed."""
 
-    sample: str
-    version: int
-    seconds: float = 0.0
-
 
 @dataclass(frozen=True, slots=True)
-class Reject:
+class Reject(SampleAction):
     """An expert rejects the sample."""
 
-    sample: str
-    version: int
     reason: str
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
-    """An expert audits an accepted sample; a problem leads to adjudication."""
+class Audit(SampleAction):
+    """An expert audits an accepted sample; every verdict but ``pass`` leads to adjudication."""
 
-    sample: str
-    version: int
-    verdict: Literal["pass", "problem"]
+    verdict: AuditVerdict
     reason: str = ""
-    seconds: float = 0.0
 
 
 # Actions on documents and accounts, which have no version.
@@ -479,6 +497,23 @@ class ReviewDocument:
     state: DocumentState
     reason: str = ""
     seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SetIntake:
+    """How documents are measured from now on; the tokenizer stays once there are documents.
+
+    Attributes:
+        tokenizer: Counts their lengths.
+        buckets: Length buckets in tokens.
+        tolerance: Share of a bucket by which a text may be shorter or longer.
+        near: Share of the shorter text from which two texts are nearly equal.
+    """
+
+    tokenizer: str = TOKENIZER
+    buckets: tuple[int, ...] = BUCKETS
+    tolerance: float = TOLERANCE
+    near: float = NEAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -516,6 +551,7 @@ Action: TypeAlias = (
     | ExpertPass
     | ExpertReturn
     | Standardise
+    | SubmitVerdicts
     | SubmitReview
     | Adjudicate
     | Reconstruct
@@ -525,6 +561,6 @@ Action: TypeAlias = (
 ACTIONS: dict[str, type[Action]] = {kind.__name__: kind for kind in get_args(Action)}
 """Actions by name, as in the log."""
 
-Event: TypeAlias = Action | AddDocument | ReviewDocument | SetPerson | Note
+Event: TypeAlias = Action | AddDocument | ReviewDocument | SetIntake | SetPerson | Note
 EVENTS: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
 """Everything that the log records, by name."""

@@ -6,33 +6,50 @@ Everything that comes is stored at once, so that an interrupted command loses on
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
 import polars as pl
 
 from fathom.length import format_length
+from fathom.names import chosen
+from fathom.run.prices import total_cost
 from fathom.studio.asking import Asking
 from fathom.studio.candidates import Drafted
-from fathom.studio.critique import Critique, criticise
+from fathom.studio.critique import CRITIQUE, Critique, criticise
 from fathom.studio.difficulties import Difficulty, Tier, difficulty, results_of
 from fathom.studio.drafting import TOGETHER, Wanted, draft
 from fathom.studio.exports import Collection, item_name
-from fathom.studio.intake import Intake, IntakeRules, groups, read_documents, sketch_of
+from fathom.studio.intake import (
+    SKETCHES,
+    Intake,
+    IntakeRules,
+    Sketch,
+    Taken,
+    groups,
+    read_documents,
+    rules_of,
+    sketch_of,
+)
 from fathom.studio.predicting import predict
 from fathom.studio.records import as_record, canonical
+from fathom.studio.states import RefusedError, StaleError
 from fathom.studio.store import AT_SERVER, Store, new_id
 from fathom.studio.tasks import StudioTask, find_task, studio_tasks
 from fathom.studio.types import (
     STATES,
+    Action,
     AddCandidates,
     AddPredictions,
     Create,
     Note,
+    Person,
     Requirement,
     Sample,
     SetDifficulty,
+    SetIntake,
     State,
     StudioDocument,
 )
@@ -40,8 +57,6 @@ from fathom.tokens import get_tokenizer
 from fathom.types import FathomError
 
 TASKS = "tasks"
-CRITIQUE = "critique"
-"""Topic of the notes that hold critiques."""
 
 
 class StoreTexts(Mapping[str, str]):
@@ -76,8 +91,13 @@ def tasks_of(place: str, folder: Path | None = None) -> Mapping[str, StudioTask]
         FathomError: A file cannot be read, or the named folder does not exist.
     """
     if folder is not None and not folder.is_dir():
-        raise FathomError(f"--tasks {folder}: no such folder; it holds files like those of `fathom studio init`")
-    return studio_tasks(folder or (Path(place) / TASKS if "://" not in place else None))
+        raise FathomError(f"--tasks {folder}: no such folder; `fathom studio tasks --write all` makes one")
+    return studio_tasks(folder or tasks_folder(place))
+
+
+def tasks_folder(place: str) -> Path | None:
+    """The folder with the task files of a store; None for a PostgreSQL database."""
+    return Path(place) / TASKS if "://" not in place else None
 
 
 def states_of(names: Sequence[str]) -> tuple[State, ...]:
@@ -86,11 +106,7 @@ def states_of(names: Sequence[str]) -> tuple[State, ...]:
     Raises:
         FathomError: One is unknown, or none is given.
     """
-    if unknown := [name for name in names if name not in STATES]:
-        raise FathomError(f"--states {unknown[0]}: expected some of {', '.join(STATES)}")
-    if not names:
-        raise FathomError(f"--states: expected some of {', '.join(STATES)}")
-    return tuple(state for state in STATES if state in names)
+    return chosen("--states", names, STATES)
 
 
 def collection_of(store: Store, tasks: Mapping[str, StudioTask], *, states: Sequence[State] = ()) -> Collection:
@@ -108,20 +124,58 @@ def collection_of(store: Store, tasks: Mapping[str, StudioTask], *, states: Sequ
 # ------------------------------------------------------------------------------------------------------------ documents
 
 
+def sketches_of(store: Store) -> dict[str, Sketch]:
+    """Sketches of all documents of a store; missing ones are made and stored."""
+    found = store.sketches(SKETCHES)
+    for id in store.document_ids():
+        if id not in found:
+            found[id] = sketch_of(store.text(id))
+            store.keep_sketch(id, SKETCHES, found[id])
+    return found
+
+
+def settle_intake(store: Store, tokenizer: str | None = None, rules: IntakeRules | None = None) -> SetIntake:
+    """How a store measures documents; what is given is recorded for later documents.
+
+    Args:
+        store: The store.
+        tokenizer: Name of the tokenizer; None for that of the store.
+        rules: Buckets and limits; None for those of the store.
+
+    Raises:
+        FathomError: The tokenizer is unknown, or the documents of the store are measured with another one.
+    """
+    present = store.intake()
+    wanted = replace(present, tokenizer=tokenizer or present.tokenizer)
+    if rules is not None:
+        wanted = replace(wanted, buckets=rules.buckets, tolerance=rules.tolerance, near=rules.near)
+    if wanted != present:
+        get_tokenizer(wanted.tokenizer)
+        store.set_intake(wanted)
+    return wanted
+
+
 def add_documents(
     store: Store,
     specs: Sequence[str],
     *,
-    tokenizer: str,
+    tokenizer: str | None = None,
     rules: IntakeRules | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Intake:
-    """Read documents and add them to a store; see ``fathom.studio.intake.read_documents``."""
-    earlier = {one.id: sketch_of(store.text(one.id)) for one in store.documents()}
-    found = read_documents(specs, get_tokenizer(tokenizer), rules=rules, earlier=earlier, progress=progress)
+    """Read documents and add them to a store; see ``fathom.studio.intake.read_documents`` and ``settle_intake``."""
+    intake = settle_intake(store, tokenizer, rules)
+    rules = rules or rules_of(intake)
+    earlier = sketches_of(store)
+    found = read_documents(specs, get_tokenizer(intake.tokenizer), rules=rules, earlier=earlier, progress=progress)
     for one in found.taken:
-        store.add_document(one.document, one.text)
+        store_document(store, one)
     return found
+
+
+def store_document(store: Store, taken: Taken, by: Person = AT_SERVER) -> StudioDocument:
+    """Add a document that was read, with its sketch."""
+    return store.add_document(taken.document, taken.text, by, (SKETCHES, taken.sketch))
 
 
 # ------------------------------------------------------------------------------------------------------------- drafting
@@ -227,25 +281,26 @@ def draft_samples(
     samples = planned(plan, store, tasks)
     documents = {one.id: one for one in store.documents()}
     collection = Collection(samples, documents, StoreTexts(store, list(documents)), tasks)
-    made: dict[str, None] = {}
+    made: dict[str, Sample] = {}
+    lost: list[str] = []
     done = 0
 
     def keep(sample: Sample, found: Drafted) -> None:
         nonlocal done
         done += 1
         if found.candidates and sample.id in made:
-            version = store.sample(sample.id).version
-            store.act(AddCandidates(sample.id, version, found.candidates), AT_SERVER)
+            add = partial(AddCandidates, candidates=found.candidates)
+            if why := added(store, made[sample.id], add):
+                lost.append(f"sample {sample.id}: {len(found.candidates)} candidates are not stored: {why}")
         elif found.candidates:
             facts = sample.id, sample.task, sample.language, sample.bucket, sample.documents
-            store.act(Create(*facts, found.candidates), AT_SERVER)
-            made[sample.id] = None
+            made[sample.id] = store.act(Create(*facts, found.candidates), AT_SERVER)
         if progress:
             progress(done, len(samples) * len(drafters))
 
     wanted = Wanted(plan.requirement, plan.candidates, max_cost)
     whole = draft(samples, collection, drafters, wanted, keep)
-    return DraftedSamples(tuple(made), whole, len(samples))
+    return DraftedSamples(tuple(made), replace(whole, notes=(*whole.notes, *lost)), len(samples))
 
 
 # ---------------------------------------------------------------------------------------------------- answers, critique
@@ -299,13 +354,45 @@ def predict_samples(
             mine = [sample for other, sample in part if other is asking]
             found = predict(mine, collection, asking, closed_book=closed_book)
             failed += [f"{asking.model}: sample {id}: {why}" for id, why in found.failed.items()]
-            for id, prediction in found.predictions.items():
-                store.act(AddPredictions(id, store.sample(id).version, (prediction,)), AT_SERVER)
-                done += 1
+            for sample in mine:
+                if (prediction := found.predictions.get(sample.id)) is None:
+                    continue
                 costs.append(prediction.cost)
+                if why := added(store, sample, partial(AddPredictions, predictions=(prediction,))):
+                    failed.append(f"{asking.model}: sample {sample.id}: the answer is not stored: {why}")
+                else:
+                    done += 1
         if progress:
             progress(min(start + TOGETHER, len(waiting)), len(waiting))
-    return Asked(done, tuple(failed), _total(costs))
+    return Asked(done, tuple(failed), total_cost(costs))
+
+
+def added(store: Store, asked: Sample, add: Callable[[str, int], Action]) -> str:
+    """Stores what a model said about a sample, also if people acted on the sample meanwhile.
+
+    Args:
+        store: The store.
+        asked: The sample as the model saw it.
+        add: Makes the action from the sample's id and version.
+
+    Returns:
+        Why it is not stored; "" if it is.
+    """
+    while True:
+        now = store.sample(asked.id)
+        if _asked(now) != _asked(asked):
+            return "people have changed its question or answer while the model worked, so this is about an older one"
+        try:
+            store.act(add(now.id, now.version), AT_SERVER)
+        except StaleError:
+            continue  # somebody acted between reading and writing
+        except RefusedError as error:
+            return str(error)
+        return ""
+
+
+def _asked(sample: Sample) -> tuple[str, ...]:
+    return (sample.content.question, *(one.text for one in sample.content.components))
 
 
 def lacks_answer(sample: Sample, model: str, *, closed_book: bool) -> bool:
@@ -363,22 +450,19 @@ def set_difficulties(
     results = results_of(rows)
     found: dict[str, Difficulty] = {}
     failed: dict[str, str] = {}
-    for sample in store.samples(states=("accepted", "audited")):
+    for sample in list(store.samples(states=("accepted", "audited"))):
         try:
-            found[sample.id] = difficulty(results.get(item_name(sample.id), {}), tiers)
+            one = difficulty(results.get(item_name(sample.id), {}), tiers)
         except FathomError as error:
             failed[sample.id] = str(error)
-    for id, one in found.items():
-        now = store.sample(id)
-        if now.difficulty != one.label:
-            store.act(SetDifficulty(id, now.version, one.label), AT_SERVER)
+            continue
+        same = sample.difficulty == one.label
+        if why := "" if same else added(store, sample, partial(SetDifficulty, difficulty=one.label)):
+            failed[sample.id] = why
+        else:
+            found[sample.id] = one
     return found, failed
 
 
 def _version_of(note: Note) -> int:
     return int(json.loads(note.body).get("version", 0))
-
-
-def _total(costs: Sequence[float | None]) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None

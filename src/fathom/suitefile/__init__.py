@@ -9,7 +9,7 @@ from typing import Any
 
 from fathom.checksums import CHECKSUM, check_content, check_file, check_format, file_facts, with_checksum
 from fathom.registry import task_name
-from fathom.suitefile.fresh import fresh_folder
+from fathom.suitefile.fresh import check_contents, fresh_folder
 from fathom.suitefile.samples import FACTS, SAMPLES, SamplesById, SampleWriter, read_groups, sample_of
 from fathom.suitefile.texts import DOCUMENTS, Texts, readable, write_documents
 from fathom.suitefile.where import Values, Where, facts_in, facts_of, is_where, may_be, wanted_of, why_none
@@ -17,12 +17,14 @@ from fathom.types import Document, FathomError, Json, Sample
 
 __all__ = [
     "DOCUMENTS",
+    "FILES",
     "MANIFEST",
     "SAMPLES",
     "BuiltSuite",
     "SampleWriter",
     "Values",
     "Where",
+    "check_contents",
     "facts_of",
     "fresh_folder",
     "is_suite",
@@ -37,6 +39,8 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
+FILES = (MANIFEST, SAMPLES, DOCUMENTS)
+"""All files of a suite."""
 FORMAT = 3
 """Of the folder. Format 1 has no number and no checksums. Up to format 2, facets also serve as inputs."""
 _ADVICE = "build the suite again with --force"

@@ -2,10 +2,11 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from fathom.printing import printable
 from fathom.types import FathomError
 
 
@@ -33,6 +34,29 @@ def fresh_folder(out: Path) -> Iterator[Path]:
         raise FathomError(f"{out}: cannot be written ({error.strerror or error}); nothing was changed") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_contents(out: Path, names: Collection[str], what: str) -> bool:
+    """Check that a folder is missing or empty, or that everything in it may be replaced.
+
+    Args:
+        out: The folder.
+        names: Files and folders that may be replaced.
+        what: What they are, for messages.
+
+    Returns:
+        Whether there is anything in it.
+
+    Raises:
+        FathomError: It cannot be read, is no folder, or contains something else.
+    """
+    try:
+        there = sorted(entry.name for entry in out.iterdir()) if out.is_dir() else [out.name] * out.exists()
+    except OSError as error:
+        raise FathomError(f"{out}: cannot be read: {error.strerror or error}") from error
+    if others := [name for name in there if name not in names or not out.is_dir()]:
+        raise FathomError(f"{out} contains other files than {what} ({printable(others[0])}); choose another --out")
+    return bool(there)
 
 
 def _sweep(out: Path) -> None:

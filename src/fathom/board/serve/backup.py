@@ -2,13 +2,12 @@
 
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 
 from sqlalchemy import Connection, select
 
 from fathom.board.serve.schema import BOARD, pieces, submissions
 from fathom.printing import readable
-from fathom.server import backup as backups
+from fathom.server.backup import Kind
 from fathom.types import FathomError
 
 
@@ -28,20 +27,6 @@ class Held:
     size: int
 
 
-def backup(place: str, out: Path, *, force: bool = False) -> Held:
-    """Writes a store into one file; see ``fathom.server.backup.backup``."""
-    return _held(backups.backup(place, out, _KIND, force=force))
-
-
-def restore(backup: Path, place: str, *, force: bool = False) -> Held:
-    """Creates a store from a backup; see ``fathom.server.backup.restore``."""
-    return _held(backups.restore(backup, place, _KIND, force=force))
-
-
-def _held(counts: backups.Counts) -> Held:
-    return Held(counts.rows, counts.checked, counts.size)
-
-
 def _check_bundles(connection: Connection, what: str) -> int:
     """Compares each bundle with its hash."""
     bundles = 0
@@ -57,4 +42,4 @@ def _check_bundles(connection: Connection, what: str) -> int:
     return bundles
 
 
-_KIND = backups.Kind(BOARD, submissions, _check_bundles)
+KIND = Kind(BOARD, submissions, _check_bundles, Held)

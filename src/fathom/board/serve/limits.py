@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from fathom.server.limits import ConnectionLimits
+
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(ConnectionLimits):
     """Limits of the server.
 
     Attributes:
@@ -15,11 +17,7 @@ class Limits:
         per_hour: Bundles that one person may send in an hour.
         waiting: Pending submissions of one person.
         under_way: Bundles of one person that are being received, waiting for their check, or being checked.
-        connections: Open at once.
-        per_address: Connections, and running requests, of one address; 0 for no limit.
-        header_seconds: For all headers of a request.
         idle_seconds: Between two pieces of a body.
-        write_seconds: For a client that does not read.
     """
 
     bundle_bytes: int = 64 << 20
@@ -29,8 +27,4 @@ class Limits:
     per_hour: int = 60
     waiting: int = 100
     under_way: int = 4
-    connections: int = 512
-    per_address: int = 64
-    header_seconds: float = 10
     idle_seconds: float = 30
-    write_seconds: float = 60

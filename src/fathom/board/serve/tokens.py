@@ -1,9 +1,5 @@
 """Tokens: who may submit, and who may decide. The store has only their hashes."""
 
-import hashlib
-import hmac
-import re
-import secrets
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -14,14 +10,12 @@ from sqlalchemy.exc import IntegrityError
 
 from fathom.board.serve.schema import TOKEN_DAYS, tokens
 from fathom.board.serve.store import Store
-from fathom.server.database import clear_errors, moment, now
+from fathom.server.database import clear_errors, now
+from fathom.server.tokens import NAME, is_same, key_of, new_token
 from fathom.types import FathomError
 
 Role: TypeAlias = Literal["submit", "moderate"]
 ROLES: tuple[Role, ...] = get_args(Role)
-_MOST_DAYS = 3650
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-_TOKEN = re.compile(r"fathom-([0-9a-f]{16})-[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +75,14 @@ def make_token(store: Store, name: str, role: str, days: float = TOKEN_DAYS) -> 
     Raises:
         FathomError: The name is invalid or has a token, the role is unknown, or the days are out of range.
     """
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise FathomError(f"name {name!r}: expected letters, digits and ._@- (64 at most), beginning with one of them")
     if role not in ROLES:
         raise FathomError(f"--role {role}: expected {' or '.join(ROLES)}")
-    token, values = _new(days)
+    token, stored = new_token(days, time.time())
     try:
         with clear_errors(), store.engine.begin() as connection:
-            connection.execute(insert(tokens).values(name=name, role=role, used="", **values))
+            connection.execute(insert(tokens).values(name=name, role=role, used="", **asdict(stored)))
     except IntegrityError:
         raise FathomError(
             f"{name} already has a token; `fathom board token rotate {name}` replaces it, "
@@ -103,9 +97,10 @@ def rotate(store: Store, name: str, days: float = TOKEN_DAYS) -> str:
     Raises:
         FathomError: The name has no token, or the days are out of range.
     """
-    token, values = _new(days)
+    token, stored = new_token(days, time.time())
+    change = update(tokens).where(tokens.c.name == name).values(used="", **asdict(stored))
     with clear_errors(), store.engine.begin() as connection:
-        if not connection.execute(update(tokens).where(tokens.c.name == name).values(used="", **values)).rowcount:
+        if not connection.execute(change).rowcount:
             raise FathomError(f"{name} has no token in this store")
     return token
 
@@ -134,32 +129,16 @@ def holder_of(store: Store, token: str) -> Holder | None:
     Raises:
         ExpiredError: It has expired.
     """
-    # Found by the public part; the secret is compared in constant time.
-    if not (match := _TOKEN.fullmatch(token)):
+    if (key := key_of(token)) is None:
         return None
     with clear_errors(), store.reading.connect() as connection:
-        row = connection.execute(select(tokens).where(tokens.c.key == match[1])).one_or_none()
-    if row is None or not hmac.compare_digest(row.hash, _hash(token)):
+        row = connection.execute(select(tokens).where(tokens.c.key == key)).one_or_none()
+    if row is None or not is_same(row.hash, token):
         return None
     present = now()
     if row.expires <= present:
         raise ExpiredError(row.expires)
     if row.used != (today := present[:10]):
         with suppress(FathomError), clear_errors(), store.engine.begin() as connection:  # not worth refusing a request
-            connection.execute(update(tokens).where(tokens.c.key == match[1]).values(used=today))
+            connection.execute(update(tokens).where(tokens.c.key == key).values(used=today))
     return Holder(row.name, row.role)
-
-
-def _new(days: float) -> tuple[str, dict[str, str]]:
-    """A token, and its record in the store."""
-    if not 0 < days <= _MOST_DAYS:
-        raise FathomError(f"--days {days:g}: expected more than 0, and at most {_MOST_DAYS:,}")
-    key = secrets.token_hex(8)
-    token = f"fathom-{key}-{secrets.token_urlsafe(32)}"
-    present = time.time()
-    times = {"made": moment(present), "expires": moment(present + days * 86_400)}
-    return token, {"key": key, "hash": _hash(token), **times}
-
-
-def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()

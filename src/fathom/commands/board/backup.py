@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.board.shared import STORE, Store, libraries
+from fathom.commands.servers import BackupFile
 from fathom.options.declare import Options, command, opt
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 class BackupOptions(Options):
     store: Store
-    out: Annotated[Path | str, opt("The file; its SHA-256 is written beside it.", "-o", metavar="FILE")]
+    out: BackupFile
     _: KW_ONLY
     force: Annotated[bool, opt("Replace an existing file.")] = False
 
@@ -27,8 +28,9 @@ def board_backup(options: BackupOptions) -> "Held":
     Needs the extra board of fathom-eval.
     """
     with libraries():
-        from fathom.board.serve.backup import backup
-    return backup(options.store, Path(options.out), force=options.force)
+        from fathom.board.serve.backup import KIND
+        from fathom.server.backup import backup
+    return backup(options.store, Path(options.out), KIND, force=options.force)
 
 
 class Line(BackupOptions, kw_only=True):

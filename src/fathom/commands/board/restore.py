@@ -27,8 +27,9 @@ def board_restore(options: RestoreOptions) -> "Held":
     Needs the extra board of fathom-eval.
     """
     with libraries():
-        from fathom.board.serve.backup import restore
-    return restore(Path(options.backup), options.store, force=options.force)
+        from fathom.board.serve.backup import KIND
+        from fathom.server.backup import restore
+    return restore(Path(options.backup), options.store, KIND, force=options.force)
 
 
 def main(line: RestoreOptions) -> None:

@@ -1,12 +1,12 @@
 """Serve a leaderboard that accepts, checks and moderates submitted bundles."""
 
-from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.board.shared import STORE, Published, Store, Title, libraries
-from fathom.options.declare import Options, Read, arg, command, given, hidden, opt
+from fathom.commands.servers import Host, Port, Proxies, Ready
+from fathom.options.declare import Options, arg, command, given, hidden, opt
 from fathom.options.values import ManyPaths, Paths, paths_of
 
 if TYPE_CHECKING:
@@ -62,18 +62,10 @@ class ServeOptions(Accepted, Limited):
     limits: Annotated["Limits | None", hidden("Limits, in place of the options of limits.")] = None
     title: Title = None
     published: Published = True
-    host: Annotated[str, opt("Address to listen on.", metavar="ADDRESS")] = "127.0.0.1"
-    port: Annotated[int, opt("Port to listen on; 0 for one that is free.", metavar="NUMBER")] = 8000
-    proxies: Annotated[
-        Read[Iterable[str] | str, tuple[str, ...]],
-        opt(
-            "Address of a web server in front, whose X-Forwarded-For is believed; may be given several times.",
-            flag="--proxy",
-            metavar="ADDRESS",
-            many=True,
-        ),
-    ] = given(())
-    ready: Annotated[Callable[[str], None] | None, hidden("Called with the address once the server listens.")] = None
+    host: Host = "127.0.0.1"
+    port: Port = 8000
+    proxies: Proxies = given(())
+    ready: Ready = None
 
 
 @command(ServeOptions)

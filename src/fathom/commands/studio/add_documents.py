@@ -1,12 +1,12 @@
 """Add documents to a studio: any format that corpora have."""
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.studio.shared import STORE, Store, libraries, opened
-from fathom.options.declare import Options, Read, arg, at_least, command, given, hidden, line_only, opt
+from fathom.options.declare import Options, Read, arg, at_least, command, hidden, line_only, opt, unset
 from fathom.options.values import ManyPaths, lengths_of
 
 if TYPE_CHECKING:
@@ -26,22 +26,45 @@ class AddDocumentsOptions(Options):
     store: Store = STORE
     _: KW_ONLY
     tokenizer: Annotated[
-        str,
-        opt("Tokenizer that counts lengths: tekken, tiktoken:NAME, hf:NAME, words, chars, or a path.", metavar="NAME"),
-    ] = "tekken"
+        str | None,
+        opt(
+            "Tokenizer that counts lengths: tekken, tiktoken:NAME, hf:NAME, words, chars, or a path. By default that "
+            "of the studio, which stays once there are documents.",
+            metavar="NAME",
+        ),
+    ] = None
     buckets: Annotated[
-        Read["Sequence[int | str] | str | int", tuple[int, ...]],
-        opt("Length buckets in tokens.", metavar="TOKENS,...", read=lengths_of),
-    ] = given("8k,16k,32k,64k,128k,256k")
+        Read["Sequence[int | str] | str | int | None", tuple[int, ...] | None],
+        opt(
+            "Length buckets in tokens, for these and later documents; by default those of the studio, at first "
+            "8k,16k,32k,64k,128k,256k.",
+            metavar="TOKENS,...",
+            read=lengths_of,
+        ),
+    ] = unset
     tolerance: Annotated[
-        float, opt("Share of a bucket by which a text may be shorter or longer.", check=at_least(0))
-    ] = 0.2
+        float | None,
+        opt(
+            "Share of a bucket by which a text may be shorter or longer, for these and later documents; at first 0.2.",
+            check=at_least(0),
+        ),
+    ] = None
     near: Annotated[
-        float, opt("Share of the shorter text from which two texts are nearly equal.", check=at_least(0))
-    ] = 0.8
+        float | None,
+        opt(
+            "Share of the shorter text from which two texts are nearly equal, for these and later documents; at first "
+            "0.8.",
+            check=at_least(0),
+        ),
+    ] = None
     available: Annotated[bool, opt("Use the documents at once, without a compliance review.")] = False
     domain: Annotated[str, opt("Subject of all of them.", metavar="TEXT")] = ""
     format: Annotated[str, opt("Kind of text of all of them, such as contract or novel.", metavar="TEXT")] = ""
+    language: Annotated[
+        Literal["en", "zh"] | None, opt("Language of all of them; by default as stated in a record, or detected.")
+    ] = None
+    licence: Annotated[str, opt("Licence of those that do not state their own.", metavar="TEXT")] = ""
+    source: Annotated[str, opt("Where all of them are from, such as a web address.", metavar="TEXT")] = ""
     progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (measured, all).")] = None
 
 
@@ -55,18 +78,21 @@ def studio_add_documents(options: AddDocumentsOptions) -> "Intake":
     Needs the extra studio of fathom-eval.
     """
     with libraries():
-        from fathom.studio.intake import IntakeRules
+        from fathom.studio.intake import rules_of
         from fathom.studio.work import add_documents
     paths = [options.sources] if isinstance(options.sources, Path | str) else list(options.sources)
-    rules = IntakeRules(
-        buckets=options.buckets,
-        tolerance=options.tolerance,
-        near=options.near,
-        state="available" if options.available else "collected",
-        domain=options.domain,
-        format=options.format,
-    )
     with opened(options.store) as store:
+        measures = {name: getattr(options, name) for name in ("buckets", "tolerance", "near")}
+        measured = replace(store.intake(), **{name: one for name, one in measures.items() if one is not None})
+        rules = rules_of(
+            measured,
+            state="available" if options.available else "collected",
+            domain=options.domain,
+            format=options.format,
+            language=options.language or "",
+            licence=options.licence,
+            source=options.source,
+        )
         specs = list(map(str, paths))
         return add_documents(store, specs, tokenizer=options.tokenizer, rules=rules, progress=options.progress)
 

@@ -1,11 +1,11 @@
 """Options of the studio's commands that ask models."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from fathom.commands.shared import BaseUrl, Retries, Timeout
 from fathom.options.declare import Options, Read, at_least, given, hidden, line_only, opt
-from fathom.options.values import MaybePath, temperature_of
+from fathom.options.values import MaybePath, names_of, temperature_of
 from fathom.types import choices
 
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ TasksFolder: TypeAlias = Annotated[
         "Folder with own tasks and changed guidelines; by default the folder tasks in that of the store.",
         metavar="FOLDER",
     ),
+]
+States: TypeAlias = Annotated[
+    Read[Sequence[str] | str, tuple[str, ...]],
+    opt("Samples in these states.", metavar="STATE,...", read=names_of),
 ]
 Confirm: TypeAlias = Annotated[
     Callable[["AskPlan"], bool] | None, hidden("Called with what is ahead before any request; False stops.")

@@ -4,14 +4,11 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.shared import Json
-from fathom.commands.studio.asking import NAME, Models, Start, TasksFolder, asking_of
+from fathom.commands.studio.asking import NAME, Models, Start, States, TasksFolder, asking_of
 from fathom.commands.studio.shared import STORE, Store, libraries, opened
-from fathom.options.declare import Read, command, given, opt, unset
-from fathom.options.values import names_of
+from fathom.options.declare import command, given, opt, unset
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fathom.studio.critique import Critique
 
 
@@ -22,10 +19,7 @@ class CritiqueOptions(Models):
     objector: Annotated[
         str | None, opt("Model that checks the claims against their quotes.", metavar="PROVIDER/NAME")
     ] = None
-    states: Annotated[
-        Read["Sequence[str] | str", tuple[str, ...]],
-        opt("Samples in these states.", metavar="STATE,...", read=names_of),
-    ] = given("expert_review")
+    states: States = given("expert_review")
     tasks: TasksFolder = unset
 
 

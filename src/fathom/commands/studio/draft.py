@@ -69,6 +69,7 @@ class Line(DraftOptions, Start, kw_only=True):
 
 def main(line: Line) -> int:
     """Draft, and say what was rejected."""
+    from fathom.run.prices import shown_cost
     from fathom.terminal import confirmed, progress_bar, tell
 
     with progress_bar("drafting", line.quiet) as progress:
@@ -77,9 +78,8 @@ def main(line: Line) -> int:
         )
     for note in (*map(str, found.drafted.rejected), *found.drafted.notes):
         tell(note)
-    cost = "unknown price" if found.drafted.cost is None else f"${found.drafted.cost:,.4f}"
     print(
         f"{len(found.samples):,} of {found.wanted:,} samples drafted, {len(found.drafted.candidates):,} candidates, "
-        f"{len(found.drafted.rejected):,} rejected, {cost}"
+        f"{len(found.drafted.rejected):,} rejected, {shown_cost(found.drafted.cost)}"
     )
     return int(not found.samples)

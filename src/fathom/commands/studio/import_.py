@@ -18,7 +18,9 @@ class ImportOptions(Options):
     ]
     store: Store = STORE
     _: KW_ONLY
-    tokenizer: Annotated[str, opt("Tokenizer that counts lengths of documents.", metavar="NAME")] = "tekken"
+    tokenizer: Annotated[
+        str | None, opt("Tokenizer that counts lengths of documents; by default that of the studio.", metavar="NAME")
+    ] = None
     available: Annotated[bool, opt("Use new documents at once, without a compliance review.")] = False
 
 
@@ -27,7 +29,7 @@ def studio_import(options: ImportOptions) -> "ImportedSamples":
     """Import records of LongBench Pro or an earlier export, to review them.
 
     Samples arrive as drafts with one candidate; those that the studio has already are left unchanged. Every field is
-    checked, nothing is unpacked to disk, and evidence that is not the quoted text is left out.
+    checked, what the studio does not accept is said, and evidence that is not the quoted text is left out.
 
     Needs the extra studio of fathom-eval.
     """

@@ -14,6 +14,13 @@ class InitOptions(Options):
     store: Store = STORE
     _: KW_ONLY
     administrator: Annotated[str, opt("Name of the first administrator.", metavar="NAME")] = "admin"
+    tokenizer: Annotated[
+        str,
+        opt(
+            "Tokenizer that counts lengths of documents: tekken, tiktoken:NAME, hf:NAME, words, chars, or a path.",
+            metavar="NAME",
+        ),
+    ] = "tekken"
 
 
 @command(InitOptions)
@@ -27,10 +34,12 @@ def studio_init(options: InitOptions) -> str:
     with libraries():
         from fathom.studio.people import People
         from fathom.studio.store import Store as StudioStore
+        from fathom.studio.work import settle_intake
     with closing(StudioStore(options.store)) as store:
         people = People(store)
         if people.listed():
             raise FathomError(f"--store {options.store}: there is a studio already; give another folder or database")
+        settle_intake(store, options.tokenizer)
         return people.add(options.administrator, "administrator")
 
 

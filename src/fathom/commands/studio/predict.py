@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.studio.asking import NAME, Models, Start, TasksFolder, asking_of
+from fathom.commands.studio.asking import NAME, Models, Start, States, TasksFolder, asking_of
 from fathom.commands.studio.shared import STORE, Store, libraries, opened
 from fathom.options.declare import Read, command, given, opt, unset
 from fathom.options.values import names_of
@@ -21,10 +21,7 @@ class PredictOptions(Models):
         Read["Sequence[str] | str", tuple[str, ...]],
         opt(f"Models that answer, separated by commas: {NAME}.", "-m", metavar="PROVIDER/NAME,...", read=names_of),
     ]
-    states: Annotated[
-        Read["Sequence[str] | str", tuple[str, ...]],
-        opt("Samples in these states.", metavar="STATE,...", read=names_of),
-    ] = given("answer_review")
+    states: States = given("answer_review")
     closed_book: Annotated[bool, opt("Ask without the documents: what is answered then was known before.")] = False
     tasks: TasksFolder = unset
 
@@ -64,6 +61,7 @@ class Line(PredictOptions, Start, kw_only=True):
 
 def main(line: Line) -> int:
     """Ask, and say what failed."""
+    from fathom.run.prices import shown_cost
     from fathom.terminal import confirmed, progress_bar, tell
 
     with progress_bar("asking", line.quiet) as progress:
@@ -72,6 +70,5 @@ def main(line: Line) -> int:
         )
     for failure in found.failed:
         tell(failure)
-    cost = "unknown price" if found.cost is None else f"${found.cost:,.4f}"
-    print(f"{found.done:,} answers stored, {len(found.failed):,} failed, {cost}")
+    print(f"{found.done:,} answers stored, {len(found.failed):,} failed, {shown_cost(found.cost)}")
     return int(bool(found.failed) and not found.done)

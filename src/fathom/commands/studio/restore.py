@@ -27,8 +27,9 @@ def studio_restore(options: RestoreOptions) -> "Held":
     Needs the extra studio of fathom-eval.
     """
     with libraries():
-        from fathom.studio.backup import restore
-    return restore(Path(options.backup), options.store, force=options.force)
+        from fathom.server.backup import restore
+        from fathom.studio.backup import KIND
+    return restore(Path(options.backup), options.store, KIND, force=options.force)
 
 
 def main(line: RestoreOptions) -> None:

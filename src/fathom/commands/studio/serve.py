@@ -1,41 +1,51 @@
 """Serve a studio: a web app for annotators, experts and administrators."""
 
-from collections.abc import Callable, Iterable
+import ipaddress
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY
 from functools import partial
 from typing import Annotated
 
+from fathom.commands.servers import Host, Port, Proxies, Ready
 from fathom.commands.studio.asking import TasksFolder
-from fathom.commands.studio.shared import STORE, Store, libraries, opened
-from fathom.options.declare import Options, Read, command, given, hidden, opt, unset
+from fathom.commands.studio.shared import STORE, DesignFile, Store, libraries, opened
+from fathom.names import listed
+from fathom.options.declare import Options, command, given, hidden, opt, unset
+from fathom.types import FathomError
 
 
 class ServeOptions(Options):
     store: Store = STORE
     _: KW_ONLY
+    demo: Annotated[
+        bool,
+        opt(
+            "Try the studio without a model: makes or continues one with generated documents, drafts of offline "
+            "baselines and five accounts, in the folder studio-demo or another --store; for this machine only."
+        ),
+    ] = False
     title: Annotated[str, opt("Title of the pages.")] = "fathom studio"
-    host: Annotated[str, opt("Address to listen on.", metavar="ADDRESS")] = "127.0.0.1"
-    port: Annotated[int, opt("Port to listen on; 0 for one that is free.", metavar="NUMBER")] = 8100
+    host: Host = "127.0.0.1"
+    port: Port = 8100
     secure: Annotated[
         bool, opt("Send cookies over HTTPS only; needs a web server in front that has a certificate.")
     ] = False
-    proxies: Annotated[
-        Read[Iterable[str] | str, tuple[str, ...]],
-        opt(
-            "Address of a web server in front, whose X-Forwarded-For and -Proto are believed; may be given several "
-            "times.",
-            flag="--proxy",
-            metavar="ADDRESS",
-            many=True,
-        ),
-    ] = given(())
+    proxies: Proxies = given(())
     tasks: TasksFolder = unset
-    ready: Annotated[Callable[[str], None] | None, hidden("Called with the address once the server listens.")] = None
+    design: DesignFile = unset
+    ready: Ready = None
+    making: Annotated[Callable[[str], None] | None, hidden("Called with what is done to make a demo.")] = None
+    accounts: Annotated[
+        Callable[[Mapping[str, str], str], None] | None,
+        hidden("Called with the roles of a demo's accounts by name, and the password of all of them."),
+    ] = None
 
 
 @command(ServeOptions)
 def studio_serve(options: ServeOptions) -> None:
     """Serve a studio: a web app for annotators, experts and administrators.
+
+    With --demo, one command opens a studio in which everything can be tried in five minutes, without a model.
 
     Several servers can use one PostgreSQL database. Other machines need HTTPS: put a web server with a certificate in
     front.
@@ -43,24 +53,29 @@ def studio_serve(options: ServeOptions) -> None:
     Needs the extra studio of fathom-eval.
     """
     with libraries():
-        import uvicorn  # noqa: F401 - what is missing is said before anything is made
+        import python_multipart  # noqa: F401 - what is missing is said before anything is made
+        import uvicorn  # noqa: F401
 
+        from fathom.studio.quotas import design_of
         from fathom.studio.tasks import guideline_of, proposed_prompts
         from fathom.studio.web.server import serve
         from fathom.studio.web.settings import Settings
         from fathom.studio.work import tasks_of
-    with opened(options.store):
+    place = _demo(options) if options.demo else options.store
+    with opened(place):
         pass
-    tasks = tasks_of(options.store, options.tasks)
+    tasks = tasks_of(place, options.tasks)
     settings = Settings(
         title=options.title,
         tasks=tuple(tasks),
         prompts=partial(proposed_prompts, tasks),
         guideline=partial(guideline_of, tasks),
+        design=design_of(place, options.design, tasks),
+        task=tasks.get,
         secure=options.secure,
     )
     serve(
-        options.store,
+        place,
         settings,
         host=options.host,
         port=options.port,
@@ -69,8 +84,36 @@ def studio_serve(options: ServeOptions) -> None:
     )
 
 
+def _demo(options: ServeOptions) -> str:
+    """Makes or continues a demo, and returns its folder."""
+    from fathom.studio.demo import FOLDER, PEOPLE, open_demo
+
+    if not _is_loopback(options.host) or options.proxies:
+        raise FathomError(
+            "--demo is for this machine only; leave out --host and --proxy, or make a studio with `fathom studio init`"
+        )
+    place = FOLDER if options.store == STORE else options.store
+    password = open_demo(place, options.making)
+    if options.accounts:
+        options.accounts(PEOPLE, password)
+    return place
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def main(line: ServeOptions) -> None:
     """Serve, and say where."""
     from fathom.terminal import tell
 
-    studio_serve.body(line.but(ready=lambda address: tell(f"the studio is at {address}")))
+    def accounts(roles: Mapping[str, str], password: str) -> None:
+        people = listed([f"{name} ({role})" for name, role in roles.items()])
+        print(f"accounts: {people}\npassword of each, until the next start: {password}", flush=True)
+
+    studio_serve.body(
+        line.but(ready=lambda address: tell(f"the studio is at {address}"), making=tell, accounts=accounts)
+    )

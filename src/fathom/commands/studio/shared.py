@@ -2,36 +2,24 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
+from fathom.commands.servers import libraries_of, store_option
 from fathom.options.declare import opt
+from fathom.options.values import MaybePath
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from fathom.studio.store import Store as StudioStore
 
-Store: TypeAlias = Annotated[
-    str,
-    opt(
-        "A folder (SQLite), or the URL of a PostgreSQL database: postgresql+psycopg://USER@HOST:5432/NAME. Set "
-        "FATHOM_STUDIO_STORE instead if it holds a password, which must not be on the command line.",
-        metavar="STORE",
-        env="FATHOM_STUDIO_STORE",
-    ),
-]
+Store: TypeAlias = Annotated[str, store_option("FATHOM_STUDIO_STORE")]
 STORE = "studio-store"
-
-
-@contextmanager
-def libraries() -> Iterator[None]:
-    """Say what to install where a library of the studio is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "fathom":
-            raise
-        raise FathomError(f"the studio needs {error.name}: pip install 'fathom-eval[studio]'") from error
+DesignFile: TypeAlias = Annotated[
+    MaybePath, opt("TOML file with the design; by default design.toml in the folder of the store.", metavar="FILE")
+]
+libraries = partial(libraries_of, "the studio", "studio")
 
 
 @contextmanager

@@ -1,26 +1,39 @@
-"""Samples, time and cost by state, sample or task."""
+"""Progress, time and cost, agreement, audits and quality of the samples of a studio."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Literal
 
 from fathom.commands.shared import Json
-from fathom.commands.studio.shared import STORE, Store, libraries, opened
-from fathom.options.declare import at_least, command, opt
-
-if TYPE_CHECKING:
-    from fathom.studio.statistics import Effort
+from fathom.commands.studio.asking import TasksFolder
+from fathom.commands.studio.shared import STORE, DesignFile, Store, libraries, opened
+from fathom.options.declare import at_least, command, opt, unset
 
 
 class StatsOptions(Json):
     store: Store = STORE
-    by: Annotated[Literal["state", "sample", "task"], opt()] = "state"
+    by: Annotated[
+        Literal["state", "sample", "task", "origin", "quota", "agreement", "audit", "quality"],
+        opt(
+            "Time and cost by state, sample or task; time by origin and length; quota: what is there and missing of "
+            "each task, language and length; agreement of reviewers; audit: shares that are right; quality: ratings."
+        ),
+    ] = "state"
     hourly: Annotated[
-        float, opt("Price of an hour of people's time in US dollars.", metavar="DOLLARS", check=at_least(0))
-    ] = 0.0
+        float | None,
+        opt(
+            "Price of an hour of people's time in US dollars; that of the design by default.",
+            metavar="DOLLARS",
+            check=at_least(0),
+        ),
+    ] = None
+    design: DesignFile = unset
+    tasks: TasksFolder = unset
 
 
 @command(StatsOptions)
-def studio_stats(options: StatsOptions) -> "list[Effort]":
-    """Samples, time and cost by state, sample or task.
+def studio_stats(options: StatsOptions) -> list[dict[str, object]]:
+    """Progress, time and cost, agreement, audits and quality of the samples of a studio, as its pages show them.
 
     Time is what pages measured while somebody was at work, and counts for the state in which it was spent; cost of
     models is that of drafts and predictions, as far as known.
@@ -28,14 +41,31 @@ def studio_stats(options: StatsOptions) -> "list[Effort]":
     Needs the extra studio of fathom-eval.
     """
     with libraries():
-        from fathom.studio.statistics import efforts
+        from fathom.studio.quotas import design_of
+        from fathom.studio.tables import table
+        from fathom.studio.work import tasks_of
     with opened(options.store) as store:
-        return efforts(store, options.by, options.hourly)
+        design = design_of(options.store, options.design, tasks_of(options.store, options.tasks))
+        if options.hourly is not None:
+            design = replace(design, hourly=options.hourly)
+        return table(store, options.by, design)
 
 
 def main(line: StatsOptions) -> None:
     """Print a table."""
     from fathom.terminal import print_json, print_records
 
-    records = [one.as_record() for one in studio_stats.body(line)]
-    print_json(records) if line.as_json else print_records(records)
+    records = studio_stats.body(line)
+    print_json(records) if line.as_json else print_records([_short(one) for one in records])
+
+
+def _short(record: Mapping[str, object]) -> dict[str, object]:
+    """A record with intervals in one column, and without a column for each state."""
+    from fathom.studio.types import STATES
+
+    found = {}
+    for name, value in record.items():
+        low, high = record.get(f"{name}_low"), record.get(f"{name}_high")
+        if name not in STATES and not name.endswith(("_low", "_high")):
+            found[name] = value if low is None else f"{value} [{low}, {high}]"
+    return found

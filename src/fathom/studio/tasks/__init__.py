@@ -1,6 +1,6 @@
 """Guidelines and prompts of tasks, one TOML file each: the 25 tasks of LongBench Pro, and own ones.
 
-A file beside these in a user's folder replaces the one of the same name, or adds a task::
+A file in a user's folder replaces the task of the same name, or adds a task::
 
     name = "Clause finder"
     metric = "F1_Score"
@@ -16,8 +16,9 @@ Texts are ours; names, metrics and requirements are those of the paper (``fathom
 """
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
@@ -70,6 +71,7 @@ class StudioTask:
         guideline: For people and models that write samples.
         wordings: Parts of its prompts by language.
         source: The file that it is from, for messages.
+        changed: Whether that is a file of the user.
     """
 
     name: str
@@ -78,6 +80,7 @@ class StudioTask:
     guideline: str
     wordings: Mapping[str, Wording]
     source: str = ""
+    changed: bool = False
 
     @property
     def published(self) -> SecondaryTask | None:
@@ -99,16 +102,53 @@ def studio_tasks(folder: Path | None = None) -> Mapping[str, StudioTask]:
     Raises:
         FathomError: A file cannot be read or is incomplete, or two of them have the same name.
     """
-    texts = {one.name: (one.name, one.read_bytes()) for one in files(__name__).iterdir() if one.name.endswith(".toml")}
+    found = {task.name: task for task in packaged_tasks().values()}
+    own: dict[str, StudioTask] = {}
     if folder is not None and folder.is_dir():
-        texts |= {path.name: (str(path), _content(path)) for path in sorted(folder.glob("*.toml"))}
-    found: dict[str, StudioTask] = {}
-    for source, content in texts.values():
-        task = read_task(content, source)
-        if task.name in found:
-            raise FathomError(f"{source}: {found[task.name].source} is the task {task.name!r} too; rename one of them")
-        found[task.name] = task
-    return {name: found[name] for name in (*(name for name in BY_NAME if name in found), *sorted(found))}
+        for path in sorted(folder.glob("*.toml")):
+            task = replace(read_task(_content(path), str(path)), changed=True)
+            if task.name in own:
+                raise FathomError(f"{path}: {own[task.name].source} is the task {task.name!r} too; rename one of them")
+            own[task.name] = task
+    found |= own
+    return {name: found[name] for name in (*BY_NAME, *sorted(found))}
+
+
+def packaged_tasks() -> Mapping[str, StudioTask]:
+    """The tasks of LongBench Pro by the names of their files."""
+    return {name: read_task(content, name) for name, content in sorted(_packaged().items())}
+
+
+def write_tasks(folder: Path, names: Sequence[str] = ()) -> tuple[Path, ...]:
+    """Write files of LongBench Pro's tasks into a folder, to be edited; a file that is there is left as it is.
+
+    Args:
+        folder: The folder, which is made if necessary.
+        names: Names or codes of the tasks; all by default.
+
+    Returns:
+        The files that are new.
+
+    Raises:
+        FathomError: A name is unknown, or the folder cannot be written.
+    """
+    files_of = {task.name: file for file, task in packaged_tasks().items()}
+    named = {task.name: task for task in packaged_tasks().values()}
+    wanted = [files_of[find_task(named, name).name] for name in names] or sorted(files_of.values())
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in dict.fromkeys(wanted):
+            with suppress(FileExistsError), (folder / file).open("xb") as stream:
+                stream.write(_packaged()[file])
+                written.append(folder / file)
+    except OSError as error:
+        raise FathomError(f"{folder}: cannot be written: {error.strerror or error}; give another --tasks") from error
+    return tuple(written)
+
+
+def _packaged() -> Mapping[str, bytes]:
+    return {one.name: one.read_bytes() for one in files(__name__).iterdir() if one.name.endswith(".toml")}
 
 
 def find_task(tasks: Mapping[str, StudioTask], name: str) -> StudioTask:
@@ -119,7 +159,7 @@ def find_task(tasks: Mapping[str, StudioTask], name: str) -> StudioTask:
     """
     named = {one.code.lower(): one.name for one in SECONDARY}.get(name.strip().lower(), name)
     if named not in tasks:
-        raise unknown("task of the studio", name, tasks, see="fathom list tasks")
+        raise unknown("task of the studio", name, tasks, see="fathom studio tasks")
     return tasks[named]
 
 

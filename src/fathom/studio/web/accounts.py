@@ -1,6 +1,7 @@
 """Pages of accounts: login, password, users and the log."""
 
 from dataclasses import replace
+from typing import Any
 
 from starlette.responses import Response
 
@@ -9,10 +10,12 @@ from fathom.studio.log import Entry
 from fathom.studio.people import SESSION_SECONDS, LoginError, ThrottledError
 from fathom.studio.states import RefusedError
 from fathom.studio.types import ROLES, Role
-from fathom.studio.web.visit import COOKIE, Visit
+from fathom.studio.web.visit import Visit
 from fathom.types import FathomError
 
 LOGGED = 100
+BLIND = ("SubmitVerdicts", "SubmitReview", "Note")
+"""What reviewers do before the answer review is decided; their notes are decisions on claims."""
 
 
 def login_page(visit: Visit) -> Response:
@@ -36,26 +39,50 @@ def logout(visit: Visit) -> Response:
     """Ends the session."""
     _forget(visit)
     answer = visit.to("/login")
-    answer.delete_cookie(COOKIE, path="/")
+    answer.delete_cookie(visit.cookie, **_cookie_facts(visit))
+    if visit.secure:  # browsers ignore it otherwise
+        answer.headers["Clear-Site-Data"] = '"cache"'  # texts of documents
     return answer
 
 
 def account_page(visit: Visit) -> Response:
-    """Name, role, and another password."""
-    return visit.page("account", wrong="")
+    """Name, role, another password, and all sessions."""
+    return _account(visit)
+
+
+def confirm(visit: Visit) -> Response:
+    """Begins another session after the password was given again, as changes of accounts need."""
+    try:
+        secret = visit.people.log_in(visit.me.name, visit.form.text("password"), visit.address)
+    except (LoginError, ThrottledError) as error:
+        status = 429 if isinstance(error, ThrottledError) else 400
+        return _account(visit, status, wrong="the password is wrong; try again" if status == 400 else str(error))
+    _forget(visit)
+    to = "/users" if visit.form.text("to").startswith("/users") else "/account"
+    return _with_cookie(visit, visit.to(to, "confirmed"), secret)
+
+
+def end_sessions(visit: Visit) -> Response:
+    """Ends one session of this person, or all others."""
+    _check_recent(visit)
+    if id := visit.form.text("id"):
+        visit.people.end_session(visit.me.name, id)
+    else:
+        visit.people.log_out_everywhere(visit.me.name, but=visit.request.cookies.get(visit.cookie, ""))
+    return visit.to("/account", "sessions")
 
 
 def change_password(visit: Visit) -> Response:
     """Sets another password; all other sessions end."""
     form = visit.form
     if form.text("new") != form.text("again"):
-        return visit.page("account", 400, wrong="the two new passwords differ; write the same twice")
+        return _account(visit, 400, wrong="the two new passwords differ; write the same twice")
     try:
         secret = visit.people.change_password(visit.me.name, form.text("old"), form.text("new"), visit.address)
     except (LoginError, ThrottledError):
-        return visit.page("account", 400, wrong="the old password is wrong; try again")
+        return _account(visit, 400, wrong="the old password is wrong; try again")
     except FathomError as error:
-        return visit.page("account", 400, wrong=str(error))
+        return _account(visit, 400, wrong=str(error))
     return _with_cookie(visit, visit.to("/account", "password"), secret)
 
 
@@ -66,6 +93,7 @@ def users_page(visit: Visit) -> Response:
 
 def add_user(visit: Visit) -> Response:
     """Adds an account and shows its password once."""
+    _check_recent(visit)
     name = visit.form.text("name").strip()
     try:
         password = visit.people.add(name, _role(visit), by=visit.me)
@@ -75,7 +103,8 @@ def add_user(visit: Visit) -> Response:
 
 
 def change_user(visit: Visit) -> Response:
-    """Changes a role, switches an account off or on, or sets another password, which is shown once."""
+    """Changes a role, switches an account off or on, ends sessions, or sets another password, which is shown once."""
+    _check_recent(visit)
     name, what = visit.path("name"), visit.form.text("what")
     try:
         match what:
@@ -83,10 +112,12 @@ def change_user(visit: Visit) -> Response:
                 visit.people.change(name, role=_role(visit), by=visit.me)
             case "off" | "on":
                 visit.people.change(name, active=what == "on", by=visit.me)
+            case "sessions":
+                visit.people.log_out_everywhere(visit.people.person(name).name)
             case "password":
                 return _users(visit, made=(name, visit.people.set_password(name, by=visit.me)))
             case _:
-                raise AnswerError(400, "expected role, off, on or password; reload the page")
+                raise AnswerError(400, "expected role, off, on, sessions or password; reload the page")
     except RefusedError as error:
         return _users(visit, wrong=str(error))
     return visit.to("/users", "saved")
@@ -94,20 +125,28 @@ def change_user(visit: Visit) -> Response:
 
 def log_page(visit: Visit) -> Response:
     """What everybody did, the newest first, and the head of the chain."""
-    before = visit.query("before")
-    number = int(before) if before.isascii() and before.isdecimal() and len(before) < 10 else 0
-    entries = visit.store.log(before=number, limit=LOGGED)
+    entries = visit.store.log(before=visit.number("before"), limit=LOGGED)
     return visit.page("log", entries=hidden(visit, entries), head=str(visit.store.head()), more=len(entries) == LOGGED)
 
 
 def hidden(visit: Visit, entries: list[Entry]) -> list[Entry]:
     """Entries without the names of reviewers of samples that are not decided yet."""
-    subjects = {one.subject for one in entries if one.kind == "SubmitReview"}
-    open_ = visit.store.undecided(subjects)
-    return [
-        replace(one, person="(hidden)") if one.kind == "SubmitReview" and one.subject in open_ else one
-        for one in entries
-    ]
+    open_ = visit.store.undecided({one.subject for one in entries if one.kind in BLIND})
+    return [replace(one, person="(hidden)") if one.kind in BLIND and one.subject in open_ else one for one in entries]
+
+
+def _account(visit: Visit, status: int = 200, wrong: str = "") -> Response:
+    return visit.page("account", status, wrong=wrong, sessions=visit.people.sessions(visit.me.name))
+
+
+def _check_recent(visit: Visit) -> None:
+    """Asks for the password again before accounts are changed, in case the browser was left alone.
+
+    Raises:
+        AnswerError: It was given too long ago.
+    """
+    if visit.session is not None and not visit.session.recent:
+        raise AnswerError(403, "give your password again on the page of your account, then send the form again")
 
 
 def _users(visit: Visit, wrong: str = "", made: tuple[str, str] | None = None) -> Response:
@@ -123,11 +162,14 @@ def _role(visit: Visit) -> Role:
 
 
 def _forget(visit: Visit) -> None:
-    if secret := visit.request.cookies.get(COOKIE, ""):
+    if secret := visit.request.cookies.get(visit.cookie, ""):
         visit.people.log_out(secret)
 
 
 def _with_cookie(visit: Visit, answer: Response, secret: str) -> Response:
-    secure = visit.settings.secure or visit.request.url.scheme == "https"
-    answer.set_cookie(COOKIE, secret, max_age=SESSION_SECONDS, path="/", httponly=True, samesite="lax", secure=secure)
+    answer.set_cookie(visit.cookie, secret, max_age=SESSION_SECONDS, **_cookie_facts(visit))
     return answer
+
+
+def _cookie_facts(visit: Visit) -> dict[str, Any]:
+    return {"path": "/", "httponly": True, "samesite": "lax", "secure": visit.secure}

@@ -15,18 +15,22 @@ from starlette.types import ASGIApp
 from fathom.printing import printable
 from fathom.server.answers import AnswerError, file_answer
 from fathom.server.database import FullStoreError, StoreError
+from fathom.server.limits import Rate, Shares
 from fathom.server.requests import Logged
+from fathom.studio.histories import Histories
 from fathom.studio.people import LoginError, People, ThrottledError
 from fathom.studio.states import RefusedError
 from fathom.studio.store import MissingError, Store
 from fathom.studio.types import Role
-from fathom.studio.web import accounts, documents, samples
+from fathom.studio.web import accounts, documents, progress, ratings, samples
+from fathom.studio.web.receiving import close
 from fathom.studio.web.settings import Settings
-from fathom.studio.web.visit import POLICY, STATIC, Visit, arrived
+from fathom.studio.web.visit import HTTPS_ONLY, POLICY, STATIC, Visit, known, with_form
 from fathom.types import FathomError
 
 log = logging.getLogger("fathom.studio")
 Handler: TypeAlias = Callable[[Visit], Response]
+_LATER = {"Retry-After": "10"}
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,14 @@ class Route:
         path: Its path.
         least: The role it needs; None for none.
         handler: Makes the response, in a thread.
+        files: Whether its form may have files, which are read one form after the other.
     """
 
     method: str
     path: str
     least: Role | None
     handler: Handler
+    files: bool = False
 
 
 ROUTES = (
@@ -52,6 +58,8 @@ ROUTES = (
     Route("POST", "/logout", "reader", accounts.logout),
     Route("GET", "/account", "reader", accounts.account_page),
     Route("POST", "/account/password", "reader", accounts.change_password),
+    Route("POST", "/account/confirm", "reader", accounts.confirm),
+    Route("POST", "/account/sessions", "reader", accounts.end_sessions),
     Route("GET", "/users", "administrator", accounts.users_page),
     Route("POST", "/users", "administrator", accounts.add_user),
     Route("POST", "/users/{name}", "administrator", accounts.change_user),
@@ -60,12 +68,19 @@ ROUTES = (
     Route("GET", "/samples/{id}", "reader", samples.sample_page),
     Route("GET", "/samples/{id}/history", "reader", samples.history),
     Route("POST", "/samples", "annotator", samples.create),
+    Route("POST", "/samples/{id}/claims", "annotator", samples.decide_on_claim),
     Route("POST", "/samples/{id}/{form}", "annotator", samples.act),
     Route("POST", "/drafts/{subject}/{form}", "annotator", samples.save_draft),
     Route("GET", "/documents", "reader", documents.listed),
+    Route("POST", "/documents", "annotator", documents.add, files=True),
+    Route("GET", "/compliance", "expert", documents.compliance),
     Route("GET", "/documents/{id}", "reader", documents.document_page),
     Route("GET", "/documents/{id}/text", "reader", documents.text),
     Route("POST", "/documents/{id}", "annotator", documents.review),
+    Route("GET", "/progress", "reader", progress.progress_page),
+    Route("GET", "/quality", "reader", ratings.quality_page),
+    Route("GET", "/quality/{id}", "expert", ratings.rating_page),
+    Route("POST", "/quality/{id}", "expert", ratings.rate),
 )
 """All pages and forms. Rights to act on one sample or document are checked again by the workflow."""
 
@@ -79,31 +94,59 @@ def make_app(store: Store, people: People, settings: Settings = Settings()) -> A
         settings: Title, tasks, limits.
     """
     # No API documentation pages: they would load scripts from other sites.
-    app = FastAPI(title="fathom studio", docs_url=None, redoc_url=None, openapi_url=None)
+    # Redirections of "/users/" would lead to the host that the request names.
+    app = FastAPI(title="fathom studio", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app.state.rate = Rate(settings.per_hour)
     app.state.hashing = anyio.CapacityLimiter(settings.hashes)
+    app.state.reading = anyio.CapacityLimiter(1)
+    app.state.uploads = Shares(1)
     app.add_api_route("/healthz", lambda: _health(store), methods=["GET"], response_model=None)
     app.add_api_route("/static/{name}", _static, methods=["GET"], response_model=None)
-    app.state.common = Visit(Request({"type": "http"}), settings, store, people)
+    app.state.common = Visit(Request({"type": "http"}), settings, store, people, Histories(store))
     for route in ROUTES:
         app.add_api_route(route.path, _endpoint(route), methods=[route.method], response_model=None)
     for kind in (AnswerError, ClientDisconnect, HTTPException, FathomError, Exception):
         app.add_exception_handler(kind, _answer)
-    return Logged(app, settings.per_address, POLICY)  # outermost, so that it sees error responses too
+    headers = POLICY | (HTTPS_ONLY if settings.secure else {})
+    return Logged(app, settings.per_address, headers)  # outermost, so that it sees error responses too
 
 
 def _endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
-    slow = route.path in ("/login", "/account/password", "/users", "/users/{name}")
+    slow = route.path in ("/login", "/account/password", "/account/confirm", "/users", "/users/{name}")
+
+    def look(visit: Visit) -> Response:
+        return route.handler(known(visit, route.least))
 
     async def endpoint(request: Request) -> Response:
         visit = replace(request.app.state.common, request=request)
         request.state.visit = visit
-        visit = await arrived(visit, route.least)
-        request.state.visit = visit
-        request.state.holder = visit.session.person.name if visit.session else "-"
-        limiter = request.app.state.hashing if slow and route.method == "POST" else None
+        if route.method == "GET":
+            return await anyio.to_thread.run_sync(look, visit)
+        visit = await anyio.to_thread.run_sync(known, visit, route.least)
+        if not route.files:
+            visit = await with_form(visit, route.least)
+        if visit.session and (wait := request.app.state.rate.take(visit.me.name)):
+            words = "you sent too many forms in the last hour; wait, and send it again"
+            raise AnswerError(429, words, headers={"Retry-After": str(wait)})
+        if route.files:
+            return await _with_files(route, visit)
+        limiter = request.app.state.hashing if slow else None
         return await anyio.to_thread.run_sync(route.handler, visit, limiter=limiter)
 
     return endpoint
+
+
+async def _with_files(route: Route, visit: Visit) -> Response:
+    """The response to a form with files: one at a time for each person, so that nobody fills the disk."""
+    state = visit.request.app.state
+    with state.uploads.hold(visit.me.name) as free:
+        if not free:
+            raise AnswerError(429, "your other files are still being read; wait until that is done", headers=_LATER)
+        visit = await with_form(visit, route.least, files=True)
+        try:
+            return await anyio.to_thread.run_sync(route.handler, visit, limiter=state.reading)
+        finally:
+            close(visit.files)
 
 
 def _health(store: Store) -> Response:
@@ -154,7 +197,7 @@ def _words(error: Exception) -> tuple[int, str, dict[str, str]]:
         case StoreError():  # its message is for the operator
             log.error("%s", printable(str(error)))
             words = "the server cannot do this now; the reason is in its log; what you typed is kept; try again"
-            return 503, words, {"Retry-After": "10"}
+            return 503, words, _LATER
         case FathomError():
             return 400, str(error), {}
     log.error("internal error", exc_info=error)

@@ -1,28 +1,64 @@
-"""Pages of documents: list, text, compliance review, and the beginning of a sample."""
+"""Pages of documents: list, upload, text, compliance review, and the beginning of a sample."""
+
+from bisect import bisect_right
 
 from starlette.responses import PlainTextResponse, Response
 
+from fathom.benchmarks.pro.secondary_tasks import LANGUAGES
+from fathom.records import FORMATS
 from fathom.server.answers import AnswerError
-from fathom.studio.types import DOCUMENT_STATES, ReviewDocument
+from fathom.studio.compliance import findings
+from fathom.studio.intake import rules_of
+from fathom.studio.store import MissingError
+from fathom.studio.types import DOCUMENT_STATES, ReviewDocument, StudioDocument
+from fathom.studio.uploads import Upload, add_uploads
+from fathom.studio.web.receiving import MOST_FILES, MOST_OF_ALL, MOST_OF_FILE
 from fathom.studio.web.visit import Visit
 
 SHOWN = 100
 EXCERPT = 4000
+MOST_FACT = 500
+"""Characters of a field of an upload, such as the licence."""
 
 
 def listed(visit: Visit) -> Response:
     """Documents, filtered by state and language."""
-    state, language, offset = visit.query("state"), visit.query("language"), _offset(visit)
+    return _listed(visit)
+
+
+def _listed(visit: Visit, wrong: str = "") -> Response:
+    state, language, offset = visit.query("state"), visit.query("language"), visit.number("offset")
     found = visit.store.documents(state=state, language=language, offset=offset, limit=SHOWN + 1)
     return visit.page(
         "documents",
+        400 if wrong else 200,
+        wrong=wrong,
         documents=found[:SHOWN],
         states=DOCUMENT_STATES,
         state=state,
         language=language,
         offset=offset,
         more=offset + SHOWN if len(found) > SHOWN else 0,
+        waiting=len(visit.store.document_ids(state="collected")),
+        tokenizer=visit.store.intake().tokenizer,
+        formats=FORMATS,
+        limits={"files": MOST_FILES, "file": MOST_OF_FILE >> 20, "all": MOST_OF_ALL >> 20},
     )
+
+
+def add(visit: Visit) -> Response:
+    """Adds uploaded files, and says what became of each."""
+    facts = {name: visit.form.text(name).strip() for name in ("source", "licence", "domain", "format", "language")}
+    if long := [name for name, value in facts.items() if len(value) > MOST_FACT]:
+        return _listed(visit, f"{long[0]}: more than {MOST_FACT} characters; shorten it")
+    if facts["language"] not in ("", *LANGUAGES.values()):
+        return _listed(visit, f"language: expected {' or '.join(LANGUAGES.values())}; reload the page")
+    if not visit.files:
+        return _listed(visit, "no file was chosen; choose at least one")
+    uploads = [Upload(one.filename or "", one.file) for one in visit.files]
+    outcome = add_uploads(visit.store, uploads, rules_of(visit.store.intake(), **facts), visit.me)
+    titles = {one.duplicate_of: _title(visit, one.duplicate_of) for file in outcome.added for one in file.documents}
+    return visit.page("added", 507 if outcome.full else 200, added=outcome.added, titles=titles)
 
 
 def document_page(visit: Visit) -> Response:
@@ -36,6 +72,35 @@ def document_page(visit: Visit) -> Response:
         characters=len(content),
         tasks=visit.settings.tasks,
         states=("available", "excluded", "exhausted"),
+        original=_title(visit, document.duplicate_of),
+    )
+
+
+def compliance(visit: Visit) -> Response:
+    """One document after the other of those that wait for their compliance review."""
+    waiting = visit.store.document_ids(state="collected")
+    decided = _found(visit, visit.query("after"))
+    wanted = visit.query("at")
+    if not waiting or (wanted and wanted not in waiting):
+        return visit.page(
+            "compliance", document=None, decided=decided, wanted=_found(visit, wanted), count=len(waiting)
+        )
+    place = waiting.index(wanted) if wanted else bisect_right(waiting, visit.query("after")) % len(waiting)
+    document = visit.store.document(waiting[place])
+    content = visit.store.text(document.id)
+    entries = visit.store.log(subject=document.id)
+    return visit.page(
+        "compliance",
+        document=document,
+        original=_found(visit, document.duplicate_of),
+        characters=len(content),
+        findings=findings(content),
+        place=place + 1,
+        count=len(waiting),
+        following=waiting[(place + 1) % len(waiting)],
+        before=waiting[place - 1],
+        added=next((one for one in reversed(entries) if one.kind == "AddDocument"), None),
+        decided=decided,
     )
 
 
@@ -50,15 +115,23 @@ def text(visit: Visit) -> Response:
 
 
 def review(visit: Visit) -> Response:
-    """The compliance review of a document."""
-    id, state = visit.path("id"), visit.form.text("state")
+    """The compliance review of a document; in the list of those that wait, the next one follows."""
+    id, state, form = visit.path("id"), visit.form.text("state"), visit.form
     if state not in DOCUMENT_STATES:
         raise AnswerError(400, f"expected a state: {', '.join(DOCUMENT_STATES)}; reload the page")
-    action = ReviewDocument(id, state, visit.form.text("reason"), visit.form.seconds)
-    visit.store.review_document(action, visit.me)
-    return visit.to(f"/documents/{id}", "saved")
+    action = ReviewDocument(id, state, form.text("reason"), form.seconds)
+    listed = form.text("then") == "compliance"
+    visit.store.review_document(action, visit.me, was="collected" if listed else None)
+    return visit.to(f"/compliance?after={id}" if listed else f"/documents/{id}?done=saved")
 
 
-def _offset(visit: Visit) -> int:
-    text = visit.query("offset")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
+def _found(visit: Visit, id: str) -> StudioDocument | None:
+    try:
+        return visit.store.document(id) if id else None
+    except MissingError:
+        return None
+
+
+def _title(visit: Visit, id: str) -> str:
+    found = _found(visit, id)
+    return found.title or found.id if found else ""

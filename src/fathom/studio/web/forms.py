@@ -1,13 +1,19 @@
 """Forms of samples: fields to actions, and back."""
 
+import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, cast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from fathom.server.answers import AnswerError
-from fathom.studio.records import MOST_ITEMS, RecordError, from_record
+from fathom.studio.records import MOST_ITEMS, RecordError, as_record, from_record
 from fathom.studio.types import (
+    AUDIT_VERDICTS,
+    DECISIONS,
+    MARKS,
+    REQUIREMENTS,
+    VERDICTS,
     Action,
     Adjudicate,
     Audit,
@@ -18,18 +24,21 @@ from fathom.studio.types import (
     Evidence,
     ExpertPass,
     ExpertReturn,
-    Mark,
     Reconstruct,
     Reject,
-    Requirement,
+    Review,
     Sample,
     Select,
     Standardise,
     SubmitForReview,
     SubmitReview,
+    SubmitVerdicts,
+    Verdict,
     Write,
 )
 from fathom.studio.web.visit import Form
+
+Choice = TypeVar("Choice", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +46,8 @@ class _Evidences:
     evidence: tuple[Evidence, ...]
 
 
+MINED = ("missing", "not missing")
+"""What a reviewer says of a component that models give and the reference lacks."""
 FORMS: dict[str, type[Action]] = {
     "select": Select,
     "write": Write,
@@ -45,6 +56,7 @@ FORMS: dict[str, type[Action]] = {
     "pass": ExpertPass,
     "return": ExpertReturn,
     "standardise": Standardise,
+    "verdicts": SubmitVerdicts,
     "review": SubmitReview,
     "adjudicate": Adjudicate,
     "reconstruct": Reconstruct,
@@ -66,46 +78,53 @@ def action_of(name: str, sample: Sample, form: Form) -> Action:
         AnswerError: There is no such form.
         RecordError: A field is invalid.
     """
-    id, version, seconds, reason = sample.id, form.number("version"), form.seconds, form.text("reason")
+    return replace(_action(name, sample, form), seconds=form.seconds)
+
+
+def _action(name: str, sample: Sample, form: Form) -> Action:
+    id, version, reason = sample.id, form.number("version"), form.text("reason")
     match name:
         case "select":
-            return Select(id, version, form.text("candidate"), seconds)
+            return Select(id, version, form.text("candidate"))
         case "write":
-            return Write(id, version, content_of(form, Content()), seconds)
+            return Write(id, version, content_of(form, Content()))
         case "edit":
-            return Edit(id, version, content_of(form, sample.content), seconds)
+            return Edit(id, version, content_of(form, sample.content))
         case "submit":
-            return SubmitForReview(id, version, seconds)
+            return SubmitForReview(id, version)
+        case "verdicts":
+            one = _review(sample, form)
+            return SubmitVerdicts(id, version, one.verdicts, one.missing, one.verdict, one.note)
         case "pass":
-            return ExpertPass(id, version, reason, seconds)
+            return ExpertPass(id, version, reason)
         case "return":
-            return ExpertReturn(id, version, reason, seconds)
+            return ExpertReturn(id, version, reason)
         case "standardise":
-            return Standardise(id, version, form.text("prompt_thinking"), form.text("prompt_answering"), seconds)
+            return Standardise(id, version, form.text("prompt_thinking"), form.text("prompt_answering"))
         case "review":
-            return review_of(form, sample, version, seconds)
+            return _review(sample, form)
         case "adjudicate":
-            decision = _one_of(form.text("decision"), ("accept", "reconstruct"), "a decision: accept or reconstruct")
-            return Adjudicate(id, version, decision, reason, seconds)  # type: ignore[arg-type]
+            decision = _one_of(form.text("decision"), DECISIONS, "a decision: accept or reconstruct")
+            return Adjudicate(id, version, decision, reason)
         case "reconstruct":
-            return Reconstruct(id, version, seconds)
+            return Reconstruct(id, version)
         case "reject":
-            return Reject(id, version, reason, seconds)
+            return Reject(id, version, reason)
         case "audit":
-            verdict = _one_of(form.text("verdict"), ("pass", "problem"), "a verdict: pass or problem")
-            return Audit(id, version, verdict, reason, seconds)  # type: ignore[arg-type]
+            verdict = _one_of(form.text("verdict"), VERDICTS, "a verdict: pass or problem")
+            wrong = _one_of(form.text("wrong", "problem"), AUDIT_VERDICTS[1:], "what is wrong")
+            return Audit(id, version, "pass" if verdict == "pass" else wrong, reason)
     raise AnswerError(404, "there is no such page")
 
 
 def content_of(form: Form, before: Content) -> Content:
     """The content that a form describes; what it has no fields for stays as before."""
-    requirement = _one_of(form.text("requirement", before.requirement), ("full", "partial"), "full or partial")
     return Content(
         form.text("question"),
         tuple(components_of(form, "component")),
         form.text("rationale"),
         form.text("solution"),
-        cast(Requirement, requirement),
+        _one_of(form.text("requirement", before.requirement), REQUIREMENTS, "full or partial"),
         before.prompt_thinking,
         before.prompt_answering,
     )
@@ -136,17 +155,46 @@ def evidence_of(form: Form, name: str) -> tuple[Evidence, ...]:
         raise RecordError(f"{name}: expected JSON; reload the page") from None
 
 
-def review_of(form: Form, sample: Sample, version: int, seconds: float) -> SubmitReview:
-    """A review of the answer."""
+def _review(sample: Sample, form: Form) -> SubmitReview:
+    """What the reviewer wrote, with the components of models that they take over."""
     verdicts = []
     for at in range(len(sample.content.components)):
-        mark = _one_of(form.text(f"mark-{at}"), ("right", "wrong", "unsure"), f"a verdict on component {at + 1}")
-        note = form.text(f"note-{at}")
-        verdicts.append(ComponentVerdict(cast(Mark, mark), note, evidence_of(form, f"verdict-evidence-{at}")))
-    missing = tuple(components_of(form, "missing"))
+        mark = _one_of(form.text(f"mark-{at}"), MARKS, f"a verdict on component {at + 1}")
+        evidence = evidence_of(form, f"verdict-evidence-{at}")
+        verdicts.append(ComponentVerdict(mark, form.text(f"note-{at}"), evidence))
+    missing, not_missing = list(components_of(form, "missing")), []
+    for name in form.fields:
+        if name.startswith("mined-text-"):
+            text, key = form.text(name), name.removeprefix("mined-text-")
+            words = f"a verdict on {text[:60]!r}, which models found,"
+            if _one_of(form.text(f"mined-{key}"), MINED, words) == MINED[0]:
+                missing.append(Component(text, evidence_of(form, f"mined-evidence-{key}")))
+            else:
+                not_missing.append(text)
     sound = all(one.mark == "right" for one in verdicts) and not missing and not form.text("problem")
-    verdict: Literal["pass", "problem"] = "pass" if sound else "problem"
-    return SubmitReview(sample.id, version, tuple(verdicts), missing, verdict, form.text("reason"), seconds)
+    verdict: Verdict = "pass" if sound else "problem"
+    said = tuple(verdicts), tuple(missing), verdict, form.text("reason"), tuple(not_missing)
+    return SubmitReview(sample.id, form.number("version"), *said)
+
+
+def mined_key(text: str) -> str:
+    """The end of the names of a mined component's fields: the same for a draft, whatever models answer meanwhile."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def form_of(review: Review) -> Form:
+    """A review as the fields of its form, to go on from it."""
+    fields = {"problem": "1" if review.note else "", "reason": review.note}
+    for at, verdict in enumerate(review.verdicts):
+        evidence = _evidence_text(verdict.evidence)
+        fields |= {f"mark-{at}": verdict.mark, f"note-{at}": verdict.note, f"verdict-evidence-{at}": evidence}
+    for at, part in enumerate(review.missing):
+        fields |= {f"missing-{at}": part.text, f"missing-evidence-{at}": _evidence_text(part.evidence)}
+    return Form(fields)
+
+
+def _evidence_text(evidence: tuple[Evidence, ...]) -> str:
+    return json.dumps(as_record(evidence)) if evidence else ""
 
 
 def _numbers(form: Form, prefix: str) -> list[int]:
@@ -157,7 +205,8 @@ def _numbers(form: Form, prefix: str) -> list[int]:
     return found
 
 
-def _one_of(value: str, choices: tuple[str, ...], words: str) -> str:
-    if value not in choices:
-        raise RecordError(f"{words} is missing; choose one")
-    return value
+def _one_of(value: str, choices: Sequence[Choice], words: str) -> Choice:
+    for one in choices:
+        if one == value:
+            return one
+    raise RecordError(f"{words} is missing; choose one")

@@ -2,40 +2,71 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
 from fathom.server.answers import AnswerError
+from fathom.studio.lists import Listed
 from fathom.studio.log import Entry
+from fathom.studio.predicting import closed_book_results, known_without_text, mined
+from fathom.studio.quality import without_origin
 from fathom.studio.records import RecordError
 from fathom.studio.states import RefusedError, StaleError, may, visible, why_not
-from fathom.studio.store import Draft, new_id
-from fathom.studio.types import STATES, Content, Create, Sample, State, SubmitForReview
+from fathom.studio.statistics import efforts, total
+from fathom.studio.store import new_id
+from fathom.studio.types import STATES, Component, Content, Create, Evidence, Sample, State, SubmitForReview
+from fathom.studio.unsent import Draft
+from fathom.studio.web import claims
 from fathom.studio.web.accounts import hidden
-from fathom.studio.web.forms import FORMS, action_of, components_of, content_of
-from fathom.studio.web.visit import Form, Visit
+from fathom.studio.web.forms import FORMS, action_of, components_of, content_of, evidence_of, form_of
+from fathom.studio.web.progress import audits_of
+from fathom.studio.web.ratings import rates
+from fathom.studio.web.visit import Form, Visit, texts_of
 from fathom.types import FathomError
 
 SHOWN = 50
 WAITING: tuple[State, ...] = ("drafted", "selected", "revision", "standardised", "answer_review", "reconstruct")
 WAITING_FOR_EXPERTS: tuple[State, ...] = ("expert_review", "adjudication")
+TO_AUDIT = "to_audit"
+"""Accepted samples that are drawn for an audit, as a filter of the queue beside the states."""
+MOST_MINED = 50
+"""Components of models that a reviewer decides on; the models' whole answers have the rest."""
+STAYING = ("select", "write", "edit", "verdicts", "reconstruct")
+"""Forms after which the same sample goes on."""
 EMPTY_ROWS = 2
 """Empty components at the end of a form, for browsers without scripts."""
 
 
 def queue(visit: Visit) -> Response:
     """What waits for this person, or all samples of one state."""
-    state, offset = visit.query("state"), _offset(visit)
+    state, offset = visit.query("state"), visit.number("offset")
     filters: dict[str, Any] = {"task": visit.query("task"), "language": visit.query("language")}
     if state in STATES:
         wanted: dict[str, Any] = {"states": [state]}
+    elif state == TO_AUDIT and may(visit.me.role, "expert"):
+        return _to_audit(visit, filters, offset)
     else:
         state = ""
         mine = WAITING if may(visit.me.role, "annotator") else ()
         mine += WAITING_FOR_EXPERTS if may(visit.me.role, "expert") else ()
         wanted = {"states": mine or STATES, "waiting_for": visit.me.name}
-    found = visit.store.listed(**wanted, **filters, offset=offset, limit=SHOWN + 1)
+    return _queue(
+        visit, visit.store.listed(**wanted, **filters, offset=offset, limit=SHOWN + 1), state, filters, offset
+    )
+
+
+def _to_audit(visit: Visit, filters: dict[str, Any], offset: int) -> Response:
+    """The samples of the audit sample that this person may audit."""
+    waiting = audits_of(visit).waiting
+    there = visit.histories.all()
+    ids = [id for id in waiting if visit.me.name not in there[id].barred]
+    found = visit.store.listed(ids=ids, **filters, offset=offset, limit=SHOWN + 1) if ids else []
+    return _queue(visit, found, TO_AUDIT, filters, offset)
+
+
+def _queue(visit: Visit, found: list[Listed], state: str, filters: dict[str, Any], offset: int) -> Response:
     return visit.page(
         "queue",
         samples=found[:SHOWN],
@@ -59,13 +90,24 @@ def history(visit: Visit) -> Response:
     entries: list[Entry] = hidden(visit, visit.store.log(subject=sample.id))
     if sample.state == "adjudication":
         entries = [replace(one, person="(hidden)") for one in entries]
-    return visit.page("history", sample=visible(sample, visit.me), entries=entries)
+    blind = rates(visit, sample)
+    spent = efforts([visit.histories.all()[sample.id]], hourly=visit.settings.design.hourly)
+    # The time in a state is that of one reviewer until the other one is done.
+    spent = [one for one in spent if one.actions + one.model_cost and one.group != sample.state]
+    return visit.page(
+        "history",
+        sample=visible(sample, visit.me),
+        blind=blind,
+        entries=[] if blind else entries,
+        spent=[] if blind else [*spent, total(spent)],
+        hourly=visit.settings.design.hourly,
+    )
 
 
 def create(visit: Visit) -> Response:
     """Begins a sample about a document."""
     form = visit.form
-    document = visit.store.document(form.text("document"))
+    document = visit.store.document(form.text("document").replace("\0", ""))
     task = form.text("task").strip()
     if not task or (visit.settings.tasks and task not in visit.settings.tasks):
         raise AnswerError(400, "choose a task from the list")
@@ -93,18 +135,26 @@ def act(visit: Visit) -> Response:
         except (RefusedError, StaleError) as error:
             return _refused(visit, visit.store.sample(sample.id), "submit", Form(), error)
         return visit.to("/", "submit")
-    return visit.to(f"/samples/{sample.id}" if name in ("select", "write", "edit", "reconstruct") else "/", name)
+    return visit.to(f"/samples/{sample.id}" if name in STAYING else "/", name)
+
+
+def decide_on_claim(visit: Visit) -> Response:
+    """Records what somebody decides on a claim of a model."""
+    try:
+        return claims.decide(visit)
+    except RefusedError as error:
+        return _sample(visit, visit.store.sample(visit.path("id")), 409, wrong=str(error), claim_form=visit.form)
 
 
 def save_draft(visit: Visit) -> Response:
     """Keeps what somebody typed."""
     body, subject, form = visit.form.text("body"), visit.path("subject"), visit.path("form")
     try:
-        values = json.loads(body)
+        values = texts_of(body)
     except (ValueError, RecursionError):
-        values = None
-    if not isinstance(values, dict) or not all(isinstance(one, str) for one in values.values()):
-        raise AnswerError(400, "a draft is the fields of a form as JSON; reload the page")
+        raise AnswerError(400, "a draft is the fields of a form as JSON; reload the page") from None
+    if form not in FORMS:
+        raise AnswerError(404, "there is no such form; reload the page")
     visit.store.sample(subject)
     at = visit.store.save_draft(visit.me.name, subject, form, visit.form.number("version"), json.dumps(values))
     return JSONResponse({"saved": at})
@@ -113,27 +163,41 @@ def save_draft(visit: Visit) -> Response:
 def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> Response:
     reasons = {name: why_not(sample, kind, visit.me) for name, kind in FORMS.items()}
     may_do = {name: not reason for name, reason in reasons.items()}
-    seen = visible(sample, visit.me)
-    drafts = {name: _draft(visit, sample, name) for name in FORMS if may_do[name]}
+    blind = rates(visit, sample)
+    seen = without_origin(sample) if blind else visible(sample, visit.me)
+    # Both steps of a review are one form: models may answer while somebody fills it in.
+    drafts = {name: _draft(visit, sample, name) for name in FORMS if may_do[name] or _reviews(name, may_do)}
     form = {name: _restored(draft, sample) for name, draft in drafts.items()} | values.pop("forms", {})
     edited = _edited(form.get("edit") or form.get("write"), seen)
     thinking, answering = visit.settings.prompts(sample) if sample.state == "standardised" else ("", "")
+    first = seen.judged_by(visit.me.name) if may_do["review"] else None
+    form["review"] = form.get("review") or form.get("verdicts") or (form_of(first) if first else None)
+    decides = not blind and any(may_do[name] for name in ("edit", "pass", "adjudicate", "audit"))
+    task = visit.settings.task(sample.task)
     return visit.page(
         "sample",
         status,
         sample=seen,
+        blind=blind,
         documents=[visit.store.document(id) for id in sample.documents],
         can=may_do,
         reasons=reasons,
         forms=form,
         edited=edited,
-        missing=_missing(form.get("review")),
+        missing=_components(form["review"], "missing"),
+        evidence_for=partial(_evidence, form["review"]),
+        first=first,
+        firsts={(one.reviewer, one.round): one.verdicts for one in seen.first_verdicts},
+        mined=mined(seen, task, [one.text for one in first.missing])[:MOST_MINED] if first else (),
+        claims=claims.claims_of(visit, sample),
+        closed_book=closed_book_results(sample, task) if decides else None,
+        known=bool(decides and known_without_text(sample, task)),
         prompts=(seen.content.prompt_thinking or thinking, seen.content.prompt_answering or answering),
         guideline=visit.settings.guideline(sample.task),
         restored={name: draft.saved for name, draft in drafts.items() if draft and draft.version == sample.version},
         outdated={name: draft.saved for name, draft in drafts.items() if draft and draft.version != sample.version},
         empty_rows=EMPTY_ROWS,
-        **{"wrong": "", "mine": None, "conflict": ""} | values,
+        **{"wrong": "", "mine": None, "conflict": "", "claim_form": None} | values,
     )
 
 
@@ -186,13 +250,19 @@ def _edited(form: Form | None, sample: Sample) -> Content:
         return sample.content
 
 
-def _missing(form: Form | None) -> list[Any]:
+def _reviews(name: str, may_do: dict[str, bool]) -> bool:
+    return name == "review" and may_do["verdicts"]
+
+
+def _components(form: Form | None, prefix: str) -> list[Component]:
     try:
-        return list(components_of(form, "missing")) if form else []
+        return list(components_of(form, prefix)) if form else []
     except FathomError:
         return []
 
 
-def _offset(visit: Visit) -> int:
-    text = visit.query("offset")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
+def _evidence(form: Form | None, name: str) -> tuple[Evidence, ...]:
+    try:
+        return evidence_of(form, name) if form else ()
+    except FathomError:
+        return ()

@@ -8,6 +8,7 @@ from fathom.server.backup import serving
 from fathom.server.listening import address_of, listening, private_files, serve_app
 from fathom.studio.people import People
 from fathom.studio.store import Store
+from fathom.studio.uploads import remove_left
 from fathom.studio.web.app import make_app
 from fathom.studio.web.settings import Settings
 
@@ -36,6 +37,7 @@ def serve(
     """
     stopping = threading.Event()
     with private_files(), listening(host, port) as listener, closing(Store(store)) as opened, serving(store):
+        remove_left()
         app = make_app(opened, People(opened), settings)
         if ready:
             ready(address_of(host, listener))

@@ -2,24 +2,29 @@
 
 import hmac
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-import anyio
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from fathom.printing import printable
 from fathom.server.answers import HEADERS, AnswerError
+from fathom.studio.checks import MOST_BYTES
+from fathom.studio.histories import Histories
+from fathom.studio.lists import Listed
 from fathom.studio.people import People, Session
 from fathom.studio.states import may
-from fathom.studio.store import MOST_BYTES, Store
+from fathom.studio.store import Store
 from fathom.studio.types import Person, Role
+from fathom.studio.web.receiving import close, pieces_of, receive_files
 
 if TYPE_CHECKING:
     from fathom.studio.web.settings import Settings
@@ -28,7 +33,9 @@ COOKIE = "fathom-studio"
 PAGES = Path(__file__).parent / "pages"
 STATIC = Path(__file__).parent / "static"
 MOST_FIELDS = 20_000
-IDLE_SECONDS = 30.0
+KEPT_ROWS = 10_000
+MOST_BEFORE_LOGIN = 1 << 16
+"""Maximum bytes of a form of somebody who is not logged in."""
 POLICY = HEADERS | {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
@@ -36,6 +43,11 @@ POLICY = HEADERS | {
     "Referrer-Policy": "same-origin",
 }
 """Headers of every response: scripts and styles of this server only, no inline ones."""
+HTTPS_ONLY = {"Strict-Transport-Security": "max-age=31536000; includeSubDomains"}
+"""Headers of a server whose cookies are sent over HTTPS only."""
+
+
+_NOBODY = {"until": "", "recent": False}
 
 
 @dataclass(frozen=True)
@@ -50,8 +62,7 @@ class Form:
 
     def number(self, name: str) -> int:
         """A whole number; 0 where the field is none."""
-        text = self.fields.get(name, "")
-        return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0
+        return _whole(self.fields.get(name, ""))
 
     @property
     def seconds(self) -> float:
@@ -68,16 +79,20 @@ class Visit:
         settings: What the server was started with.
         store: The store.
         people: Accounts.
+        histories: What happened to samples, for statistics.
         session: Who it is; None before a login.
         form: Fields of its form.
+        files: Files of its form, for routes that take some.
     """
 
     request: Request
     settings: "Settings"
     store: Store
     people: People
+    histories: Histories
     session: Session | None = None
     form: Form = Form()
+    files: tuple[UploadFile, ...] = ()
 
     @property
     def me(self) -> Person:
@@ -91,23 +106,45 @@ class Visit:
         """Where the request is from."""
         return self.request.client.host if self.request.client else "-"
 
+    @property
+    def secure(self) -> bool:
+        """Whether the browser talks over HTTPS."""
+        return self.settings.secure or self.request.url.scheme == "https"
+
+    @property
+    def cookie(self) -> str:
+        """Name of the session's cookie: over HTTPS with the prefix that no other host and no plain HTTP can set."""
+        return f"__Host-{COOKIE}" if self.secure else COOKIE
+
     def path(self, name: str) -> str:
-        """A part of the path."""
-        return str(self.request.path_params[name])
+        """A part of the path.
+
+        Raises:
+            AnswerError: It cannot be the name of anything.
+        """
+        text = str(self.request.path_params[name])
+        if "\0" in text:  # PostgreSQL would refuse the query
+            raise AnswerError(404, "there is no such page")
+        return text
 
     def query(self, name: str) -> str:
         """A parameter of the address."""
-        return self.request.query_params.get(name, "")[:200]
+        return self.request.query_params.get(name, "")[:200].replace("\0", "")
+
+    def number(self, name: str) -> int:
+        """A parameter of the address that is a whole number; 0 where it is none."""
+        return _whole(self.query(name))
 
     def page(self, template: str, code: int = 200, **values: Any) -> Response:
         """A page made from a template."""
         me = self.session.person if self.session else None
         shown = {"me": me, "csrf": self.session.csrf if self.session else "", "path": self.request.url.path}
+        known = {"until": self.session.until, "recent": self.session.recent} if self.session else _NOBODY
         rights = {role: bool(me and may(me.role, role)) for role in ("annotator", "expert", "administrator")}
         text = (
             templates()
             .get_template(f"{template}.html")
-            .render(**shown, may=rights, notice=self.query("done"), **values)
+            .render(**shown, **known, may=rights, notice=self.query("done"), **values)
         )
         return HTMLResponse(text, code)
 
@@ -116,16 +153,35 @@ class Visit:
         return RedirectResponse(path + (f"?done={done}" if done else ""), 303)
 
 
+def _whole(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
 @cache
 def templates() -> Environment:
     """Templates, in which every value is escaped."""
-    found = Environment(loader=FileSystemLoader(PAGES), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    rules: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
+    found = Environment(loader=FileSystemLoader(PAGES), auto_reload=False, **rules)
     found.filters["plain"] = printable
     found.filters["thousands"] = lambda number: f"{number:,}"
     found.filters["label"] = lambda name: str(name).replace("_", " ")
     found.filters["when"] = lambda text: text.replace("T", " ").removesuffix("Z")
     found.filters["record"] = _record
+    found.filters["mined_key"] = _mined_key
+    found.filters["row"] = _row
     return found
+
+
+def _mined_key(text: str) -> str:
+    from fathom.studio.web.forms import mined_key
+
+    return mined_key(text)
+
+
+@lru_cache(maxsize=KEPT_ROWS)
+def _row(one: Listed, state: str) -> Markup:
+    """A sample in the queue. Rows are kept because most requests show the same; they show nothing but these values."""
+    return Markup(templates().get_template("row.html").render(one=one, state=state))
 
 
 def _record(value: Any) -> str:
@@ -134,31 +190,50 @@ def _record(value: Any) -> str:
     return json.dumps(as_record(value))
 
 
-async def arrived(visit: Visit, least: Role | None) -> Visit:
-    """A request with who sent it and its form, after all checks.
+def known(visit: Visit, least: Role | None) -> Visit:
+    """A request with who sent it.
 
     Args:
         visit: The request.
         least: The role it needs; None for none.
 
     Raises:
-        AnswerError: They are not logged in, have not the right, or the form is not from a page of this server.
+        AnswerError: They are not logged in, or have not the right.
     """
-    session = await anyio.to_thread.run_sync(_session, visit)
-    visit = replace(visit, session=session)
-    if least is not None:
-        if session is None:
-            raise AnswerError(401, "log in first")
-        if not may(session.person.role, least):
-            raise AnswerError(403, f"this needs the role {least}; ask an administrator")
-    if visit.request.method == "POST":
-        _check_origin(visit.request)
-        visit = replace(visit, form=await _form(visit.request))
-        sent = visit.request.headers.get("x-csrf", "") or visit.form.text("csrf")
-        by_token = "authorization" in visit.request.headers  # browsers do not send that by themselves
-        needed = least is not None and session is not None and not by_token  # the login page has no session yet
-        if needed and session is not None and not hmac.compare_digest(sent.encode(), session.csrf.encode()):
-            raise AnswerError(403, "the form is too old; go back, reload the page and send it again")
+    visit = replace(visit, session=_session(visit))
+    visit.request.state.visit = visit
+    visit.request.state.holder = visit.session.person.name if visit.session else "-"
+    if least is not None and not may(visit.me.role, least):
+        raise AnswerError(403, f"this needs the role {least}; ask an administrator")
+    return visit
+
+
+async def with_form(visit: Visit, least: Role | None, *, files: bool = False) -> Visit:
+    """A request with its form.
+
+    Args:
+        visit: The request with who sent it.
+        least: The role it needs; None for none.
+        files: Whether the form may have files, which are to be closed.
+
+    Raises:
+        AnswerError: The form cannot be read, or is not from a page of this server.
+    """
+    session = visit.session
+    _check_origin(visit.request)
+    most = 2 * MOST_BYTES if session is not None else MOST_BEFORE_LOGIN
+    if files and visit.request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        fields, received = await receive_files(visit.request)
+        visit = replace(visit, form=Form(fields), files=received)
+    else:
+        visit = replace(visit, form=await _form(visit.request, most))
+    sent = visit.request.headers.get("x-csrf", "") or visit.form.text("csrf")
+    by_token = "authorization" in visit.request.headers  # browsers do not send that by themselves
+    needed = least is not None and session is not None and not by_token  # the login page has no session yet
+    if needed and session is not None and not hmac.compare_digest(sent.encode(), session.csrf.encode()):
+        close(visit.files)
+        raise AnswerError(403, "the form is too old; go back, reload the page and send it again")
+    visit.request.state.visit = visit
     return visit
 
 
@@ -170,7 +245,7 @@ def _session(visit: Visit) -> Session | None:
         if holder is None:
             raise AnswerError(401, "the token is unknown, expired or revoked; ask an administrator for another")
         return holder
-    secret = visit.request.cookies.get(COOKIE, "")
+    secret = visit.request.cookies.get(visit.cookie, "")
     return visit.people.session(secret) if secret else None
 
 
@@ -183,9 +258,9 @@ def _check_origin(request: Request) -> None:
         raise AnswerError(403, "this form was sent by another site; use the pages of the studio")
 
 
-async def _form(request: Request) -> Form:
+async def _form(request: Request, most: int) -> Form:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    body = await _body(request)
+    body = b"".join([piece async for piece in pieces_of(request, most)])
     if not body:
         return Form()
     try:
@@ -194,32 +269,24 @@ async def _form(request: Request) -> Form:
             pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
             return Form(dict(pairs))
         if kind == "application/json":
-            values = json.loads(text)
-            if isinstance(values, dict) and all(isinstance(one, str) for one in values.values()):
-                return Form(values)
+            return Form(texts_of(text))
     except (ValueError, RecursionError):
         pass
     raise AnswerError(400, "the form cannot be read; send fields as application/x-www-form-urlencoded or as JSON texts")
 
 
-async def _body(request: Request) -> bytes:
-    received = bytearray()
-    try:
-        async for piece in _timely(request):
-            received += piece
-            if len(received) > 2 * MOST_BYTES:
-                raise AnswerError(413, f"the form has more than {2 * MOST_BYTES:,} bytes; shorten it")
-    except TimeoutError:
-        raise AnswerError(408, "the form did not arrive in time; send it again") from None
-    return bytes(received)
+def texts_of(text: str) -> dict[str, str]:
+    """The fields of a form from JSON.
 
-
-async def _timely(request: Request) -> AsyncIterator[bytes]:
-    pieces = request.stream()
-    while True:
-        with anyio.fail_after(IDLE_SECONDS):
-            try:
-                piece = await anext(pieces)
-            except StopAsyncIteration:
-                return
-        yield piece
+    Raises:
+        ValueError: It is no object of texts, has too many, or half of a surrogate pair, which no page can show.
+        RecursionError: It is nested too deeply.
+    """
+    values = json.loads(text)
+    if not isinstance(values, dict) or len(values) > MOST_FIELDS:
+        raise ValueError("no object, or too many fields")
+    if not all(isinstance(one, str) for one in values.values()):
+        raise ValueError("a field is no text")
+    for one in (*values, *values.values()):
+        one.encode()
+    return values

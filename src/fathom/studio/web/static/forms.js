@@ -32,19 +32,6 @@ export function startForms() {
     if (form.dataset.draft) startDraft(form);
   }
   for (const place of document.querySelectorAll(".marked")) showEvidence(place);
-  for (const mining of document.querySelectorAll(".mining")) startMining(mining);
-}
-
-/** Answers of models open after one's own verdicts, which they would bias. */
-function startMining(mining) {
-  const form = mining.closest("form");
-  mining.querySelector("summary").addEventListener("click", (event) => {
-    const open = [...form.querySelectorAll(".judged")].find((one) => !one.querySelector("input[type=radio]:checked"));
-    if (!open) return;
-    event.preventDefault();
-    open.querySelector("input[type=radio]").focus();
-    form.querySelector(".saving").textContent = "Give your own verdict on every component first.";
-  });
 }
 
 function count() {

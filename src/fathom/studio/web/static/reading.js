@@ -2,11 +2,12 @@
 // search, evidence as highlights (no elements in the text), and a strip with their positions.
 
 import { addComponent, evidenceOf, setEvidence } from "./forms.js";
+import { blocksOf, elementOf } from "./layout.js";
 
-const PARAGRAPHS = 50; // in a section; measured: see docs
+const PARAGRAPHS = 50; // in a section at least; measured: see docs
 const MOST_HITS = 5000;
 
-const texts = new Map(); // document -> {text, starts, nodes, astral}
+const texts = new Map(); // document -> {text, blocks, astral; and for each text node in the pane: starts, ends, nodes}
 let pane, shown, hits = [], hit = -1, current = null;
 
 /** Starts the pane. */
@@ -30,11 +31,17 @@ export async function startReading(reading) {
   document.addEventListener("evidence", paint);
   document.addEventListener("focusin", (event) => choose(event.target.closest(".component")));
   document.addEventListener("click", (event) => {
+    const wanted = event.target.closest("[data-find]");
+    if (wanted) {
+      search.value = wanted.dataset.find;
+      find();
+    }
     const link = event.target.closest("a.evidence");
     if (!link) return;
     event.preventDefault();
     goTo(link.dataset.document, Number(link.dataset.start), Number(link.dataset.end));
   });
+  for (const button of document.querySelectorAll("[data-find]")) button.hidden = false;
   choose(document.querySelector(".work .component"));
   document.addEventListener("keydown", keys);
   const strip = document.getElementById("strip");
@@ -61,25 +68,26 @@ async function show(id) {
   const which = document.getElementById("which");
   if (which) which.value = id;
   const one = texts.get(id);
-  one.nodes = [];
+  Object.assign(one, { starts: [], ends: [], nodes: [] });
+  const piece = (start, end, parent) => {
+    const node = document.createTextNode(one.text.slice(start, end));
+    parent.append(node);
+    one.starts.push(start);
+    one.ends.push(end);
+    one.nodes.push(node);
+  };
+  piece.text = one.text;
   const sections = [];
-  let fenced = false; // within lines of code between ``` and ```
-  for (let from = 0; from < one.starts.length; from += PARAGRAPHS) {
+  for (let at = 0; at < one.blocks.length;) {
     const section = document.createElement("section");
-    let lines = 0;
-    for (let at = from; at < Math.min(from + PARAGRAPHS, one.starts.length); at += 1) {
-      const words = one.text.slice(one.starts[at], one.ends[at]);
-      const paragraph = document.createElement("p");
-      const fence = words.startsWith("```");
-      if (fence || fenced || /^(\s{4,}|\t|\|)|\S {3,}\S/.test(words)) paragraph.className = "wide";
-      if (fence) fenced = !fenced;
-      const node = document.createTextNode(words);
-      paragraph.append(node);
-      one.nodes.push(node);
-      section.append(paragraph);
-      lines += 1 + Math.ceil(words.length / 75);
+    let paragraphs = 0, height = 0;
+    for (; at < one.blocks.length && paragraphs < PARAGRAPHS; at += 1) {
+      const block = one.blocks[at];
+      section.append(elementOf(block, piece));
+      paragraphs += block.lines.length;
+      for (const [start, end] of block.lines) height += block.kind === "prose" ? proseHeight(one.text, start, end) : 23;
     }
-    section.style.containIntrinsicSize = `auto ${lines * 27}px`;
+    section.style.containIntrinsicSize = `auto ${height}px`;
     sections.push(section);
   }
   pane.replaceChildren(...sections);
@@ -88,21 +96,19 @@ async function show(id) {
   return true;
 }
 
-/** Paragraphs of a text: their first and last characters, in the units of JavaScript. */
+/** About the height of a paragraph, so that the scroll bar is right before it is laid out; Chinese letters are wide. */
+function proseHeight(text, start, end) {
+  const line = text.charCodeAt((start + end) >> 1) > 0x2e7f ? 38 : 75;
+  return 27 * (1 + Math.ceil((end - start) / line));
+}
+
+/** A text with its blocks, and the places where its characters and the units of JavaScript differ. */
 function split(text) {
-  const starts = [], ends = [];
-  let from = 0;
-  while (from <= text.length) {
-    let to = text.indexOf("\n", from);
-    if (to < 0) to = text.length;
-    if (to > from) { starts.push(from); ends.push(to); }
-    from = to + 1;
-  }
   const astral = []; // offsets count characters; JavaScript counts some of them twice
   if (/[\ud800-\udbff]/.test(text)) {
     for (let at = 0; at < text.length; at += 1) if ((text.charCodeAt(at) & 0xfc00) === 0xd800) astral.push(at);
   }
-  return { text, starts, ends, astral, nodes: [] };
+  return { text, blocks: blocksOf(text), astral };
 }
 
 function below(values, most) { // how many are less
@@ -126,7 +132,7 @@ function toUnits(id, characters) {
   return characters + low;
 }
 
-/** Ranges of a passage, one for each paragraph that it touches; in units. */
+/** Ranges of a passage, one for each text node that it touches; in units. */
 function ranges(start, end) {
   const one = texts.get(shown);
   const found = [];
@@ -215,6 +221,8 @@ function reveal(start, end, select = true) {
   paragraph.scrollIntoView({ block: "center" });
   const box = range.getBoundingClientRect(), frame = pane.getBoundingClientRect();
   if (box.top < frame.top || box.bottom > frame.bottom) pane.scrollTop += box.top - frame.top - frame.height / 3;
+  const code = paragraph.closest(".code");
+  if (code && (box.left < frame.left || box.right > frame.right)) code.scrollLeft += box.left - frame.left - frame.width / 3;
   if (!select) return;
   getSelection().setBaseAndExtent(range.startContainer, range.startOffset, range.endContainer, range.endOffset);
   CSS.highlights?.set("current", new Highlight(...found));
@@ -252,8 +260,11 @@ function position(one, node, offset, first) {
   if (at >= 0) return one.starts[at] + offset;
   const walker = document.createTreeWalker(pane, NodeFilter.SHOW_TEXT);
   const inside = node.childNodes[offset];
-  walker.currentNode = inside ?? node;
-  const near = first ? (inside?.nodeType === 3 ? inside : walker.nextNode()) : walker.previousNode();
+  let from = inside ?? node;
+  if (!first && !inside) while (from.lastChild) from = from.lastChild; // the end of an element
+  walker.currentNode = from;
+  const itself = from.nodeType === 3 && (first || !inside);
+  const near = itself ? from : first ? walker.nextNode() : walker.previousNode();
   at = one.nodes.indexOf(near);
   return at < 0 ? null : first ? one.starts[at] : one.ends[at];
 }
@@ -289,17 +300,16 @@ function keys(event) {
     event.preventDefault();
     return;
   }
-  const marks = { 1: "right", 2: "wrong", 3: "unsure" };
   const action = {
     "/": () => document.getElementById("search").focus(),
     n: () => jump(1), p: () => jump(-1), e: () => nextEvidence(1), E: () => nextEvidence(-1), m: mark,
   }[event.key];
   if (action) { event.preventDefault(); action(); return; }
-  if (marks[event.key] && current?.classList.contains("judged")) {
-    const radio = current.querySelector(`input[value="${marks[event.key]}"]`);
+  const radio = current?.classList.contains("judged") && current.querySelectorAll("input[type=radio]")["123".indexOf(event.key)];
+  if (radio) {
     radio.checked = true;
     radio.dispatchEvent(new Event("input", { bubbles: true }));
-    const all = [...document.querySelectorAll(".judged")];
+    const all = [...document.querySelectorAll(".judged")].filter((one) => one.checkVisibility());
     const next = all[all.indexOf(current) + 1];
     if (next) { choose(next); next.scrollIntoView({ block: "nearest" }); }
     event.preventDefault();

@@ -13,8 +13,11 @@ if (help && helpButton) {
 startForms();
 const reading = document.getElementById("reading");
 if (reading) {
-  import("./reading.js").then((module) => module.startReading(reading));
+  import("./reading.js").then((module) => module.startReading(reading), () => {
+    document.getElementById("text").prepend("The reading pane cannot be loaded; reload the page.");
+  });
 }
+if (document.getElementById("add") || document.getElementById("compliance")) import("./documents.js");
 
 let prefix = "";
 
@@ -37,6 +40,7 @@ document.addEventListener("keydown", (event) => {
   if (typing || event.ctrlKey || event.metaKey || event.altKey || help?.open) return;
   if (prefix === "g" && event.key === "q") location.href = "/";
   else if (prefix === "g" && event.key === "d") location.href = "/documents";
+  else if (prefix === "g" && event.key === "p") location.href = "/progress";
   else if (event.key === "?") help?.showModal();
   else if (event.key === "j") move(1);
   else if (event.key === "k") move(-1);

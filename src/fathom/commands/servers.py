@@ -1,0 +1,53 @@
+"""What the commands of the leaderboard's server and of the studio share."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from fathom.options.declare import Option, Read, hidden, opt
+from fathom.types import FathomError
+
+Host: TypeAlias = Annotated[str, opt("Address to listen on.", metavar="ADDRESS")]
+Port: TypeAlias = Annotated[int, opt("Port to listen on; 0 for one that is free.", metavar="NUMBER")]
+Proxies: TypeAlias = Annotated[
+    Read[Iterable[str] | str, tuple[str, ...]],
+    opt(
+        "Address of a web server in front, whose X-Forwarded-For and -Proto are believed; may be given several times.",
+        flag="--proxy",
+        metavar="ADDRESS",
+        many=True,
+    ),
+]
+Ready: TypeAlias = Annotated[Callable[[str], None] | None, hidden("Called with the address once the server listens.")]
+BackupFile: TypeAlias = Annotated[Path | str, opt("The file; its SHA-256 is written beside it.", "-o", metavar="FILE")]
+
+
+def store_option(variable: str) -> Option:
+    """The option ``--store``.
+
+    Args:
+        variable: Environment variable that may hold it instead.
+    """
+    return opt(
+        "A folder (SQLite), or the URL of a PostgreSQL database: postgresql+psycopg://USER@HOST:5432/NAME. Set "
+        f"{variable} instead if it holds a password, which must not be on the command line.",
+        metavar="STORE",
+        env=variable,
+    )
+
+
+@contextmanager
+def libraries_of(what: str, extra: str) -> Iterator[None]:
+    """Say what to install where a library is missing.
+
+    Args:
+        what: What needs it.
+        extra: The extra of fathom-eval that has it.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "fathom":
+            raise
+        raise FathomError(f"{what} needs {error.name}: pip install 'fathom-eval[{extra}]'") from error

@@ -1,0 +1,139 @@
+"""Lists of samples and their counts, as queries, and kept until the next entry of the log."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
+
+from fathom.studio.schema import documents, head, samples
+from fathom.studio.states import DECIDED_BY_OTHERS
+from fathom.studio.types import State
+
+Kind = TypeVar("Kind")
+MOST_KEPT = 256
+"""Lists that are kept until the next action."""
+_HEAD = select(head.c.hash)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A sample as lists show it.
+
+    Attributes:
+        id: Its id.
+        task: Its task.
+        language: Its language.
+        bucket: Its length bucket.
+        state: Its state.
+        version: Its version.
+        author: Who selected it; "" while names are hidden.
+        round: Its round.
+        title: Beginning of the question.
+        updated: Time of the last action.
+    """
+
+    id: str
+    task: str
+    language: str
+    bucket: int
+    state: State
+    version: int
+    author: str
+    round: int
+    title: str
+    updated: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which samples a list has; see ``Store.listed``."""
+
+    states: tuple[State, ...]
+    task: str
+    language: str
+    bucket: int
+    waiting_for: str
+    ids: tuple[str, ...]
+    offset: int
+    limit: int
+
+
+class Kept:
+    """What follows from the log up to now, kept until the next entry, because most requests only look."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, Hashable], object] = {}
+
+    def get(self, connection: Connection, asked: Hashable, read: Callable[[Connection], Kind]) -> Kind:
+        """What was read since the last entry, or is read now.
+
+        Args:
+            connection: Connection that only reads.
+            asked: A name for it.
+            read: Reads it.
+        """
+        key = (connection.execute(_HEAD).scalar_one(), asked)
+        if (found := self._found.get(key)) is None:
+            found = read(connection)
+            if len(self._found) >= MOST_KEPT:
+                self._found.clear()
+            self._found[key] = found
+        return cast(Kind, found)
+
+
+def counts(connection: Connection) -> dict[State, int]:
+    """Number of samples by state."""
+    query = select(samples.c.state, func.count()).group_by(samples.c.state)
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def available(connection: Connection) -> dict[tuple[str, int], int]:
+    """Number of available documents by language and length bucket."""
+    key = (documents.c.language, documents.c.bucket)
+    query = select(*key, func.count()).where(documents.c.state == "available").group_by(*key)
+    return {(row[0], row[1]): row[2] for row in connection.execute(query)}
+
+
+def listed(connection: Connection, asked: Asked) -> list[Listed]:
+    """Samples as lists show them, the longest untouched first."""
+    wanted = {"task": asked.task, "language": asked.language, "bucket": asked.bucket}
+    chosen = [samples.c[name] == value for name, value in wanted.items() if value]
+    if asked.ids:
+        chosen.append(samples.c.id.in_(asked.ids))
+    if asked.waiting_for:
+        return _waiting(connection, asked, chosen)
+    if asked.states:
+        chosen.append(samples.c.state.in_(asked.states))
+    return [_listed(row) for row in connection.execute(_list(*chosen).offset(asked.offset).limit(asked.limit))]
+
+
+def _waiting(connection: Connection, asked: Asked, chosen: list[ColumnElement[bool]]) -> list[Listed]:
+    """Samples that wait for somebody: their own ones first, without those that others must decide on."""
+    name = asked.waiting_for
+    involved = samples.c.involved.contains(f"|{name}|", autoescape=True) & samples.c.state.in_(DECIDED_BY_OTHERS)
+    most = asked.offset + asked.limit
+    mine = _list(samples.c.author == name, samples.c.state.in_(asked.states), ~involved, *chosen).limit(most)
+    found = list(connection.execute(mine))
+    if len(found) < most:
+        # A query for each state reads an index and as few rows as are shown, however many samples there are.
+        there = connection.execute(select(samples.c.state).distinct()).scalars().all()
+        others = [samples.c.author != name, ~involved, *chosen]
+        rest = [
+            row
+            for state in asked.states
+            if state in there
+            for row in connection.execute(_list(samples.c.state == state, *others).limit(most - len(found)))
+        ]
+        found += sorted(rest, key=lambda row: (row.updated, row.id))
+    return [_listed(row) for row in found[asked.offset : most]]
+
+
+def _list(*chosen: ColumnElement[bool]) -> Select[Any]:
+    columns = [samples.c[name] for name in Listed.__dataclass_fields__]
+    return select(*columns).where(*chosen).order_by(samples.c.updated, samples.c.id)
+
+
+def _listed(row: Row[Any]) -> Listed:
+    found = Listed(**row._mapping)
+    return found if found.state != "adjudication" else Listed(**{**row._mapping, "author": ""})

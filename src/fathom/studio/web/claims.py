@@ -1,0 +1,133 @@
+"""Claims of models about an answer on the page of a sample, and what people decide on them."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from starlette.responses import Response
+
+from fathom.studio.critique import (
+    CRITIQUE,
+    CRITIQUE_DECISION,
+    OUTCOMES,
+    Claim,
+    ClaimDecision,
+    Critique,
+    Objection,
+)
+from fathom.studio.log import Entry
+from fathom.studio.records import as_record, canonical, from_record
+from fathom.studio.states import RefusedError, sees_claims
+from fathom.studio.types import Note, Sample
+from fathom.studio.web.visit import Visit
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What somebody decided on a claim.
+
+    Attributes:
+        by: Who decided; "" while names are hidden.
+        said: Their decision.
+    """
+
+    by: str
+    said: ClaimDecision
+
+
+@dataclass(frozen=True, slots=True)
+class ShownClaim:
+    """A claim as the page shows it.
+
+    Attributes:
+        critique: Number of the critique's entry in the log.
+        place: Place of the claim in the critique.
+        claim: The claim.
+        objection: What a second model says of it; None if none did.
+        version: Version of the sample that it is about.
+        outdated: Whether the sample was edited since.
+        decisions: What people decided, each person's last.
+        mine: The decision of who looks at it; None before.
+    """
+
+    critique: int
+    place: int
+    claim: Claim
+    objection: Objection | None
+    version: int
+    outdated: bool
+    decisions: tuple[Decided, ...]
+    mine: ClaimDecision | None
+
+    @property
+    def stands(self) -> bool:
+        """Whether no objection says that it fails."""
+        return self.objection is None or self.objection.stand != "fails"
+
+
+def claims_of(visit: Visit, sample: Sample) -> tuple[ShownClaim, ...]:
+    """The claims about a sample that somebody sees now: those without an objection first, outdated ones last.
+
+    In the answer review, people see their own decisions only; in adjudication, they see no names.
+
+    Args:
+        visit: Who looks at it.
+        sample: The sample.
+    """
+    if not sees_claims(sample, visit.me):
+        return ()
+    notes = visit.store.notes(topic=CRITIQUE, subject=sample.id)
+    if not notes:
+        return ()
+    last = _last_edit(visit.store.log(subject=sample.id))
+    decided = _decisions(visit, sample)
+    found = []
+    for entry in notes:
+        critique = from_record(Critique, json.loads(entry.note.body))
+        for place, (claim, objection) in enumerate(zip(critique.claims, critique.objections, strict=True)):
+            said = [one for one in decided if (one.said.critique, one.said.claim) == (entry.number, place)]
+            mine = next((one.said for one in said if one.by == visit.me.name), None)
+            if sample.state == "adjudication":
+                said = [replace(one, by="") for one in said]
+            outdated = critique.version <= last
+            where = entry.number, place, claim, objection, critique.version, outdated
+            found.append(ShownClaim(*where, tuple(said), mine))
+    return tuple(sorted(found, key=lambda one: (one.outdated, not one.stands)))
+
+
+def decide(visit: Visit) -> Response:
+    """Records what somebody decides on a claim.
+
+    Raises:
+        RefusedError: They may not, or something is missing.
+    """
+    sample, form = visit.store.sample(visit.path("id")), visit.form
+    shown = {(one.critique, one.place) for one in claims_of(visit, sample)}
+    about = form.number("critique"), form.number("claim")
+    if about not in shown:
+        raise RefusedError("there is no such claim that you can decide on now; reload the page")
+    decision = next((one for one in OUTCOMES if one == form.text("decision")), None)
+    if decision is None:
+        raise RefusedError("choose whether the claim holds")
+    if not form.text("reason").strip():
+        raise RefusedError("the reason is missing; write why the claim holds or does not hold")
+    said = ClaimDecision(*about, decision, form.text("reason"), form.number("version"))
+    note = Note(CRITIQUE_DECISION, sample.id, canonical(as_record(said)), form.seconds)
+    visit.store.note(note, visit.me)
+    return visit.to(f"/samples/{sample.id}?done=claim#claims")
+
+
+def _last_edit(log: Sequence[Entry]) -> int:
+    """The version of the sample before its content was changed last; 0 if it never was."""
+    kinds = ("Select", "Write", "Edit")
+    return max((int(json.loads(one.body)["version"]) for one in log if one.kind in kinds), default=0)
+
+
+def _decisions(visit: Visit, sample: Sample) -> list[Decided]:
+    found: dict[tuple[str, int, int], Decided] = {}
+    for entry in visit.store.notes(topic=CRITIQUE_DECISION, subject=sample.id):
+        if sample.state == "answer_review" and entry.person != visit.me.name:
+            continue
+        said = from_record(ClaimDecision, json.loads(entry.note.body))
+        found[entry.person, said.critique, said.claim] = Decided(entry.person, said)
+    return list(found.values())

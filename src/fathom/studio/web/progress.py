@@ -1,0 +1,117 @@
+"""The page of progress: what is there and missing, time and cost, agreement of reviewers, and audits."""
+
+import math
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from fathom.length import format_length
+from fathom.studio.agreements import agreements, pairs_of
+from fathom.studio.audits import Audits, audits
+from fathom.studio.quotas import Cell, Design, next_drafts, progress
+from fathom.studio.statistics import efforts, total
+from fathom.studio.types import STATES, State
+from fathom.studio.web.visit import Visit
+
+SHADES = 4
+"""Shades of the cells of the matrix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """A cell of the matrix, or a sum of cells.
+
+    Attributes:
+        text: What it says.
+        more: Samples under way beside it; 0 for none.
+        shade: How much of what is wanted is there, from 0 to ``SHADES``.
+    """
+
+    text: str
+    more: int
+    shade: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the matrix: a task, or the sum of all.
+
+    Attributes:
+        name: Its name.
+        squares: One for each language and length, and their sum.
+    """
+
+    name: str
+    squares: tuple[Square, ...]
+
+
+def progress_page(visit: Visit) -> Response:
+    """What is there and missing, time and cost, agreement, and audits."""
+    design, state = visit.settings.design, visit.query("state")
+    shown = state if state in STATES else None
+    hourly = _price(visit.query("hourly"), design.hourly)
+    cells = visit.histories.kept("quotas", lambda all_: progress(design, all_))
+    spent = visit.histories.kept(("efforts", hourly), lambda all_: efforts(all_, hourly=hourly))
+    inside, outside = cells[: len(design.cells())], cells[len(design.cells()) :]
+    available = visit.store.available()
+    wanted = {(one.language, one.bucket) for one in inside if one.to_begin}
+    return visit.page(
+        "progress",
+        design=design,
+        sums={name: sum(getattr(one, name) for one in inside) for name in ("done", "under_way", "to_begin")},
+        outside=sum(one.done + one.under_way for one in outside),
+        state=shown or "",
+        states=STATES,
+        counts=visit.store.counts(),
+        rows=matrix(design, inside, shown),
+        lengths=[format_length(one) for one in design.lengths],
+        drafts=[[shlex.quote(word) for word in words] for words in next_drafts(inside, available)],
+        lacking=[f"{language} {format_length(bucket)}" for language, bucket in sorted(wanted - available.keys())],
+        spent=[one for one in spent if one.samples or one.actions or one.model_cost],
+        total=total(spent),
+        hourly=hourly,
+        agreed=visit.histories.kept("agreements", lambda all_: agreements(pairs_of(all_), design.seed)),
+        audits=audits_of(visit),
+    )
+
+
+def audits_of(visit: Visit) -> Audits:
+    """The audit sample of the studio."""
+    design = visit.settings.design
+    return visit.histories.kept("audits", lambda all_: audits(all_, design, visit.histories.start))
+
+
+def matrix(design: Design, cells: Iterable[Cell], state: State | None) -> list[Row]:
+    """The matrix of tasks by languages and lengths, with sums.
+
+    Args:
+        design: What is wanted.
+        cells: Its combinations.
+        state: State whose samples are counted; None for those accepted and under way.
+    """
+    there = {(one.task, one.language, one.bucket): one for one in cells}
+    columns = [(language, length) for language in design.languages for length in design.lengths]
+    lines = {task: [there[task, *column] for column in columns] for task in design.tasks}
+    rows = [Row(task, (*(_square([one], state) for one in line), _square(line, state))) for task, line in lines.items()]
+    sums = [_square(column, state) for column in zip(*lines.values(), strict=True)]
+    return [*rows, Row("All tasks", (*sums, _square(list(there.values()), state)))]
+
+
+def _square(cells: Sequence[Cell], state: State | None) -> Square:
+    if state is not None:
+        count = sum(one.states.get(state, 0) for one in cells)
+        return Square(f"{count:,}", 0, min(count, SHADES) if len(cells) == 1 else 0)
+    wanted, missing = sum(one.wanted for one in cells), sum(one.missing for one in cells)
+    done, under_way = sum(one.done for one in cells), sum(one.under_way for one in cells)
+    shade = SHADES if not missing else math.ceil((wanted - missing) / wanted * (SHADES - 1))
+    return Square(f"{done:,}", under_way, shade)
+
+
+def _price(text: str, default: float) -> float:
+    try:
+        price = float(text)
+    except ValueError:
+        return default
+    return price if 0 <= price < 1e6 else default
