@@ -77,11 +77,7 @@ _ORIGINAL = Parameter(
     "original", "tokens", "The window that the model was trained with; by default its configuration says.", least=2
 )
 _LENGTH = Parameter("length", "tokens", "Tokens to be read, prompt and reply together.", least=1)
-_LOG = Parameter(
-    "log",
-    "switch",
-    "Multiply queries beyond the trained window by ln(position + 1)/ln(window).",
-)
+_LOG = "Multiply queries beyond the trained window by ln(position + 1)/ln(window)."
 _ATTENTION = Parameter(
     "attention_factor", "number", "Factor of cosines and sines; by default it follows from the factor.", least=0
 )
@@ -188,7 +184,7 @@ METHODS: Mapping[str, Kind] = MappingProxyType(
                 "bojone/rerope (Su 2023)",
                 (
                     Parameter("window", "tokens", "Distances below this stay.", 512, least=1),
-                    Parameter("log", "switch", _LOG.help, True),
+                    Parameter("log", "switch", _LOG, True),
                     _ORIGINAL,
                     _LENGTH,
                 ),
@@ -201,7 +197,7 @@ METHODS: Mapping[str, Kind] = MappingProxyType(
                 (
                     Parameter("window", "tokens", "Distances below this stay.", 512, least=1),
                     Parameter("group", "number", "By how much further distances are divided.", 16, 1, former=("k",)),
-                    Parameter("log", "switch", _LOG.help, True),
+                    Parameter("log", "switch", _LOG, True),
                     _ORIGINAL,
                     _LENGTH,
                 ),
@@ -214,7 +210,7 @@ METHODS: Mapping[str, Kind] = MappingProxyType(
                 (
                     Parameter("window", "tokens", "Distances below this stay; a multiple of the group.", 1024, least=1),
                     Parameter("group", "whole", "Tokens that share a position.", 8, least=1),
-                    Parameter("log", "switch", _LOG.help, False),
+                    Parameter("log", "switch", _LOG, False),
                     _ORIGINAL,
                     _LENGTH,
                 ),
@@ -462,7 +458,7 @@ def _read(method: str, parameter: Parameter, given: object) -> Value:
     """The value of an option, of a text or of what it stands for."""
     try:
         value = _value(parameter.unit, given)
-    except (FathomError, OSError, ValueError, TypeError, OverflowError):
+    except (FathomError, OSError, LookupError, ValueError, TypeError, OverflowError):
         raise FathomError(f"{method}: {parameter.name}={given}: expected {_EXPECTED[parameter.unit]}") from None
     if parameter.among and value not in parameter.among:
         raise FathomError(f"{method}: {parameter.name}={given}: expected one of {listed(parameter.among)}")
@@ -483,7 +479,7 @@ def _value(unit: Unit, given: object) -> Value:
     if unit == "number":
         return float(str(given))
     if unit == "switch":
-        return {"true": True, "false": False}[str(given).lower()] if str(given).lower() in ("true", "false") else _no()
+        return {"true": True, "false": False}[str(given).lower()]
     if unit == "name":
         return str(given)
     return _numbers(given)
@@ -501,10 +497,6 @@ def tokens_of(given: object) -> int:
     return parse_length(text)
 
 
-def _no() -> bool:
-    raise ValueError
-
-
 def _whole(given: object) -> int:
     number = float(str(given))
     if number != int(number):
@@ -515,12 +507,12 @@ def _whole(given: object) -> int:
 def _numbers(given: object) -> tuple[float, ...]:
     """Numbers of a list, of a text with commas or brackets, or of a file with such a text."""
     if isinstance(given, list | tuple):
-        found = tuple(map(float, given))
-    else:
-        text = str(given)
-        if not text.strip("[] \n").replace(",", "").replace(".", "").replace("e", "").replace("-", "").isdigit():
-            text = Path(text).expanduser().read_text("utf-8")
-        found = tuple(float(one) for one in text.strip("[] \n").split(","))
-    if not found:
-        raise ValueError
-    return found
+        return tuple(map(float, given))
+    try:
+        return _split(str(given))
+    except ValueError:
+        return _split(Path(str(given)).expanduser().read_text("utf-8"))
+
+
+def _split(text: str) -> tuple[float, ...]:
+    return tuple(float(one) for one in text.strip("[] \n").split(","))
