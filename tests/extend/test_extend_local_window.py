@@ -13,7 +13,7 @@ from test_extend_local_reader import LENGTHS, TABLE
 
 from fathom.extend.methods import settled, split_name
 from fathom.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
-from fathom.types import Sample
+from fathom.types import Json, Sample
 
 pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")
 pytest.importorskip("transformers", reason="transformers is not installed; make test-models runs this")
@@ -61,7 +61,13 @@ api.report(runs, f"{out}/report.html", title="Reading beyond a window of 256")
 
 def make_suite(folder: Path) -> Path:
     """The items of the reader, at all lengths, as a suite."""
-    manifest = {"fathom": "suite", "suite": "chains", "tokenizer": "words", "fingerprint": "c4a1", "inputs": {}}
+    manifest: dict[str, Json] = {
+        "fathom": "suite",
+        "suite": "chains",
+        "tokenizer": "words",
+        "fingerprint": "c4a1",
+        "inputs": {},
+    }
     manifest |= {"notes": [], "left_out": [], "left_out_in_all": 0, "duplicates": 0, "tasks": ["chain"]}
     with fresh_folder(folder) as fresh:
         write_documents(fresh, [])

@@ -123,6 +123,15 @@ def test_a_model_that_is_extended_already_is_refused(base: Path, tmp_path: Path)
         load_model(f"hf/{tmp_path}?extend=yarn&factor=4")
 
 
+def test_a_sliding_window_is_switched_off_by_an_argument(tmp_path: Path) -> None:
+    name = f"hf/{make_hugging_face(tmp_path / 'sliding', window=16)}?extend=rerope&window=32&original=64"
+    with pytest.raises(FathomError, match="-M sliding_window=null"):
+        load_model(name)
+    loaded = load_model(name, {"sliding_window": None, "dtype": "bfloat16", "revision": "main"})
+    assert loaded.model.config.sliding_window is None
+    assert str(loaded.model.dtype) == "torch.bfloat16"
+
+
 def test_the_window_is_that_of_the_method(base: Path) -> None:
     windows = {query: load_model(f"hf/{base}?extend={query}").window for query in ("none", "yarn&factor=4", "rerope")}
     assert windows == {"none": WINDOW, "yarn&factor=4": 4 * WINDOW, "rerope": None}

@@ -101,6 +101,8 @@ def load_model(name: str, arguments: Mapping[str, Json] | None = None) -> Loaded
     if loader is None:
         raise FathomError(f"model {name}: auto_model_class={kind}: expected a class such as AutoModelForCausalLM")
     if extension is not None:
+        # What changed the configuration is in it; models take no such argument.
+        options = {key: one for key, one in options.items() if key == "dtype" or not hasattr(extension.config, key)}
         options["config"] = extension.config
         if extension.attention is not None:
             options["attn_implementation"] = extension.attention
