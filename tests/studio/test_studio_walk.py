@@ -22,7 +22,7 @@ from chromium import browsers
 from command_line import Call
 from fathom.studio.auditing import audit
 from fathom.studio.intake import world_documents
-from fathom.studio.log import steps
+from fathom.studio.log import steps_of_sample
 from fathom.studio.offline import right_answer
 from fathom.studio.store import Store
 from fathom.studio.types import STATES, State
@@ -375,7 +375,8 @@ def every_state_was_reached(store: Store) -> None:
     finished = [one for one in store.samples() if one.state in ("accepted", "audited")]
     assert len(finished) == 10
     assert {one.language for one in finished} == {"en", "zh"}
-    assert {after.state for _, _, _, after in steps(store.entries())} == set(STATES)
+    logs = [reversed(store.log(subject=one.id)) for one in store.samples()]
+    assert {after.state for log in logs for _, _, after in steps_of_sample(log)} == set(STATES)
     assert audit(store).problems == ()
 
 
