@@ -1,9 +1,12 @@
 """List the methods, with their options and sources."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fathom.commands.shared import Json
 from fathom.options.declare import command
+
+if TYPE_CHECKING:
+    from fathom.extend.methods import Parameter
 
 
 class MethodsOptions(Json):
@@ -20,11 +23,20 @@ def lab_methods(options: MethodsOptions) -> list[dict[str, Any]]:
             "method": kind.name,
             "changes": kind.family,
             "description": kind.description,
-            "options": [one.name if one.default is None else f"{one.name}={one.default}" for one in kind.parameters],
+            "options": [_shown(one) for one in kind.parameters],
             "source": kind.source,
         }
         for kind in METHODS.values()
     ]
+
+
+def _shown(parameter: "Parameter") -> str:
+    """An option with its default, as users write it."""
+    default = parameter.default
+    if default is None:
+        return parameter.name
+    text = str(default).lower() if isinstance(default, bool | str) else f"{default:.9g}"
+    return f"{parameter.name}={text}"
 
 
 def main(line: MethodsOptions) -> None:
