@@ -66,7 +66,7 @@ def make_config(kind: str, **more: Any) -> Any:
 
 
 def make_extended(kind: str, query: str, **more: Any) -> tuple[Any, Any]:
-    """A model with random weights, extended by a method, and the extension."""
+    """A model with random weights, with the methods of a query, and its extension."""
     import torch
     import transformers
 
@@ -75,7 +75,7 @@ def make_extended(kind: str, query: str, **more: Any) -> tuple[Any, Any]:
     config = make_config(kind, **more)
     if kind == "Phi":  # whose heads turn by half
         query = query.replace(DIVISORS, DIVISORS[: len(DIVISORS) // 2])
-    extension = plan_extension(config, split_name(f"hf/x?extend={query}")[1])
+    extension = plan_extension(config, *split_name(f"hf/x?extend={query}")[1:])
     own = {} if extension.attention is None else {"attn_implementation": extension.attention}
     torch.manual_seed(0)
     model = getattr(transformers, f"{kind}ForCausalLM")._from_config(config, **own).eval()
@@ -83,7 +83,7 @@ def make_extended(kind: str, query: str, **more: Any) -> tuple[Any, Any]:
     return model, extension
 
 
-def naive(model: Any, method: Method, tokens: int, total: int | None = None) -> Any:
+def naive(model: Any, method: Method, tokens: int, total: int | None = None, seen: Any = None) -> Any:
     """The same model in float64, with one full matrix of scores for each layer and without a cache.
 
     Every pair of a query and a key is rotated by its own relative position, as ``relative_positions`` has it.
@@ -93,6 +93,10 @@ def naive(model: Any, method: Method, tokens: int, total: int | None = None) -> 
         method: With its values (``settled``).
         tokens: Tokens of the text.
         total: Tokens of the request, prompt and reply together, where they are more.
+        seen: For each layer, which keys a query sees besides, shape (key heads, tokens, tokens); by default all.
+
+    Returns:
+        The model; the attention of its layers have ``weights`` after a text.
     """
     import torch
     from transformers import AttentionInterface, AttentionMaskInterface
@@ -119,7 +123,11 @@ def naive(model: Any, method: Method, tokens: int, total: int | None = None) -> 
         even = torch.einsum("bhid,bhjd,ijd->bhij", q1, k1, cos) + torch.einsum("bhid,bhjd,ijd->bhij", q2, k2, cos)
         odd = torch.einsum("bhid,bhjd,ijd->bhij", q1, k2, sin) - torch.einsum("bhid,bhjd,ijd->bhij", q2, k1, sin)
         scores = (even + odd + rest @ others.transpose(-1, -2)) * scaling * scale[:, None]
-        weights = scores.masked_fill(rel.isnan(), -math.inf).softmax(-1)
+        hidden = rel.isnan()
+        if seen is not None:
+            hidden = hidden | ~seen[module.layer_idx].repeat_interleave(groups, 0)
+        weights = scores.masked_fill(hidden, -math.inf).softmax(-1)
+        module.weights = weights[0]
         return (weights @ value).transpose(1, 2), None
 
     AttentionInterface.register("fathom_naive", attend)

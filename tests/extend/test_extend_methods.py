@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fathom.extend.methods import METHODS, NONE, make_method, reach, settled, split_name
+from fathom.extend.methods import CACHES, FULL, METHODS, NONE, make_method, reach, settled, split_name
 from fathom.types import FathomError
 
 
@@ -34,6 +34,19 @@ from fathom.types import FathomError
         ("extend=rerope&window=many", "expected a number of tokens"),
         ("factor=4", "expected hf/x?extend=METHOD"),
         ("", "expected hf/x?extend=METHOD"),
+        ("cache=snapkw&budget=64", "unknown method 'snapkw'; did you mean snapkv"),
+        ("cache=yarn&factor=4", "unknown method 'yarn'"),
+        ("cache=h2o", "h2o needs a budget"),
+        ("cache=h2o&budget=0", "budget=0: expected 1 or more"),
+        ("cache=h2o&budget=1", "budget 1: expected 2 or more"),
+        ("cache=random&budget=64&recent=64", "recent 64 must be less than budget 64"),
+        ("cache=recent&budget=4", "sinks 4 must be less than budget 4"),
+        ("cache=snapkv&budget=32", "window 32 must be less than budget 32"),
+        ("cache=snapkv&kernel=4", "kernel 4: expected an odd number"),
+        ("cache=snapkv&pooling=min", "expected one of avg and max"),
+        ("cache=fp8&budget=64", "method fp8 has no option 'budget'"),
+        ("cache=h2o&budget=64&budget=32", "an option is given twice"),
+        ("extend=yarn&factor=4&budget=64&cache=h2o", "method yarn has no option 'budget'"),
     ],
 )
 def test_what_is_wrong_is_named(query: str, message: str) -> None:
@@ -44,11 +57,22 @@ def test_what_is_wrong_is_named(query: str, message: str) -> None:
 
 
 def test_a_name_has_a_method_or_none() -> None:
-    assert split_name("hf/a/b") == ("hf/a/b", NONE)
-    name, method = split_name("hf/a/b?extend=leaky&window=1k&k=4&log=false")
+    assert split_name("hf/a/b") == ("hf/a/b", NONE, FULL)
+    name, method, cache = split_name("hf/a/b?extend=leaky&window=1k&k=4&log=false")
     assert (name, method.name) == ("hf/a/b", "leaky")
     assert (method["window"], method["group"], method["log"]) == (1024, 4.0, False)
     assert method.record()["source"] == METHODS["leaky"].source
+    assert cache is FULL
+
+
+def test_options_belong_to_the_method_before_them() -> None:
+    extend, cache = "extend=rerope&window=64", "cache=snapkv&budget=48&window=16"
+    for query in (f"{extend}&{cache}", f"{cache}&{extend}"):
+        _, method, kept = split_name(f"hf/x?{query}")
+        assert (method.name, method["window"]) == ("rerope", 64)
+        assert (kept.name, kept["window"], kept["budget"], kept["kernel"]) == ("snapkv", 16, 48, 5)
+        assert kept.kind.source == CACHES["snapkv"].source
+    assert split_name(f"hf/x?{cache}")[1] is NONE
 
 
 def test_values_follow_from_the_window() -> None:

@@ -187,3 +187,53 @@ def test_a_manifest_has_the_method_also_where_nothing_is_loaded(tmp_path: Path) 
     assert "extension" not in describe_run(tmp_path, manifest, Settings("hf/Qwen/Qwen3-8B"))
     assert method_of("openai/gpt-5?extend=yarn").name == "none"
     assert find_settings("hf/Qwen/Qwen3-8B?extend=yarn&factor=4") == find_settings("hf/Qwen/Qwen3-8B")
+
+
+CACHES = ("snapkv&budget=24&window=8", "h2o&budget=24", "random&budget=24", "recent&budget=24", "fp8")
+
+
+@pytest.mark.parametrize("query", CACHES)
+def test_a_cache_that_keeps_less_is_measured_and_not_used_again(base: Path, query: str) -> None:
+    full, model = client(base, "none"), client(base, f"none&cache={query}")
+    first = ask(full, TEXT)[0]
+    assert full.cached is not None
+    size = full.cached[1] // ((first.tokens_in or 0) + (first.tokens_out or 0) - 1)  # the last token is not read
+    assert full.cached[0] == size * (first.tokens_in or 0)
+    for prompt in (TEXT, f"{TEXT} when it left", TEXT):
+        reply = ask(model, prompt)[0]
+        assert reply.text == ask(client(base, f"none&cache={query}"), prompt)[0].text
+        assert reply.tokens_cached == 0
+    assert model.cached is not None
+    after, end = model.cached
+    if query == "fp8":
+        assert after < full.cached[0] / 3
+    else:
+        assert after == 24 * size
+        assert end == after + (0 if query.startswith("h2o") else size * ((reply.tokens_out or 0) - 1))
+
+
+@pytest.mark.parametrize("query", CACHES)
+def test_prompts_in_parts_or_batches_are_refused(base: Path, query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import AutoModelForCausalLM
+
+    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", lambda *_, **__: pytest.fail("weights were read"))
+    for name in ("batch_size", "prefill_chunk_size"):
+        with pytest.raises(FathomError, match=f"leave out -M {name}"):
+            client(base, f"none&cache={query}", **{name: 2})
+    with pytest.raises(FathomError, match="leave out cache"):
+        LocalModel(f"hf/{base}?cache={query}")
+    with pytest.raises(FathomError, match="h2o needs a budget"):
+        client(base, "none&cache=h2o")
+
+
+@pytest.mark.parametrize("tokens", [1, 4])
+def test_a_run_tells_of_replies_that_say_nothing(base: Path, tmp_path: Path, tokens: int) -> None:
+    from fathom.run import run
+
+    suite, model = make_suite(tmp_path / "suite", 2), f"hf/{base}?cache=h2o&budget=8"
+    summary = run(suite, model, out=tmp_path / "run", chat_template="never", limit=1, max_output_tokens=tokens)
+    manifest = read_manifest(tmp_path / "run")
+    assert manifest["extension"]["cache"]["method"] == "h2o"
+    assert manifest["extension"]["cache"]["budget"] == 8
+    assert "first token of a reply is that of the full cache" in manifest["notes"][0]
+    assert any("have one token, which comes from the full cache" in hint for hint in summary.hints) == (tokens == 1)

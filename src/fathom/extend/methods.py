@@ -12,12 +12,14 @@ from fathom.length import parse_length
 from fathom.names import listed, unknown
 from fathom.types import FathomError, Json
 
-Family: TypeAlias = Literal["none", "frequencies", "positions"]
+Family: TypeAlias = Literal["none", "frequencies", "positions", "cache"]
 Value: TypeAlias = float | int | bool | str | tuple[float, ...] | None
 Unit: TypeAlias = Literal["tokens", "whole", "number", "switch", "numbers", "name"]
 
 KEY = "extend"
 """The option of a model's name that names the method, as in ``hf/PATH?extend=yarn&factor=4``."""
+CACHE = "cache"
+"""The option that names what is kept of keys and values, as in ``hf/PATH?cache=snapkv&budget=1024``."""
 _EXPECTED: Mapping[Unit, str] = {
     "tokens": "a number of tokens, such as 4096 or 4k",
     "whole": "a whole number",
@@ -57,7 +59,7 @@ class Kind:
 
     Attributes:
         name: As users write it.
-        family: ``frequencies`` are changed, or relative ``positions`` are mapped.
+        family: ``frequencies`` are changed, relative ``positions`` are mapped, or less is kept in the ``cache``.
         description: What it does, in a sentence.
         source: The paper or the code that it is from.
         parameters: Its options.
@@ -243,13 +245,61 @@ METHODS: Mapping[str, Kind] = MappingProxyType(
     }
 )
 
+_BUDGET = Parameter("budget", "tokens", "Tokens of the prompt whose keys and values stay, in each key head.", least=1)
+_RECENT = Parameter("recent", "tokens", "The last tokens, which always stay; by default half of the budget.", least=1)
+
+CACHES: Mapping[str, Kind] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            Kind("full", "cache", "all keys and values", "transformers"),
+            Kind(
+                "snapkv",
+                "cache",
+                "what the last queries of the prompt attend to, with its neighbours, and the last tokens",
+                "Li et al. 2024, SnapKV; FasterDecoding/SnapKV",
+                (
+                    Parameter("budget", "tokens", _BUDGET.help, 2048, least=1),
+                    Parameter("window", "tokens", "Last queries of the prompt that choose; they stay.", 32, least=1),
+                    Parameter("kernel", "whole", "Neighbours that share their attention; an odd number.", 5, least=1),
+                    Parameter(
+                        "pooling", "name", "How neighbours share: their mean or largest.", "avg", among=("avg", "max")
+                    ),
+                ),
+            ),
+            Kind(
+                "h2o",
+                "cache",
+                "what all queries together attended to most, and the last tokens; chosen again for each token",
+                "Zhang et al. 2023, H2O; FMInference/H2O",
+                (_BUDGET, _RECENT),
+            ),
+            Kind(
+                "random",
+                "cache",
+                "tokens drawn at random, and the last tokens; a control",
+                "NVIDIA/kvpress, RandomPress",
+                (_BUDGET, _RECENT, Parameter("seed", "whole", "Another number gives another draw.", 0, least=0)),
+            ),
+            Kind(
+                "recent",
+                "cache",
+                "the first tokens and the last ones; a control",
+                "Xiao et al. 2023, StreamingLLM; NVIDIA/kvpress",
+                (_BUDGET, Parameter("sinks", "tokens", "First tokens that stay.", 4, least=0)),
+            ),
+            Kind("fp8", "cache", "all keys and values, in 8 bits", "transformers, Fp8QuantizedLayer"),
+        )
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
     """A method with its options.
 
     Attributes:
-        name: One of ``METHODS``.
+        name: One of ``METHODS`` or ``CACHES``.
         options: A value for each parameter; None for what was left to the model.
     """
 
@@ -259,7 +309,7 @@ class Method:
     @property
     def kind(self) -> Kind:
         """The method without values."""
-        return METHODS[self.name]
+        return METHODS.get(self.name) or CACHES[self.name]
 
     def __getitem__(self, name: str) -> Value:
         return dict(self.options).get(name)
@@ -291,21 +341,23 @@ class Method:
 
 
 NONE = Method("none")
+FULL = Method("full")
 
 
-def make_method(name: str, given: Mapping[str, object] | None = None) -> Method:
+def make_method(name: str, given: Mapping[str, object] | None = None, kinds: Mapping[str, Kind] = METHODS) -> Method:
     """A method with checked options.
 
     Args:
-        name: One of ``METHODS``.
+        name: One of ``kinds``.
         given: Values by the name of the option, as texts or as what they stand for; None leaves one out.
+        kinds: ``METHODS`` or ``CACHES``.
 
     Raises:
         FathomError: The method or an option is unknown, or a value is wrong; the message says what was expected.
     """
-    if name not in METHODS:
-        raise unknown("method", name, METHODS, see="fathom lab methods")
-    kind = METHODS[name]
+    if name not in kinds:
+        raise unknown("method", name, kinds, see="fathom lab methods")
+    kind = kinds[name]
     known = {each: one for one in kind.parameters for each in (one.name, *one.former)}
     values: dict[str, Value] = {one.name: one.default for one in kind.parameters}
     for key, value in (given or {}).items():
@@ -320,28 +372,39 @@ def make_method(name: str, given: Mapping[str, object] | None = None) -> Method:
     return made
 
 
-def split_name(model: str) -> tuple[str, Method]:
-    """The name of a model without its query, and the method that the query asks for.
+def split_name(model: str) -> tuple[str, Method, Method]:
+    """The name of a model without its query, and the methods for positions and for the cache that the query asks for.
 
     Args:
-        model: ``hf/PATH`` or ``hf/PATH?extend=METHOD&OPTION=VALUE``.
+        model: ``hf/PATH``, ``hf/PATH?extend=METHOD&OPTION=VALUE``, ``hf/PATH?cache=METHOD&OPTION=VALUE``, or both in
+            one query: an option belongs to the method before it.
 
     Raises:
-        FathomError: See ``make_method``; or the query names no method.
+        FathomError: See ``make_method``; or the query begins with no method.
     """
     name, mark, query = model.partition("?")
     if not mark:
-        return model, NONE
-    pairs = parse_qsl(query, keep_blank_values=True)
-    options = dict(pairs)
-    if KEY not in options:
-        raise FathomError(f"model {model!r}: expected {name}?{KEY}=METHOD, as in {name}?{KEY}=yarn&factor=4")
-    if len(options) < len(pairs):
-        raise FathomError(f"model {model!r}: an option is given twice")
+        return model, NONE, FULL
+    given: dict[str, dict[str, str]] = {}
+    kinds = {KEY: METHODS, CACHE: CACHES}
+    section = ""
+    for key, value in parse_qsl(query, keep_blank_values=True):
+        section = key if key in kinds else section
+        if not section:
+            break
+        if key in given.setdefault(section, {}):
+            raise FathomError(f"model {model!r}: an option is given twice")
+        given[section][key] = value
+    if not section:
+        raise FathomError(
+            f"model {model!r}: expected {name}?{KEY}=METHOD or {name}?{CACHE}=METHOD before options, as in "
+            f"{name}?{KEY}=yarn&factor=4"
+        )
     try:
-        return name, make_method(options.pop(KEY), options)
+        made = {key: make_method(options.pop(key), options, kinds[key]) for key, options in given.items()}
     except FathomError as error:
         raise FathomError(f"model {model!r}: {error}") from None
+    return name, made.get(KEY, NONE), made.get(CACHE, FULL)
 
 
 def settled(method: Method, original: int | None) -> Method:
@@ -398,6 +461,11 @@ def reach(method: Method) -> int | None:
     return None
 
 
+def evicts(cache: Method) -> bool:
+    """Whether a method for the cache leaves out tokens."""
+    return cache.kind.family == "cache" and cache.name not in ("full", "fp8")
+
+
 def _needs_original(method: Method) -> bool:
     """Whether a value follows from the trained window."""
     if method.name == "dca":
@@ -408,6 +476,8 @@ def _needs_original(method: Method) -> bool:
 
 def _check(method: Method) -> None:
     """Check values that concern each other."""
+    if method.kind.family == "cache":
+        _check_cache(method)
     if method.name == "selfextend" and method.whole("window") % method.whole("group"):
         raise FathomError(
             f"selfextend: window {method['window']} is not a multiple of group {method['group']}: prompts and replies "
@@ -427,6 +497,23 @@ def _check(method: Method) -> None:
         raise FathomError(
             "longrope needs long_factor, the divisors that were searched for the model (numbers, or a file with them)"
         )
+
+
+def _check_cache(method: Method) -> None:
+    """Check that what always stays leaves room in the budget for what is chosen."""
+    if not evicts(method):
+        return
+    if method["budget"] is None:
+        raise FathomError(f"{method.name} needs a budget, the tokens whose keys and values stay (budget=1024)")
+    name = {"snapkv": "window", "recent": "sinks"}.get(method.name, "recent")
+    if method[name] is not None and method.whole(name) >= method.whole("budget"):
+        raise FathomError(f"{method.name}: {name} {method[name]} must be less than budget {method['budget']}")
+    if method.name in ("h2o", "random") and method.whole("budget") < 2:
+        raise FathomError(
+            f"{method.name}: budget {method['budget']}: expected 2 or more, for a chosen and a last token"
+        )
+    if method.name == "snapkv" and method.whole("kernel") % 2 == 0:
+        raise FathomError(f"snapkv: kernel {method['kernel']}: expected an odd number, so that a place has its middle")
 
 
 def _check_window(method: Method) -> None:

@@ -1,6 +1,7 @@
 """Loads a Hugging Face model into this process, for runs, judges and likelihoods (``hf/PATH``).
 
-``hf/PATH?extend=METHOD`` applies a method that makes it read beyond its window (``fathom.extend``).
+``hf/PATH?extend=METHOD`` applies a method that makes it read beyond its window, and ``hf/PATH?cache=METHOD`` one that
+keeps less of its keys and values (``fathom.extend``).
 """
 
 from collections.abc import Hashable, Mapping
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fathom.extend.methods import NONE, Method, split_name
+from fathom.extend.methods import FULL, NONE, Method, split_name
 from fathom.run.failures import Failure, shorten
 from fathom.types import FathomError, Json
 
@@ -132,21 +133,22 @@ def plan(name: str, arguments: Mapping[str, Json]) -> "Extension | None":
     Raises:
         FathomError: The model cannot be extended by the method, or not in this memory.
     """
-    method = method_of(name)
-    if method is NONE:
+    method, cache = method_of(name), cache_of(name)
+    if method is NONE and cache == FULL:
         return None
     from transformers import __version__
 
     if int(__version__.split(".")[0]) < 5:
-        raise FathomError(f"model {name}: extend needs transformers 5 or later, not {__version__}: {INSTALL}")
-    from fathom.extend.hf.checks import check_memory
+        raise FathomError(f"model {name}: extend and cache need transformers 5 or later, not {__version__}: {INSTALL}")
+    from fathom.extend.hf.checks import check_memory, is_mapped
     from fathom.extend.hf.extension import plan_extension
 
     try:
         config = _configuration(name, arguments)
-        found = plan_extension(config, method)
+        found = plan_extension(config, method, cache)
         if found.attention is not None and "attn_implementation" in arguments:
-            raise FathomError(f"{method.name} has an attention of its own; leave out -M attn_implementation")
+            named = method.name if is_mapped(found.method) else cache.name
+            raise FathomError(f"{named} has an attention of its own; leave out -M attn_implementation")
         text = config.get_text_config()
         given = arguments.get("dtype") or arguments.get("torch_dtype")
         dtype = str(text.dtype or "float32") if given in (None, "auto") else str(given)
@@ -157,12 +159,21 @@ def plan(name: str, arguments: Mapping[str, Json]) -> "Extension | None":
 
 
 def method_of(name: str) -> Method:
-    """The method that a model's name asks for.
+    """The method for positions that a model's name asks for.
 
     Raises:
         FathomError: It is unknown, or has an unknown option or a wrong value.
     """
     return split_name(name)[1] if is_local(name) else NONE
+
+
+def cache_of(name: str) -> Method:
+    """The method for the cache that a model's name asks for.
+
+    Raises:
+        FathomError: It is unknown, or has an unknown option or a wrong value.
+    """
+    return split_name(name)[2] if is_local(name) else FULL
 
 
 def _configuration(name: str, arguments: Mapping[str, Json]) -> Any:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fathom.extend.methods import FULL, evicts
 from fathom.run.answers import Output, checked, to_reply
 from fathom.run.failures import Failure
-from fathom.run.hugging_face import Loaded, failure_of_model, load_model, load_tokenizer, method_of, plan
+from fathom.run.hugging_face import Loaded, cache_of, failure_of_model, load_model, load_tokenizer, method_of, plan
 from fathom.run.model import Call, RequestError, Settings
 from fathom.run.overflow import Overflow
 from fathom.types import FathomError, Json, Reply
@@ -58,6 +59,8 @@ class LocalClient:
     Attributes:
         context: Tokens that the model holds by its configuration, prompt and reply together; None if unknown.
         batch_size: Prompts that are computed at once.
+        cached: Bytes of keys and values of the last request, after its prompt and at its end; None for models without
+            a method (``?extend=none`` is one), and after requests that failed.
     """
 
     window: int | None = None
@@ -78,6 +81,8 @@ class LocalClient:
         self._ids: list[int] = []
         self._cache: Any = None
         self._fitted: Hashable = None
+        self.cached: tuple[int, int] | None = None
+        self._replies = self._single = 0
 
     @property
     def extension(self) -> "Extension | None":
@@ -87,7 +92,13 @@ class LocalClient:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results must know of how the model is computed."""
-        return self._loaded.notes
+        if not (self._single and evicts(cache_of(self._settings.model))):
+            return self._loaded.notes
+        told = (
+            f"{self._single:,} of {self._replies:,} replies have one token, which comes from the full cache: they say "
+            "nothing about what was left out of it"
+        )
+        return *self._loaded.notes, told
 
     async def complete(self, prompt: str, call: Call) -> Reply:
         """Compute one reply, with others that wait, if batches are allowed."""
@@ -164,6 +175,11 @@ class LocalClient:
         config.max_new_tokens = max(job.call.max_output_tokens for job in jobs)
         self._fit(longest + config.max_new_tokens)
         cache, shared = self._shared(jobs)
+        extension = self._loaded.extension
+        if extension is not None and cache is None:
+            cache = extension.new_cache(jobs[0].ids)
+        self.cached = None
+        ends = _Ends(jobs, longest, ended, self._loaded.tokenizer, None if extension is None else cache)
         if config.do_sample:
             torch.manual_seed(jobs[0].call.seed + jobs[0].call.epoch - 1)
         with torch.inference_mode():
@@ -171,17 +187,20 @@ class LocalClient:
                 input_ids=torch.tensor(rows, device=model.device),
                 attention_mask=torch.tensor(mask, device=model.device),
                 generation_config=config,
-                stopping_criteria=[_Ends(jobs, longest, ended, self._loaded.tokenizer)],
+                stopping_criteria=[ends],
                 **({} if cache is None else {"past_key_values": cache}),
             )
         if ended.is_set():
             self._forget()
             return
+        if ends.after_prompt is not None:
+            self.cached = ends.after_prompt, _bytes_of(cache)
         written = [row[longest:] for row in found.sequences.tolist()]
         if len(jobs) == 1:
             self._cache, self._ids = found.past_key_values, [*jobs[0].ids, *written[0][:-1]]
         for job, ids in zip(jobs, written, strict=True):
             job.output = self._output(job, ids, shared)
+            self._replies, self._single = self._replies + 1, self._single + (job.output.tokens_out == 1)
 
     def _output(self, job: _Job, ids: list[int], shared: int) -> Output:
         # Rows that end before others are filled up.
@@ -224,14 +243,22 @@ class LocalClient:
 
 
 class _Ends:
-    """Ends each row of a batch at its own cap or stop text, and all when the request is given up."""
+    """Ends each row of a batch at its own cap or stop text, and all when the request is given up.
 
-    def __init__(self, jobs: list[_Job], start: int, ended: threading.Event, tokenizer: Any) -> None:
+    Attributes:
+        after_prompt: Bytes of the cache after the prompt; None before, and without a cache to be measured.
+    """
+
+    def __init__(self, jobs: list[_Job], start: int, ended: threading.Event, tokenizer: Any, cache: Any) -> None:
         self._jobs, self._start, self._ended, self._tokenizer = jobs, start, ended, tokenizer
+        self._cache = cache
+        self.after_prompt: int | None = None
 
     def __call__(self, input_ids: Any, scores: Any, **more: Any) -> Any:
         import torch
 
+        if self._cache is not None and self.after_prompt is None:  # the first word of the reply was just drawn
+            self.after_prompt = _bytes_of(self._cache)
         told = [self._ends(job, row) for job, row in zip(self._jobs, input_ids, strict=True)]
         return torch.tensor(told, device=input_ids.device, dtype=torch.bool)
 
@@ -292,6 +319,28 @@ def _check(settings: Settings) -> None:
             f"model {settings.model}: with {method.name} the frequencies depend on the length of each request; leave "
             "out -M batch_size"
         )
+    _check_cache(settings)
+
+
+def _check_cache(settings: Settings) -> None:
+    """Check that prompts are computed whole and alone, where less than all of their keys and values stays."""
+    cache = cache_of(settings.model)
+    if cache == FULL:
+        return
+    why = "one scale holds for all keys of a batch" if cache.name == "fp8" else "padding could stay in its place"
+    if (_count(settings, "batch_size", 1) or 1) > 1:
+        raise FathomError(f"model {settings.model}: with {cache.name}, {why}; leave out -M batch_size")
+    if _count(settings, "prefill_chunk_size", None) is not None:
+        raise FathomError(
+            f"model {settings.model}: {cache.name} needs the prompt as a whole, before anything is left out; leave out "
+            "-M prefill_chunk_size"
+        )
+
+
+def _bytes_of(cache: Any) -> int:
+    from fathom.extend.hf.caches import bytes_of
+
+    return bytes_of(cache)
 
 
 def _of_model(settings: Settings) -> dict[str, Json]:

@@ -11,8 +11,8 @@ from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 from fathom.checksums import CHECKSUM, check_content, check_format, with_checksum
-from fathom.extend.methods import NONE
-from fathom.run.hugging_face import PLACES, is_local, method_of
+from fathom.extend.methods import FULL, NONE
+from fathom.run.hugging_face import PLACES, cache_of, is_local, method_of
 from fathom.run.model import Settings, is_baseline
 from fathom.run.model_settings import KINDS, SWITCHES
 from fathom.run.thinking import MODES, PROMPTS
@@ -97,7 +97,8 @@ def describe_run(
         A JSON object without secrets: values of arguments whose names look like keys are ``***``.
     """
     thinking = settings.thinking
-    method = method_of(settings.model)
+    method, cache = method_of(settings.model), cache_of(settings.model)
+    of_cache: dict[str, Json] = {} if cache == FULL else {"cache": cache.record()}
     asking = _LOCAL if is_local(settings.model) else () if is_baseline(settings.model) else _REMOTE
     return {
         "format": FORMAT,
@@ -111,7 +112,7 @@ def describe_run(
             **({"plugins": suite_manifest["plugins"]} if "plugins" in suite_manifest else {}),
         },
         "model": settings.model,
-        **({} if method is NONE else {"extension": method.record()}),
+        **({"extension": {**method.record(), **of_cache}} if of_cache or method is not NONE else {}),
         "base_url": hide_in_address(settings.base_url),
         "model_args": hide_secrets(settings.model_args),
         "generation": {

@@ -237,7 +237,7 @@ def run(
         reasons=settings.max_output_tokens is not None or reasons(settings, price),
     )
     done = drive(work_on(out, client, work, plan.total))
-    return replace(done, hints=(*done.hints, *notes))
+    return replace(done, hints=(*done.hints, *notes_of(client)))  # which knows of the replies too
 
 
 def run_folder(suite: Path, name: str, end: str, after: str = "") -> Path:

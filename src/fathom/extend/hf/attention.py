@@ -24,7 +24,7 @@ SCORES = 2**25
 
 @dataclass(frozen=True)
 class Angles:
-    """Cosines and sines for tokens, shape (batch or 1, 1, tokens, pairs)."""
+    """Cosines and sines for tokens, shape (batch or 1, key heads or 1, tokens, pairs)."""
 
     cos: Any
     sin: Any
@@ -36,16 +36,16 @@ class Pass:
 
     Attributes:
         queries: Positions of the queries, shape (batch or 1, queries).
-        keys: Positions of the keys, shape (batch or 1, keys).
+        keys: Positions of the keys, shape (batch or 1, 1, keys); None where each layer's cache has its own.
         real: Which keys are no padding, shape (batch, keys); None where all are.
-        angles: For each level, those of queries and of keys.
+        angles: For each level, those of queries and of keys; of keys None where each layer has its own.
         scale: Factor of the queries, shape (batch or 1, 1, queries, 1); None for 1.
     """
 
     queries: Any
     keys: Any
     real: Any
-    angles: tuple[tuple[Angles, Angles], ...]
+    angles: tuple[tuple[Angles, Angles | None], ...]
     scale: Any
 
     def to(self, *_: Any, **__: Any) -> "Pass":
@@ -90,19 +90,19 @@ class MappedAttention:
         import torch
 
         start = kv_length - q_length if q_offset is None else int(q_offset)
-        real = None if attention_mask is None else attention_mask[:, :kv_length].bool()
+        seen = max(kv_length, start + q_length)
+        real = None if attention_mask is None else attention_mask[:, :seen].bool()
         if real is None or bool(real.all()):
-            real, keys = None, torch.arange(kv_length, device=device)[None]
+            real, places = None, torch.arange(seen, device=device)[None]
         else:
-            keys = (real.cumsum(1) - 1).clip(min=0)
-        queries = keys[:, start : start + q_length]
-        shared: dict[int, Angles] = {}
-        found: list[tuple[Angles, Angles]] = []
-        for level in self._levels:
-            if id(level.key) not in shared:
-                shared[id(level.key)] = self._angles(level.key(keys))
-            found.append((self._angles(level.query(queries)), shared[id(level.key)]))
-        return Pass(queries, keys, real, tuple(found), self._scale(queries))
+            places = (real.cumsum(1) - 1).clip(min=0)
+        queries = places[:, start : start + q_length]
+        keys = places[:, None] if kv_length == seen else None
+        found = tuple(
+            (self._angles(level.query(queries)[:, None]), own)
+            for level, own in zip(self._levels, self._angles_of_keys(keys), strict=True)
+        )
+        return Pass(queries, keys, real, found, self._scale(queries))
 
     def attend(
         self,
@@ -143,17 +143,26 @@ class MappedAttention:
         few, seen = key.shape[1], key.shape[2]
         step = max(1, min(BLOCK, SCORES // (batch * heads * seen)))
         scaling = size**-0.5 if scaling is None else scaling
-        rotated = _rotated_keys(key, [one for _, one in attention_mask.angles])
+        layer = evicting(key)
+        if layer is not None and attention_mask.real is not None:
+            refuse_padding(attention_mask.real)
+        if attention_mask.keys is not None:
+            places, turns = attention_mask.keys, [one for _, one in attention_mask.angles]
+        else:
+            places = layer.positions.repeat_interleave(heads // few, 1)
+            turns = self._angles_of_keys(layer.positions)
+        rotated = _rotated_keys(key, turns)
         if attention_mask.scale is not None:
             query = (query * attention_mask.scale.to(query.device)).to(query.dtype)
         lowest = torch.finfo(torch.float32).min
+        chooses = tokens if layer is None else layer.first(tokens)
         found = []
         for start in range(0, tokens, step):
             block = slice(start, min(start + step, tokens))
-            i, j = attention_mask.queries[:, block, None], attention_mask.keys[:, None, :]
+            i, j = attention_mask.queries[:, None, block, None], places[:, :, None, :]
             allowed = j <= i
             if attention_mask.real is not None:
-                allowed = allowed & attention_mask.real[:, None, :]
+                allowed = allowed & attention_mask.real[:, None, None, :]
             scores = torch.full((batch, heads, block.stop - start, seen), lowest, device=query.device)
             for level, (angles, _own), keys in zip(self._levels, attention_mask.angles, rotated, strict=True):
                 covered = allowed & level.covers(i, j)
@@ -164,19 +173,37 @@ class MappedAttention:
                 own = grouped.reshape(scores.shape).float() * scaling
                 if softcap is not None:
                     own = softcap * torch.tanh(own / softcap)
-                scores = torch.where(covered[:, None].to(query.device), own, scores)
-            weights = torch.softmax(scores, dim=-1).to(value.dtype)
-            out = weights.reshape(batch, few, -1, seen) @ value
+                scores = torch.where(covered.to(query.device), own, scores)
+            weights = torch.softmax(scores, dim=-1)
+            if layer is not None and block.stop > chooses:
+                layer.watch(weights[:, :, max(0, chooses - start) :])
+            out = weights.to(value.dtype).reshape(batch, few, -1, seen) @ value
             found.append(out.reshape(batch, heads, -1, value.shape[-1]))
+        if layer is not None:
+            layer.settle()
         return torch.cat(found, dim=2).transpose(1, 2).contiguous(), None
 
+    def _angles_of_keys(self, places: Any) -> list[Any]:
+        """For each level, the angles of keys, None without places; levels that turn them in the same way share them."""
+        if places is None:
+            return [None for _ in self._levels]
+        made: dict[int, Angles] = {}
+        for level in self._levels:
+            if id(level.key) not in made:
+                made[id(level.key)] = self._angles(level.key(places))
+        return [made[id(level.key)] for level in self._levels]
+
     def _angles(self, positions: Any) -> Angles:
-        """Cosines and sines of positions, which may be fractions; computed in double precision where there is one."""
+        """Cosines and sines of positions, which may be fractions; computed in double precision where there is one.
+
+        Args:
+            positions: Shape (batch or 1, key heads or 1, tokens).
+        """
         import torch
 
         exact = torch.float32 if positions.device.type == "mps" else torch.float64
         inverse = torch.as_tensor(self._inverse, device=positions.device, dtype=exact)
-        turns = (positions.to(exact)[..., None] * inverse)[:, None]
+        turns = positions.to(exact)[..., None] * inverse
         return Angles((turns.cos() * self._factor).float(), (turns.sin() * self._factor).float())
 
     def _scale(self, queries: Any) -> Any:
@@ -186,7 +213,25 @@ class MappedAttention:
         return ((queries + 1).float().log() / math.log(self._trained)).clip(min=1)[:, None, :, None]
 
 
-def _rotated_keys(key: Any, angles: Sequence[Angles]) -> list[Any]:
+def evicting(key: Any) -> Any:
+    """The layer of a cache that keeps less than all (``caches.EvictingLayer``), of keys that it returned; else None."""
+    return getattr(key, "evicting", None)
+
+
+def refuse_padding(real: Any) -> None:
+    """Refuse a batch with padding, of which a cache that evicts could keep some.
+
+    Args:
+        real: Which tokens are no padding.
+
+    Raises:
+        FathomError: Some are.
+    """
+    if not bool(real.all()):
+        raise FathomError("a cache that evicts cannot take a batch with padding; ask one prompt at a time")
+
+
+def _rotated_keys(key: Any, angles: Sequence[Any]) -> list[Any]:
     """The keys rotated for each level; levels with the same angles share them."""
     made: dict[int, Any] = {}
     for one in angles:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fathom.extend.methods import Method, reach, settled
+from fathom.extend.methods import FULL, Method, evicts, reach, settled
 from fathom.types import FathomError
 
 _PER_REQUEST = ("dynamic", "longrope")
@@ -64,6 +64,35 @@ def check_extension(config: Any, method: Method) -> Method:
     if is_mapped(method):
         _check_attention(config, method, kind)
     return settled(method, trained if isinstance(trained, int) else None)
+
+
+def check_cache(config: Any, cache: Method) -> None:
+    """Check that a model's cache can keep what a method says.
+
+    Args:
+        config: The model's configuration (``get_text_config``).
+        cache: The method.
+
+    Raises:
+        FathomError: It cannot; the message says why.
+    """
+    if cache == FULL:
+        return
+    layers = set(getattr(config, "layer_types", None) or ())
+    if getattr(config, "sliding_window", None) or layers - {"full_attention"}:
+        raise FathomError(
+            f"{cache.name}: {_kind(config)} has layers with a sliding window or other attention, whose cache is of "
+            "another kind; if it was trained without one, switch it off with -M sliding_window=null"
+        )
+    if getattr(config, "kv_lora_rank", None):
+        raise FathomError(f"{cache.name}: the latent attention of {_kind(config)} is not supported")
+    if evicts(cache) and getattr(config, "attn_logit_softcapping", None):
+        raise FathomError(f"{cache.name}: {_kind(config)} bounds its attention scores, which is not supported")
+    if cache.name == "fp8":
+        from transformers import __version__, cache_utils
+
+        if not hasattr(cache_utils, "Fp8QuantizedLayer"):
+            raise FathomError(f"fp8: transformers {__version__} has no such cache; install a later version")
 
 
 def is_mapped(method: Method) -> bool:

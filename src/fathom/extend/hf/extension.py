@@ -1,7 +1,7 @@
-"""A method applied to a model of ``transformers``: first to its configuration, then to the loaded model."""
+"""Methods applied to a model of ``transformers``: first to its configuration, then to the loaded model."""
 
 import itertools
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,12 +9,13 @@ import numpy as np
 
 from fathom.extend.frequencies import Floats, dynamic_base, frequencies, is_long
 from fathom.extend.hf.attention import MappedAttention
-from fathom.extend.hf.checks import check_extension, head_size, is_mapped, rope_of, window_of_method
-from fathom.extend.methods import Method
+from fathom.extend.hf.checks import check_cache, check_extension, head_size, is_mapped, rope_of, window_of_method
+from fathom.extend.methods import FULL, Method, evicts
 from fathom.extend.servers import rope_parameters
 from fathom.types import FathomError, Json
 
 _IDENTITY = "fathom_identity"
+_WATCHED = "fathom_watched"
 _NUMBERS = itertools.count()
 _PROBED = 16
 """Tokens of the text on which mapped attention is compared with the model's own."""
@@ -31,6 +32,16 @@ _NOTES = {
     ),
     "streaming": "StreamingLLM: tokens between the first and the last ones are not seen; memory still holds them",
 }
+_CACHE_NOTES = {
+    "fp8": (
+        "fp8 cache: the prompt is computed with keys and values as they are, so the first token of a reply is that of "
+        "the full cache; what the reply adds is cut off at the largest number of the prompt"
+    ),
+}
+_EVICTS = (
+    "{} cache: the prompt is computed as a whole before keys and values are left out, so the first token of a reply is "
+    "that of the full cache; only replies of several tokens show what is lost"
+)
 
 _FAULTS = {
     "dynamic": (
@@ -63,14 +74,15 @@ class Rotary:
 
 @dataclass
 class Extension:
-    """A method on its way to a model.
+    """Methods on their way to a model.
 
     Attributes:
-        method: With all values.
+        method: For positions, with all values.
         config: The changed configuration, to load the model with.
         window: Tokens that the model holds, prompt and reply together; None where nothing limits them.
         rotary: The model's rotary embedding.
         attention: Name of the attention to load it with; None for the model's own.
+        cache: What is kept of keys and values.
     """
 
     method: Method
@@ -78,20 +90,34 @@ class Extension:
     window: int | None
     rotary: Rotary
     attention: str | None = None
+    cache: Method = FULL
     _modules: list[Any] = field(default_factory=list, init=False)
     _state: Hashable = field(default=None, init=False)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results must know; of a model as it is, faults of transformers that it has."""
+        of_cache = _EVICTS.format(self.cache.name) if evicts(self.cache) else _CACHE_NOTES.get(self.cache.name)
+        found = () if of_cache is None else (of_cache,)
         if self.method.kind.family == "none":
-            return faults_of(self.config)
+            return *faults_of(self.config), *found
         note = _NOTES.get(self.method.name)
-        return () if note is None else (note,)
+        return found if note is None else (note, *found)
 
     def record(self) -> dict[str, Json]:
-        """The method with all values and what follows for the model, for a manifest."""
-        return {**self.method.record(), "window": self.window}
+        """The methods with all values and what follows for the model, for a manifest."""
+        of_cache: dict[str, Json] = {} if self.cache == FULL else {"cache": self.cache.record()}
+        return {**self.method.record(), "window": self.window, **of_cache}
+
+    def new_cache(self, ids: Sequence[int] = ()) -> Any:
+        """An empty cache for a request.
+
+        Args:
+            ids: Tokens of the prompt, on which random draws depend.
+        """
+        from fathom.extend.hf.caches import new_cache
+
+        return new_cache(self.config.get_text_config(), self.cache, ids)
 
     def attach(self, model: Any) -> None:
         """Finish a model that was loaded with the configuration.
@@ -102,12 +128,14 @@ class Extension:
         self._modules = [one for one in model.modules() if hasattr(one, "inv_freq") and hasattr(one, "rope_type")]
         if not self._modules:
             raise FathomError(f"{self.method.name}: no rotary embedding was found in the model")
-        if self.attention is not None:
+        if is_mapped(self.method):
             self._compare(model)
         elif self.method.kind.per_request or self.method["form"] == "su":
             self._turn(*frequencies(self.method, self.rotary.size, self.rotary.base))
         elif self.method.kind.family == "frequencies":
             self._check_frequencies()
+        if evicts(self.cache):
+            self._check_cache(model)
 
     def fit(self, tokens: int) -> Hashable:
         """Set what depends on the length of a request.
@@ -129,6 +157,19 @@ class Extension:
             self._turn(*frequencies(self.method, self.rotary.size, self.rotary.base, tokens))
             self._state = state
         return state
+
+    def _check_cache(self, model: Any) -> None:
+        """Check that the model's attention sees what the cache is to choose from."""
+        import torch
+
+        cache = self.new_cache()
+        with torch.inference_mode():
+            model(torch.ones((1, 2), dtype=torch.long, device=model.device), past_key_values=cache)
+        if any(layer.waits or not layer.is_initialized for layer in cache.layers):
+            raise FathomError(
+                f"{self.cache.name}: the attention of a model of type {self.config.model_type} is not of the usual "
+                "kind, so that nothing can be left out of its cache; leave out cache"
+            )
 
     def _check_frequencies(self) -> None:
         """Check that the model has taken the frequencies of its configuration."""
@@ -192,12 +233,13 @@ def faults_of(config: Any) -> tuple[str, ...]:
     return () if kind not in _FAULTS else (_FAULTS[kind],)
 
 
-def plan_extension(config: Any, method: Method) -> Extension:
-    """Check a method, and change the configuration of a model for it.
+def plan_extension(config: Any, method: Method, cache: Method = FULL) -> Extension:
+    """Check methods, and change the configuration of a model for them.
 
     Args:
         config: The configuration, which is changed.
-        method: As the user gave it.
+        method: For positions, as the user gave it.
+        cache: What is kept of keys and values.
 
     Returns:
         What the model is to be loaded with; call ``attach`` afterwards.
@@ -207,11 +249,14 @@ def plan_extension(config: Any, method: Method) -> Extension:
     """
     text = config.get_text_config()
     made = check_extension(text, method)
+    check_cache(text, cache)
     rope, window = rope_of(text), window_of_method(text, made)
     rotary, attention = Rotary(head_size(text), float(rope["rope_theta"])), None
     if is_mapped(made):
         rotary = replace(rotary, **_own_frequencies(text, made, rope, rotary))
         attention = _register(made, rotary)
+    elif evicts(cache):
+        attention = _register_watched()
     if (changed := _changed(made, rotary)) is not None:
         part = {name: rope[name] for name in ("partial_rotary_factor",) if name in rope}
         text.rope_parameters = {**changed, **part}
@@ -219,7 +264,7 @@ def plan_extension(config: Any, method: Method) -> Extension:
         text.original_max_position_embeddings = made["original"]  # some models prefer it to that of rope_parameters
     if window is not None and made.kind.family == "frequencies":
         text.max_position_embeddings = max(window, text.max_position_embeddings)
-    return Extension(made, config, window, rotary, attention)
+    return Extension(made, config, window, rotary, attention, cache)
 
 
 def _changed(method: Method, rotary: Rotary) -> dict[str, Json] | None:
@@ -265,3 +310,15 @@ def _register(method: Method, rotary: Rotary) -> str:
     AttentionInterface.register(name, attention.attend)
     AttentionMaskInterface.register(name, attention.mask)
     return name
+
+
+def _register_watched() -> str:
+    """Register the attention of PyTorch that shows caches what to choose from; returns its name."""
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import sdpa_mask
+
+    from fathom.extend.hf.caches import attend
+
+    AttentionInterface.register(_WATCHED, attend)
+    AttentionMaskInterface.register(_WATCHED, sdpa_mask)
+    return _WATCHED

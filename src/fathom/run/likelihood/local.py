@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from fathom.extend.methods import FULL
 from fathom.run.failures import Failure
-from fathom.run.hugging_face import failure_of_model, load_model
+from fathom.run.hugging_face import cache_of, failure_of_model, load_model
 from fathom.run.likelihood.tokens import TokenLogprobs
 from fathom.run.local_client import keeps_all
 from fathom.run.model import RequestError
@@ -28,6 +29,11 @@ class LocalModel:
     """
 
     def __init__(self, name: str, arguments: Mapping[str, Json] | None = None, *, share: bool = True) -> None:
+        if (cache := cache_of(name)) != FULL:
+            raise FathomError(
+                f"model {name}: likelihoods are those of texts as they are read, before {cache.name} leaves anything "
+                "out; leave out cache"
+            )
         loaded = load_model(name, arguments)
         if not loaded.tokenizer.is_fast:
             raise FathomError(

@@ -1,0 +1,222 @@
+"""Caches that keep less than all keys and values, as layers of a cache of ``transformers``.
+
+A layer that evicts goes on counting the tokens that it has seen, so that positions stay right, and it remembers the
+positions of what it keeps. The function for attention, which sees queries too, shows it the weights of the queries that
+choose (``watch``) and lets it choose (``settle``). All that is known of a request is in its cache: nothing is left for
+the next one.
+"""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, QuantizedCache
+
+from fathom.extend.hf.attention import BLOCK, SCORES, evicting, refuse_padding
+from fathom.extend.methods import FULL, Method
+from fathom.types import FathomError
+
+
+class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typed here
+    """Keys and values of a layer, of which a budget stays after the prompt; the reply is added to it.
+
+    Attributes:
+        positions: Places in the text of what is kept, shape (batch, key heads, kept).
+        waits: Whether tokens came that no attention has seen since.
+    """
+
+    keys: Any
+    values: Any
+
+    def __init__(self, method: Method, draw: int = 0) -> None:
+        super().__init__()
+        self._method, self._draw = method, draw
+        self._budget, self._every = method.whole("budget"), method.name == "h2o"
+        self._seen, self._chosen = 0, False
+        self._scores: Any = None
+        self.positions: Any = None
+        self.waits = False
+
+    def update(self, key_states: Any, value_states: Any, *_: Any, **__: Any) -> tuple[Any, Any]:
+        """Add tokens.
+
+        Returns:
+            All keys and values; the keys lead attention to this layer.
+
+        Raises:
+            FathomError: The model computes attention in a way of its own, so that nothing could be chosen.
+        """
+        if self.waits:
+            raise FathomError(
+                f"{self._method.name}: the attention of this model is not of the usual kind, so that nothing can be "
+                "left out of its cache; leave out cache"
+            )
+        super().update(key_states, value_states)
+        batch, heads, tokens, _size = key_states.shape
+        places = torch.arange(self._seen, self._seen + tokens, device=key_states.device).expand(batch, heads, -1)
+        self.positions = places if self.positions is None else torch.cat((self.positions, places), dim=-1)
+        self._seen, self.waits = self._seen + tokens, True
+        keys = self.keys.view_as(self.keys)  # a view, because a layer that held what leads to it would not be freed
+        keys.evicting = self
+        return keys, self.values
+
+    def get_seq_length(self) -> int:
+        """Tokens that were seen."""
+        return self._seen
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        """Tokens that attention sees, and the place of the first."""
+        return (self.keys.shape[-2] if self.is_initialized else 0) + query_length, 0
+
+    def crop(self, tokens_to_remove: int) -> None:
+        """Refuse: what was evicted does not come back."""
+        raise FathomError(f"{self._method.name}: a cache that evicts cannot be shortened")
+
+    def first(self, tokens: int) -> int:
+        """The first of so many queries whose attention is needed; their number if none is."""
+        if self._every:
+            return 0
+        if self._method.name == "snapkv" and not self._chosen:
+            return max(0, tokens - self._method.whole("window"))
+        return tokens
+
+    def watch(self, weights: Any) -> None:
+        """See the attention of queries that choose.
+
+        Args:
+            weights: After softmax, shape (batch, heads, queries, stored).
+        """
+        batch, _heads, _queries, stored = weights.shape
+        found = weights.float().reshape(batch, self.keys.shape[1], -1, stored).sum(2)
+        if self._scores is not None:
+            found[..., : self._scores.shape[-1]] += self._scores
+        self._scores = found
+
+    def settle(self) -> None:
+        """Choose what stays: once, after the prompt; with H2O for each token of the reply too."""
+        self.waits = False
+        if self._chosen and not self._every:
+            return
+        self._chosen, stored = True, self.keys.shape[-2]
+        if stored > self._budget:
+            last = always(self._method)
+            places = kept(self._ranks(stored - last), last, self._budget)
+            across = places[..., None].expand(*places.shape, self.keys.shape[-1])
+            self.keys = self.keys.gather(2, across)
+            self.values = self.values.gather(2, places[..., None].expand(*places.shape, self.values.shape[-1]))
+            self.positions = self.positions.gather(2, places)
+            if self._every:
+                self._scores = self._scores.gather(2, places)
+        if not self._every:
+            self._scores = None
+
+    def _ranks(self, tokens: int) -> Any:
+        """How much each of the first tokens deserves to stay."""
+        shape, device = (*self.keys.shape[:2], tokens), self.keys.device
+        if self._method.name == "random":
+            return torch.rand(shape, generator=torch.Generator().manual_seed(self._draw)).to(device)
+        if self._method.name == "recent":
+            return -torch.arange(tokens, device=device).expand(shape)
+        attended = self._scores[..., :tokens]
+        if self._method.name == "h2o":
+            return attended
+        kernel = self._method.whole("kernel")
+        pool = torch.nn.functional.max_pool1d if self._method["pooling"] == "max" else torch.nn.functional.avg_pool1d
+        return pool(attended, kernel, stride=1, padding=kernel // 2)
+
+
+def always(method: Method) -> int:
+    """How many of the last tokens a method always keeps.
+
+    Args:
+        method: One that evicts.
+    """
+    if method.name == "snapkv":
+        return method.whole("window")
+    if method.name == "recent":
+        return method.whole("budget") - method.whole("sinks")
+    return method.whole("budget") // 2 if method["recent"] is None else method.whole("recent")
+
+
+def kept(ranks: Any, last: int, budget: int) -> Any:
+    """Places that stay, in order: those of the highest rank, of equal ones the first, and all last ones.
+
+    Args:
+        ranks: Of the first tokens, shape (batch, key heads, tokens).
+        last: How many come after them, which all stay.
+        budget: How many stay.
+    """
+    *shape, tokens = ranks.shape
+    best = ranks.sort(dim=-1, descending=True, stable=True).indices[..., : budget - last].sort(dim=-1).values
+    return torch.cat((best, torch.arange(tokens, tokens + last, device=ranks.device).expand(*shape, -1)), dim=-1)
+
+
+def new_cache(config: Any, method: Method, ids: Sequence[int] = ()) -> Any:
+    """An empty cache for one request.
+
+    Args:
+        config: The configuration of the model's text.
+        method: What is kept.
+        ids: Tokens of the prompt; random draws depend on them, and on nothing that was before.
+    """
+    if method == FULL:
+        return DynamicCache(config=config)
+    if method.name == "fp8":
+        return QuantizedCache("fp8", config)
+    drawn = [zlib.crc32(repr((method["seed"], layer, *ids)).encode()) for layer in range(config.num_hidden_layers)]
+    return Cache(layers=[EvictingLayer(method, draw) for draw in drawn])
+
+
+def bytes_of(cache: Any) -> int:
+    """Bytes of all keys and values that a cache holds."""
+    return sum(
+        tensor.numel() * tensor.element_size()
+        for layer in cache.layers
+        for name in ("keys", "values", "_quantized_keys", "_quantized_values")
+        for tensor in _tensors(getattr(layer, name, None))
+    )
+
+
+def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **more: Any) -> tuple[Any, Any]:
+    """The output of a layer with the attention of PyTorch, for ``AttentionInterface``; the cache chooses what it keeps.
+
+    Args:
+        module: The layer.
+        query: Rotated, shape (batch, heads, queries, size).
+        key: Rotated, shape (batch, key heads, keys, size).
+        value: Shape (batch, key heads, keys, size).
+        attention_mask: Of ``sdpa``.
+        **more: What the model hands to all attention.
+    """
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    if (layer := evicting(key)) is not None:
+        if attention_mask is not None and query.shape[2] == key.shape[2]:
+            refuse_padding(attention_mask[:, 0, -1])
+        for weights in _weights(query, key, layer, more.get("scaling")):
+            layer.watch(weights)
+        layer.settle()
+    found: tuple[Any, Any] = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
+    return found
+
+
+def _weights(query: Any, key: Any, layer: EvictingLayer, scaling: float | None) -> Iterator[Any]:
+    """The attention of the queries that choose, block by block."""
+    batch, heads, tokens, size = query.shape
+    few, stored = key.shape[1], key.shape[2]
+    step = max(1, min(BLOCK, SCORES // (batch * heads * stored)))
+    scaling = size**-0.5 if scaling is None else scaling
+    places = torch.arange(layer.get_seq_length() - tokens, layer.get_seq_length(), device=key.device)
+    for start in range(layer.first(tokens), tokens, step):
+        block = slice(start, min(start + step, tokens))
+        grouped = query[:, :, block].reshape(batch, few, -1, size) @ key.transpose(-1, -2)
+        scores = grouped.reshape(batch, few, -1, block.stop - start, stored).float() * scaling
+        seen = layer.positions[:, :, None, None, :] <= places[block, None]
+        scores = scores.masked_fill(~seen, -torch.inf)
+        yield scores.softmax(-1).reshape(batch, heads, -1, stored)
+
+
+def _tensors(held: Any) -> tuple[Any, ...]:
+    """The tensor that a cache holds under a name; quantised ones come with their scale."""
+    return () if held is None else held if isinstance(held, tuple) else (held,)
