@@ -28,6 +28,7 @@ from fathom.studio.intake import (
     IntakeRules,
     Sketch,
     Taken,
+    bucket_of,
     groups,
     read_documents,
     rules_of,
@@ -232,13 +233,13 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
         raise FathomError(f"--samples {plan.samples}: expected at least 1")
     used = Counter(id for sample in store.samples() for id in sample.documents if sample.state != "rejected")
     available = store.documents(state="available", language=plan.language)
-    choices = _choices(plan, available)
+    choices = _choices(plan, available, store.intake().tolerance)
     if not choices:
         others = len(store.documents(state="collected", language=plan.language))
         waiting = f"; {others} documents wait for their compliance review" if others else ""
         raise FathomError(
-            f"no available document in language {plan.language!r} of {format_length(plan.bucket)} tokens{waiting}; add "
-            "some with `fathom studio add-documents`, or choose another --language or --bucket"
+            f"no available document in language {plan.language!r} of {format_length(plan.bucket)} tokens{waiting}"
+            f"{_lengths(available)}; add some with `fathom studio add-documents`, or choose another --language or --bucket"
         )
     Random(f"{plan.seed}|{task.name}").shuffle(choices)
     found = []
@@ -249,10 +250,23 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
     return found
 
 
-def _choices(plan: DraftPlan, available: Sequence[StudioDocument]) -> list[tuple[str, ...]]:
+def _lengths(available: Sequence[StudioDocument]) -> str:
+    """What lengths there are, for somebody who asked for another one."""
+    lengths = sorted(one.tokens for one in available if not one.duplicate_of)
+    if not lengths:
+        return ""
+    return f"; those that are available have {lengths[0]:,} to {lengths[-1]:,} tokens"
+
+
+def _choices(plan: DraftPlan, available: Sequence[StudioDocument], tolerance: float) -> list[tuple[str, ...]]:
     if plan.several:
-        return list(groups(available, plan.bucket, seed=plan.seed))
-    return [(one.id,) for one in available if one.bucket == plan.bucket and not one.duplicate_of]
+        return list(groups(available, plan.bucket, tolerance=tolerance, seed=plan.seed))
+    return [(one.id,) for one in available if _is_as_long(one, plan.bucket, tolerance) and not one.duplicate_of]
+
+
+def _is_as_long(document: StudioDocument, bucket: int, tolerance: float) -> bool:
+    """Whether a document is in a bucket; one that is in none can be used for every length that is near its own."""
+    return (document.bucket or bucket_of(document.tokens, (bucket,), tolerance)) == bucket
 
 
 def draft_samples(
