@@ -112,7 +112,7 @@ def test_the_whole_pipeline_through_forms(browser: Any, store: Store) -> None:
     eve.send(place, f"{place}/audit", verdict="pass")
     done = store.sample(id)
     assert (done.state, done.round, done.writers, len(done.reviews)) == ("audited", 2, ("ann",), 4)
-    assert "Adjudicate" in ann.page(f"{place}/history")
+    assert "adjudicated" in ann.page(f"{place}/history")
     assert audit(store).problems == ()
 
 

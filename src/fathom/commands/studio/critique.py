@@ -65,6 +65,8 @@ def main(line: Line) -> None:
             tell(f"sample {one.sample}: {note}")
     if line.as_json:
         return print_json(list(found))
+    if not found:
+        tell("nothing was asked: each version of a sample in the states of --states is criticised once")
     records = [
         {
             "sample": one.sample,

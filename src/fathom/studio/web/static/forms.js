@@ -142,7 +142,7 @@ function startDraft(form) {
       shown.textContent = "Draft saved.";
     } catch (error) {
       localStorage.setItem(key, body);
-      shown.textContent = `Not saved on the server yet (kept in this browser): ${error.message}`;
+      shown.textContent = `Not saved on the server yet (kept in this browser): ${error instanceof TypeError ? "the server does not answer" : error.message}`;
       changed = true;
     }
     sending = false;
