@@ -239,7 +239,8 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
         waiting = f"; {others} documents wait for their compliance review" if others else ""
         raise FathomError(
             f"no available document in language {plan.language!r} of {format_length(plan.bucket)} tokens{waiting}"
-            f"{_lengths(available)}; add some with `fathom studio add-documents`, or choose another --language or --bucket"
+            f"{_lengths(available)}; add some with `fathom studio add-documents`, or choose another --language or "
+            "--bucket"
         )
     Random(f"{plan.seed}|{task.name}").shuffle(choices)
     found = []
