@@ -206,9 +206,10 @@ def read_histories(store: Store, *, after: int = 0) -> Iterator[History]:
     query = select(entries).where(ours).order_by(entries.c.subject, entries.c.number)
     if after:
         query = query.where(entries.c.subject.in_(select(entries.c.subject).where(ours, entries.c.number > after)))
-    with clear_errors(), store.reading.connect() as connection:
-        rows = (Entry(**row._mapping) for row in connection.execute(query.execution_options(yield_per=PAGE)))
-        for _, own in groupby(rows, key=lambda entry: entry.subject):
+    query = query.execution_options(yield_per=PAGE)
+    with clear_errors(), store.reading.connect() as connection, connection.execute(query) as rows:
+        found = (Entry(**row._mapping) for row in rows)
+        for _, own in groupby(found, key=lambda entry: entry.subject):
             yield history_of(own)
 
 
