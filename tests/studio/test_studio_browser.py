@@ -103,6 +103,17 @@ def test_a_sample_by_keyboard(tab: Page, place: str) -> None:
         assert tab.is_visible("#help")
 
 
+def test_a_search_goes_over_line_ends(tab: Page, place: str) -> None:
+    with closing(Store(place)) as store, serving(place) as (address, _):
+        store.add_document(StudioDocument("wrapped", "Wrapped", "en", tokens=9, bucket=8192), "the old\n  port (1.5)\n")
+        store.act(Create("s-w", "qa", "en", 8192, ("wrapped",)), OPERATOR)
+        log_in(tab, address, "ann")
+        open_sample(tab, address, "s-w")
+        for words, hits in (("old port (1.5)", "1 of 1"), ("1x5", "0 hits")):
+            tab.fill("#search", words)
+            tab.wait_for_selector(f"#hits:text-is('{hits}')")
+
+
 def test_offsets_count_characters_and_not_units_of_javascript(tab: Page, place: str) -> None:
     text = "😀 first\n\n\n  😀😀 second 港口 third\nlast\n"
     with closing(Store(place)) as store:
