@@ -19,7 +19,9 @@ def history(
     workers: tuple[str, ...] = (),
 ) -> History:
     """A history with what matters for a test."""
-    return History(id, *key, state, origin, (), accepted, seconds, audit, pairs, frozenset(workers), frozenset(workers))
+    first = origin if accepted else None
+    names = frozenset(workers)
+    return History(id, *key, state, origin, (), accepted, first, seconds, audit, pairs, names, names)
 
 
 def audited(*faults: Fault, open: bool = False) -> AuditResult:

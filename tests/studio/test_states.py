@@ -235,6 +235,9 @@ def test_whoever_gave_first_verdicts_does_not_adjudicate() -> None:
         apply(split, made(Adjudicate, split), person("ed"), AT)
     assert "ed" in involved(split)
     assert "ed" not in involved(sample)
+    passed = after(sample, ("bo", SubmitReview), ("cy", SubmitReview))
+    assert passed.state == "accepted"
+    assert "ed" in involved(passed), "nor audits it"
     assert apply(split, made(Adjudicate, split), person("eve"), AT).state == "accepted"
 
 
@@ -249,6 +252,26 @@ def test_answers_of_models_are_dropped_with_their_question() -> None:
     ):
         content: Any = replace(sample.content, **changes)
         assert apply(sample, Edit("s-1", sample.version, content), person("ann"), AT).predictions == kept
+
+
+def test_prompts_and_difficulty_go_with_the_question() -> None:
+    """A later round must not export the prompts of the question that was rejected, nor its difficulty."""
+    sample = after(PLACES["reconstruct"](), ("ann", Reconstruct))
+    sample = apply(sample, SetDifficulty("s-1", sample.version, "Easy"), person("ada"), AT)
+    before = sample.content
+    assert before.prompt_thinking
+    assert before.prompt_answering
+    own = {"prompt_thinking": "Think: who else?", "prompt_answering": "Who else?"}
+    for changes, prompts, difficulty in (
+        ({"rationale": "Another."}, (before.prompt_thinking, before.prompt_answering), "Easy"),
+        ({"components": (Component("Bo"),)}, (before.prompt_thinking, before.prompt_answering), ""),
+        ({"question": "Who else?"}, ("", ""), ""),
+        ({"question": "Who else?"} | own, tuple(own.values()), ""),
+    ):
+        content: Any = replace(before, **changes)
+        now = apply(sample, Edit("s-1", sample.version, content), person("ann"), AT)
+        assert (now.content.prompt_thinking, now.content.prompt_answering) == prompts
+        assert now.difficulty == difficulty
 
 
 def test_two_blind_reviews_of_one_version_both_count() -> None:

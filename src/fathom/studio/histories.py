@@ -108,6 +108,7 @@ class History:
         origin: Who made it; None before a draft is selected.
         spent: Time and cost by state.
         accepted: Number of the entry that accepted it first; 0 before.
+        accepted_origin: Who had made it then; None before. Draws go by this: a later round may change the origin.
         seconds: People's time until then, or until now.
         audit: Its first audit; None before.
         pairs: Blind reviews of all rounds that have both.
@@ -123,6 +124,7 @@ class History:
     origin: Origin | None
     spent: tuple[Spent, ...]
     accepted: int
+    accepted_origin: Origin | None
     seconds: float
     audit: AuditResult | None
     pairs: tuple[Pair, ...]
@@ -206,9 +208,10 @@ def read_histories(store: Store, *, after: int = 0) -> Iterator[History]:
     query = select(entries).where(ours).order_by(entries.c.subject, entries.c.number)
     if after:
         query = query.where(entries.c.subject.in_(select(entries.c.subject).where(ours, entries.c.number > after)))
-    with clear_errors(), store.reading.connect() as connection:
-        rows = (Entry(**row._mapping) for row in connection.execute(query.execution_options(yield_per=PAGE)))
-        for _, own in groupby(rows, key=lambda entry: entry.subject):
+    query = query.execution_options(yield_per=PAGE)
+    with clear_errors(), store.reading.connect() as connection, connection.execute(query) as rows:
+        found = (Entry(**row._mapping) for row in rows)
+        for _, own in groupby(found, key=lambda entry: entry.subject):
             yield history_of(own)
 
 
@@ -225,6 +228,7 @@ def history_of(own: Iterable[Entry]) -> History:
     seconds: defaultdict[State, float] = defaultdict(float)
     costs: defaultdict[State, float] = defaultdict(float)
     origin: Origin | None = None
+    accepted_origin: Origin | None = None
     accepted, until = 0, 0.0
     workers: set[str] = set()
     audit: AuditResult | None = None
@@ -240,7 +244,8 @@ def history_of(own: Iterable[Entry]) -> History:
         audit = _audit(audit, action)
         if not accepted:
             until += action.seconds
-            accepted = entry.number if after.state in DONE else 0
+            if after.state in DONE:
+                accepted, accepted_origin = entry.number, origin
         now = after
     if now is None:
         raise ValueError("a history of no entries")
@@ -253,6 +258,7 @@ def history_of(own: Iterable[Entry]) -> History:
         origin,
         tuple(Spent(state, actions[state], seconds[state], costs[state]) for state in seconds),
         accepted,
+        accepted_origin,
         until,
         audit,
         tuple(_pairs(now)),

@@ -155,7 +155,7 @@ def read_rating(body: str) -> Rating:
 
 
 def rated_samples(histories: Iterable[History], design: Design, studio: str) -> tuple[History, ...]:
-    """The samples of the study, drawn evenly over origins, tasks, languages and lengths.
+    """The samples of the study, drawn evenly over first origins, tasks, languages and lengths.
 
     Args:
         histories: All samples.
@@ -164,7 +164,7 @@ def rated_samples(histories: Iterable[History], design: Design, studio: str) -> 
     """
 
     def cell(one: History) -> tuple[Hashable, ...]:
-        return one.origin, *cell_of(one)
+        return one.accepted_origin, *cell_of(one)
 
     return tuple(draw(histories, design.rate_one_in, f"{design.seed}|{studio}|rating", cell))
 
@@ -266,8 +266,8 @@ def makings(histories: Iterable[History], design: Design) -> list[Making]:
     """
     minutes: defaultdict[tuple[Origin, int], list[float]] = defaultdict(list)
     for one in histories:
-        if one.accepted and one.origin is not None:
-            minutes[one.origin, one.bucket].append(one.seconds / 60)
+        if one.accepted_origin is not None:
+            minutes[one.accepted_origin, one.bucket].append(one.seconds / 60)
     found = []
     for (origin, bucket), each in sorted(minutes.items(), key=lambda item: (ORIGINS.index(item[0][0]), item[0][1])):
         mean = math.fsum(each) / len(each)

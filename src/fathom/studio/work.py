@@ -36,7 +36,7 @@ from fathom.studio.intake import (
 )
 from fathom.studio.predicting import predict
 from fathom.studio.records import as_record, canonical
-from fathom.studio.states import RefusedError, StaleError
+from fathom.studio.states import RefusedError, StaleError, asked_of
 from fathom.studio.store import AT_SERVER, Store, new_id
 from fathom.studio.tasks import StudioTask, find_task, studio_tasks
 from fathom.studio.types import (
@@ -386,7 +386,7 @@ def added(store: Store, asked: Sample, add: Callable[[str, int], Action]) -> str
     """
     while True:
         now = store.sample(asked.id)
-        if _asked(now) != _asked(asked):
+        if asked_of(now.content) != asked_of(asked.content):
             return "people have changed its question or answer while the model worked, so this is about an older one"
         try:
             store.act(add(now.id, now.version), AT_SERVER)
@@ -395,10 +395,6 @@ def added(store: Store, asked: Sample, add: Callable[[str, int], Action]) -> str
         except RefusedError as error:
             return str(error)
         return ""
-
-
-def _asked(sample: Sample) -> tuple[str, ...]:
-    return (sample.content.question, *(one.text for one in sample.content.components))
 
 
 def lacks_answer(sample: Sample, model: str, *, closed_book: bool) -> bool:
