@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 WIDTHS = (1440, 390)
 HEIGHT = 900
-_ID = re.compile(r"/(samples|documents)/[^/?]+")
+_ID = re.compile(r"/(samples|documents|quality)/[^/?]+")
 # What a page is: its address without ids, the state of its sample, and the forms that it offers to this person.
 _KIND = """() => [
     document.querySelector(".work .state")?.textContent ?? "",
     ...new Set([...document.querySelectorAll("main form")].map((form) => {
         const parts = new URL(form.action).pathname.split("/");
-        return parts[3] ?? parts[1];
+        return parts[1] === "samples" && parts[3] || parts[1];
     })),
     ...(document.querySelector(".conflict") ? ["conflict"] : []),
     ...(document.querySelector("dialog[open]") ? ["help"] : []),

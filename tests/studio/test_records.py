@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fathom.studio.records import MOST_ITEMS, MOST_TEXT, RecordError, as_record, canonical, from_record
-from fathom.studio.types import EVENTS, Content, Edit, Event, Sample, Select
+from fathom.studio.types import EVENTS, Content, Edit, Event, Sample, Select, SetIntake
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 st.register_type_strategy(str, texts)
@@ -33,6 +33,7 @@ json_values = st.recursive(
 
 @given(json_values, st.sampled_from([*EVENTS.values(), Sample]))
 def test_anything_else_is_a_record_error(value: Any, kind: type[Any]) -> None:
+    assume(value != {} or kind is not SetIntake)  # whose fields all have defaults
     with pytest.raises(RecordError):
         from_record(kind, value)
 

@@ -259,10 +259,10 @@ def test_documents_and_notes_are_in_the_log(studio: Store) -> None:
     assert [one.id for one in studio.documents(state="available", language="en", bucket=8192)] == [DOCUMENT]
     assert studio.documents(state="excluded") == []
     note = Note("rating", "s-1", '{"level":1}')
-    entry = studio.note(note, person("bo"))
+    entry = studio.note(note, person("eve"))
     assert studio.notes(topic="rating", subject="s-1") == [entry]
     with pytest.raises(RefusedError):
-        studio.note(note, person("ray"))
+        studio.note(note, person("bo"))
     assert audit(studio).problems == ()
 
 

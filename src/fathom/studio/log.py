@@ -33,7 +33,6 @@ from fathom.studio.types import (
     Person,
     ReviewDocument,
     Sample,
-    SampleAction,
     SetIntake,
     SetPerson,
     StudioDocument,
@@ -234,17 +233,6 @@ def replay(entries: Iterable[Entry]) -> tuple[Replayed, Head]:
         step(world, entry)
         head = Head(entry.number, entry.hash)
     return world, head
-
-
-def steps(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Action, Sample | None, Sample]]:
-    """Each action on a sample with the sample before and after it."""
-    world = Replayed()
-    for entry in entries:
-        before = world.samples.get(entry.subject)
-        step(world, entry)
-        event = event_of(entry, json.loads(entry.body))
-        if isinstance(event, SampleAction):
-            yield entry, event, before, world.samples[entry.subject]
 
 
 def steps_of_sample(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Action, Sample]]:
