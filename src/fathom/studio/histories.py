@@ -109,7 +109,8 @@ class History:
         spent: Time and cost by state.
         accepted: Number of the entry that accepted it first; 0 before.
         accepted_origin: Who had made it then; None before. Draws go by this: a later round may change the origin.
-        seconds: People's time until then, or until now.
+        edited: Number of the entry that changed its content last; 0 before.
+        seconds: People's time until it was accepted first, or until now.
         audit: Its first audit; None before.
         pairs: Blind reviews of all rounds that have both.
         barred: Who may not decide on it now.
@@ -125,6 +126,7 @@ class History:
     spent: tuple[Spent, ...]
     accepted: int
     accepted_origin: Origin | None
+    edited: int
     seconds: float
     audit: AuditResult | None
     pairs: tuple[Pair, ...]
@@ -229,7 +231,7 @@ def history_of(own: Iterable[Entry]) -> History:
     costs: defaultdict[State, float] = defaultdict(float)
     origin: Origin | None = None
     accepted_origin: Origin | None = None
-    accepted, until = 0, 0.0
+    accepted, edited, until = 0, 0, 0.0
     workers: set[str] = set()
     audit: AuditResult | None = None
     now: Sample | None = None
@@ -242,6 +244,8 @@ def history_of(own: Iterable[Entry]) -> History:
         costs[state] += _cost(action)
         origin = _origin(origin, action, after)
         audit = _audit(audit, action)
+        if isinstance(action, Select | Write | Edit):
+            edited = entry.number
         if not accepted:
             until += action.seconds
             if after.state in DONE:
@@ -259,6 +263,7 @@ def history_of(own: Iterable[Entry]) -> History:
         tuple(Spent(state, actions[state], seconds[state], costs[state]) for state in seconds),
         accepted,
         accepted_origin,
+        edited,
         until,
         audit,
         tuple(_pairs(now)),

@@ -111,9 +111,12 @@ def _waiting(visit: Visit) -> list[str]:
     if not may(visit.me.role, "expert"):
         return []
     design = visit.settings.design
-    drawn, ratings = visit.histories.kept(
-        "ratings", lambda all_: (_drawn(visit, all_), ratings_of(_notes(visit), design))
-    )
+
+    def compute(all_: Iterable[History]) -> tuple[tuple[History, ...], dict[str, dict[str, Rating]]]:
+        drawn = _drawn(visit, all_)
+        return drawn, ratings_of(drawn, _notes(visit), design)
+
+    drawn, ratings = visit.histories.kept("ratings", compute)
     return to_rate(drawn, ratings, design, visit.me.name)
 
 
