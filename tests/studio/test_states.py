@@ -362,6 +362,9 @@ def test_nobody_sees_what_would_bias_them() -> None:
     assert [one.not_missing for one in split.reviews] == [(), ()]
     assert split.predictions == ()
     assert (split.author, split.writers, [one.by for one in split.rulings]) == ("", (), ["Expert"])
+    waiting = after(PLACES["expert_review"](), ("ada", SetDifficulty))
+    assert waiting.difficulty
+    assert visible(waiting, person("eve")).difficulty == "", "an expert does not know how models did"
     done = PLACES["accepted"]()
     assert visible(done, person("ray")) == done
 
