@@ -440,12 +440,8 @@ def _created(action: Create, by: Person, at: str) -> Sample:
 
 
 def _edited(sample: Sample, content: Content, by: str) -> Sample:
-    """A sample with other content, without what was of use with the earlier one only."""
-    before = sample.content
-    prompts = (content.prompt_thinking, content.prompt_answering)
-    if content.question != before.question and prompts == (before.prompt_thinking, before.prompt_answering):
-        content = replace(content, prompt_thinking="", prompt_answering="")  # they ask the earlier question
-    same = asked_of(content) == asked_of(before)
+    """A sample with other content, without what models said and scored with the earlier one."""
+    same = asked_of(content) == asked_of(sample.content)
     return _next(
         sample,
         sample.state,
