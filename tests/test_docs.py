@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 COMMANDS = sorted((DOCS / "reference" / "commands").glob("*.md"))
-GROUPS = ("analyze", "board", "compress", "data", "studio")
+GROUPS = ("analyze", "board", "compress", "data", "lab", "studio")
 # Pages whose commands are run. Those of one list are run in this order and share a folder.
 COMMAND_PAGES = ("index", "build", "run", "results", "analyze", "length")
 RUNNABLE = [

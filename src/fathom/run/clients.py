@@ -1,11 +1,15 @@
 """Opens the client of a model by its name."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from fathom.run.hugging_face import is_local
 from fathom.run.local_client import LocalClient, open_local_client
 from fathom.run.model import Client, Settings, is_baseline
 from fathom.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    from fathom.extend.hf.extension import Extension
 
 
 def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Client:
@@ -36,6 +40,16 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
 def context_of(client: Client) -> int | None:
     """Tokens that a model in this process holds by its own configuration; None for all others."""
     return client.context if isinstance(client, LocalClient) else None
+
+
+def extension_of(client: Client) -> "Extension | None":
+    """The method that makes a model in this process read beyond its window; None if there is none."""
+    return client.extension if isinstance(client, LocalClient) else None
+
+
+def notes_of(client: Client) -> tuple[str, ...]:
+    """What a reader of the results must know of how a model in this process is computed."""
+    return client.notes if isinstance(client, LocalClient) else ()
 
 
 def connections_of(client: Client, wanted: int) -> int:

@@ -1,12 +1,19 @@
-"""Loads a Hugging Face model into this process, for runs, judges and likelihoods (``hf/PATH``)."""
+"""Loads a Hugging Face model into this process, for runs, judges and likelihoods (``hf/PATH``).
 
-from collections.abc import Mapping
+``hf/PATH?extend=METHOD`` applies a method that makes it read beyond its window (``fathom.extend``).
+"""
+
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from fathom.extend.methods import NONE, Method, split_name
 from fathom.run.failures import Failure, shorten
 from fathom.types import FathomError, Json
+
+if TYPE_CHECKING:
+    from fathom.extend.hf.extension import Extension
 
 PREFIX = "hf/"
 INSTALL = "pip install 'fathom-eval[hf]'"
@@ -25,13 +32,31 @@ class Loaded:
         name: As the user wrote it.
         model: The model of ``transformers``, ready to be asked.
         tokenizer: Its tokenizer.
-        window: Tokens that it holds, prompt and reply together, by its configuration; None if that does not say.
+        window: Tokens that it holds, prompt and reply together, by its configuration and the method that extends it;
+            None if they do not say.
+        extension: The method that makes it read beyond its window; None if there is none.
     """
 
     name: str
     model: Any
     tokenizer: Any
     window: int | None
+    extension: "Extension | None" = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results must know of how the model is computed."""
+        from fathom.extend.hf.extension import faults_of
+
+        return faults_of(self.model.config) if self.extension is None else self.extension.notes
+
+    def fit(self, tokens: int) -> Hashable:
+        """Prepare the model for a request of so many tokens, prompt and reply together.
+
+        Returns:
+            A value; where it differs from that of the request before, their caches cannot be shared.
+        """
+        return None if self.extension is None else self.extension.fit(tokens)
 
     def chat_text(self, prompt: str, template: str | None, **more: Json) -> str:
         """A prompt as the only message of a conversation, by the chat template."""
@@ -49,12 +74,13 @@ def load_model(name: str, arguments: Mapping[str, Json] | None = None) -> Loaded
     """Load a causal language model and its tokenizer.
 
     Args:
-        name: ``hf/`` and a folder or a name on the hub.
+        name: ``hf/`` and a folder or a name on the hub, with ``?extend=METHOD`` if it is to be extended.
         arguments: ``device``, ``dtype``, ``model_path``, ``tokenizer``, ``auto_model_class``; all others go to
             ``from_pretrained`` of ``transformers``.
 
     Raises:
-        FathomError: A library, the model or its tokenizer is missing, or there is not enough memory.
+        FathomError: A library, the model or its tokenizer is missing, there is not enough memory, or the model cannot
+            be extended by the method.
     """
     given = dict(arguments or {})
     tokenizer = load_tokenizer(name, given)
@@ -62,6 +88,7 @@ def load_model(name: str, arguments: Mapping[str, Json] | None = None) -> Loaded
     import transformers
 
     place = _place(name, given)
+    extension = plan(name, given)
     options = {
         "dtype": _dtype(name, given.get("dtype") or given.get("torch_dtype")),
         "use_safetensors": True,
@@ -73,11 +100,104 @@ def load_model(name: str, arguments: Mapping[str, Json] | None = None) -> Loaded
     loader = getattr(transformers, kind, None) if kind.startswith("AutoModel") else None
     if loader is None:
         raise FathomError(f"model {name}: auto_model_class={kind}: expected a class such as AutoModelForCausalLM")
+    if extension is not None:
+        # What changed the configuration is in it; models take no such argument.
+        options = {key: one for key, one in options.items() if key == "dtype" or not hasattr(extension.config, key)}
+        options["config"] = extension.config
+        if extension.attention is not None:
+            options["attn_implementation"] = extension.attention
     try:
         model = loader.from_pretrained(place, **options).eval()
     except Exception as error:  # libraries raise errors of many kinds for damaged files
         raise FathomError(f"model {name}: {_why(error)}") from error
-    return Loaded(name, model, tokenizer, window_of(model.config))
+    if extension is None:
+        return Loaded(name, model, tokenizer, window_of(model.config))
+    try:
+        extension.attach(model)
+    except FathomError as error:
+        raise FathomError(f"model {name}: {error}") from None
+    return Loaded(name, model, tokenizer, extension.window, extension)
+
+
+def plan(name: str, arguments: Mapping[str, Json]) -> "Extension | None":
+    """What a model is to be loaded with for the method in its name, checked before its weights are loaded.
+
+    Args:
+        name: As for ``load_model``.
+        arguments: As for ``load_model``.
+
+    Returns:
+        None if the name has no method.
+
+    Raises:
+        FathomError: The model cannot be extended by the method, or not in this memory.
+    """
+    method = method_of(name)
+    if method is NONE:
+        return None
+    from transformers import __version__
+
+    if int(__version__.split(".")[0]) < 5:
+        raise FathomError(f"model {name}: extend needs transformers 5 or later, not {__version__}: {INSTALL}")
+    from fathom.extend.hf.checks import check_memory
+    from fathom.extend.hf.extension import plan_extension
+
+    try:
+        config = _configuration(name, arguments)
+        found = plan_extension(config, method)
+        if found.attention is not None and "attn_implementation" in arguments:
+            raise FathomError(f"{method.name} has an attention of its own; leave out -M attn_implementation")
+        text = config.get_text_config()
+        given = arguments.get("dtype") or arguments.get("torch_dtype")
+        dtype = str(text.dtype or "float32") if given in (None, "auto") else str(given)
+        check_memory(text, found.window, dtype.removeprefix("torch."), _bytes(name, arguments), _room(arguments))
+    except FathomError as error:
+        raise FathomError(f"model {name}: {error}") from None
+    return found
+
+
+def method_of(name: str) -> Method:
+    """The method that a model's name asks for.
+
+    Raises:
+        FathomError: It is unknown, or has an unknown option or a wrong value.
+    """
+    return split_name(name)[1] if is_local(name) else NONE
+
+
+def _configuration(name: str, arguments: Mapping[str, Json]) -> Any:
+    """The configuration of a model, with the arguments that change it."""
+    from transformers import AutoConfig
+
+    others = {key: value for key, value in arguments.items() if key not in _OWN}
+    try:
+        place, options = _place(name, arguments), {"trust_remote_code": False, **others}
+        return AutoConfig.from_pretrained(place, return_unused_kwargs=True, **options)[0]
+    except FathomError:
+        raise
+    except Exception as error:
+        raise FathomError(f"its configuration cannot be read: {_line(error)}") from error
+
+
+def _bytes(name: str, arguments: Mapping[str, Json]) -> int:
+    """The size of a model's weights on disk; 0 for one on the hub."""
+    folder = Path(_place(name, arguments))
+    return sum(file.stat().st_size for file in folder.glob("*.safetensors")) if folder.is_dir() else 0
+
+
+def _room(arguments: Mapping[str, Json]) -> int | None:
+    """Bytes of memory that are free where the model is to be; None if unknown."""
+    import torch
+
+    from fathom.extend.hf.checks import free_memory
+
+    device = str(arguments.get("device") or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if device == "cpu":
+        return free_memory()
+    if device.startswith("cuda") or (device == "auto" and torch.cuda.is_available()):
+        chosen = range(torch.cuda.device_count()) if device == "auto" else [torch.device(device)]
+        return sum(int(torch.cuda.mem_get_info(one)[0]) for one in chosen)
+    return None
 
 
 def load_tokenizer(name: str, arguments: Mapping[str, Json]) -> Any:
@@ -155,7 +275,7 @@ def out_of_memory(error: BaseException) -> bool:
 
 def _place(name: str, arguments: Mapping[str, Json]) -> str:
     """The folder of a model, or its name on the hub."""
-    path = str(arguments.get("model_path") or name.removeprefix(PREFIX))
+    path = str(arguments.get("model_path") or split_name(name)[0].removeprefix(PREFIX))
     folder = Path(path).expanduser()
     if folder.is_file():
         hint = "; a GGUF file is served by llama.cpp" if folder.suffix == ".gguf" else ""

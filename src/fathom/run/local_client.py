@@ -7,17 +7,20 @@ are kept, and a prompt that shares at least half of its tokens computes only the
 import asyncio
 import copy
 import threading
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fathom.run.answers import Output, checked, to_reply
 from fathom.run.failures import Failure
-from fathom.run.hugging_face import Loaded, failure_of_model, load_model, load_tokenizer
+from fathom.run.hugging_face import Loaded, failure_of_model, load_model, load_tokenizer, method_of, plan
 from fathom.run.model import Call, RequestError, Settings
 from fathom.run.overflow import Overflow
 from fathom.types import FathomError, Json, Reply
+
+if TYPE_CHECKING:
+    from fathom.extend.hf.extension import Extension
 
 # Arguments of the client; all others are those of the model.
 _OWN = ("batch_size", "chat_template", "use_chat_template", "enable_thinking", "prefill_chunk_size")
@@ -74,6 +77,17 @@ class LocalClient:
         self._working = asyncio.Lock()
         self._ids: list[int] = []
         self._cache: Any = None
+        self._fitted: Hashable = None
+
+    @property
+    def extension(self) -> "Extension | None":
+        """The method that makes the model read beyond its window; None if there is none."""
+        return self._loaded.extension
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results must know of how the model is computed."""
+        return self._loaded.notes
 
     async def complete(self, prompt: str, call: Call) -> Reply:
         """Compute one reply, with others that wait, if batches are allowed."""
@@ -146,9 +160,10 @@ class LocalClient:
         pad = self._config.pad_token_id
         rows = [[pad] * (longest - len(job.ids)) + job.ids for job in jobs]
         mask = [[0] * (longest - len(job.ids)) + [1] * len(job.ids) for job in jobs]
-        cache, shared = self._shared(jobs)
         config = copy.deepcopy(self._config)
         config.max_new_tokens = max(job.call.max_output_tokens for job in jobs)
+        self._fit(longest + config.max_new_tokens)
+        cache, shared = self._shared(jobs)
         if config.do_sample:
             torch.manual_seed(jobs[0].call.seed + jobs[0].call.epoch - 1)
         with torch.inference_mode():
@@ -181,6 +196,13 @@ class LocalClient:
             tokens_out=len(ids) if ended is None else ended + 1,
             tokens_cached=shared,
         )
+
+    def _fit(self, tokens: int) -> None:
+        """Prepare the model for a request; what was computed with other frequencies is of no use for it."""
+        fitted = self._loaded.fit(tokens)
+        if fitted != self._fitted:
+            self._forget()
+        self._fitted = fitted
 
     def _shared(self, jobs: list[_Job]) -> tuple[Any, int]:
         """The cache of the last prompt, shortened to what the next one shares with it, and its tokens."""
@@ -244,7 +266,9 @@ def check_local_model(settings: Settings) -> None:
         FathomError: See ``open_local_client``.
     """
     _check(settings)
-    _template(load_tokenizer(settings.model, _of_model(settings)), settings)
+    tokenizer = load_tokenizer(settings.model, _of_model(settings))
+    plan(settings.model, _of_model(settings))
+    _template(tokenizer, settings)
 
 
 def _check(settings: Settings) -> None:
@@ -262,6 +286,12 @@ def _check(settings: Settings) -> None:
             )
     for name in ("batch_size", "prefill_chunk_size"):
         _count(settings, name, None)
+    method = method_of(settings.model)
+    if method.kind.per_request and (_count(settings, "batch_size", 1) or 1) > 1:
+        raise FathomError(
+            f"model {settings.model}: with {method.name} the frequencies depend on the length of each request; leave "
+            "out -M batch_size"
+        )
 
 
 def _of_model(settings: Settings) -> dict[str, Json]:

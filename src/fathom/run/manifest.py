@@ -11,7 +11,8 @@ from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 from fathom.checksums import CHECKSUM, check_content, check_format, with_checksum
-from fathom.run.hugging_face import PLACES, is_local
+from fathom.extend.methods import NONE
+from fathom.run.hugging_face import PLACES, is_local, method_of
 from fathom.run.model import Settings, is_baseline
 from fathom.run.model_settings import KINDS, SWITCHES
 from fathom.run.thinking import MODES, PROMPTS
@@ -47,6 +48,7 @@ _FIELDS = {
     "on_overflow": _Kind(str, "a text"),
     "chat_template": _Kind(str, "a text"),
     "subset": _Kind(dict, "an object or null"),
+    "extension": _Kind(dict, "an object or null"),
     "variant": _Kind(str, "a text"),
     "thinking": _Kind(dict, "an object or null"),
     "versions": _Kind(dict, "an object"),
@@ -95,6 +97,7 @@ def describe_run(
         A JSON object without secrets: values of arguments whose names look like keys are ``***``.
     """
     thinking = settings.thinking
+    method = method_of(settings.model)
     asking = _LOCAL if is_local(settings.model) else () if is_baseline(settings.model) else _REMOTE
     return {
         "format": FORMAT,
@@ -108,6 +111,7 @@ def describe_run(
             **({"plugins": suite_manifest["plugins"]} if "plugins" in suite_manifest else {}),
         },
         "model": settings.model,
+        **({} if method is NONE else {"extension": method.record()}),
         "base_url": hide_in_address(settings.base_url),
         "model_args": hide_secrets(settings.model_args),
         "generation": {
@@ -261,6 +265,7 @@ def _compare(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None
 def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
     suite = manifest.get("suite") or {}
     arguments: Mapping[str, Any] = manifest.get("model_args") or {}
+    extension: Mapping[str, Any] = manifest.get("extension") or {}
     free = PLACES if is_local(str(manifest.get("model"))) else ()
     return {
         "model": manifest.get("model"),
@@ -274,4 +279,6 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
         **{f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()},
         **{f"model_args.{name}": arguments[name] for name in arguments if name not in free},
         **(manifest.get("generation") or {}),
+        # They may come from a file, of which the model's name has only the path.
+        **{f"extension.{name}": extension[name] for name in ("long_factor", "short_factor") if name in extension},
     }

@@ -117,7 +117,7 @@ def model_table() -> dict[str, ModelSettings]:
 
 
 def _last(model: str) -> str:
-    return model.rstrip("/").rpartition("/")[2].lower()
+    return model.partition("?")[0].rstrip("/").rpartition("/")[2].lower()
 
 
 def _built_in() -> dict[str, ModelSettings]:

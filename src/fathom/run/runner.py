@@ -10,7 +10,7 @@ from fathom import plugins
 from fathom.length import thinking as with_thoughts
 from fathom.names import folder_name
 from fathom.run.chosen import choose
-from fathom.run.clients import connections_of, context_of, open_client
+from fathom.run.clients import connections_of, context_of, extension_of, notes_of, open_client
 from fathom.run.ledger import Ledger
 from fathom.run.loop import drive
 from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
@@ -191,7 +191,13 @@ def run(
             "manifest.json lists them"
         )
     client = open_client(settings, tokenizer)
-    window_limit = find_limit(settings, client, price, entry.context if entry else None, context_of(client))
+    extension = extension_of(client)
+    if extension is not None:
+        manifest["extension"] = extension.record()
+    if notes := notes_of(client):
+        manifest["notes"] = list(notes)
+    known = entry.context if entry and extension is None else None
+    window_limit = find_limit(settings, client, price, known, context_of(client))
     caps = output_caps(settings, price, _task_cap)
     mode = request_modes(
         settings.chat_template,
@@ -230,7 +236,8 @@ def run(
         thinking=settings.thinking,
         reasons=settings.max_output_tokens is not None or reasons(settings, price),
     )
-    return drive(work_on(out, client, work, plan.total))
+    done = drive(work_on(out, client, work, plan.total))
+    return replace(done, hints=(*done.hints, *notes))
 
 
 def run_folder(suite: Path, name: str, end: str, after: str = "") -> Path:

@@ -34,6 +34,7 @@ class LocalModel:
                 f"model {name}: its tokenizer does not say where tokens are in the text; give another with "
                 "-M tokenizer=PATH"
             )
+        self._loaded, self._fitted = loaded, loaded.fit(0)
         self._model, self._tokenizer, self._window = loaded.model, loaded.tokenizer, loaded.window
         self._share = share
         self._working = asyncio.Lock()
@@ -71,6 +72,10 @@ class LocalModel:
         """Log-probability of each token; None for the first."""
         import torch
 
+        fitted = self._loaded.fit(len(ids))
+        if fitted != self._fitted:
+            self._forget()
+        self._fitted = fitted
         place = self._go_back(ids)
         logprobs: list[float | None] = self._logprobs[: place + 1] or [None]
         with torch.inference_mode():

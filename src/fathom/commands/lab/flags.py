@@ -1,0 +1,51 @@
+"""Print the flags with which servers use a method."""
+
+import shlex
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from fathom.commands.lab.shared import Heads, Maps, MaybeTokens, MethodName, method_of
+from fathom.options.declare import command, opt, unset
+
+if TYPE_CHECKING:
+    from fathom.extend.servers import ServerFlags
+
+
+class FlagsOptions(Heads, Maps):
+    method: MethodName
+    _: KW_ONLY
+    server: Annotated[
+        Literal["all", "vllm", "sglang", "llamacpp"], opt("Which server: all, vllm, sglang or llamacpp.")
+    ] = "all"
+    length: Annotated[MaybeTokens, opt("The longest request, prompt and reply together.")] = unset
+
+
+@command(FlagsOptions)
+def lab_flags(options: FlagsOptions) -> "list[ServerFlags]":
+    """Print the flags with which servers use a method.
+
+    Where a server has no flags that give the same method, it says why.
+    """
+    from fathom.extend.servers import SERVERS, flags
+
+    names = ("factor", "length", "window", "group", "chunk", "local", "sinks")
+    method = method_of(options.method, options, **{name: getattr(options, name) for name in names})
+    wanted = [one for one in SERVERS if options.server in ("all", one)]
+    return [flags(method, one, options.head_dim, options.base) for one in wanted]
+
+
+def main(line: FlagsOptions) -> None:
+    """Print a line for each server, or JSON."""
+    from fathom.terminal import print_json, tell_below
+
+    found = lab_flags.body(line)
+    if line.as_json:
+        return print_json(found)
+    for one in found:
+        if one.words is None:
+            print(f"{one.server}: none: {one.note}")
+            continue
+        variables = [f"{name}={value}" for name, value in one.environment.items()]
+        print(f"{one.server}: {' '.join([*variables, shlex.join(one.words)]).strip() or 'nothing to set'}")
+        if one.note:
+            tell_below(one.note)

@@ -1,0 +1,49 @@
+"""List the methods, with their options and sources."""
+
+from typing import TYPE_CHECKING, Any
+
+from fathom.commands.shared import Json
+from fathom.options.declare import command
+
+if TYPE_CHECKING:
+    from fathom.extend.methods import Parameter
+
+
+class MethodsOptions(Json):
+    pass
+
+
+@command(MethodsOptions)
+def lab_methods(options: MethodsOptions) -> list[dict[str, Any]]:
+    """List the methods, with their options and sources."""
+    from fathom.extend.methods import METHODS
+
+    return [
+        {
+            "method": kind.name,
+            "changes": kind.family,
+            "description": kind.description,
+            "options": [_shown(one) for one in kind.parameters],
+            "source": kind.source,
+        }
+        for kind in METHODS.values()
+    ]
+
+
+def _shown(parameter: "Parameter") -> str:
+    """An option with its default, as users write it."""
+    default = parameter.default
+    if default is None:
+        return parameter.name
+    text = str(default).lower() if isinstance(default, bool | str) else f"{default:.9g}"
+    return f"{parameter.name}={text}"
+
+
+def main(line: MethodsOptions) -> None:
+    """Print a table, or JSON."""
+    from fathom.terminal import print_json, print_records
+
+    found = lab_methods.body(line)
+    if line.as_json:
+        return print_json(found)
+    print_records([{name: one[name] for name in ("method", "changes", "description", "options")} for one in found])

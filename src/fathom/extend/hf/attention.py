@@ -1,0 +1,206 @@
+"""Attention with mapped positions, for the registries of ``transformers``.
+
+The model's own rotary embedding is made the identity, so that queries, keys and the cache are not rotated. The function
+for masks is called once for each forward pass: it finds the positions of all tokens and the angles of each level. The
+function for attention, called by each layer, rotates queries and keys by level and takes of each pair the score of the
+level that covers it. Queries are computed in blocks, so that memory grows with the length and not with its square.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fathom.extend.frequencies import Floats
+from fathom.extend.methods import Method
+from fathom.extend.positions import Level, levels
+from fathom.types import FathomError
+
+BLOCK = 256
+"""Queries that are computed at once, at most."""
+SCORES = 2**25
+"""Scores that are in memory at once, where a block of one query does not have more."""
+
+
+@dataclass(frozen=True)
+class Angles:
+    """Cosines and sines for tokens, shape (batch or 1, 1, tokens, pairs)."""
+
+    cos: Any
+    sin: Any
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What all layers of a forward pass share; it takes the place of the attention mask.
+
+    Attributes:
+        queries: Positions of the queries, shape (batch or 1, queries).
+        keys: Positions of the keys, shape (batch or 1, keys).
+        real: Which keys are no padding, shape (batch, keys); None where all are.
+        angles: For each level, those of queries and of keys.
+        scale: Factor of the queries, shape (batch or 1, 1, queries, 1); None for 1.
+    """
+
+    queries: Any
+    keys: Any
+    real: Any
+    angles: tuple[tuple[Angles, Angles], ...]
+    scale: Any
+
+    def to(self, *_: Any, **__: Any) -> "Pass":
+        """Itself: layers on other devices move what they need."""
+        return self
+
+
+class MappedAttention:
+    """The attention of a method, with two functions to register under one name.
+
+    Args:
+        method: With its values (``settled``).
+        inverse: Inverse frequencies of the model.
+        factor: Its attention factor, which multiplies cosines and sines.
+    """
+
+    def __init__(self, method: Method, inverse: Floats, factor: float) -> None:
+        self._levels: tuple[Level, ...] = levels(method)
+        self._inverse, self._factor = inverse, factor
+        logarithmic = bool(method["log"]) or method["form"] == "mixed"
+        self._trained = method.whole("original") if logarithmic else None
+
+    def mask(
+        self,
+        *_: Any,
+        q_length: int,
+        kv_length: int,
+        q_offset: int | None = None,
+        attention_mask: Any = None,
+        device: Any = None,
+        **__: Any,
+    ) -> Pass:
+        """The positions and angles of a forward pass, for ``AttentionMaskInterface``.
+
+        Args:
+            q_length: Tokens that are computed.
+            kv_length: Tokens that they may see: the cache, and themselves.
+            q_offset: Tokens in the cache.
+            attention_mask: Which tokens are no padding, shape (batch, tokens); None where all are.
+            device: Where to compute.
+        """
+        import torch
+
+        start = kv_length - q_length if q_offset is None else int(q_offset)
+        real = None if attention_mask is None else attention_mask[:, :kv_length].bool()
+        if real is None or bool(real.all()):
+            real, keys = None, torch.arange(kv_length, device=device)[None]
+        else:
+            keys = (real.cumsum(1) - 1).clip(min=0)
+        queries = keys[:, start : start + q_length]
+        shared: dict[int, Angles] = {}
+        found: list[tuple[Angles, Angles]] = []
+        for level in self._levels:
+            if id(level.key) not in shared:
+                shared[id(level.key)] = self._angles(level.key(keys))
+            found.append((self._angles(level.query(queries)), shared[id(level.key)]))
+        return Pass(queries, keys, real, tuple(found), self._scale(queries))
+
+    def attend(
+        self,
+        module: Any,
+        query: Any,
+        key: Any,
+        value: Any,
+        attention_mask: Pass | None,
+        scaling: float | None = None,
+        softcap: float | None = None,
+        **_: Any,
+    ) -> tuple[Any, None]:
+        """The output of a layer, for ``AttentionInterface``.
+
+        Args:
+            module: The layer.
+            query: Not rotated, shape (batch, heads, queries, size).
+            key: Not rotated, shape (batch, key heads, keys, size).
+            value: Shape (batch, key heads, keys, size).
+            attention_mask: What ``mask`` returned; models with masks of their own hand in something else.
+            scaling: Factor of the scores.
+            softcap: Bound of the scores, of models that have one.
+
+        Returns:
+            The output, shape (batch, queries, heads, size), and no weights.
+
+        Raises:
+            FathomError: The model makes its masks in a way of its own.
+        """
+        import torch
+
+        if not isinstance(attention_mask, Pass):
+            raise FathomError(
+                "this model makes its masks in a way of its own, so that positions cannot be mapped; choose a method "
+                "that changes frequencies"
+            )
+        batch, heads, tokens, size = query.shape
+        few, seen = key.shape[1], key.shape[2]
+        step = max(1, min(BLOCK, SCORES // (batch * heads * seen)))
+        scaling = size**-0.5 if scaling is None else scaling
+        rotated = _rotated_keys(key, [one for _, one in attention_mask.angles])
+        if attention_mask.scale is not None:
+            query = (query * attention_mask.scale.to(query.device)).to(query.dtype)
+        lowest = torch.finfo(torch.float32).min
+        found = []
+        for start in range(0, tokens, step):
+            block = slice(start, min(start + step, tokens))
+            i, j = attention_mask.queries[:, block, None], attention_mask.keys[:, None, :]
+            allowed = j <= i
+            if attention_mask.real is not None:
+                allowed = allowed & attention_mask.real[:, None, :]
+            scores = torch.full((batch, heads, block.stop - start, seen), lowest, device=query.device)
+            for level, (angles, _own), keys in zip(self._levels, attention_mask.angles, rotated, strict=True):
+                covered = allowed & level.covers(i, j)
+                if not bool(covered.any()):
+                    continue
+                turned = _rotate(query[:, :, block], angles, block)
+                grouped = turned.reshape(batch, few, -1, size) @ keys.transpose(-1, -2)
+                own = grouped.reshape(scores.shape).float() * scaling
+                if softcap is not None:
+                    own = softcap * torch.tanh(own / softcap)
+                scores = torch.where(covered[:, None].to(query.device), own, scores)
+            weights = torch.softmax(scores, dim=-1).to(value.dtype)
+            out = weights.reshape(batch, few, -1, seen) @ value
+            found.append(out.reshape(batch, heads, -1, value.shape[-1]))
+        return torch.cat(found, dim=2).transpose(1, 2).contiguous(), None
+
+    def _angles(self, positions: Any) -> Angles:
+        """Cosines and sines of positions, which may be fractions; computed in double precision where there is one."""
+        import torch
+
+        exact = torch.float32 if positions.device.type == "mps" else torch.float64
+        inverse = torch.as_tensor(self._inverse, device=positions.device, dtype=exact)
+        turns = (positions.to(exact)[..., None] * inverse)[:, None]
+        return Angles((turns.cos() * self._factor).float(), (turns.sin() * self._factor).float())
+
+    def _scale(self, queries: Any) -> Any:
+        """max(1, ln(i + 1)/ln(trained window)) for query i."""
+        if self._trained is None or int(queries.max()) < self._trained:
+            return None
+        return ((queries + 1).float().log() / math.log(self._trained)).clip(min=1)[:, None, :, None]
+
+
+def _rotated_keys(key: Any, angles: Sequence[Angles]) -> list[Any]:
+    """The keys rotated for each level; levels with the same angles share them."""
+    made: dict[int, Any] = {}
+    for one in angles:
+        if id(one) not in made:
+            made[id(one)] = _rotate(key, one, slice(None))
+    return [made[id(one)] for one in angles]
+
+
+def _rotate(states: Any, angles: Angles, tokens: slice) -> Any:
+    """Rotate the first coordinates of heads, of which the first half and the second are pairs; the others stay."""
+    import torch
+
+    cos, sin = (one[:, :, tokens].to(states.device) for one in (angles.cos, angles.sin))
+    half = cos.shape[-1]
+    first, second = states[..., :half].float(), states[..., half : 2 * half].float()
+    turned = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1).to(states.dtype)
+    return turned if 2 * half == states.shape[-1] else torch.cat((turned, states[..., 2 * half :]), dim=-1)

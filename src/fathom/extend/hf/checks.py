@@ -1,0 +1,147 @@
+"""Refuses what cannot work, by the configuration alone: before the weights of a model are loaded."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fathom.extend.methods import Method, reach, settled
+from fathom.types import FathomError
+
+_PER_REQUEST = ("dynamic", "longrope")
+_BYTES = {"float32": 4, "float64": 8}
+
+
+def rope_of(config: Any) -> dict[str, Any]:
+    """The rotary parameters of a configuration.
+
+    Raises:
+        FathomError: There are none, or layers have different ones.
+    """
+    found = getattr(config, "rope_parameters", None)
+    if not isinstance(found, Mapping) or not found:
+        raise FathomError(
+            f"{_kind(config)} has no rotary positions (rope_parameters in its configuration), which every method "
+            "changes; choose another model"
+        )
+    if any(isinstance(one, Mapping) for one in found.values()):
+        raise FathomError(f"{_kind(config)} has different rotary positions by layer, which methods do not support")
+    if "mrope_section" in found or found.get("rope_theta") is None:
+        raise FathomError(f"{_kind(config)} has rotary positions of several dimensions, which methods do not support")
+    return dict(found)
+
+
+def head_size(config: Any) -> int:
+    """Coordinates of a head that turn."""
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    return int(size * rope_of(config).get("partial_rotary_factor", 1.0))
+
+
+def check_extension(config: Any, method: Method) -> Method:
+    """Check that a method can be applied to a model.
+
+    Args:
+        config: The model's configuration (``get_text_config``).
+        method: As the user gave it.
+
+    Returns:
+        The method with all values.
+
+    Raises:
+        FathomError: It cannot; the message says why.
+    """
+    rope, kind = rope_of(config), str(rope_of(config).get("rope_type", "default"))
+    trained = getattr(config, "max_position_embeddings", None)
+    if method.kind.family == "frequencies" and kind != "default":
+        already = {"linear": "pi"}.get(kind, kind)
+        told = f"already uses {already}" if already == method.name else f"already uses {already}, and two do not add up"
+        raise FathomError(
+            f"{method.name}: {_kind(config)} {told}: its configuration has rope_type {kind}; leave out extend, or give "
+            "a checkpoint whose configuration has none"
+        )
+    if method.name == "abf" and float(rope["rope_theta"]) == method.number("theta"):
+        raise FathomError(f"abf: {_kind(config)} already uses rope_theta {method['theta']:g}; give another theta")
+    if is_mapped(method):
+        _check_attention(config, method, kind)
+    return settled(method, trained if isinstance(trained, int) else None)
+
+
+def is_mapped(method: Method) -> bool:
+    """Whether a method needs attention of its own."""
+    return method.kind.family == "positions" or method["form"] == "mixed"
+
+
+def window_of_method(config: Any, method: Method) -> int | None:
+    """Tokens that the model holds with a settled method; None where nothing limits them."""
+    own = getattr(config, "max_position_embeddings", None)
+    held = reach(method)
+    if held is None and method.name in ("none", "abf"):
+        return own if isinstance(own, int) else None
+    return held
+
+
+def check_memory(config: Any, window: int | None, dtype: str, weights: int, room: int | None) -> None:
+    """Check that the keys and values of a whole window, and the weights, can be held.
+
+    Args:
+        config: The model's configuration.
+        window: Tokens; None where nothing limits them.
+        dtype: How keys and values are stored, such as ``bfloat16``.
+        weights: Bytes of the weights.
+        room: Bytes of free memory; None if unknown.
+
+    Raises:
+        FathomError: They cannot.
+    """
+    if window is None or room is None:
+        return
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    cached = 2 * config.num_hidden_layers * heads * size * _BYTES.get(dtype, 2) * window
+    if cached + weights > room:
+        raise FathomError(
+            f"a window of {window:,} tokens needs {cached / 2**30:,.1f} GiB for keys and values and "
+            f"{weights / 2**30:,.1f} GiB for weights, and {room / 2**30:,.1f} GiB are free; say with length=TOKENS how "
+            "long requests will be at most, or give a smaller factor"
+        )
+
+
+def free_memory() -> int | None:
+    """Bytes of memory that are free, within the limit of a container too; None if unknown."""
+    found = []
+    try:
+        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text("utf-8").splitlines())
+        found.append(int(lines["MemAvailable"].split()[0]) * 1024)
+    except (OSError, KeyError, ValueError):
+        try:
+            found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        except (OSError, ValueError, AttributeError):
+            return None
+    try:
+        most = Path("/sys/fs/cgroup/memory.max").read_text("utf-8").strip()
+        used = Path("/sys/fs/cgroup/memory.current").read_text("utf-8").strip()
+        if most != "max":
+            found.append(int(most) - int(used))
+    except (OSError, ValueError):
+        pass
+    return min(found)
+
+
+def _check_attention(config: Any, method: Method, kind: str) -> None:
+    if kind in _PER_REQUEST:
+        raise FathomError(
+            f"{method.name}: {_kind(config)} has rope_type {kind}, whose frequencies depend on the length; maps of "
+            "positions need fixed ones"
+        )
+    layers = set(getattr(config, "layer_types", None) or ())
+    if getattr(config, "sliding_window", None) or layers - {"full_attention"}:
+        raise FathomError(
+            f"{method.name}: {_kind(config)} has layers with a sliding window or other attention, which cannot see "
+            "beyond it; if it was trained without one, switch it off with -M sliding_window=null"
+        )
+    if getattr(config, "kv_lora_rank", None):
+        raise FathomError(f"{method.name}: the latent attention of {_kind(config)} is not supported")
+
+
+def _kind(config: Any) -> str:
+    return f"a model of type {getattr(config, 'model_type', '?')}"

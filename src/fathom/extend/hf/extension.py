@@ -1,0 +1,267 @@
+"""A method applied to a model of ``transformers``: first to its configuration, then to the loaded model."""
+
+import itertools
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from fathom.extend.frequencies import Floats, dynamic_base, frequencies, is_long
+from fathom.extend.hf.attention import MappedAttention
+from fathom.extend.hf.checks import check_extension, head_size, is_mapped, rope_of, window_of_method
+from fathom.extend.methods import Method
+from fathom.extend.servers import rope_parameters
+from fathom.types import FathomError, Json
+
+_IDENTITY = "fathom_identity"
+_NUMBERS = itertools.count()
+_PROBED = 16
+"""Tokens of the text on which mapped attention is compared with the model's own."""
+_SAME = {"float32": 1e-3, "float64": 1e-3}
+_NEARLY = 0.1
+_NOTES = {
+    "dynamic": (
+        "dynamic NTK: every request has the frequencies of its own length, prompt and reply together; transformers' "
+        "own dynamic keeps those of the longest request before, and changes them within a reply"
+    ),
+    "longrope": (
+        "LongRoPE: short or long factors are chosen once for a request, by its length, prompt and reply together; "
+        "transformers' own switches within a reply, while cached keys stay as they were"
+    ),
+    "streaming": "StreamingLLM: tokens between the first and the last ones are not seen; memory still holds them",
+}
+
+_FAULTS = {
+    "dynamic": (
+        "the model's configuration has dynamic NTK, which transformers computes with the frequencies of the longest "
+        "request before: scores depend on the order of requests. Give a checkpoint without it and extend=dynamic"
+    ),
+    "longrope": (
+        "the model's configuration has LongRoPE, which transformers switches within a reply: replies that cross the "
+        "original window are wrong after their first token. Give a checkpoint without it and extend=longrope"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rotary:
+    """The rotary embedding of a model, as its configuration has it.
+
+    Attributes:
+        size: Coordinates of a head that turn.
+        base: Its ``rope_theta``.
+        inverse: Inverse frequencies that mapped attention uses; None where the model rotates by itself.
+        factor: Their attention factor.
+    """
+
+    size: int
+    base: float
+    inverse: Floats | None = None
+    factor: float = 1.0
+
+
+@dataclass
+class Extension:
+    """A method on its way to a model.
+
+    Attributes:
+        method: With all values.
+        config: The changed configuration, to load the model with.
+        window: Tokens that the model holds, prompt and reply together; None where nothing limits them.
+        rotary: The model's rotary embedding.
+        attention: Name of the attention to load it with; None for the model's own.
+    """
+
+    method: Method
+    config: Any
+    window: int | None
+    rotary: Rotary
+    attention: str | None = None
+    _modules: list[Any] = field(default_factory=list, init=False)
+    _state: Hashable = field(default=None, init=False)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results must know; of a model as it is, faults of transformers that it has."""
+        if self.method.kind.family == "none":
+            return faults_of(self.config)
+        note = _NOTES.get(self.method.name)
+        return () if note is None else (note,)
+
+    def record(self) -> dict[str, Json]:
+        """The method with all values and what follows for the model, for a manifest."""
+        return {**self.method.record(), "window": self.window}
+
+    def attach(self, model: Any) -> None:
+        """Finish a model that was loaded with the configuration.
+
+        Raises:
+            FathomError: Its attention is not of the kind that maps of positions can replace.
+        """
+        self._modules = [one for one in model.modules() if hasattr(one, "inv_freq") and hasattr(one, "rope_type")]
+        if not self._modules:
+            raise FathomError(f"{self.method.name}: no rotary embedding was found in the model")
+        if self.attention is not None:
+            self._compare(model)
+        elif self.method.kind.per_request or self.method["form"] == "su":
+            self._turn(*frequencies(self.method, self.rotary.size, self.rotary.base))
+        elif self.method.kind.family == "frequencies":
+            self._check_frequencies()
+
+    def fit(self, tokens: int) -> Hashable:
+        """Set what depends on the length of a request.
+
+        Args:
+            tokens: Prompt and reply together.
+
+        Returns:
+            A value; where it differs from that of the request before, caches cannot be shared.
+        """
+        if not self.method.kind.per_request:
+            return None
+        state: Hashable = (
+            dynamic_base(self.method, self.rotary.size, self.rotary.base, tokens)
+            if self.method.name == "dynamic"
+            else is_long(self.method, tokens)
+        )
+        if state != self._state:
+            self._turn(*frequencies(self.method, self.rotary.size, self.rotary.base, tokens))
+            self._state = state
+        return state
+
+    def _check_frequencies(self) -> None:
+        """Check that the model has taken the frequencies of its configuration."""
+        inverse, factor = frequencies(self.method, self.rotary.size, self.rotary.base)
+        for one in self._modules:
+            found = one.inv_freq.float().cpu().numpy()
+            same = found.shape == inverse.shape and np.allclose(found, inverse, rtol=1e-5, atol=0)
+            if not same or abs(one.attention_scaling - factor) > 1e-6:
+                raise FathomError(
+                    f"{self.method.name}: a model of type {self.config.model_type} does not take its frequencies from "
+                    "rope_parameters; choose a map of positions, such as rerope"
+                )
+
+    def _turn(self, inverse: Floats, factor: float) -> None:
+        """Give the model's rotary embeddings other frequencies."""
+        import torch
+
+        for one in self._modules:
+            one.inv_freq.copy_(torch.as_tensor(inverse))
+            one.attention_scaling = factor
+
+    def _compare(self, model: Any) -> None:
+        """Compare the mapped attention with the model's own on a text so short that the map changes nothing."""
+        import torch
+
+        if self.rotary.inverse is None:
+            return
+        exact = self.method.whole("chunk") - self.method.whole("local") if self.method.name == "dca" else None
+        limit = exact or (self.method.whole("window") if self.method["window"] is not None else _PROBED)
+        vocabulary = model.get_input_embeddings().weight.shape[0]
+        ids = torch.arange(1, min(_PROBED, limit) + 1, device=model.device)[None] % vocabulary
+        with torch.inference_mode():
+            mapped = model(ids, use_cache=False).logits.float()
+            zeros = np.zeros_like(self.rotary.inverse)
+            try:
+                model.set_attn_implementation("eager")
+                self._turn(self.rotary.inverse, self.rotary.factor)
+                plain = model(ids, use_cache=False).logits.float()
+            finally:
+                self._turn(zeros, 1.0)
+                model.set_attn_implementation(self.attention)
+        allowed = _SAME.get(str(model.dtype).removeprefix("torch."), _NEARLY) * float(plain.abs().max())
+        if not float((mapped - plain).abs().max()) <= allowed:
+            raise FathomError(
+                f"{self.method.name}: the attention of a model of type {self.config.model_type} is not of the usual "
+                "kind, so that maps of positions would give wrong results; choose a method that changes frequencies"
+            )
+
+
+def faults_of(config: Any) -> tuple[str, ...]:
+    """What a reader must know of a model that is not extended, because transformers computes it in a faulty way.
+
+    Args:
+        config: Its configuration.
+    """
+    text = config.get_text_config()
+    rope = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
+    kind = rope.get("rope_type", rope.get("type"))
+    if kind == "longrope" and str(text.model_type).startswith("phi"):  # which computes its cache anew
+        return ()
+    return () if kind not in _FAULTS else (_FAULTS[kind],)
+
+
+def plan_extension(config: Any, method: Method) -> Extension:
+    """Check a method, and change the configuration of a model for it.
+
+    Args:
+        config: The configuration, which is changed.
+        method: As the user gave it.
+
+    Returns:
+        What the model is to be loaded with; call ``attach`` afterwards.
+
+    Raises:
+        FathomError: The model or its library cannot do it; the message says why.
+    """
+    text = config.get_text_config()
+    made = check_extension(text, method)
+    rope, window = rope_of(text), window_of_method(text, made)
+    rotary, attention = Rotary(head_size(text), float(rope["rope_theta"])), None
+    if is_mapped(made):
+        rotary = replace(rotary, **_own_frequencies(text, made, rope, rotary))
+        attention = _register(made, rotary)
+    if (changed := _changed(made, rotary)) is not None:
+        part = {name: rope[name] for name in ("partial_rotary_factor",) if name in rope}
+        text.rope_parameters = {**changed, **part}
+    if made["original"] is not None and hasattr(text, "original_max_position_embeddings"):
+        text.original_max_position_embeddings = made["original"]  # some models prefer it to that of rope_parameters
+    if window is not None and made.kind.family == "frequencies":
+        text.max_position_embeddings = max(window, text.max_position_embeddings)
+    return Extension(made, config, window, rotary, attention)
+
+
+def _changed(method: Method, rotary: Rotary) -> dict[str, Json] | None:
+    """The ``rope_parameters`` that a model is loaded with; None for its own."""
+    if method.kind.family == "none":
+        return None
+    if is_mapped(method):
+        return {"rope_type": _IDENTITY, "rope_theta": rotary.base}
+    if method.kind.per_request or method["form"] == "su":  # the loaded model gets its frequencies
+        return {"rope_type": "default", "rope_theta": rotary.base}
+    return rope_parameters(method, rotary.size, rotary.base)
+
+
+def _own_frequencies(config: Any, method: Method, rope: Mapping[str, Any], rotary: Rotary) -> dict[str, Any]:
+    """The frequencies and the attention factor that a map of positions uses: the model's own."""
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    kind = str(rope.get("rope_type", "default"))
+    if kind == "default":
+        inverse, factor = frequencies(method, rotary.size, rotary.base)
+    else:
+        given, factor = ROPE_INIT_FUNCTIONS[kind](config)
+        inverse = given.numpy()
+    return {"inverse": inverse, "factor": float(factor)}
+
+
+def _register(method: Method, rotary: Rotary) -> str:
+    """Register the attention that a model of this process is loaded with; returns its name."""
+    import torch
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS, RotaryEmbeddingConfigMixin
+
+    assert rotary.inverse is not None
+    attention = MappedAttention(method, rotary.inverse, rotary.factor)
+
+    def identity(config: Any, *_: Any, **__: Any) -> tuple[Any, float]:
+        return torch.zeros(head_size(config) // 2), 1.0
+
+    ROPE_INIT_FUNCTIONS[_IDENTITY] = identity
+    # Without a function of this name every configuration would print a warning.
+    setattr(RotaryEmbeddingConfigMixin, f"_validate_{_IDENTITY}_rope_parameters", lambda *_, **__: None)
+    name = f"fathom_positions_{next(_NUMBERS)}"
+    AttentionInterface.register(name, attention.attend)
+    AttentionMaskInterface.register(name, attention.mask)
+    return name

@@ -1,0 +1,189 @@
+"""Extended models in runs, judges and likelihoods: named in the manifest, refused early, right with a shared prefix."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from run_suites import make_suite
+from tiny_models import SENTENCE, WINDOW, make_hugging_face
+
+from fathom.run.hugging_face import load_model, method_of, window_of
+from fathom.run.likelihood.local import LocalModel
+from fathom.run.local_client import LocalClient, check_local_model, open_local_client
+from fathom.run.manifest import describe_run, read_manifest
+from fathom.run.model import Call, Settings
+from fathom.run.model_settings import find_settings
+from fathom.types import FathomError, Reply
+
+pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")
+pytest.importorskip("transformers", reason="transformers is not installed; make test-models runs this")
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+CALL = Call("sample", 1, 0, 12)
+TEXT = f"{SENTENCE} {SENTENCE} {SENTENCE}"
+SMALL = "original=32&window=8"
+QUERIES = (
+    "none",
+    "yarn&factor=4&original=32",
+    "dynamic&original=32",
+    "longrope&factor=2&original=60&long_factor=1,2,3,4",
+    f"rerope&{SMALL}",
+    f"leaky&{SMALL}&group=4",
+    f"selfextend&{SMALL}&group=4",
+    "dca&original=32",
+    "streaming&original=32&sinks=2&window=8",
+)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_hugging_face(tmp_path_factory.mktemp("model") / "base")
+
+
+def client(folder: Path, query: str, **arguments: int) -> LocalClient:
+    settings = Settings(f"hf/{folder}?extend={query}", model_args=dict(arguments), chat_template="never")
+    return open_local_client(settings)
+
+
+def ask(client: LocalClient, *prompts: str) -> list[Reply]:
+    async def all_of_them() -> list[Reply]:
+        return await asyncio.gather(*(client.complete(prompt, CALL) for prompt in prompts))
+
+    return asyncio.run(all_of_them())
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_shared_prefix_changes_no_reply(base: Path, query: str) -> None:
+    prompts = (TEXT, f"{TEXT} when it left", "a stone", TEXT)
+    model = client(base, query)
+    replies = [ask(model, prompt)[0] for prompt in prompts]
+    for prompt, reply in zip(prompts, replies, strict=True):
+        assert reply.text == ask(client(base, query), prompt)[0].text
+    # Frequencies of dynamic NTK are those of one length; LongRoPE's are the same beyond the window.
+    assert bool(replies[1].tokens_cached) == (not query.startswith("dynamic"))
+
+
+@pytest.mark.parametrize("query", [query for query in QUERIES if not query.startswith(("dynamic", "longrope"))])
+def test_batches_change_no_reply(base: Path, query: str) -> None:
+    prompts = (TEXT, "a stone", f"{SENTENCE} when")
+    together = ask(client(base, query, batch_size=3), *prompts)
+    assert [one.text for one in together] == [ask(client(base, query), prompt)[0].text for prompt in prompts]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_likelihoods_do_not_depend_on_the_text_before(base: Path, query: str) -> None:
+    def score(model: LocalModel, text: str) -> tuple[float | None, ...]:
+        return asyncio.run(model.score(text)).logprobs
+
+    name = f"hf/{base}?extend={query}"
+    shared, alone = LocalModel(name), LocalModel(name, share=False)
+    for text in (TEXT, f"{TEXT} when", "a stone", TEXT):
+        assert score(shared, text) == pytest.approx(score(alone, text), abs=2e-3)
+
+
+REFUSED = [
+    ("yarn&factor=0.5", {}, "factor=0.5: expected 1 or more"),
+    ("yarn&factor=1e9", {}, "say with length=TOKENS how long requests will be"),
+    ("rerope&window=8k", {}, "more than the 4,096 tokens of the model's window"),
+    ("rerope", {"attn_implementation": "eager"}, "leave out -M attn_implementation"),
+    ("dynamic", {"batch_size": 2}, "leave out -M batch_size"),
+]
+
+
+@pytest.mark.parametrize(("query", "arguments", "message"), REFUSED)
+def test_what_cannot_work_is_refused_before_weights_are_read(
+    base: Path, query: str, arguments: dict[str, int | str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transformers import AutoModelForCausalLM
+
+    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", lambda *_, **__: pytest.fail("weights were read"))
+    settings = Settings(f"hf/{base}?extend={query}", model_args=arguments, chat_template="never")
+    for attempt in (open_local_client, check_local_model):
+        with pytest.raises(FathomError, match=message) as error:
+            attempt(settings)
+        assert str(base) in str(error.value)
+
+
+def test_a_model_that_is_extended_already_is_refused(base: Path, tmp_path: Path) -> None:
+    for file in base.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    config = json.loads((tmp_path / "config.json").read_text("utf-8"))
+    config["rope_parameters"] = {
+        "rope_type": "yarn",
+        "rope_theta": 10000.0,
+        "factor": 2.0,
+        "original_max_position_embeddings": 2048,
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
+    with pytest.raises(FathomError, match="already uses yarn: its configuration has rope_type yarn"):
+        load_model(f"hf/{tmp_path}?extend=yarn&factor=4")
+
+
+def test_a_sliding_window_is_switched_off_by_an_argument(tmp_path: Path) -> None:
+    name = f"hf/{make_hugging_face(tmp_path / 'sliding', window=16)}?extend=rerope&window=32&original=64"
+    with pytest.raises(FathomError, match="-M sliding_window=null"):
+        load_model(name)
+    loaded = load_model(name, {"sliding_window": None, "dtype": "bfloat16", "revision": "main"})
+    assert loaded.model.config.sliding_window is None
+    assert str(loaded.model.dtype) == "torch.bfloat16"
+
+
+def test_the_window_is_that_of_the_method(base: Path) -> None:
+    windows = {query: load_model(f"hf/{base}?extend={query}").window for query in ("none", "yarn&factor=4", "rerope")}
+    assert windows == {"none": WINDOW, "yarn&factor=4": 4 * WINDOW, "rerope": None}
+    assert load_model(f"hf/{base}?extend=rerope&length=32k").window == 32768
+    assert window_of(load_model(f"hf/{base}?extend=yarn&factor=4").model.config) == 4 * WINDOW
+
+
+def test_a_run_names_the_method_and_what_to_know_of_it(base: Path, tmp_path: Path) -> None:
+    from fathom.run import run
+
+    suite = make_suite(tmp_path / "suite", 2)
+    model = f"hf/{base}?extend=dynamic&factor=2"
+    summary = run(suite, model, out=tmp_path / "run", chat_template="never", limit=1)
+    manifest = read_manifest(tmp_path / "run")
+    assert manifest["model"] == model
+    assert manifest["extension"]["method"] == "dynamic"
+    assert (manifest["extension"]["original"], manifest["extension"]["window"]) == (WINDOW, 2 * WINDOW)
+    assert manifest["notes"] == [summary.hints[-1]]
+    assert "frequencies of its own length" in summary.hints[-1]
+    # It can be resumed, and not with other values.
+    run(suite, model, out=tmp_path / "run", chat_template="never", limit=1)
+    with pytest.raises(FathomError, match="was requested"):
+        run(suite, f"hf/{base}?extend=dynamic", out=tmp_path / "run", chat_template="never", limit=1)
+
+
+@pytest.mark.parametrize(("kind", "told"), [("dynamic", "order of requests"), ("longrope", "within a reply")])
+def test_a_run_of_a_model_with_a_fault_of_transformers_says_so(
+    base: Path, tmp_path: Path, kind: str, told: str
+) -> None:
+    from fathom.run import run
+
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for file in base.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    config["rope_parameters"] = {"rope_type": kind, "rope_theta": 10000.0, "factor": 2.0}
+    if kind == "longrope":
+        divisors = [1.0, 2.0, 3.0, 4.0]
+        more = {"short_factor": divisors, "long_factor": divisors, "original_max_position_embeddings": 2048}
+        config["rope_parameters"] |= more
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    suite = make_suite(tmp_path / "suite", 2)
+    summary = run(suite, f"hf/{folder}", out=tmp_path / "run", chat_template="never", limit=1)
+    assert told in summary.hints[-1]
+    assert read_manifest(tmp_path / "run")["notes"] == [summary.hints[-1]]
+
+
+def test_a_manifest_has_the_method_also_where_nothing_is_loaded(tmp_path: Path) -> None:
+    settings = Settings("hf/Qwen/Qwen3-8B?extend=yarn&factor=4")
+    manifest = {"suite": "s", "samples": {}}
+    assert describe_run(tmp_path, manifest, settings)["extension"]["factor"] == 4  # type: ignore[call-overload,index]
+    assert "extension" not in describe_run(tmp_path, manifest, Settings("hf/Qwen/Qwen3-8B"))
+    assert method_of("openai/gpt-5?extend=yarn").name == "none"
+    assert find_settings("hf/Qwen/Qwen3-8B?extend=yarn&factor=4") == find_settings("hf/Qwen/Qwen3-8B")
