@@ -17,7 +17,7 @@ from sqlalchemy import delete, insert, select, text, update
 from fathom.server.database import StoreError
 from fathom.studio.auditing import audit
 from fathom.studio.checks import MOST_BYTES
-from fathom.studio.log import Head, head_of
+from fathom.studio.log import Entry, Head, hash_of, head_of
 from fathom.studio.people import People
 from fathom.studio.records import RecordError
 from fathom.studio.schema import documents, entries, head, notes, people, samples, texts
@@ -304,6 +304,13 @@ def _tenth() -> Any:
     return update(entries).where(entries.c.number == 10)
 
 
+def _rewrite(connection: Any) -> None:
+    """Another name in an entry, with the hash that it would have had."""
+    entry = Entry(**connection.execute(select(entries).where(entries.c.number == 9)).one()._mapping)
+    other = replace(entry, person="bo")
+    connection.execute(update(entries).where(entries.c.number == 9).values(person="bo", hash=hash_of(other)))
+
+
 def _swap(connection: Any) -> None:
     for one, other in ((9, 9009), (10, 9), (9009, 10)):
         connection.execute(update(entries).where(entries.c.number == one).values(number=other))
@@ -316,6 +323,7 @@ def _cut(connection: Any) -> None:
 
 DAMAGES: dict[str, tuple[Damage, str]] = {
     "an edited entry": (_edit_entry, "entry 9: it was changed"),
+    "an entry with its hash": (_rewrite, "entry 10: it does not follow entry 9"),
     "another name": (
         lambda c: c.execute(update(entries).where(entries.c.number == 10).values(person="bo")),
         "entry 10",
