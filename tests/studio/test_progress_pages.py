@@ -128,9 +128,12 @@ def test_ratings_are_blind(browser: Any, studio: Store) -> None:
     seen = ray.page("/samples/s-1") + ray.page("/samples/s-1/history")
     assert "selected by ann" in seen
     assert ">selected a draft<" in seen
-    for path in ("/quality/s-1", "/samples/s-1", "/samples/s-1/history"):
+    assert "<td>ann</td>" in ray.page("/?state=accepted")
+    assert '<th scope="row">by models</th>' in ray.page("/quality")
+    pages = ("/quality/s-1", "/samples/s-1", "/samples/s-1/history", "/?state=accepted", "/?state=to_audit", "/quality")
+    for path in pages:
         page = ed.page(path)
-        assert [words for words in origin if words in page] == [], path
+        assert [words for words in (*origin, "<td>ann</td>", "by models</th>") if words in page] == [], path
     assert rate(ed, "s-1", difficulty="no").headers["location"] == "/quality?done=rate"
     assert "selected by ann" in ed.page("/samples/s-1")
     assert "answers it without" in ed.page("/samples/s-1"), "who audits sees it"

@@ -222,6 +222,36 @@ def test_names_of_reviewers_are_hidden_in_both_steps(own: Any) -> None:
     assert "So it is." not in seen(cy)
 
 
+def test_claims_are_not_seen_before_the_own_verdicts(own: Any) -> None:
+    store, browser = own
+    criticise(store)
+    reviewers = [browser(name) for name in ("bo", "cy", "eve")]
+    assert not any(CLAIMED in seen(one) for one in reviewers), "one step: their verdicts are the whole review"
+    answer(store)
+    assert not any(CLAIMED in seen(one) for one in reviewers), "the first of two steps"
+    reviewers[0].send(PAGE, f"{PAGE}/verdicts", **RIGHT)
+    assert [CLAIMED in seen(one) for one in reviewers] == [True, False, False]
+
+
+def test_an_adjudicator_sees_decisions_on_claims_without_names(own: Any) -> None:
+    store, browser = own
+    number = criticise(store)
+    answer(store)
+    for name in ("bo", "cy"):
+        one = browser(name)
+        one.send(PAGE, f"{PAGE}/verdicts", **RIGHT)
+        if name == "bo":
+            one.post(f"{PAGE}/claims", critique=str(number), claim="0", decision="holds", reason="So it is.")
+        store.act(review(store.sample("s-1"), good=False), person(name))
+    for path in (PAGE, f"{PAGE}/history", "/"):
+        page = browser("ed").page(path)
+        assert [name for name in ("ann", "bo", "cy", "eve") if f">{name}<" in page] == [], path
+    page = seen(browser("ed"))
+    assert "So it is." in page
+    assert "<strong>Somebody: holds.</strong>" in page
+    assert "bo" not in re.findall(r"<strong>(\w+): ", page)
+
+
 def test_people_decide_on_claims(own: Any) -> None:
     store, browser = own
     ann, eve = browser("ann"), browser("eve")
