@@ -191,6 +191,7 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         first=first,
         firsts={(one.reviewer, one.round): one.verdicts for one in seen.first_verdicts},
         mined=mined(seen, task, [one.text for one in first.missing])[:MOST_MINED] if first else (),
+        one_choice=task is not None and task.metric == "Accuracy",
         claims=claims.claims_of(visit, sample),
         closed_book=closed_book_results(sample, task) if decides else None,
         known=bool(decides and known_without_text(sample, task)),
