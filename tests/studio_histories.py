@@ -12,6 +12,7 @@ def history(
     *,
     state: State = "accepted",
     accepted: int = 0,
+    edited: int = 0,
     origin: Origin | None = "together",
     seconds: float = 0.0,
     audit: AuditResult | None = None,
@@ -19,7 +20,9 @@ def history(
     workers: tuple[str, ...] = (),
 ) -> History:
     """A history with what matters for a test."""
-    return History(id, *key, state, origin, (), accepted, seconds, audit, pairs, frozenset(workers), frozenset(workers))
+    first = origin if accepted else None
+    names = frozenset(workers)
+    return History(id, *key, state, origin, (), accepted, first, edited, seconds, audit, pairs, names, names)
 
 
 def audited(*faults: Fault, open: bool = False) -> AuditResult:

@@ -118,6 +118,11 @@ def test_white_space_of_web_pages(page: str, text: str) -> None:
     assert extract(page.encode(), ".htm").pages == (text,)
 
 
+def test_a_web_page_without_head_and_body() -> None:
+    page = "<!doctype html><meta charset=utf-8><title>Ports</title><nav>Home</nav><article><p>Porto</p></article>"
+    assert extract(page.encode(), ".html").pages == ("Porto",)
+
+
 def test_a_web_page_in_another_encoding() -> None:
     page = '<html><head><meta charset="windows-1252"></head><body>café – “oui”</body></html>'
     assert extract(page.encode("cp1252"), ".html").pages == ("café – “oui”",)

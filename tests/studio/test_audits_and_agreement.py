@@ -31,6 +31,13 @@ def test_shares_are_of_decided_audits_of_drawn_samples() -> None:
     }  # fmt: skip
 
 
+def test_two_studios_with_one_seed_draw_others() -> None:
+    samples = [history(f"s{at}", accepted=at + 1) for at in range(50)]
+    drawn = [audits(samples, Design(), studio).waiting for studio in ("one studio", "another")]
+    assert [len(one) for one in drawn] == [10, 10]
+    assert drawn[0] != drawn[1]
+
+
 def test_audits_of_samples_that_were_not_drawn_count_beside() -> None:
     samples = [history("a", accepted=1, state="audited", audit=audited("answer"))]
     found = audits(samples, Design(audit_one_in=0), "")

@@ -294,7 +294,7 @@ def test_the_limits_of_the_page_are_those_of_the_server(app: Any) -> None:
     page = client(app, "bo").get("/documents").text
     assert 'data-file="64" data-all="256" data-files="100"' in page
     assert (receiving.MOST_OF_FILE, receiving.MOST_OF_ALL, receiving.MOST_FILES) == (64 << 20, 256 << 20, 100)
-    assert "Lengths are counted with words" in page
+    assert "Lengths are in tokens of words" in page
 
 
 def test_uploads_are_closed_whatever_happens(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:

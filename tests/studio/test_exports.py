@@ -365,7 +365,7 @@ def test_the_card_has_the_metadata_of_the_hub_and_escapes_names(collection: Coll
     assert "<script>" not in body
     assert "[x](y)" not in body
     assert "5 samples over 3 documents" in body
-    assert "1 were audited later" in body
+    assert "audited later: 1" in body
     assert "| T3.2 Single-Hop Fact QA | en | 1 |" in body
     assert CARD == "README.md"
 

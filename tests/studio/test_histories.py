@@ -71,6 +71,17 @@ def test_origins(studio: Store) -> None:
     }
 
 
+def test_a_later_round_does_not_change_the_origin_of_the_draw(studio: Store) -> None:
+    """Otherwise samples would leave the quality study after they were rated, and others would come in for them."""
+    now = accepted(studio)
+    assert (of(studio).origin, of(studio).accepted_origin) == ("models", "models")
+    now = studio.act(Audit("s-1", now.version, "problem", "It was Bo."), person("ed"))
+    now = studio.act(Adjudicate("s-1", now.version, "reconstruct", "It was Bo."), person("eve"))
+    now = studio.act(Reconstruct("s-1", now.version), person("ann"))
+    studio.act(Edit("s-1", now.version, content("Bo")), person("ann"))
+    assert (of(studio).origin, of(studio).accepted_origin) == ("together", "models")
+
+
 @pytest.mark.parametrize(
     ("verdict", "faults"),
     [("answer", {"answer"}), ("attributes", {"attributes"}), ("problem", {"answer", "attributes"})],

@@ -15,11 +15,12 @@ from fathom.studio.intake import (
     KEPT,
     Intake,
     IntakeRules,
+    Sketch,
+    Taken,
     bucket_of,
     groups,
     mark_near,
     read_documents,
-    shared_text,
     sketch_of,
     taken_of,
 )
@@ -117,8 +118,14 @@ def test_editions_and_excerpts_are_nearly_equal_and_others_are_not(tmp_path: Pat
 def test_any_text_has_a_sketch_and_shares_all_of_itself(one: str, other: str) -> None:
     mine, theirs = sketch_of(one), sketch_of(other)
     assert len(mine) <= 8 * KEPT
-    assert shared_text(mine, mine) == (1 if mine else 0)
-    assert 0 <= shared_text(mine, theirs) == shared_text(theirs, mine) <= 1
+
+    def near(new: Sketch, old: Sketch, share: float) -> bool:
+        (found,) = mark_near([Taken(StudioDocument("new", "", "en"), "", new)], {"old": old}, share)
+        return found.document.duplicate_of == "old"
+
+    assert near(mine, mine, 1.0) == bool(mine)
+    for share in (0.1, 0.5, 1.0):
+        assert near(mine, theirs, share) == near(theirs, mine, share)
 
 
 def test_sketches_are_the_same_everywhere() -> None:

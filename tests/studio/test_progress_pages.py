@@ -65,7 +65,7 @@ def test_progress_is_shown_to_everybody(browser: Any, studio: Store) -> None:
     assert ">reviews: pass or problem</th><td" in page
     one_pair = page.partition("reviews: pass or problem")[2]
     assert one_pair.startswith('</th><td class="number">1</td>'), "the review of s-2 is not decided"
-    assert "1 for their audit" in page
+    assert "waiting for an audit: 1" in page
     assert "to_audit" not in page
     assert "/?state=to_audit" in browser("ed").page("/progress")
     assert '<th scope="row">qa</th><td class="number shade-1">1</td>' in browser("ray").page(
@@ -105,7 +105,7 @@ def test_the_queue_of_audits(browser: Any, studio: Store) -> None:
     answer = ed.send("/samples/s-1", "/samples/s-1/audit", verdict="problem", wrong="answer", reason="It was Bo.")
     assert answer.status_code == 303
     assert "/samples/s-1" not in ed.page("/?state=to_audit")
-    assert "1 wait for an adjudication" in ed.page("/progress")
+    assert "waiting for an adjudication: 1" in ed.page("/progress")
     ada = browser("ada")
     ada.send("/samples/s-1", "/samples/s-1/adjudicate", decision="reconstruct", reason="Yes.")
     page = ada.page("/progress")
@@ -124,17 +124,20 @@ def test_ratings_are_blind(browser: Any, studio: Store) -> None:
     studio.act(AddPredictions("s-1", now.version, (answer,)), OPERATOR)
     studio.act(SetDifficulty("s-1", now.version, "Extreme"), OPERATOR)
     ed, ada, ray = browser("ed"), browser("ada"), browser("ray")
-    origin = ("selected by ann", "model/a", "bo: ", ">Select<", ">bo<", "answers it without", "Extreme")
+    origin = ("selected by ann", "model/a", "bo: ", ">selected a draft<", ">bo<", "answers it without", "Extreme")
     seen = ray.page("/samples/s-1") + ray.page("/samples/s-1/history")
     assert "selected by ann" in seen
-    assert ">Select<" in seen
-    for path in ("/quality/s-1", "/samples/s-1", "/samples/s-1/history"):
+    assert ">selected a draft<" in seen
+    assert "<td>ann</td>" in ray.page("/?state=accepted")
+    assert '<th scope="row">by models</th>' in ray.page("/quality")
+    pages = ("/quality/s-1", "/samples/s-1", "/samples/s-1/history", "/?state=accepted", "/?state=to_audit", "/quality")
+    for path in pages:
         page = ed.page(path)
-        assert [words for words in origin if words in page] == [], path
+        assert [words for words in (*origin, "<td>ann</td>", "by models</th>") if words in page] == [], path
     assert rate(ed, "s-1", difficulty="no").headers["location"] == "/quality?done=rate"
     assert "selected by ann" in ed.page("/samples/s-1")
     assert "answers it without" in ed.page("/samples/s-1"), "who audits sees it"
-    assert ">Select<" in ed.page("/samples/s-1/history")
+    assert ">selected a draft<" in ed.page("/samples/s-1/history")
     for one in (ed, ada, ray):
         page = one.page("/quality")
         assert "No sample has all its ratings yet" in page

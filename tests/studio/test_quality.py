@@ -29,8 +29,8 @@ from studio_histories import history
 ALL_RATED = Design(rate_one_in=1, raters=2)
 
 
-def note(sample: str, rater: str, level: Level = "yes", seconds: float = 60.0) -> NoteEntry:
-    return NoteEntry(1, "", rater, Note(RATING, sample, json.dumps(dict.fromkeys(DIMENSIONS, level)), seconds))
+def note(sample: str, rater: str, level: Level = "yes", seconds: float = 60.0, number: int = 1) -> NoteEntry:
+    return NoteEntry(number, "", rater, Note(RATING, sample, json.dumps(dict.fromkeys(DIMENSIONS, level)), seconds))
 
 
 def test_results_are_of_samples_with_all_ratings_only() -> None:
@@ -47,8 +47,18 @@ def test_results_are_of_samples_with_all_ratings_only() -> None:
 
 def test_as_many_ratings_count_as_a_sample_needs_and_the_first_of_each_person() -> None:
     notes = [note("a", "x", "no"), note("a", "x"), note("a", "y"), note("a", "z", "no")]
-    found = ratings_of(notes, ALL_RATED)
+    found = ratings_of([history("a")], notes, ALL_RATED)
     assert {name: one.task for name, one in found["a"].items()} == {"x": "no", "y": "yes"}
+
+
+def test_a_rating_counts_for_the_content_that_was_rated() -> None:
+    """An audit may find a problem after the rating, and the next round another answer."""
+    drawn = [history("a", edited=7)]
+    notes = [note("a", "x", "no", number=6), note("a", "x", number=8), note("a", "y", "partly", number=9)]
+    assert {name: one.task for name, one in ratings_of(drawn, notes, ALL_RATED)["a"].items()} == {
+        "x": "yes", "y": "partly",
+    }  # fmt: skip
+    assert to_rate(drawn, ratings_of(drawn, notes[:1], ALL_RATED), ALL_RATED, "x") == ["a"]
 
 
 def test_nobody_rates_what_they_worked_on_or_rated_or_what_is_complete() -> None:
@@ -61,7 +71,7 @@ def test_nobody_rates_what_they_worked_on_or_rated_or_what_is_complete() -> None
         history("half"),
     ]
     notes = [note("rated", "eve"), note("complete", "x"), note("complete", "y"), note("half", "x")]
-    ratings = ratings_of(notes, ALL_RATED)
+    ratings = ratings_of(drawn, notes, ALL_RATED)
     assert to_rate(drawn, ratings, ALL_RATED, "eve") == ["free", "half"]
     assert to_rate(drawn, ratings, ALL_RATED, "ann") == ["mine", "rated", "half"]
 

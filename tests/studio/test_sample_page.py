@@ -214,12 +214,42 @@ def test_names_of_reviewers_are_hidden_in_both_steps(own: Any) -> None:
     assert decided.status_code == 303
     for name, path in (("ada", "/log"), ("cy", f"{PAGE}/history"), ("ada", f"{PAGE}/history")):
         page = browser(name).page(path)
-        assert "SubmitVerdicts" in page
-        assert re.search(r"<td>bo</td><td>(SubmitVerdicts|Note)", page) is None
+        assert "sent first verdicts" in page
+        assert re.search(r"<td>bo</td><td>(sent first verdicts|decided on a claim)", page) is None
     cy = browser("cy")
     cy.send(PAGE, f"{PAGE}/verdicts", **RIGHT)
     assert CLAIMED in seen(cy)
     assert "So it is." not in seen(cy)
+
+
+def test_claims_are_not_seen_before_the_own_verdicts(own: Any) -> None:
+    store, browser = own
+    criticise(store)
+    reviewers = [browser(name) for name in ("bo", "cy", "eve")]
+    assert not any(CLAIMED in seen(one) for one in reviewers), "one step: their verdicts are the whole review"
+    answer(store)
+    assert not any(CLAIMED in seen(one) for one in reviewers), "the first of two steps"
+    reviewers[0].send(PAGE, f"{PAGE}/verdicts", **RIGHT)
+    assert [CLAIMED in seen(one) for one in reviewers] == [True, False, False]
+
+
+def test_an_adjudicator_sees_decisions_on_claims_without_names(own: Any) -> None:
+    store, browser = own
+    number = criticise(store)
+    answer(store)
+    for name in ("bo", "cy"):
+        one = browser(name)
+        one.send(PAGE, f"{PAGE}/verdicts", **RIGHT)
+        if name == "bo":
+            one.post(f"{PAGE}/claims", critique=str(number), claim="0", decision="holds", reason="So it is.")
+        store.act(review(store.sample("s-1"), good=False), person(name))
+    for path in (PAGE, f"{PAGE}/history", "/"):
+        page = browser("ed").page(path)
+        assert [name for name in ("ann", "bo", "cy", "eve") if f">{name}<" in page] == [], path
+    page = seen(browser("ed"))
+    assert "So it is." in page
+    assert "<strong>Somebody: holds.</strong>" in page
+    assert "bo" not in re.findall(r"<strong>(\w+): ", page)
 
 
 def test_people_decide_on_claims(own: Any) -> None:
@@ -262,7 +292,7 @@ def test_people_decide_on_claims(own: Any) -> None:
 
 def test_who_decides_on_the_question_sees_what_models_know(own: Any) -> None:
     store, browser = own
-    words = "1 of 2 models answer it without the text. The answer is known"
+    words = "1 of 2 models answer it without the text. They know the answer or guess it"
     answer(store)
     for name in PEOPLE:
         assert "without the text" not in browser(name).page(PAGE)

@@ -235,6 +235,9 @@ def test_whoever_gave_first_verdicts_does_not_adjudicate() -> None:
         apply(split, made(Adjudicate, split), person("ed"), AT)
     assert "ed" in involved(split)
     assert "ed" not in involved(sample)
+    passed = after(sample, ("bo", SubmitReview), ("cy", SubmitReview))
+    assert passed.state == "accepted"
+    assert "ed" in involved(passed), "nor audits it"
     assert apply(split, made(Adjudicate, split), person("eve"), AT).state == "accepted"
 
 
@@ -249,6 +252,18 @@ def test_answers_of_models_are_dropped_with_their_question() -> None:
     ):
         content: Any = replace(sample.content, **changes)
         assert apply(sample, Edit("s-1", sample.version, content), person("ann"), AT).predictions == kept
+
+
+def test_the_difficulty_goes_with_question_and_answer() -> None:
+    sample = PLACES["selected"]()
+    sample = apply(sample, SetDifficulty("s-1", sample.version, "Easy"), person("ada"), AT)
+    for changes, difficulty in (
+        ({"rationale": "Another."}, "Easy"),
+        ({"components": (Component("Bo"),)}, ""),
+        ({"question": "Who else?"}, ""),
+    ):
+        content: Any = replace(sample.content, **changes)
+        assert apply(sample, Edit("s-1", sample.version, content), person("ann"), AT).difficulty == difficulty
 
 
 def test_two_blind_reviews_of_one_version_both_count() -> None:
@@ -339,6 +354,9 @@ def test_nobody_sees_what_would_bias_them() -> None:
     assert [one.not_missing for one in split.reviews] == [(), ()]
     assert split.predictions == ()
     assert (split.author, split.writers, [one.by for one in split.rulings]) == ("", (), ["Expert"])
+    waiting = after(PLACES["expert_review"](), ("ada", SetDifficulty))
+    assert waiting.difficulty
+    assert visible(waiting, person("eve")).difficulty == "", "an expert does not know how models did"
     done = PLACES["accepted"]()
     assert visible(done, person("ray")) == done
 

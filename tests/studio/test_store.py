@@ -17,10 +17,10 @@ from sqlalchemy import delete, insert, select, text, update
 from fathom.server.database import StoreError
 from fathom.studio.auditing import audit
 from fathom.studio.checks import MOST_BYTES
-from fathom.studio.log import Head, head_of
+from fathom.studio.log import Entry, Head, hash_of, head_of
 from fathom.studio.people import People
 from fathom.studio.records import RecordError
-from fathom.studio.schema import documents, entries, head, people, samples, texts
+from fathom.studio.schema import documents, entries, head, notes, people, samples, texts
 from fathom.studio.states import RefusedError, StaleError
 from fathom.studio.store import MissingError, Store
 from fathom.studio.types import (
@@ -37,11 +37,12 @@ from fathom.studio.types import (
     SetIntake,
     State,
     StudioDocument,
+    SubmitForReview,
     SubmitReview,
 )
 from fathom.types import FathomError
 from processes import start_program, until
-from studio_stores import DOCUMENT, OPERATOR, PEOPLE, TEXT, create, fill, person, review, to_answer_review
+from studio_stores import DOCUMENT, OPERATOR, PEOPLE, TEXT, content, create, fill, person, review, to_answer_review
 
 Damage = Callable[[Any], None]
 
@@ -266,6 +267,20 @@ def test_documents_and_notes_are_in_the_log(studio: Store) -> None:
     assert audit(studio).problems == ()
 
 
+def test_what_others_must_decide_does_not_wait_for_who_wrote_it(studio: Store) -> None:
+    now = create(studio)
+    now = studio.act(Select("s-1", now.version, "c1"), person("eve"))
+    now = studio.act(Edit("s-1", now.version, content("Bo")), person("eve"))
+    states: tuple[State, ...] = ("selected", "expert_review")
+
+    def waiting(name: str) -> list[str]:
+        return [one.id for one in studio.listed(states=states, waiting_for=name)]
+
+    assert waiting("eve") == ["s-1"]
+    studio.act(SubmitForReview("s-1", now.version), person("eve"))
+    assert (waiting("eve"), waiting("ed")) == ([], ["s-1"])
+
+
 def test_drafts_are_kept_until_they_are_sent(studio: Store) -> None:
     assert studio.draft("ann", "s-1", "edit") is None
     studio.save_draft("ann", "s-1", "edit", 2, '{"question": "W"}')
@@ -289,6 +304,13 @@ def _tenth() -> Any:
     return update(entries).where(entries.c.number == 10)
 
 
+def _rewrite(connection: Any) -> None:
+    """Another name in an entry, with the hash that it would have had."""
+    entry = Entry(**connection.execute(select(entries).where(entries.c.number == 9)).one()._mapping)
+    other = replace(entry, person="bo")
+    connection.execute(update(entries).where(entries.c.number == 9).values(person="bo", hash=hash_of(other)))
+
+
 def _swap(connection: Any) -> None:
     for one, other in ((9, 9009), (10, 9), (9009, 10)):
         connection.execute(update(entries).where(entries.c.number == one).values(number=other))
@@ -301,6 +323,7 @@ def _cut(connection: Any) -> None:
 
 DAMAGES: dict[str, tuple[Damage, str]] = {
     "an edited entry": (_edit_entry, "entry 9: it was changed"),
+    "an entry with its hash": (_rewrite, "entry 10: it does not follow entry 9"),
     "another name": (
         lambda c: c.execute(update(entries).where(entries.c.number == 10).values(person="bo")),
         "entry 10",
@@ -320,6 +343,11 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     ),
     "a document": (lambda c: c.execute(update(documents).values(state="excluded")), f"documents: {DOCUMENT} differs"),
     "a text": (lambda c: c.execute(update(texts).values(content=b"else")), f"the text of document {DOCUMENT}"),
+    "who noted": (lambda c: c.execute(update(notes).values(person="eve")), "notes: they differ"),
+    "what a note is about": (lambda c: c.execute(update(notes).values(subject="s-2")), "notes: they differ"),
+    "what a note is": (lambda c: c.execute(update(notes).values(topic="else")), "notes: they differ"),
+    "a note": (lambda c: c.execute(update(notes).values(body="{}")), "notes: they differ"),
+    "a deleted note": (lambda c: c.execute(delete(notes)), "notes: they differ"),
     "a deleted text": (lambda c: c.execute(delete(texts)), f"the text of document {DOCUMENT} is missing"),
 }
 
@@ -330,6 +358,7 @@ def test_the_audit_finds_every_change(place: str, name: str) -> None:
     with closing(Store(place)) as store:
         fill(store)
         to_answer_review(store)
+        store.note(Note("remark", "s-1", "{}"), person("bo"))
         assert audit(store).problems == ()
         with store.engine.begin() as connection:
             damage(connection)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -101,6 +102,17 @@ def test_a_sample_by_keyboard(tab: Page, place: str) -> None:
         tab.focus("#text")
         tab.keyboard.press("?")
         assert tab.is_visible("#help")
+
+
+def test_a_search_goes_over_line_ends(tab: Page, place: str) -> None:
+    with closing(Store(place)) as store, serving(place) as (address, _):
+        store.add_document(StudioDocument("wrapped", "Wrapped", "en", tokens=9, bucket=8192), "the old\n  port (1.5)\n")
+        store.act(Create("s-w", "qa", "en", 8192, ("wrapped",)), OPERATOR)
+        log_in(tab, address, "ann")
+        open_sample(tab, address, "s-w")
+        for words, hits in (("old port (1.5)", "1 of 1"), ("1x5", "0 hits")):
+            tab.fill("#search", words)
+            tab.wait_for_selector(f"#hits:text-is('{hits}')")
 
 
 def test_offsets_count_characters_and_not_units_of_javascript(tab: Page, place: str) -> None:
@@ -242,6 +254,35 @@ def test_tables_and_code_are_laid_out_and_offsets_stay_exact(tab: Page, place: s
 
 
 SELECT_ALL = """() => getSelection().selectAllChildren(document.getElementById("text"))"""
+
+
+@pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # the page counts, whatever the store
+def test_neither_a_break_nor_a_night_is_time_spent(tab: Page, place: str) -> None:
+    with serving(place) as (address, _), closing(Store(place)) as store:
+        log_in(tab, address, "ann")
+        tab.clock.install()
+        open_sample(tab, address)
+        tab.focus("#text")
+
+        def read(seconds: int) -> None:
+            tab.keyboard.press("ArrowDown")
+            tab.clock.run_for(1000 * seconds)
+
+        read(20)
+        read(20)
+        tab.clock.run_for(30 * 60_000)  # away: of each break a minute counts
+        tab.evaluate(  # the computer slept for eight hours, and its owner scrolls before any timer runs
+            """() => {
+                const before = performance.now.bind(performance);
+                performance.now = () => before() + 8 * 3600 * 1000;
+                dispatchEvent(new Event("scroll"));
+            }"""
+        )
+        read(10)
+        tab.click("text=Select this draft >> nth=0")
+        tab.wait_for_url("**/samples/s-1?done=select")
+        (entry, *_) = store.log(subject="s-1")
+        assert 50 <= json.loads(entry.body)["seconds"] < 30 * 60
 
 
 def test_two_tabs_on_one_sample(chromium: Browser, tab: Page, place: str) -> None:

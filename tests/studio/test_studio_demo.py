@@ -56,7 +56,7 @@ def test_every_page_has_something_to_show(demo: tuple[str, str]) -> None:
         drawn = rated_samples(histories.all().values(), design, histories.start)
         notes = store.notes(topic="rating")
         assert study(drawn, notes, design).complete
-        assert to_rate(drawn, ratings_of(notes, design), design, "ada")
+        assert to_rate(drawn, ratings_of(drawn, notes, design), design, "ada")
 
 
 @pytest.mark.slow

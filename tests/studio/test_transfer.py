@@ -1,5 +1,6 @@
 """Documents, drafts, answers, exports and imports with a real store, by functions and by commands."""
 
+import contextlib
 import json
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,6 +14,8 @@ from test_studio_drafting import candidate
 
 from fathom import api
 from fathom.rows import load
+from fathom.run.failures import Failure
+from fathom.run.model import RequestError
 from fathom.studio import asking as asking_module
 from fathom.studio.asking import Asking
 from fathom.studio.critique import CRITIQUE
@@ -146,6 +149,76 @@ def test_a_limit_of_cost_stops_between_samples(store: Store, monkeypatch: pytest
     assert len(list(store.samples())) == 2
 
 
+@pytest.fixture
+def priced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """All models answer for 2 dollars a request, and nothing of it can be read; the list receives the prompts."""
+    prices = tmp_path / "prices.toml"
+    entry = 'input = 1000000\noutput = 1000000\nchecked = "2026-01"\nsource = "x"\n'
+    prices.write_text(f'["openai/a"]\n{entry}["openai/b"]\n{entry}')
+    monkeypatch.setenv("FATHOM_PRICES", str(prices))
+    monkeypatch.setattr("fathom.studio.work.TOGETHER", 2)
+    monkeypatch.setattr("fathom.studio.drafting.TOGETHER", 2)
+    asked: list[str] = []
+
+    class Client:
+        window, policy = None, "refuse"
+
+        async def complete(self, prompt: str, call: object) -> Reply:
+            asked.append(prompt)
+            return Reply("ok", "[Answer]\nIda", tokens_in=1, tokens_out=1)
+
+        async def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(asking_module, "open_client", lambda settings, tokenizer: Client())
+    return asked
+
+
+@pytest.mark.parametrize("command", ["predict", "critique", "draft"])
+def test_a_limit_of_cost_holds_for_all_requests_of_a_command(store: Store, priced: list[str], command: str) -> None:
+    ann = Person("ann", "annotator")
+    for id in drafted(store, samples=5):
+        store.act(Select(id, store.sample(id).version, store.sample(id).candidates[0].id), ann)
+    priced.clear()
+    first, second = (Asking(f"openai/{name}", max_connections=1, max_cost=5) for name in "ab")
+    if command == "predict":
+        found = predict_samples(store, TASKS, [first, second], states=states_of(["selected"]))
+        assert (found.done, len(found.failed)) == (3, 7)
+    elif command == "critique":
+        critique_samples(store, TASKS, first, second, states=["selected"])
+    else:
+        plan = DraftPlan("T5.2", bucket=store.documents()[0].bucket, samples=5)
+        draft_samples(store, TASKS, plan, [first, second], max_cost=5)
+    assert len(priced) == 3  # 2 dollars each: the third one passes the limit
+
+
+def test_an_answer_is_stored_as_soon_as_it_comes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = drafted(store, samples=3)
+    for id in ids:
+        store.act(Select(id, store.sample(id).version, store.sample(id).candidates[0].id), Person("ann", "annotator"))
+    asked: list[str] = []
+
+    class Client:
+        window, policy = None, "refuse"
+
+        async def complete(self, prompt: str, call: object) -> Reply:
+            asked.append(prompt)
+            if len(asked) == 3:
+                raise RequestError(Failure("denied", "no credit is left"))
+            return Reply("ok", "[Answer]\nIda", tokens_in=1, tokens_out=1)
+
+        async def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(asking_module, "open_client", lambda settings, tokenizer: Client())
+    model = Asking("openai/a", max_connections=1)
+    with contextlib.suppress(FathomError):  # as if the command were killed
+        predict_samples(store, TASKS, [model], states=states_of(["selected"]))
+    assert sum(len(store.sample(id).predictions) for id in ids) == 2
+    assert predict_samples(store, TASKS, [model], states=states_of(["selected"])).done == 1
+    assert len(asked) == 4, "what was paid is not paid again"
+
+
 def test_answers_of_models_are_stored_once(store: Store) -> None:
     ids = drafted(store)
     for id in ids:
@@ -201,6 +274,8 @@ def test_drafts_that_come_after_a_choice_are_told_and_end_nothing(
         return now
 
     monkeypatch.setattr(store, "act", racing)
+    # Ids are seeds of the baselines, which may repeat each other.
+    monkeypatch.setattr("fathom.studio.work.new_id", iter(("s-1", "s-2")).__next__)
     plan = DraftPlan("T5.2", bucket=store.documents()[0].bucket, samples=2, candidates=1)
     found = draft_samples(store, TASKS, plan, [LEXICAL, GUESS])
     assert len(found.samples) == 2

@@ -18,7 +18,16 @@ from hypothesis import strategies as st
 from fathom.studio.auditing import audit
 from fathom.studio.people import MOST_FAILURES, People
 from fathom.studio.store import Store
-from fathom.studio.types import Adjudicate, Create, ReviewDocument, Role, StudioDocument
+from fathom.studio.types import (
+    Adjudicate,
+    Create,
+    ExpertPass,
+    Reconstruct,
+    ReviewDocument,
+    Role,
+    StudioDocument,
+    SubmitForReview,
+)
 from fathom.studio.web.app import ROUTES, make_app
 from fathom.studio.web.settings import Settings
 from studio_browser import Browser, Forms
@@ -112,7 +121,7 @@ def test_the_whole_pipeline_through_forms(browser: Any, store: Store) -> None:
     eve.send(place, f"{place}/audit", verdict="pass")
     done = store.sample(id)
     assert (done.state, done.round, done.writers, len(done.reviews)) == ("audited", 2, ("ann",), 4)
-    assert "Adjudicate" in ann.page(f"{place}/history")
+    assert "adjudicated" in ann.page(f"{place}/history")
     assert audit(store).problems == ()
 
 
@@ -131,6 +140,61 @@ def test_a_stale_edit_shows_both_versions_and_loses_nothing(browser: Any, store:
     assert store.sample("s-1").content.question == "Ann's question?"
     assert bo.client.post("/samples/s-1/edit", data=merged).status_code == 303
     assert store.sample("s-1").content.question == "Bo's question?"
+
+
+def test_another_question_has_no_prompts_of_the_earlier_one(browser: Any, store: Store) -> None:
+    """A later round would export the question that was rejected."""
+    now = to_answer_review(store)
+    for name in ("bo", "cy"):
+        store.act(review(now, good=False), person(name))
+    now = store.sample("s-1")
+    now = store.act(Adjudicate("s-1", now.version, "reconstruct", "It was Bo."), person("ed"))
+    store.act(Reconstruct("s-1", now.version), person("ann"))
+    ann = browser("ann")
+    page = "/samples/s-1"
+    ann.send(page, f"{page}/edit", rationale="Another.")
+    assert store.sample("s-1").content.prompt_thinking == "Think: who?"
+    sent = ann.forms(page)[f"{page}/edit"] | {"question": "Who else?"}
+    for _ in range(2):  # again after a lost response
+        assert ann.client.post(f"{page}/edit", data=sent).status_code == 303
+    now = store.sample("s-1")
+    assert (now.content.question, now.content.prompt_thinking, now.content.prompt_answering) == ("Who else?", "", "")
+    now = store.act(SubmitForReview("s-1", now.version), person("ann"))
+    store.act(ExpertPass("s-1", now.version), person("eve"))
+    assert ann.forms(page)[f"{page}/standardise"]["prompt_thinking"] == "Think: Who else?"
+
+
+def test_save_and_hand_over_hands_over_what_was_saved(browser: Any, store: Store, monkeypatch: Any) -> None:
+    create(store)
+    ann, bo = browser("ann"), browser("bo")
+    ann.send("/samples/s-1", "/samples/s-1/select")
+    sent = ann.forms("/samples/s-1")["/samples/s-1/edit"] | {"question": "Ann's question?", "then": "submit"}
+    act = store.act
+
+    def racing(action: Any, by: Any) -> Any:
+        if isinstance(action, SubmitForReview) and by.name == "ann":  # bo is quicker
+            monkeypatch.undo()
+            assert bo.send("/samples/s-1", "/samples/s-1/edit", question="Bo's half question").status_code == 303
+        return act(action, by)
+
+    monkeypatch.setattr(store, "act", racing)
+    answer = ann.client.post("/samples/s-1/edit", data=sent)
+    assert answer.status_code == 409
+    assert "Somebody else changed this sample" in answer.text
+    assert store.sample("s-1").state == "selected", "nobody hands over what they have not seen"
+
+
+def test_save_and_hand_over_is_finished_after_a_crash_between_both(browser: Any, store: Store) -> None:
+    create(store)
+    ann = browser("ann")
+    ann.send("/samples/s-1", "/samples/s-1/select")
+    sent = ann.forms("/samples/s-1")["/samples/s-1/edit"] | {"question": "Ann's question?"}
+    assert ann.client.post("/samples/s-1/edit", data=sent).status_code == 303
+    for _ in range(2):  # the browser sends the same again, and once more
+        answer = ann.client.post("/samples/s-1/edit", data=sent | {"then": "submit"})
+        assert answer.headers["location"] == "/?done=submit"
+    assert store.sample("s-1").state == "expert_review"
+    assert len(store.log(subject="s-1")) == 4
 
 
 def test_of_many_edits_at_two_servers_one_wins_and_the_others_merge(app: Any, store: Store, place: str) -> None:

@@ -308,7 +308,7 @@ def _xml(data: bytes) -> "_Element":
 
 # fmt: off
 _SKIPPED = frozenset({
-    "script", "style", "noscript", "template", "head", "nav", "iframe", "object", "embed", "svg", "canvas", "audio",
+    "script", "style", "noscript", "template", "title", "nav", "iframe", "object", "embed", "svg", "canvas", "audio",
     "video", "map", "button", "select", "input", "textarea", "dialog", "datalist",
 })
 _SKIPPED_ROLES = frozenset({

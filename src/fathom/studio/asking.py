@@ -6,8 +6,8 @@ A reply is data from a stranger: it is parsed strictly, and what does not parse 
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from fathom.run.clients import open_client
 from fathom.run.judging import cost_of
@@ -122,6 +122,17 @@ class Asking:
             max_output_tokens=self.max_output_tokens,
             base_url=self.base_url,
         )
+
+
+def limited(asking: Asking, max_cost: float | None, costs: Iterable[float | None]) -> Asking:
+    """A model that is asked again, with what earlier requests left of a limit of cost.
+
+    Args:
+        asking: The model.
+        max_cost: The limit of all requests, in US dollars; None for none.
+        costs: What each earlier request cost; None where it is unknown, such as after a failure, counts as nothing.
+    """
+    return asking if max_cost is None else replace(asking, max_cost=max(0.0, max_cost - sum(filter(None, costs))))
 
 
 def ask_model(

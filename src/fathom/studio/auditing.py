@@ -11,8 +11,7 @@ from sqlalchemy import Connection, Table, select
 from fathom.printing import readable
 from fathom.server.database import clear_errors
 from fathom.studio.log import BrokenLogError, Head, Replayed, step, verified
-from fathom.studio.projection import document_row, entries_of, sample_row
-from fathom.studio.records import as_record, canonical
+from fathom.studio.projection import document_row, entries_of, note_row, sample_row
 from fathom.studio.schema import documents, head, notes, people, samples, texts
 from fathom.studio.store import Store
 from fathom.types import FathomError
@@ -106,8 +105,8 @@ def _differences(connection: Connection, world: Replayed, end: Head) -> Iterator
         known = world.people.get(name)
         if known is None or roles.get(name) != (known.role, known.active):
             yield f"people: {name}: its role or activity differs from the log"
-    rows = [(row.number, row.person, row.at, row.body) for row in connection.execute(select(notes).order_by("number"))]
-    if rows != [(one.number, one.person, one.at, canonical(as_record(one.note))) for one in world.notes]:
+    rows = [dict(row._mapping) for row in connection.execute(select(notes).order_by(notes.c.number))]
+    if rows != [note_row(one) for one in world.notes]:
         yield "notes: they differ from the log"
 
 

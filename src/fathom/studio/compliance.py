@@ -74,10 +74,20 @@ def _lines(pattern: re.Pattern[str]) -> Callable[[str], Iterator[str]]:
             end = text.find("\n", match.end())
             end = len(text) if end < 0 else end
             first = max(start, match.start() - _LONGEST // 2)
-            yield text[first : min(end, first + _LONGEST)].strip()
+            yield _whole_words(text, first, min(end, first + _LONGEST), start, end)
             at = end  # a line counts once
 
     return search
+
+
+def _whole_words(text: str, first: int, last: int, start: int, end: int) -> str:
+    """A part of a line, without the words of which it has only a piece, as far as it has spaces."""
+    part = text[first:last]
+    if first > start:
+        part = part.partition(" ")[2] or part
+    if last < end:
+        part = part.rpartition(" ")[0] or part
+    return part.strip()
 
 
 _KINDS: Mapping[str, Callable[[str], Iterator[str]]] = {

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
-from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, read_list
+from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, limited, read_list
 from fathom.studio.candidates import shortened_text
 from fathom.studio.drafting import find_quote, quotes_of, text_of
 from fathom.studio.exports import Collection, context_of, joined
@@ -170,6 +170,7 @@ def criticise(
         collection: Where their documents and tasks are.
         critic: The model that makes claims.
         objector: The model that checks them; None for no second look. One that did not draft the samples is better.
+            What the critic costs counts for its limit of cost too.
 
     Returns:
         A critique of each sample, in their order.
@@ -184,7 +185,10 @@ def criticise(
         found.append(
             Critique(sample.id, sample.version, critic.model, claims, "", (None,) * len(claims), notes, answer.cost)
         )
-    return tuple(found) if objector is None else _objected(found, samples, collection, objector)
+    if objector is None:
+        return tuple(found)
+    left = limited(objector, objector.max_cost, [one.cost for one in found])
+    return _objected(found, samples, collection, left)
 
 
 def _objected(

@@ -187,7 +187,8 @@ class _Work:
         ours = (one for one in self.drafted if one.task.startswith(f"{code} ") and one.language == language)
         sample = next(ours)
         self.drafted.remove(sample)
-        chosen = min(sample.candidates, key=lambda one: _is_right(one.content) != right)
+        fits = _is_right if right else _is_wrong
+        chosen = max(sample.candidates, key=lambda one: fits(one.content))
         sample = self.act(by, Select, sample, chosen.id)
         if right and not _is_right(sample.content):
             sample = self.act(by, Edit, sample, _corrected(sample.content))
@@ -293,9 +294,14 @@ def _decider(sample: Sample) -> Person:
 
 
 def _is_right(content: Content) -> bool:
-    """Whether the answer of a draft is right."""
+    """Whether the answer of a draft is the right one, without a word too many."""
+    return content.components[0].text == right_answer(content)
+
+
+def _is_wrong(content: Content) -> bool:
+    """Whether the right answer is no part of the answer of a draft."""
     text, right = content.components[0].text, right_answer(content)
-    return right == text or right in _NUMBER.findall(text)
+    return right != text and right not in _NUMBER.findall(text)
 
 
 def _corrected(content: Content) -> Content:

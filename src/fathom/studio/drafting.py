@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fathom.benchmarks.pro.official import fold
 from fathom.benchmarks.pro.tasks import options_of
 from fathom.run.model import is_baseline
-from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, read_list
+from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, limited, read_list
 from fathom.studio.candidates import Drafted, Rejected, candidate_id, shortened_text, without_repeats
 from fathom.studio.exports import Collection, context_of, joined
 from fathom.studio.offline import draft_offline
@@ -138,12 +138,14 @@ def draft(
     wanted = wanted or Wanted()
     known = {sample.id: list(sample.candidates) for sample in samples}
     whole = Drafted()
+    costs: list[float | None] = []
 
     def take(sample: Sample, found: Drafted) -> None:
         nonlocal whole
         new = without_repeats(found, known[sample.id])
         known[sample.id] += new.candidates
         whole += new
+        costs.append(new.cost)
         if each is not None:
             each(sample, new)
 
@@ -154,14 +156,8 @@ def draft(
                 for sample in part:
                     take(sample, draft_offline(sample, collection, asking, wanted.requirement, wanted.count))
             else:
-                _ask_for_drafts(part, collection, _limited(asking, wanted, whole), wanted, take)
+                _ask_for_drafts(part, collection, limited(asking, wanted.max_cost, costs), wanted, take)
     return whole
-
-
-def _limited(asking: Asking, wanted: Wanted, spent: Drafted) -> Asking:
-    if wanted.max_cost is None:
-        return asking
-    return replace(asking, max_cost=max(0.0, wanted.max_cost - (spent.cost or 0.0)))
 
 
 def _ask_for_drafts(

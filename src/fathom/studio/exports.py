@@ -286,7 +286,7 @@ def dataset_card(collection: Collection, *, title: str, licence: str = "", about
         f"# {_plain(title)}",
         _plain(about) or "Questions about long texts with reference answers.",
         f"{len(samples):,} samples over {len(used):,} documents, made with `fathom studio`: every answer was reviewed "
-        f"component by component by two people who did not see each other's verdicts; {audited:,} were audited later.",
+        f"component by component by two people who did not see each other's verdicts; audited later: {audited:,}.",
         "## Samples",
         f"| task | language | {' | '.join(map(format_length, lengths))} |\n| --- | --- |{' --: |' * len(lengths)}\n"
         + "\n".join(rows),

@@ -108,7 +108,9 @@ class History:
         origin: Who made it; None before a draft is selected.
         spent: Time and cost by state.
         accepted: Number of the entry that accepted it first; 0 before.
-        seconds: People's time until then, or until now.
+        accepted_origin: Who had made it then; None before. Draws go by this: a later round may change the origin.
+        edited: Number of the entry that changed its content last; 0 before.
+        seconds: People's time until it was accepted first, or until now.
         audit: Its first audit; None before.
         pairs: Blind reviews of all rounds that have both.
         barred: Who may not decide on it now.
@@ -123,6 +125,8 @@ class History:
     origin: Origin | None
     spent: tuple[Spent, ...]
     accepted: int
+    accepted_origin: Origin | None
+    edited: int
     seconds: float
     audit: AuditResult | None
     pairs: tuple[Pair, ...]
@@ -226,7 +230,8 @@ def history_of(own: Iterable[Entry]) -> History:
     seconds: defaultdict[State, float] = defaultdict(float)
     costs: defaultdict[State, float] = defaultdict(float)
     origin: Origin | None = None
-    accepted, until = 0, 0.0
+    accepted_origin: Origin | None = None
+    accepted, edited, until = 0, 0, 0.0
     workers: set[str] = set()
     audit: AuditResult | None = None
     now: Sample | None = None
@@ -239,9 +244,12 @@ def history_of(own: Iterable[Entry]) -> History:
         costs[state] += _cost(action)
         origin = _origin(origin, action, after)
         audit = _audit(audit, action)
+        if isinstance(action, Select | Write | Edit):
+            edited = entry.number
         if not accepted:
             until += action.seconds
-            accepted = entry.number if after.state in DONE else 0
+            if after.state in DONE:
+                accepted, accepted_origin = entry.number, origin
         now = after
     if now is None:
         raise ValueError("a history of no entries")
@@ -254,6 +262,8 @@ def history_of(own: Iterable[Entry]) -> History:
         origin,
         tuple(Spent(state, actions[state], seconds[state], costs[state]) for state in seconds),
         accepted,
+        accepted_origin,
+        edited,
         until,
         audit,
         tuple(_pairs(now)),

@@ -333,12 +333,6 @@ def _scrambled(numbers: Hashes) -> Hashes:
     return found
 
 
-def shared_text(first: Sketch, second: Sketch) -> float:
-    """Share of the shorter text's runs that the other contains, estimated; 0 if one has no letters."""
-    one, other = _hashes(first), _hashes(second)
-    return _share(one, other, len(np.intersect1d(one, other, assume_unique=True)))
-
-
 def mark_near(taken: Sequence[Taken], earlier: Mapping[str, Sketch], near: float = NEAR) -> list[Taken]:
     """New documents, each with the most similar earlier or preceding one if they are nearly equal.
 

@@ -246,8 +246,6 @@ def steps_of_sample(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Action, S
     Raises:
         BrokenLogError: One is not permitted.
     """
-    import json
-
     sample = None
     for entry in entries:
         action = cast(Action, event_of(entry, json.loads(entry.body)))

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from sqlalchemy import Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
 from fathom.printing import printable
 from fathom.server.database import clear_errors, moment, now
@@ -168,7 +168,8 @@ class People:
         password = password or secrets.token_urlsafe(15)
         hashed = self._hashed(password, name)
         self.store.set_person(Person(name, role), by)
-        self._store_password(name, hashed, initial)
+        with clear_errors(), self.store.engine.begin() as connection:
+            self._put_password(connection, name, hashed, initial)
         return password
 
     def change(
@@ -202,9 +203,9 @@ class People:
         hashed = self._hashed(password, name)
         self._log(name, "password", by)
         log.info("new password of %s by %s", name, by.name)
-        self._store_password(name, hashed, initial)
-        self.log_out_everywhere(name)
         with clear_errors(), self.store.engine.begin() as connection:
+            self._put_password(connection, name, hashed, initial)
+            connection.execute(delete(sessions).where(sessions.c.person == name))
             connection.execute(delete(tokens).where(tokens.c.person == name))
             connection.execute(delete(failures).where(failures.c.key == f"name {name}"))
         return password
@@ -270,7 +271,10 @@ class People:
             log.warning("login of %s from %s: refused", who, address)
             self._failed(name, address)
         if self._hasher.check_needs_rehash(hashed):
-            self._store_password(name, self._hasher.hash(password), bool(row.initial), row.changed)
+            again = self._hasher.hash(password)
+            same = (people.c.name == name) & (people.c.password == hashed)  # nobody has changed it since
+            with clear_errors(), self.store.engine.begin() as connection:
+                connection.execute(update(people).where(same).values(password=again))
         log.info("login of %s from %s", who, address)
         return self.new_session(name)
 
@@ -425,10 +429,9 @@ class People:
     def _log(self, name: str, what: str, by: Person) -> None:
         self.store.note(Note(ACCOUNT, name, canonical({"what": what})), by)
 
-    def _store_password(self, name: str, hashed: str, initial: bool, changed: str = "") -> None:
-        values = {"password": hashed, "changed": changed or moment(self._clock()), "initial": int(initial)}
-        with clear_errors(), self.store.engine.begin() as connection:
-            connection.execute(update(people).where(people.c.name == name).values(**values))
+    def _put_password(self, connection: Connection, name: str, hashed: str, initial: bool) -> None:
+        values = {"password": hashed, "changed": moment(self._clock()), "initial": int(initial)}
+        connection.execute(update(people).where(people.c.name == name).values(**values))
 
 
 @cache

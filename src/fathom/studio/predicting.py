@@ -4,7 +4,7 @@ People judge better whether a component of an answer is right, models find more 
 find (LongBench Pro, section 3.5).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fathom.benchmarks.pro.official import fold
@@ -14,7 +14,7 @@ from fathom.benchmarks.pro.secondary_tasks import SUMMARY_PASSES_ABOVE
 from fathom.benchmarks.pro.tasks import GAP, OUTPUT_TOKENS
 from fathom.run.model import is_baseline
 from fathom.score.registry import ScoringRow, get_scorer
-from fathom.studio.asking import Asking, Prompt, ask_model, failure_of
+from fathom.studio.asking import Answer, Asking, Prompt, ask_model, failure_of
 from fathom.studio.exports import Collection, answer_of, context_of, joined, prompts_of
 from fathom.studio.offline import as_reply, offline_prompt
 from fathom.studio.records import MOST_TEXT
@@ -32,14 +32,21 @@ class Predicted:
     Attributes:
         predictions: By id of the sample.
         failed: Why there is none, by id of the sample.
+        costs: Price of each request in US dollars, failed ones too; None where it is unknown.
     """
 
     predictions: Mapping[str, Prediction] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
+    costs: tuple[float | None, ...] = ()
 
 
 def predict(
-    samples: Sequence[Sample], collection: Collection, asking: Asking, *, closed_book: bool = False
+    samples: Sequence[Sample],
+    collection: Collection,
+    asking: Asking,
+    *,
+    closed_book: bool = False,
+    each: Callable[[Sample, Prediction], None] | None = None,
 ) -> Predicted:
     """Have a model answer the questions of samples.
 
@@ -48,19 +55,23 @@ def predict(
         collection: Where their documents and tasks are.
         asking: The model.
         closed_book: Whether to ask without the documents: what it answers correctly then, it knew.
+        each: Called with each answer as soon as it comes, so that it can be stored.
 
     Raises:
-        FathomError: The model is unknown or unreachable, or a document is missing.
+        FathomError: The model is unknown or unreachable, or a document is missing. Answers so far were passed to
+            ``each``.
     """
     offline = is_baseline(asking.model)
     prompts = [_prompt(sample, collection, offline=offline, closed_book=closed_book) for sample in samples]
-    answers = ask_model(asking, prompts, cap=OUTPUT_TOKENS)
+    by_key = {prompt.key: sample for prompt, sample in zip(prompts, samples, strict=True)}
     found: dict[str, Prediction] = {}
     failed: dict[str, str] = {}
-    for sample, answer in zip(samples, answers, strict=True):
+
+    def came(answer: Answer) -> None:
+        sample = by_key[answer.prompt.key]
         if not answer.reply.answered:
             failed[sample.id] = failure_of(answer) or "the reply is empty"
-            continue
+            return
         task = find_task(collection.tasks, sample.task)
         text = as_reply(answer.text, task) if offline else answer.text
         found[sample.id] = Prediction(
@@ -70,7 +81,14 @@ def predict(
             score=score_of(text, sample, task),
             cost=answer.cost,
         )
-    return Predicted(found, failed)
+        if each is not None:
+            each(sample, found[sample.id])
+
+    answers = ask_model(asking, prompts, cap=OUTPUT_TOKENS, answered=came)
+    for answer in answers:
+        if not answer.was_sent:
+            came(answer)
+    return Predicted(found, failed, tuple(answer.cost for answer in answers))
 
 
 def components_of(reply: str, sample: Sample, task: StudioTask) -> tuple[str, ...]:

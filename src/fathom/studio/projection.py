@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, select
 
-from fathom.studio.log import Entry
+from fathom.studio.log import Entry, NoteEntry
 from fathom.studio.records import as_record, canonical, from_record
 from fathom.studio.schema import entries
 from fathom.studio.states import involved
@@ -36,6 +36,13 @@ def document_row(document: StudioDocument) -> dict[str, Any]:
     """The columns of a document."""
     names = ("id", "language", "bucket", "state")
     return {name: getattr(document, name) for name in names} | {"body": canonical(as_record(document))}
+
+
+def note_row(entry: NoteEntry) -> dict[str, Any]:
+    """The columns of a note."""
+    note = entry.note
+    facts = {"number": entry.number, "topic": note.topic, "subject": note.subject}
+    return facts | {"person": entry.person, "at": entry.at, "body": canonical(as_record(note))}
 
 
 def value_of(kind: type[Kind], body: str) -> Kind:

@@ -155,7 +155,7 @@ def read_rating(body: str) -> Rating:
 
 
 def rated_samples(histories: Iterable[History], design: Design, studio: str) -> tuple[History, ...]:
-    """The samples of the study, drawn evenly over origins, tasks, languages and lengths.
+    """The samples of the study, drawn evenly over first origins, tasks, languages and lengths.
 
     Args:
         histories: All samples.
@@ -164,20 +164,24 @@ def rated_samples(histories: Iterable[History], design: Design, studio: str) -> 
     """
 
     def cell(one: History) -> tuple[Hashable, ...]:
-        return one.origin, *cell_of(one)
+        return one.accepted_origin, *cell_of(one)
 
     return tuple(draw(histories, design.rate_one_in, f"{design.seed}|{studio}|rating", cell))
 
 
-def ratings_of(notes: Iterable[NoteEntry], design: Design) -> dict[str, dict[str, Rating]]:
-    """Ratings by sample and rater: the first ones, as many as a sample needs.
+def ratings_of(drawn: Iterable[History], notes: Iterable[NoteEntry], design: Design) -> dict[str, dict[str, Rating]]:
+    """Ratings by sample and rater: the first ones of its present content, as many as a sample needs.
 
     Args:
+        drawn: The samples of the study.
         notes: Notes that hold ratings, in the order of the log.
         design: Says how many a sample needs.
     """
+    edited = {one.id: one.edited for one in drawn}
     found: defaultdict[str, dict[str, Rating]] = defaultdict(dict)
     for one in notes:
+        if one.note.subject not in edited or one.number < edited[one.note.subject]:
+            continue
         own = found[one.note.subject]
         if one.person not in own and len(own) < design.raters:
             own[one.person] = read_rating(one.note.body)
@@ -219,7 +223,7 @@ def study(drawn: Sequence[History], notes: Sequence[NoteEntry], design: Design) 
         notes: Notes that hold ratings, in the order of the log.
         design: Says how many ratings a sample needs.
     """
-    ratings = ratings_of(notes, design)
+    ratings = ratings_of(drawn, notes, design)
     complete = [one for one in drawn if len(ratings.get(one.id, {})) == design.raters]
     begun = sum(one.id in ratings for one in drawn) - len(complete)
     groups = {ALL: complete} | {origin: [one for one in complete if one.origin == origin] for origin in ORIGINS}
@@ -266,8 +270,8 @@ def makings(histories: Iterable[History], design: Design) -> list[Making]:
     """
     minutes: defaultdict[tuple[Origin, int], list[float]] = defaultdict(list)
     for one in histories:
-        if one.accepted and one.origin is not None:
-            minutes[one.origin, one.bucket].append(one.seconds / 60)
+        if one.accepted_origin is not None:
+            minutes[one.accepted_origin, one.bucket].append(one.seconds / 60)
     found = []
     for (origin, bucket), each in sorted(minutes.items(), key=lambda item: (ORIGINS.index(item[0][0]), item[0][1])):
         mean = math.fsum(each) / len(each)

@@ -74,13 +74,19 @@ def read_limited(process: Extractor, path: Path, name: str) -> Corpus:
     return Corpus(documents, tuple(problems), tuple(duplicates), name, "", tuple(unread))
 
 
-def reason_of(line: str, path: Path) -> str:
-    """What is wrong with an uploaded file, without where it was stored."""
+def reason_of(line: str, path: Path, name: str = "") -> str:
+    """What is wrong with an uploaded file, without where it was stored.
+
+    Args:
+        line: What is wrong with it, with its path.
+        path: Where it is stored.
+        name: Its name on the machine of the sender, if the line may have names of its parts.
+    """
     line = line.strip().removeprefix(f"{path}: ").removeprefix(f"{path}/")
     if line.startswith(f"{path}:"):
         line = "line " + line.removeprefix(f"{path}:")
     alone = re.fullmatch(rf"not read \((.*)\): {re.escape(path.name)}", line, re.DOTALL)
-    return alone[1] if alone else line
+    return alone[1] if alone else line.replace(f": {path.name}/", f": {name or path.name}/")
 
 
 def check_archive(path: Path, most_files: int, most_bytes: int) -> None:

@@ -172,7 +172,7 @@ def involved(sample: Sample) -> set[str]:
     if sample.state != "expert_review":
         names |= {one.reviewer for one in sample.current_reviews}
         names |= {one.by for one in sample.rulings if _ruled(sample, one.by)}
-    if sample.state == "adjudication":
+    if sample.state not in ("expert_review", "answer_review"):
         names |= {one.reviewer for one in sample.first_verdicts if one.round == sample.round}
     return names
 
@@ -243,9 +243,7 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
         case Edit():
             if action.content == sample.content:
                 raise RefusedError(f"sample {sample.id}: nothing was changed; edit it first")
-            kept = _still_answering(sample, action.content)
-            writers = _with(sample.writers, by)
-            return _next(sample, sample.state, content=action.content, writers=writers, predictions=kept)
+            return _edited(sample, action.content, by)
         case SubmitForReview():
             _check_complete(sample)
             return _next(sample, "expert_review")
@@ -441,6 +439,19 @@ def _created(action: Create, by: Person, at: str) -> Sample:
     return replace(sample, candidates=action.candidates)
 
 
+def _edited(sample: Sample, content: Content, by: str) -> Sample:
+    """A sample with other content, without what models said and scored with the earlier one."""
+    same = asked_of(content) == asked_of(sample.content)
+    return _next(
+        sample,
+        sample.state,
+        content=content,
+        writers=_with(sample.writers, by),
+        predictions=_still_answering(sample, content),
+        difficulty=sample.difficulty if same else "",
+    )
+
+
 def _still_answering(sample: Sample, content: Content) -> tuple[Prediction, ...]:
     """The models' answers that are of use with other content.
 
@@ -450,7 +461,7 @@ def _still_answering(sample: Sample, content: Content) -> tuple[Prediction, ...]
     before = sample.content
     if content.question != before.question:
         return ()
-    if [one.text for one in content.components] == [one.text for one in before.components]:
+    if asked_of(content) == asked_of(before):
         return sample.predictions
     return tuple(replace(one, score=None) for one in sample.predictions if not one.closed_book)
 
@@ -500,6 +511,11 @@ def _no_right(role: Role, by: Person, operator: bool) -> str:
     if not may(by.role, role):
         return f"this needs the role {role}, and {by.name} has {by.role}; ask an administrator"
     return ""
+
+
+def asked_of(content: Content) -> tuple[str, ...]:
+    """Question and answer: answers of models and their scores hold as long as these stay."""
+    return content.question, *(one.text for one in content.components)
 
 
 def missing_parts(content: Content) -> list[str]:

@@ -15,8 +15,8 @@ from fathom.studio import lists, unsent
 from fathom.studio.checks import added_evidence, check_action, check_document, check_draft, check_evidence, check_names
 from fathom.studio.lists import Asked, Kept, Listed
 from fathom.studio.log import INTAKE, Entry, Head, NoteEntry, new_entry
-from fathom.studio.projection import document_row, entries_of, sample_row, value_of
-from fathom.studio.records import as_record, canonical, from_record
+from fathom.studio.projection import document_row, entries_of, note_row, sample_row, value_of
+from fathom.studio.records import as_record, from_record
 from fathom.studio.schema import STUDIO, documents, entries, head, notes, people, samples, sketches, texts
 from fathom.studio.states import (
     RefusedError,
@@ -198,9 +198,9 @@ class Store(Database):
             check_note(note, _person(connection, by))
             entry = new_entry(end, now(), by.name, note)
             _append(connection, entry)
-            made = {"number": entry.number, "topic": note.topic, "subject": note.subject, "person": by.name}
-            connection.execute(insert(notes).values(**made, at=entry.at, body=canonical(as_record(note))))
-        return NoteEntry(entry.number, entry.at, by.name, note)
+            made = NoteEntry(entry.number, entry.at, by.name, note)
+            connection.execute(insert(notes).values(**note_row(made)))
+        return made
 
     def set_person(self, person: Person, by: Person = AT_SERVER) -> None:
         """Adds an account, or changes its role or whether it is active; see ``fathom.studio.people``.

@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeAlias, assert_never, get_args
 
-from fathom.studio.agreements import agreements
+from fathom.studio.agreements import agreements, pairs_of
 from fathom.studio.audits import audits
 from fathom.studio.histories import Histories
 from fathom.studio.quality import makings, rated_samples, study
@@ -37,9 +37,7 @@ def table(store: Store, topic: Topic, design: Design) -> list[dict[str, object]]
         case "quota":
             return [one.as_record() for one in progress(design, all_)]
         case "agreement":
-            return [
-                one.as_record() for one in agreements(tuple(pair for one in all_ for pair in one.pairs), design.seed)
-            ]
+            return [one.as_record() for one in agreements(pairs_of(all_), design.seed)]
         case "audit":
             return audits(all_, design, histories.start).as_records()
         case "quality":

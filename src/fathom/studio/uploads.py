@@ -113,7 +113,7 @@ def _add(store: Store, process: Extractor, upload: Upload, rules: IntakeRules, b
                 earlier=sketches_of(store),
                 reader=lambda _: read_limited(process, path, upload.name),
             )
-            problems = [reason_of(line, path) for line in (*found.problems, *found.unread)]
+            problems = [reason_of(line, path, upload.name) for line in (*found.problems, *found.unread)]
     except FullStoreError:
         raise
     except FathomError as error:

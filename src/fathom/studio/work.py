@@ -1,6 +1,7 @@
 """What commands do with a store: documents in, drafts, answers and critiques of models.
 
-Everything that comes is stored at once, so that an interrupted command loses only what was under way.
+Drafts and answers are stored as each comes, so that an interrupted command loses only what was under way. Critiques are
+stored together with the objections, up to ``TOGETHER`` at a time.
 """
 
 import json
@@ -16,7 +17,7 @@ import polars as pl
 from fathom.length import format_length
 from fathom.names import chosen
 from fathom.run.prices import total_cost
-from fathom.studio.asking import Asking
+from fathom.studio.asking import Asking, limited
 from fathom.studio.candidates import Drafted
 from fathom.studio.critique import CRITIQUE, Critique, criticise
 from fathom.studio.difficulties import Difficulty, Tier, difficulty, results_of
@@ -28,6 +29,7 @@ from fathom.studio.intake import (
     IntakeRules,
     Sketch,
     Taken,
+    bucket_of,
     groups,
     read_documents,
     rules_of,
@@ -35,7 +37,7 @@ from fathom.studio.intake import (
 )
 from fathom.studio.predicting import predict
 from fathom.studio.records import as_record, canonical
-from fathom.studio.states import RefusedError, StaleError
+from fathom.studio.states import RefusedError, StaleError, asked_of
 from fathom.studio.store import AT_SERVER, Store, new_id
 from fathom.studio.tasks import StudioTask, find_task, studio_tasks
 from fathom.studio.types import (
@@ -46,6 +48,7 @@ from fathom.studio.types import (
     Create,
     Note,
     Person,
+    Prediction,
     Requirement,
     Sample,
     SetDifficulty,
@@ -232,13 +235,14 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
         raise FathomError(f"--samples {plan.samples}: expected at least 1")
     used = Counter(id for sample in store.samples() for id in sample.documents if sample.state != "rejected")
     available = store.documents(state="available", language=plan.language)
-    choices = _choices(plan, available)
+    choices = _choices(plan, available, store.intake().tolerance)
     if not choices:
         others = len(store.documents(state="collected", language=plan.language))
         waiting = f"; {others} documents wait for their compliance review" if others else ""
         raise FathomError(
-            f"no available document in language {plan.language!r} of {format_length(plan.bucket)} tokens{waiting}; add "
-            "some with `fathom studio add-documents`, or choose another --language or --bucket"
+            f"no available document in language {plan.language!r} of {format_length(plan.bucket)} tokens{waiting}"
+            f"{_lengths(available)}; add some with `fathom studio add-documents`, or choose another --language or "
+            "--bucket"
         )
     Random(f"{plan.seed}|{task.name}").shuffle(choices)
     found = []
@@ -249,10 +253,23 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
     return found
 
 
-def _choices(plan: DraftPlan, available: Sequence[StudioDocument]) -> list[tuple[str, ...]]:
+def _lengths(available: Sequence[StudioDocument]) -> str:
+    """What lengths there are, for somebody who asked for another one."""
+    lengths = sorted(one.tokens for one in available if not one.duplicate_of)
+    if not lengths:
+        return ""
+    return f"; those that are available have {lengths[0]:,} to {lengths[-1]:,} tokens"
+
+
+def _choices(plan: DraftPlan, available: Sequence[StudioDocument], tolerance: float) -> list[tuple[str, ...]]:
     if plan.several:
-        return list(groups(available, plan.bucket, seed=plan.seed))
-    return [(one.id,) for one in available if one.bucket == plan.bucket and not one.duplicate_of]
+        return list(groups(available, plan.bucket, tolerance=tolerance, seed=plan.seed))
+    return [(one.id,) for one in available if _is_as_long(one, plan.bucket, tolerance) and not one.duplicate_of]
+
+
+def _is_as_long(document: StudioDocument, bucket: int, tolerance: float) -> bool:
+    """Whether a document is in a bucket; one that is in none can be used for every length that is near its own."""
+    return (document.bucket or bucket_of(document.tokens, (bucket,), tolerance)) == bucket
 
 
 def draft_samples(
@@ -335,7 +352,7 @@ def predict_samples(
     Args:
         store: The store.
         tasks: Its tasks.
-        models: The models.
+        models: The models; the limit of cost of each holds for all together.
         states: Samples in these states.
         closed_book: Whether to ask without the documents.
         progress: Called with the numbers of answers and of all.
@@ -347,21 +364,25 @@ def predict_samples(
         for sample in collection.samples
         if lacks_answer(sample, asking.model, closed_book=closed_book)
     ]
-    done, failed, costs = 0, [], []
+    done = 0
+    failed: list[str] = []
+    costs: list[float | None] = []
+
+    def keep(sample: Sample, prediction: Prediction) -> None:
+        nonlocal done
+        if why := added(store, sample, partial(AddPredictions, predictions=(prediction,))):
+            failed.append(f"{prediction.model}: sample {sample.id}: the answer is not stored: {why}")
+        else:
+            done += 1
+
     for start in range(0, len(waiting), TOGETHER):
         part = waiting[start : start + TOGETHER]
         for asking in dict.fromkeys(asking for asking, _ in part):
             mine = [sample for other, sample in part if other is asking]
-            found = predict(mine, collection, asking, closed_book=closed_book)
+            left = limited(asking, asking.max_cost, costs)
+            found = predict(mine, collection, left, closed_book=closed_book, each=keep)
             failed += [f"{asking.model}: sample {id}: {why}" for id, why in found.failed.items()]
-            for sample in mine:
-                if (prediction := found.predictions.get(sample.id)) is None:
-                    continue
-                costs.append(prediction.cost)
-                if why := added(store, sample, partial(AddPredictions, predictions=(prediction,))):
-                    failed.append(f"{asking.model}: sample {sample.id}: the answer is not stored: {why}")
-                else:
-                    done += 1
+            costs += found.costs
         if progress:
             progress(min(start + TOGETHER, len(waiting)), len(waiting))
     return Asked(done, tuple(failed), total_cost(costs))
@@ -380,7 +401,7 @@ def added(store: Store, asked: Sample, add: Callable[[str, int], Action]) -> str
     """
     while True:
         now = store.sample(asked.id)
-        if _asked(now) != _asked(asked):
+        if asked_of(now.content) != asked_of(asked.content):
             return "people have changed its question or answer while the model worked, so this is about an older one"
         try:
             store.act(add(now.id, now.version), AT_SERVER)
@@ -389,10 +410,6 @@ def added(store: Store, asked: Sample, add: Callable[[str, int], Action]) -> str
         except RefusedError as error:
             return str(error)
         return ""
-
-
-def _asked(sample: Sample) -> tuple[str, ...]:
-    return (sample.content.question, *(one.text for one in sample.content.components))
 
 
 def lacks_answer(sample: Sample, model: str, *, closed_book: bool) -> bool:
@@ -416,7 +433,7 @@ def critique_samples(
         store: The store.
         tasks: Its tasks.
         critic: The model that makes claims.
-        objector: The model that checks them; None for none.
+        objector: The model that checks them; None for none. The limit of cost of each holds for both together.
         states: Samples in these states.
         progress: Called with the numbers of samples criticised and of all.
     """
@@ -425,7 +442,9 @@ def critique_samples(
     samples = [one for one in collection.samples if one.content.components and (one.id, one.version) not in known]
     found: list[Critique] = []
     for start in range(0, len(samples), TOGETHER):
-        for critique in criticise(samples[start : start + TOGETHER], collection, critic, objector):
+        costs = [one.cost for one in found]
+        models = limited(critic, critic.max_cost, costs), objector and limited(objector, objector.max_cost, costs)
+        for critique in criticise(samples[start : start + TOGETHER], collection, *models):
             if not critique.notes or critique.claims:
                 store.note(Note(CRITIQUE, critique.sample, canonical(as_record(critique))), AT_SERVER)
             found.append(critique)

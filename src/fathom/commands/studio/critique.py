@@ -52,7 +52,7 @@ class Line(CritiqueOptions, Start, Json, kw_only=True):
     pass
 
 
-def main(line: Line) -> None:
+def main(line: Line) -> int:
     """Ask, and print the claims."""
     from fathom.terminal import confirmed, print_json, print_records, progress_bar, tell
 
@@ -64,7 +64,10 @@ def main(line: Line) -> None:
         for note in one.notes:
             tell(f"sample {one.sample}: {note}")
     if line.as_json:
-        return print_json(list(found))
+        print_json(list(found))
+        return 0
+    if not found:
+        tell("nothing was asked: each version of a sample in the states of --states is criticised once")
     records = [
         {
             "sample": one.sample,
@@ -78,4 +81,7 @@ def main(line: Line) -> None:
     ]
     if records:
         print_records(records)
-    print(f"{len(found):,} samples criticised, {sum(len(one.claims) for one in found):,} claims")
+    failed = sum(bool(one.notes) and not one.claims for one in found)
+    claims = sum(len(one.claims) for one in found)
+    print(f"{len(found) - failed:,} samples criticised, {claims:,} claims, {failed:,} failed")
+    return int(bool(failed) and failed == len(found))

@@ -78,6 +78,8 @@ def main(line: Line) -> int:
         )
     for note in (*map(str, found.drafted.rejected), *found.drafted.notes):
         tell(note)
+    if not found.samples:
+        tell("nothing was stored; the same command can be run again")
     print(
         f"{len(found.samples):,} of {found.wanted:,} samples drafted, {len(found.drafted.candidates):,} candidates, "
         f"{len(found.drafted.rejected):,} rejected, {shown_cost(found.drafted.cost)}"

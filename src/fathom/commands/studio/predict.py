@@ -70,5 +70,7 @@ def main(line: Line) -> int:
         )
     for failure in found.failed:
         tell(failure)
+    if not (found.done or found.failed):
+        tell("nothing was asked: each model answers the samples in the states of --states once")
     print(f"{found.done:,} answers stored, {len(found.failed):,} failed, {shown_cost(found.cost)}")
     return int(bool(found.failed) and not found.done)

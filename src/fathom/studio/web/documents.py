@@ -34,6 +34,7 @@ def _listed(visit: Visit, wrong: str = "") -> Response:
         400 if wrong else 200,
         wrong=wrong,
         documents=found[:SHOWN],
+        counts={one: len(visit.store.document_ids(state=one)) for one in DOCUMENT_STATES},
         states=DOCUMENT_STATES,
         state=state,
         language=language,

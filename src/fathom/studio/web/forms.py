@@ -118,15 +118,16 @@ def _action(name: str, sample: Sample, form: Form) -> Action:
 
 
 def content_of(form: Form, before: Content) -> Content:
-    """The content that a form describes; what it has no fields for stays as before."""
+    """The content that a form describes; the prompts, for which it has no fields, stay as long as the question does."""
+    question = form.text("question")
+    prompts = (before.prompt_thinking, before.prompt_answering) if question == before.question else ("", "")
     return Content(
-        form.text("question"),
+        question,
         tuple(components_of(form, "component")),
         form.text("rationale"),
         form.text("solution"),
         _one_of(form.text("requirement", before.requirement), REQUIREMENTS, "full or partial"),
-        before.prompt_thinking,
-        before.prompt_answering,
+        *prompts,
     )
 
 

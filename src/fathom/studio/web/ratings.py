@@ -1,11 +1,13 @@
 """The quality study: its results, and the page on which experts rate a sample without knowing who made it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from starlette.responses import Response
 
 from fathom.length import format_length
 from fathom.studio.histories import History
+from fathom.studio.lists import Listed
 from fathom.studio.log import NoteEntry
 from fathom.studio.quality import (
     ALL,
@@ -31,7 +33,9 @@ def quality_page(visit: Visit) -> Response:
     """What the study says so far, and what somebody can rate."""
     design = visit.settings.design
     found = visit.histories.kept("study", lambda all_: study(_drawn(visit, all_), _notes(visit), design))
-    times = visit.histories.kept("makings", lambda all_: makings(all_, design))
+    waiting = _waiting(visit)
+    # Where all samples of a length are of one origin, the times would tell a rater the origin of what they rate.
+    times = [] if waiting else visit.histories.kept("makings", lambda all_: makings(all_, design))
     return visit.page(
         "quality",
         design=design,
@@ -40,7 +44,7 @@ def quality_page(visit: Visit) -> Response:
         origins=[origin for origin in (ALL, *ORIGINS) if any(one.origin == origin for one in found.qualities)],
         dimensions=(*DIMENSIONS, ALL),
         titles=TITLES,
-        waiting=_waiting(visit),
+        waiting=waiting,
         times={(one.origin, one.bucket): one for one in times},
         made_by=[origin for origin in ORIGINS if any(one.origin == origin for one in times)],
         lengths=sorted({one.bucket for one in times}),
@@ -72,6 +76,12 @@ def rates(visit: Visit, sample: Sample) -> bool:
     return sample.state in DONE and sample.id in _waiting(visit)
 
 
+def without_authors(visit: Visit, listed: Sequence[Listed]) -> list[Listed]:
+    """Samples of a list, without the names of those that somebody can rate."""
+    waiting = set(_waiting(visit)) if any(one.state in DONE for one in listed) else set()
+    return [replace(one, author="") if one.id in waiting else one for one in listed]
+
+
 def _ratable(visit: Visit) -> Sample:
     sample = visit.store.sample(visit.path("id"))
     if not rates(visit, sample):
@@ -101,9 +111,12 @@ def _waiting(visit: Visit) -> list[str]:
     if not may(visit.me.role, "expert"):
         return []
     design = visit.settings.design
-    drawn, ratings = visit.histories.kept(
-        "ratings", lambda all_: (_drawn(visit, all_), ratings_of(_notes(visit), design))
-    )
+
+    def compute(all_: Iterable[History]) -> tuple[tuple[History, ...], dict[str, dict[str, Rating]]]:
+        drawn = _drawn(visit, all_)
+        return drawn, ratings_of(drawn, _notes(visit), design)
+
+    drawn, ratings = visit.histories.kept("ratings", compute)
     return to_rate(drawn, ratings, design, visit.me.name)
 
 

@@ -22,7 +22,7 @@ from fathom.studio.web import claims
 from fathom.studio.web.accounts import hidden
 from fathom.studio.web.forms import FORMS, action_of, components_of, content_of, evidence_of, form_of
 from fathom.studio.web.progress import audits_of
-from fathom.studio.web.ratings import rates
+from fathom.studio.web.ratings import rates, without_authors
 from fathom.studio.web.visit import Form, Visit, texts_of
 from fathom.types import FathomError
 
@@ -69,7 +69,7 @@ def _to_audit(visit: Visit, filters: dict[str, Any], offset: int) -> Response:
 def _queue(visit: Visit, found: list[Listed], state: str, filters: dict[str, Any], offset: int) -> Response:
     return visit.page(
         "queue",
-        samples=found[:SHOWN],
+        samples=without_authors(visit, found[:SHOWN]),
         counts=visit.store.counts(),
         states=STATES,
         state=state,
@@ -129,10 +129,12 @@ def act(visit: Visit) -> Response:
         return _refused(visit, visit.store.sample(sample.id), name, form, error)
     visit.store.drop_drafts(visit.me.name, sample.id)
     if form.text("then") == "submit":
-        now = visit.store.sample(sample.id)
         try:
-            visit.store.act(SubmitForReview(now.id, now.version), visit.me)
-        except (RefusedError, StaleError) as error:
+            # What they have just saved: if somebody else has edited it since, they look at that first.
+            visit.store.act(SubmitForReview(sample.id, form.number("version") + 1), visit.me)
+        except StaleError:
+            return _merge(visit, visit.store.sample(sample.id), "submit", Form())
+        except RefusedError as error:
             return _refused(visit, visit.store.sample(sample.id), "submit", Form(), error)
         return visit.to("/", "submit")
     return visit.to(f"/samples/{sample.id}" if name in STAYING else "/", name)
@@ -189,6 +191,7 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         first=first,
         firsts={(one.reviewer, one.round): one.verdicts for one in seen.first_verdicts},
         mined=mined(seen, task, [one.text for one in first.missing])[:MOST_MINED] if first else (),
+        one_choice=task is not None and task.metric == "Accuracy",
         claims=claims.claims_of(visit, sample),
         closed_book=closed_book_results(sample, task) if decides else None,
         known=bool(decides and known_without_text(sample, task)),

@@ -25,6 +25,7 @@ from fathom.studio.states import may
 from fathom.studio.store import Store
 from fathom.studio.types import Person, Role
 from fathom.studio.web.receiving import close, pieces_of, receive_files
+from fathom.studio.web.words import deed, language
 
 if TYPE_CHECKING:
     from fathom.studio.web.settings import Settings
@@ -165,6 +166,8 @@ def templates() -> Environment:
     found.filters["plain"] = printable
     found.filters["thousands"] = lambda number: f"{number:,}"
     found.filters["label"] = lambda name: str(name).replace("_", " ")
+    found.filters["language"] = language
+    found.filters["deed"] = deed
     found.filters["when"] = lambda text: text.replace("T", " ").removesuffix("Z")
     found.filters["record"] = _record
     found.filters["mined_key"] = _mined_key

@@ -22,6 +22,7 @@ export function startForms() {
     addEventListener(name, () => { seen = performance.now(); }, { passive: true, capture: true });
   }
   setInterval(count, 1000);
+  addEventListener("pageshow", (event) => { if (event.persisted) active = 0; }); // that time was sent before
   for (const form of document.forms) {
     form.addEventListener("submit", () => {
       count();
@@ -36,7 +37,8 @@ export function startForms() {
 
 function count() {
   const now = performance.now();
-  if (document.visibilityState === "visible" && now - seen < AWAY_AFTER) active += now - last;
+  // After a night in which the computer slept, one step is as long as the night.
+  if (document.visibilityState === "visible" && now - seen < AWAY_AFTER) active += Math.min(now - last, AWAY_AFTER);
   last = now;
 }
 
@@ -142,7 +144,7 @@ function startDraft(form) {
       shown.textContent = "Draft saved.";
     } catch (error) {
       localStorage.setItem(key, body);
-      shown.textContent = `Not saved on the server yet (kept in this browser): ${error.message}`;
+      shown.textContent = `Not saved on the server yet (kept in this browser): ${error instanceof TypeError ? "the server does not answer" : error.message}`;
       changed = true;
     }
     sending = false;

@@ -185,14 +185,17 @@ function find() {
   if (wanted) {
     const exact = wanted !== wanted.toLowerCase();
     const within = exact ? text : lowered(shown);
-    for (let at = within.indexOf(wanted); at >= 0 && hits.length < MOST_HITS; at = within.indexOf(wanted, at + wanted.length)) {
-      hits.push([at, at + wanted.length]);
+    // A space stands for any white space: what is searched may go over the end of a line.
+    const words = wanted.split(/\s+/).map((word) => word.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&"));
+    for (const found of within.matchAll(new RegExp(words.join("\\s+"), "g"))) {
+      hits.push([found.index, found.index + found[0].length]);
+      if (hits.length === MOST_HITS) break;
     }
   }
   CSS.highlights?.set("hits", new Highlight(...hits.flatMap(([start, end]) => ranges(start, end))));
   CSS.highlights?.delete("current");
   const many = hits.length === MOST_HITS ? `the first ${MOST_HITS}` : `${hits.length}`;
-  document.getElementById("hits").textContent = wanted ? `${many} hits` : "";
+  document.getElementById("hits").textContent = wanted ? `${many} hits${scope()}` : "";
   paint();
   if (hits.length) jump(1);
 }
@@ -204,10 +207,14 @@ function lowered(id) {
   return one.lower;
 }
 
+function scope() {
+  return document.getElementById("which") ? " in this document" : "";
+}
+
 function jump(step) {
   if (!hits.length) return;
   hit = (hit + step + hits.length) % hits.length;
-  document.getElementById("hits").textContent = `${hit + 1} of ${hits.length}`;
+  document.getElementById("hits").textContent = `${hit + 1} of ${hits.length}${scope()}`;
   reveal(...hits[hit]);
 }
 
