@@ -539,6 +539,7 @@ def quiet_machine() -> Iterator[None]:
         patch.dict(os.environ, {**closed, **named, "FATHOM_CACHE": cache, "NO_PROXY": "", "no_proxy": ""}),
         patch("fathom.board.serve.server.serve_app", lambda *given: None),
         patch("fathom.browse.serve.PagesServer.serve_forever", lambda server: None),
+        patch("fathom.studio.web.server.serve_app", lambda *given, **more: None),
     ):
         yield
 
