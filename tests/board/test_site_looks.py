@@ -87,7 +87,7 @@ def test_the_score_is_in_view_on_a_phone(opened: Open) -> None:
         score = tab.locator("table.board tbody td.overall").nth(row)
         box = score.bounding_box()
         assert box is not None
-        assert box["x"] + box["width"] <= 375
+        assert box["x"] + box["width"] <= 375 - 12
         assert re.fullmatch(r"\d+\.\d\n\d+\.\d\u2013\d+\.\d", score.inner_text().strip())
 
 

@@ -105,10 +105,10 @@ def test_only_a_suffix_is_left_of_a_name() -> None:
 
 
 def test_reasons_do_not_name_where_a_file_was_stored() -> None:
-    path = Path("/tmp/x/file.zip")
-    assert reason_of("  /tmp/x/file.zip: not read (hidden): file.zip", path) == "hidden"
-    assert reason_of("/tmp/x/file.zip/a.txt:3: not UTF-8", path) == "a.txt:3: not UTF-8"
-    assert reason_of("/tmp/x/file.zip:3: not UTF-8", path) == "line 3: not UTF-8"
+    path = Path("/uploads/x/file.zip")
+    assert reason_of("  /uploads/x/file.zip: not read (hidden): file.zip", path) == "hidden"
+    assert reason_of("/uploads/x/file.zip/a.txt:3: not UTF-8", path) == "a.txt:3: not UTF-8"
+    assert reason_of("/uploads/x/file.zip:3: not UTF-8", path) == "line 3: not UTF-8"
 
 
 def bomb(kind: str) -> tuple[str, bytes]:
