@@ -2,8 +2,8 @@
 
     python performance/extend_small_model.py FOLDER [--window 128] [--minutes 25] [--finetune 500] [--quick]
 
-A Llama with random weights learns three tasks (``small_model_tasks``) from rows of at most ``--window`` tokens. Then the
-same held-out items, at a quarter of the window to 8 times the window, are asked by fathom's own client for local
+A Llama with random weights learns three tasks (``small_model_tasks``) from rows of at most ``--window`` tokens. Then
+the same held-out items, at a quarter of the window to 8 times the window, are asked by fathom's own client for local
 models, ``hf/FOLDER?extend=...``: once for each method for positions, and once for each method for the cache under
 ``--under``. With ``--finetune``, copies of the model are trained further at ``--factor`` windows, each with the
 frequencies of one method, and measured beside the same methods without that.
@@ -15,6 +15,7 @@ interrupted, in training as in runs. A GPU is used where there is one, with a la
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import platform
@@ -25,15 +26,15 @@ from pathlib import Path
 from typing import Any
 
 import small_model_tasks
-from small_model_tasks import REPLY, SHORTEST, TASKS_OF_ITEMS, write_suite
-from small_model_training import Course, Shape, train
-
 from fathom import __version__, api
 from fathom.analysis.compare import compare
 from fathom.analysis.profile import profiles
 from fathom.extend.frequencies import frequencies
-from fathom.extend.methods import make_method, settled
+from fathom.extend.methods import FULL, make_method, settled, split_name
 from fathom.stats.intervals import interval_of
+from fathom.suitefile import read_manifest
+from small_model_tasks import REPLY, SHORTEST, TASKS_OF_ITEMS, fingerprint, write_suite
+from small_model_training import Course, Shape, train
 
 REACH = 8  # windows of the longest prompts
 ITEM_SEED = 5
@@ -97,41 +98,41 @@ def cache_settings(under: str, positions: Sequence[Setting], budget: int) -> lis
     query = next(one.query for one in positions if one.name == under)
     half = f"budget={budget}&recent={budget // 2}"
     queries = {
-        "full": "cache=full",
+        "full": "",
         "snapkv": f"cache=snapkv&budget={budget}&window={max(2, budget // 4)}",
         "h2o": f"cache=h2o&{half}",
         "random": f"cache=random&{half}",
         "recent": f"cache=recent&budget={budget}",
         "fp8": "cache=fp8",
     }
-    return [Setting(name, f"{query}&{more}", table="cache") for name, more in queries.items()]
+    table = f"caches of {budget} tokens, positions by {under}"
+    return [Setting(name, f"{query}&{more}".rstrip("&"), table=table) for name, more in queries.items()]
 
 
 def tuned_settings(shape: Shape, factor: int) -> list[Setting]:
     """Each method of ``TUNED`` with and without further training."""
     most, found = REACH * shape.window, []
+    table = f"tuned at {factor} windows"
     for name in TUNED:
         query = f"extend={name}&length={most}" if name == "none" else f"extend={name}&factor={factor}&length={most}"
-        found.append(Setting(f"{name}, not tuned", query, table="tuned"))
+        found.append(Setting(f"{name}, not tuned", query, table=table))
         # Its configuration has the frequencies already.
-        found.append(Setting(f"{name}, tuned", f"extend=none&length={most}", f"tuned-{name}", "tuned"))
+        found.append(Setting(f"{name}, tuned", f"extend=none&length={most}", f"tuned-{name}", table))
     return found
 
 
 # ---------------------------------------------------------------------------------------------------- measuring
 
 
-def measure(folder: Path, setting: Setting, device: str, shape: Shape) -> Path:
-    """Run the suite with one setting, or what is left of it."""
-    out = folder / RUNS / f"{setting.table}-{setting.name.replace(', ', '-').replace(' ', '-')}"
-    model = f"hf/{setting.model}-{shape.window}?{setting.query}"
-    api.run(
-        folder / SUITE,
-        model,
-        out,
-        chat_template="never",
-        model_args={"model_path": str(folder / setting.model), "device": device, "dtype": "float32"},
-    )
+def measure(folder: Path, setting: Setting, given: argparse.Namespace) -> Path:
+    """Run the suite with one setting, or what is left of it; in batches where its method allows them."""
+    folder, model = given.folder, f"hf/{setting.model}-{given.window}?{setting.query}"
+    # A setting that is in two tables is run once.
+    out = Path(folder / RUNS / f"{setting.model}-{hashlib.sha256(setting.query.encode()).hexdigest()[:12]}")
+    _, positions, cache = split_name(model)
+    batches = {} if positions.kind.per_request or cache != FULL else {"batch_size": given.batch}
+    arguments = {"model_path": str(folder / setting.model), "device": given.device, "dtype": "float32"}
+    api.run(folder / SUITE, model, out, chat_template="never", model_args=arguments | batches)
     return out
 
 
@@ -161,14 +162,14 @@ def differences_of(rows: Any, first: str, second: str) -> dict[str, Any]:
     }
 
 
-def measured(folder: Path, settings: Sequence[Setting], device: str, shape: Shape) -> Iterator[dict[str, Any]]:
+def measured(given: argparse.Namespace, settings: Sequence[Setting]) -> Iterator[dict[str, Any]]:
     """The record of each setting; the differences are from the first of its table."""
     import polars as pl
 
     first: Any = None
     for setting in settings:
         began = time.monotonic()
-        out = measure(folder, setting, device, shape)
+        out = measure(given.folder, setting, given)
         rows = api.rows([out])
         record = {**asdict(setting), "seconds": round(time.monotonic() - began, 1), "means": figures_of(rows)}
         if first is None:
@@ -189,18 +190,11 @@ def line_of(means: dict[str, Any]) -> str:
 
 def tables(results: dict[str, Any]) -> str:
     """All results as Markdown."""
-    titles = {
-        "positions": "Methods for positions",
-        "cache": "Methods for the cache",
-        "tuned": "With further training",
-    }
     parts = []
-    for table, title in titles.items():
+    for table in dict.fromkeys(one["table"] for one in results["settings"]):
         records = [one for one in results["settings"] if one["table"] == table]
-        if not records:
-            continue
         for task in ("all", *TASKS_OF_ITEMS):
-            parts.append(f"{title}: {'mean of the tasks, 95% intervals' if task == 'all' else task}\n")
+            parts.append(f"{table}: {'mean of the tasks, 95% intervals' if task == 'all' else task}\n")
             parts.append(table_of(records, task, results["lengths"]))
     return "\n".join(parts)
 
@@ -223,7 +217,9 @@ def cell(values: Sequence[float] | None, *, whole: bool) -> str:
 
 def short(value: float) -> str:
     """A share with two digits and without its zero."""
-    return "-" if math.isnan(value) else f"{value:.2f}".removeprefix("0") if value < 0.995 else "1"
+    return (
+        "-" if math.isnan(value) else {"0.00": "0", "1.00": "1"}.get(f"{value:.2f}", f"{value:.2f}".removeprefix("0"))
+    )
 
 
 # ------------------------------------------------------------------------------------------------- the whole study
@@ -258,6 +254,14 @@ def lengths_of(window: int) -> list[int]:
     return [length for length in (longest >> step for step in range(8)) if length >= max(SHORTEST, window // 4)][::-1]
 
 
+def prepare_suite(folder: Path, lengths: list[int], count: int) -> None:
+    """Write the suite, or check that the one that is there has the same items."""
+    if not folder.exists():
+        write_suite(folder, lengths, count, ITEM_SEED)
+    if read_manifest(folder)["fingerprint"] != fingerprint(lengths, count, ITEM_SEED):
+        raise SystemExit(f"{folder} has other lengths or items; give the same options as before, or another folder")
+
+
 def study(given: argparse.Namespace) -> dict[str, Any]:
     """Train, measure and write everything; what is there already is not done again."""
     import torch
@@ -267,8 +271,7 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
     course = Course(given.steps, given.tokens, given.rate, given.every, given.minutes)
     lengths = lengths_of(shape.window)
     state = train(folder / MODEL, shape, course, device=given.device, tell=tell)
-    if not (folder / SUITE).exists():
-        write_suite(folder / SUITE, lengths, given.items, ITEM_SEED)
+    prepare_suite(folder / SUITE, lengths, given.items)
     api.use_plugin(small_model_tasks.__file__)
     results: dict[str, Any] = {
         "fathom": __version__,
@@ -288,16 +291,21 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
     positions = position_settings(shape)
     chosen = positions if given.methods is None else [one for one in positions if one.name in given.methods]
     groups = [chosen] + [cache_settings(under, positions, given.budget) for under in given.under]
+    for group in groups:
+        record(given, group, results)
     if given.finetune:
         longer = replace(course, steps=given.finetune, goal=2.0, rate=course.rate / 2)
         for name in TUNED:
             results["tuning"][name] = tune(folder, name, shape, longer, given.factor, given.device)
-        groups.append(tuned_settings(shape, given.factor))
-    for group in groups:
-        for record in measured(folder, group, given.device, shape):
-            results["settings"].append(record)
-            write(folder, results)
+        record(given, tuned_settings(shape, given.factor), results)
     return results
+
+
+def record(given: argparse.Namespace, settings: Sequence[Setting], results: dict[str, Any]) -> None:
+    """Measure settings and write all results after each."""
+    for one in measured(given, settings):
+        results["settings"].append(one)
+        write(given.folder, results)
 
 
 def write(folder: Path, results: dict[str, Any]) -> None:
@@ -331,6 +339,7 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--budget", type=int, help="tokens that caches keep; by default half of the window")
     parser.add_argument("--finetune", type=int, default=0, metavar="STEPS", help="steps of further training")
     parser.add_argument("--factor", type=int, default=4, help="windows that further training is for")
+    parser.add_argument("--batch", type=int, default=16 if gpu else 8, help="prompts at once, where methods allow it")
     parser.add_argument("--device", default="cuda" if gpu else "cpu")
     parser.add_argument("--threads", type=int, default=1, help="threads of torch on a CPU")
     parser.add_argument("--quick", action="store_true", help="a model that learns nothing and few items: does it run?")

@@ -199,7 +199,7 @@ def write_suite(folder: Path, lengths: list[int], count: int, seed: int) -> Path
         "fathom": "suite",
         "suite": "small",
         "tokenizer": "words",
-        "fingerprint": f"small-{count}-{seed}-{'-'.join(map(str, lengths))}",
+        "fingerprint": fingerprint(lengths, count, seed),
         "inputs": {},
         "notes": [],
         "left_out": [],
@@ -212,12 +212,18 @@ def write_suite(folder: Path, lengths: list[int], count: int, seed: int) -> Path
     with fresh_folder(folder) as fresh:
         write_documents(fresh, [])
         with SampleWriter(fresh) as writer:
-            for task in TASKS_OF_ITEMS:
-                for number, versions in enumerate(make_items(task, lengths, count, seed)):
-                    for item, length in zip(versions, lengths, strict=True):
-                        writer.add(_sample(item, f"{task}{number}", length))
+            made = {task: make_items(task, lengths, count, seed) for task in TASKS_OF_ITEMS}
+            for place, length in enumerate(lengths):  # prompts of one length after one another, for batches
+                for task, items in made.items():
+                    for number, versions in enumerate(items):
+                        writer.add(_sample(versions[place], f"{task}{number}", length))
         write_manifest(fresh, manifest)
     return folder
+
+
+def fingerprint(lengths: list[int], count: int, seed: int) -> str:
+    """What a suite of these items is known by."""
+    return f"small-{count}-{seed}-{'-'.join(map(str, lengths))}"
 
 
 def _sample(item: Item, name: str, length: int) -> Sample:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from fathom.types import FathomError
 from small_model_tasks import (
     REPLY,
     SHORTEST,
@@ -20,8 +22,6 @@ from small_model_tasks import (
     make_items,
     save_tokenizer,
 )
-
-from fathom.types import FathomError
 
 STATE, OPTIMIZER = "training.json", "optimizer.safetensors"
 CHECKED_ITEMS, CHECK_SEED = 64, 77
