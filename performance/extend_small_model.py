@@ -34,12 +34,11 @@ from fathom.extend.methods import FULL, make_method, settled, split_name
 from fathom.stats.intervals import interval_of
 from fathom.suitefile import read_manifest
 from small_model_tasks import REPLY, SHORTEST, TASKS_OF_ITEMS, fingerprint, write_suite
-from small_model_training import Course, Shape, train
+from small_model_training import Course, Shape, steps_of, train
 
 REACH = 8  # windows of the longest prompts
 ITEM_SEED = 5
 MODEL, SUITE, RUNS = "model", "suite", "runs"
-TUNED = ("none", "pi", "yarn")
 
 
 @dataclass(frozen=True)
@@ -109,11 +108,11 @@ def cache_settings(under: str, positions: Sequence[Setting], budget: int) -> lis
     return [Setting(name, f"{query}&{more}".rstrip("&"), table=table) for name, more in queries.items()]
 
 
-def tuned_settings(shape: Shape, factor: int) -> list[Setting]:
-    """Each method of ``TUNED`` with and without further training."""
+def tuned_settings(shape: Shape, names: Sequence[str], factor: int) -> list[Setting]:
+    """Each of some methods with and without further training."""
     most, found = REACH * shape.window, []
     table = f"tuned at {factor} windows"
-    for name in TUNED:
+    for name in names:
         query = f"extend={name}&length={most}" if name == "none" else f"extend={name}&factor={factor}&length={most}"
         found.append(Setting(f"{name}, not tuned", query, table=table))
         # Its configuration has the frequencies already.
@@ -124,15 +123,16 @@ def tuned_settings(shape: Shape, factor: int) -> list[Setting]:
 # ---------------------------------------------------------------------------------------------------- measuring
 
 
-def measure(folder: Path, setting: Setting, given: argparse.Namespace) -> Path:
+def measure(setting: Setting, given: argparse.Namespace) -> Path:
     """Run the suite with one setting, or what is left of it; in batches where its method allows them."""
-    folder, model = given.folder, f"hf/{setting.model}-{given.window}?{setting.query}"
-    # A setting that is in two tables is run once.
-    out = Path(folder / RUNS / f"{setting.model}-{hashlib.sha256(setting.query.encode()).hexdigest()[:12]}")
+    place: Path = given.folder / setting.model
+    # A model that was trained further is another one; a setting that is in two tables is run once.
+    model = f"hf/{setting.model}-{steps_of(place)}?{setting.query}"
+    out: Path = given.folder / RUNS / hashlib.sha256(model.encode()).hexdigest()[:12]
     _, positions, cache = split_name(model)
     batches = {} if positions.kind.per_request or cache != FULL else {"batch_size": given.batch}
-    arguments = {"model_path": str(folder / setting.model), "device": given.device, "dtype": "float32"}
-    api.run(folder / SUITE, model, out, chat_template="never", model_args=arguments | batches)
+    arguments = {"model_path": str(place), "device": given.device, "dtype": "float32"}
+    api.run(given.folder / SUITE, model, out, chat_template="never", model_args=arguments | batches)
     return out
 
 
@@ -169,7 +169,7 @@ def measured(given: argparse.Namespace, settings: Sequence[Setting]) -> Iterator
     first: Any = None
     for setting in settings:
         began = time.monotonic()
-        out = measure(given.folder, setting, given)
+        out = measure(setting, given)
         rows = api.rows([out])
         record = {**asdict(setting), "seconds": round(time.monotonic() - began, 1), "means": figures_of(rows)}
         if first is None:
@@ -229,6 +229,16 @@ def tell(line: str) -> None:
     print(line, flush=True)
 
 
+def trained(state: dict[str, Any], course: Course) -> dict[str, Any]:
+    """The state of a training that is finished; a model that is still learning is not measured."""
+    if not state["reached"] and state["step"] < course.steps:
+        raise SystemExit(
+            f"training was stopped at step {state['step']:,}; the same command goes on, and with --steps "
+            f"{state['step']} the model is measured as it is"
+        )
+    return state
+
+
 def tune(folder: Path, name: str, shape: Shape, course: Course, factor: int, device: str) -> dict[str, Any]:
     """Train a copy of the model further, at ``factor`` windows, with the frequencies of a method."""
     from fathom.run.hugging_face import load_model
@@ -238,7 +248,7 @@ def tune(folder: Path, name: str, shape: Shape, course: Course, factor: int, dev
         f"hf/{MODEL}?{query}", {"model_path": str(folder / MODEL), "device": device, "dtype": "float32"}
     )
     loaded.model.config.max_position_embeddings = factor * shape.window
-    return train(
+    state = train(
         folder / f"tuned-{name}",
         replace(shape, window=factor * shape.window, seed=shape.seed + 1),
         course,
@@ -246,6 +256,7 @@ def tune(folder: Path, name: str, shape: Shape, course: Course, factor: int, dev
         tell=lambda line: tell(f"{name}: {line}"),
         started=loaded.model,
     )
+    return trained(state, course)
 
 
 def lengths_of(window: int) -> list[int]:
@@ -270,7 +281,7 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
     shape = Shape(given.window, given.base, given.hidden, given.layers, given.heads, given.seed)
     course = Course(given.steps, given.tokens, given.rate, given.every, given.minutes)
     lengths = lengths_of(shape.window)
-    state = train(folder / MODEL, shape, course, device=given.device, tell=tell)
+    state = trained(train(folder / MODEL, shape, course, device=given.device, tell=tell), course)
     prepare_suite(folder / SUITE, lengths, given.items)
     api.use_plugin(small_model_tasks.__file__)
     results: dict[str, Any] = {
@@ -295,9 +306,9 @@ def study(given: argparse.Namespace) -> dict[str, Any]:
         record(given, group, results)
     if given.finetune:
         longer = replace(course, steps=given.finetune, goal=2.0, rate=course.rate / 2)
-        for name in TUNED:
+        for name in given.tuned:
             results["tuning"][name] = tune(folder, name, shape, longer, given.factor, given.device)
-        record(given, tuned_settings(shape, given.factor), results)
+        record(given, tuned_settings(shape, given.tuned, given.factor), results)
     return results
 
 
@@ -338,6 +349,7 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--under", default="none", help="the method for positions under which caches are measured")
     parser.add_argument("--budget", type=int, help="tokens that caches keep; by default half of the window")
     parser.add_argument("--finetune", type=int, default=0, metavar="STEPS", help="steps of further training")
+    parser.add_argument("--tuned", default="none,pi,yarn", help="methods that are trained further: none, pi, ntk, yarn")
     parser.add_argument("--factor", type=int, default=4, help="windows that further training is for")
     parser.add_argument("--batch", type=int, default=16 if gpu else 8, help="prompts at once, where methods allow it")
     parser.add_argument("--device", default="cuda" if gpu else "cpu")
@@ -345,6 +357,7 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a model that learns nothing and few items: does it run?")
     given = parser.parse_args(words)
     given.methods = given.methods.split(",") if given.methods else None
+    given.tuned = given.tuned.split(",")
     given.under = [name for name in given.under.split(",") if name]
     if given.quick:
         quick = {"window": 32, "hidden": 32, "layers": 1, "heads": 2, "steps": 4, "tokens": 256, "every": 2, "items": 1}

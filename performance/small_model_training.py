@@ -132,7 +132,7 @@ def train(
         state |= _step(model, optimizer, shape, course, state)
         if state["step"] % course.every == 0 or state["step"] == course.steps:
             seconds = time.monotonic() - began
-            accuracy = {task: _accuracy(model, task, shape.window) for task in TASKS_OF_ITEMS}
+            accuracy = {task: right_replies(model, task, shape.window) for task in TASKS_OF_ITEMS}
             full = state["cap"] == shape.window
             state |= {"seconds": before + seconds, "accuracy": accuracy}
             state |= {"reached": full and min(accuracy.values()) >= course.goal}
@@ -141,6 +141,12 @@ def train(
             if seconds > 60 * course.minutes:
                 break
     return state
+
+
+def steps_of(folder: Path) -> int:
+    """Steps that a model in a folder was trained for."""
+    state: dict[str, Any] = json.loads((folder / STATE).read_text("utf-8"))
+    return int(state["step"])
 
 
 def _state(folder: Path, shape: Shape, shortest: int) -> dict[str, Any]:
@@ -193,7 +199,7 @@ def _step(model: Any, optimizer: Any, shape: Shape, course: Course, state: Mappi
     return {"step": number + 1, "cap": cap, "right": right, "loss": loss.item()}
 
 
-def _accuracy(model: Any, task: str, length: int) -> float:
+def right_replies(model: Any, task: str, length: int) -> float:
     """Share of replies at a length of which all words are the likeliest ones."""
     import torch
 
