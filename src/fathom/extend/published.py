@@ -48,7 +48,7 @@ class PublishedScore:
         printed: The paper's name of the method.
         setting: What the paper says of its options; "" for nothing.
         trained: Whether weights were changed for the method; "" for a figure that is no model's.
-        task: Named as in ``published.csv``.
+        task: Named as in ``published.csv``, or another name for what that file does not have.
         length: Tokens; None if texts of several lengths are averaged or the paper does not say.
         column: The paper's name of the column, or of the row where tasks are rows.
         metric: What was measured.
@@ -150,11 +150,9 @@ def read_comparisons(path: Path) -> tuple[PublishedComparison, ...]:
     for score in scores:
         holders = [one.id for one in found if score in one.scores]
         if len(holders) != 1:
-            where = listed(holders) or "none"
-            raise FathomError(
-                f"{described}: {score.table}, {score.model}, {score.printed}, {score.column} is in {where}; expected "
-                "each row in one comparison"
-            )
+            row = ", ".join(filter(None, (score.table, score.model, score.printed, score.column)))
+            found_in = listed(holders) or "none"
+            raise FathomError(f"{described}: {row} is in {found_in}; expected each row in one comparison")
     return found
 
 
