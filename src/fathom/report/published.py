@@ -13,7 +13,7 @@ WIDEST = 10
 PRINTED = "Figures as printed, scores in percent unless the metric says otherwise; the paper gives no intervals."
 DIFFERENCES = (
     "The same model with a method minus without one, in points, on the same questions and with the same training. They "
-    "are means of paired differences, computed from the printed figures, without intervals, because the paper gives none."
+    "are means of paired differences, from the printed figures, without intervals, because the paper gives none."
 )
 COMPARABLE, NOT_COMPARABLE, NEAREST = "Can be compared", "Cannot be compared", "Nearest suite"
 
