@@ -47,6 +47,7 @@ def choose(
     thinking: str | None = None,
     model_kind: str | None = None,
     thinking_switch: str | None = None,
+    server_command: str | None = None,
     subset: Mapping[str, Json] | None = None,
 ) -> Chosen:
     """How a model is asked; all arguments but ``subset`` are those of ``fathom.run.run``.
@@ -88,6 +89,7 @@ def choose(
         subset=subset,
         thinking=decided.thinking,
         kind=decided.kind,
+        server_command=server_command,
     )
     check_settings(settings, reasoning_tokens=reasoning_tokens)
     return Chosen(settings, price, entry, decided)
