@@ -13,6 +13,7 @@ from fathom.analysis import curve
 from fathom.analysis.grid import ALL
 from fathom.analysis.setups import Setup, SetupResult, Timing, Trial, Tuned, compare_setups
 from fathom.atomic import whole_file
+from fathom.extend.methods import WHOLE
 from fathom.lab.plan import Sizes, Wanted, Way, best_way, is_inside, trained, wanted
 from fathom.lab.times import prompts_of, times_of
 from fathom.names import folder_name
@@ -21,9 +22,10 @@ from fathom.run import Progress, run
 from fathom.run.chosen import choose
 from fathom.run.hugging_face import is_local, trained_window
 from fathom.run.local_client import check_local_model
-from fathom.run.model import Settings
+from fathom.run.model import Settings, is_baseline
 from fathom.stats.outcomes import Unanswered
 from fathom.suitefile import BuiltSuite, open_suite
+from fathom.tokens import get_tokenizer
 from fathom.types import FathomError
 
 RECORD = "lab.json"
@@ -69,6 +71,7 @@ class Comparison:
 
     Attributes:
         model: Its name.
+        folder: Folder of its runs, its record and its page.
         results: One for each setup, the base first.
         base: Name of the base.
         window: Trained window, in tokens.
@@ -78,6 +81,7 @@ class Comparison:
     """
 
     model: str
+    folder: Path
     results: tuple[SetupResult, ...]
     base: str
     window: int
@@ -151,7 +155,9 @@ def compare(
         )
         _write(recipe, chosen, tuned, timings, kernels)
         notes = tuple(_notes(recipe, suite, plan.window))
-        found.append(Comparison(plan.model, tuple(results), plan.base.name, plan.window, tuple(tuned), rows, notes))
+        found.append(
+            Comparison(plan.model, plan.folder, tuple(results), plan.base.name, plan.window, tuple(tuned), rows, notes)
+        )
     return found
 
 
@@ -184,6 +190,10 @@ def _window(recipe: Recipe, model: str) -> int:
     if "?" in model and is_local(model):
         raise FathomError(f"model {model}: name methods as setups, as in --setup 'yarn?factor=4'")
     found = recipe.window
+    if found is None and is_baseline(model):
+        from fathom.run.baselines import baseline_client
+
+        found = baseline_client(model, get_tokenizer).window
     if found is None and is_local(model):
         check_local_model(_settings(recipe, Way(model)))
         found = trained_window(model, recipe.options.get("model_args") or {})
@@ -254,9 +264,9 @@ def _settings(recipe: Recipe, way: Way) -> Settings:
 
 
 def _options(recipe: Recipe, way: Way) -> dict[str, Any]:
-    """Options of a run. A model in this process has its window from its name."""
+    """Options of a run. Models in this process and baselines have their windows from their names."""
     found = dict(recipe.options)
-    if not is_local(way.model) and recipe.window is not None:
+    if not is_local(way.model) and not is_baseline(way.model) and recipe.window is not None:
         found["window"] = recipe.window
     if way.base_url is not None:
         found["model_base_url"] = way.base_url
@@ -325,9 +335,8 @@ def _timed(
 ) -> tuple[list[Timing], dict[str, str]]:
     if not recipe.repeats:
         return [], {}
-    alone = [
-        (one, settings) for one in plan.every if (settings := _settings(recipe, one.ways[0])).system.name == "whole"
-    ]
+    asked = [(one, _settings(recipe, one.ways[0])) for one in plan.every]
+    alone = [(one, settings) for one, settings in asked if settings.system == WHOLE]
     return times_of(
         alone,
         prompts_of(suite, recipe.options),
