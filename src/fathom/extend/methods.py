@@ -85,6 +85,10 @@ _ATTENTION = Parameter(
     "attention_factor", "number", "Factor of cosines and sines; by default it follows from the factor.", least=0
 )
 
+_CHUNK = Parameter(
+    "chunk", "tokens", "Tokens of a part; by default half of the window, or 8192 if it is unknown.", least=256
+)
+
 METHODS: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind
@@ -307,7 +311,26 @@ SYSTEMS: Mapping[str, Kind] = MappingProxyType(
                 (
                     Parameter("top", "whole", "Passages that the model reads.", 8, least=1),
                     Parameter("passage", "tokens", "Tokens of a passage, at most.", 256, least=16),
+                    Parameter(
+                        "by",
+                        "name",
+                        "An embedding model that ranks passages, embed/NAME or embed-local/NAME; by default bm25.",
+                    ),
                 ),
+            ),
+            Kind(
+                "map-reduce",
+                "system",
+                "notes on each part of the text by itself, then the answer from all notes",
+                "Wu et al. 2021, Recursively Summarizing Books; Zhou et al. 2024, LLM x MapReduce",
+                (_CHUNK, Parameter("notes", "whole", "Tokens of the notes on a part, at most.", 256, least=16)),
+            ),
+            Kind(
+                "compaction",
+                "system",
+                "one part after the other, with notes that are rewritten each time, then the answer from the notes",
+                "Chang et al. 2023, BooookScore: incremental updating",
+                (_CHUNK, Parameter("notes", "whole", "Tokens of the notes that are kept, at most.", 1024, least=16)),
             ),
         )
     }

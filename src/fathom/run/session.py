@@ -21,7 +21,7 @@ from fathom.run.prices import Limit, Price
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.request_mode import PLAIN, RequestMode, RequestModes, ended, together
 from fathom.run.retry import Health, Retry, ask
-from fathom.run.systems import Request, System, Task, split_prompt
+from fathom.run.systems import Request, System, Task, split_prompt, too_long
 from fathom.run.thinking import Thinking, doubts
 from fathom.run.worker import BEAT_SECONDS
 from fathom.tokens import Tokenizer
@@ -243,21 +243,25 @@ class Session:
         tokenizer = self._work.tokenizer()
         # Notes are sentences, whatever the answer is to look like, and nothing but the cap ends them.
         noting = replace(mode, stop=(), capped=False, endless=False)
+        limit = self._work.limit
 
         async def send(request: Request) -> Reply:
             if request.notes is None:
                 reply = await self._ask(request.prompt, call, mode)
             else:
                 cap = self._work.sent_cap(request.notes)
-                own = replace(call, max_output_tokens=cap, stop=(), answer="sentence")
+                own = replace(call, max_output_tokens=cap, stop=(), answer="notes")
                 reply = await self._ask(request.prompt, own, noting)
             # Servers count for themselves; what nobody counts is counted here, so that systems can be compared.
             return reply if reply.tokens_in is not None else replace(reply, tokens_in=tokenizer.count(request.prompt))
 
         split = split_prompt(sample, self._texts)
-        if not split.units:
-            return await send(Request(prompt))
-        return await system.answer(Task(split, call.max_output_tokens, self._work.limit.budget, tokenizer, send))
+        task = Task(split, call.max_output_tokens, limit.budget, tokenizer, send, sample.language)
+        if split.units:
+            return await system.answer(task)
+        # A client that truncates prompts by itself does so here too.
+        over = None if limit.by_client else too_long(task, prompt, "a prompt without a text to choose from")
+        return over or await send(Request(prompt))
 
     async def _ask(self, prompt: str, call: Call, mode: RequestMode) -> Reply:
         reply = await ask(self._client, prompt, call, self._work.retry, self._health)
