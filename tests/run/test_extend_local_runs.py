@@ -14,7 +14,7 @@ from fathom.run.hugging_face import load_model, method_of, window_of
 from fathom.run.likelihood.local import LocalModel
 from fathom.run.local_client import LocalClient, check_local_model, open_local_client
 from fathom.run.manifest import describe_run, read_manifest
-from fathom.run.model import Call, Settings
+from fathom.run.model import Call, RequestError, Settings
 from fathom.run.model_settings import find_settings
 from fathom.types import FathomError, Reply
 
@@ -189,7 +189,14 @@ def test_a_manifest_has_the_method_also_where_nothing_is_loaded(tmp_path: Path) 
     assert find_settings("hf/Qwen/Qwen3-8B?extend=yarn&factor=4") == find_settings("hf/Qwen/Qwen3-8B")
 
 
-CACHES = ("snapkv&budget=24&window=8", "h2o&budget=24", "random&budget=24", "recent&budget=24", "fp8")
+CACHES = (
+    "snapkv&budget=24&window=8",
+    "pyramid&budget=24&window=8&beta=4",
+    "h2o&budget=24",
+    "random&budget=24",
+    "recent&budget=24",
+    "fp8",
+)
 
 
 @pytest.mark.parametrize("query", CACHES)
@@ -237,3 +244,22 @@ def test_a_run_tells_of_replies_that_say_nothing(base: Path, tmp_path: Path, tok
     assert manifest["extension"]["cache"]["budget"] == 8
     assert "first token of a reply is that of the full cache" in manifest["notes"][0]
     assert any("have one token, which comes from the full cache" in hint for hint in summary.hints) == (tokens == 1)
+
+
+def test_a_ratio_counts_the_tokens_of_each_prompt(base: Path) -> None:
+    full, model = client(base, "none"), client(base, "none&cache=snapkv&ratio=0.6&window=8")
+    for prompt in (TEXT, f"{TEXT} when it left"):
+        first = ask(full, prompt)[0].tokens_in or 0
+        ask(model, prompt)
+        assert full.cached is not None
+        assert model.cached is not None
+        assert model.cached[0] == full.cached[0] // first * int(first * (1 - 0.6))
+    assert model.extension is not None
+    assert (model.extension.record()["cache"]["ratio"], "budget" in model.extension.record()["cache"]) == (0.6, False)  # type: ignore[index,call-overload,operator]
+
+
+def test_a_prompt_of_which_nothing_can_be_chosen_is_not_asked(base: Path) -> None:
+    for query in ("snapkv&ratio=0.9", "pyramid&ratio=0.3&window=8"):
+        with pytest.raises(RequestError, match="nothing to choose"):
+            ask(client(base, f"none&cache={query}"), "a stone")
+    assert ask(client(base, "none&cache=snapkv&budget=33"), "a stone")[0].text  # a budget has room for all of it

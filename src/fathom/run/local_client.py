@@ -163,6 +163,11 @@ class LocalClient:
                 f"exceed the {self._held:,} of its window"
             )
             job.failure = Failure("overflow", told)
+        elif self._loaded.extension is not None:
+            try:
+                self._loaded.extension.check_prompt(len(job.ids))
+            except FathomError as error:
+                job.failure = Failure("bad", str(error))
 
     def _generate(self, jobs: list[_Job], ended: threading.Event) -> None:
         import torch

@@ -146,7 +146,7 @@ class MappedAttention:
         layer = evicting(key)
         if layer is not None and attention_mask.real is not None:
             refuse_padding(attention_mask.real)
-        if attention_mask.keys is not None:
+        if attention_mask.keys is not None and attention_mask.keys.shape[-1] == seen:
             places, turns = attention_mask.keys, [one for _, one in attention_mask.angles]
         else:
             places = layer.positions.repeat_interleave(heads // few, 1)

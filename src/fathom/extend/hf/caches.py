@@ -14,12 +14,17 @@ import torch
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, QuantizedCache
 
 from fathom.extend.hf.attention import BLOCK, SCORES, evicting, refuse_padding
-from fathom.extend.methods import FULL, Method
+from fathom.extend.methods import FULL, Method, always, stay
 from fathom.types import FathomError
 
 
 class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typed here
     """Keys and values of a layer, of which a budget stays after the prompt; the reply is added to it.
+
+    Args:
+        method: What stays.
+        draw: Seed of random draws.
+        place: Number of the layer, from 0, and how many there are.
 
     Attributes:
         positions: Places in the text of what is kept, shape (batch, key heads, kept).
@@ -29,10 +34,10 @@ class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not 
     keys: Any
     values: Any
 
-    def __init__(self, method: Method, draw: int = 0) -> None:
+    def __init__(self, method: Method, draw: int = 0, place: tuple[int, int] = (0, 1)) -> None:
         super().__init__()
-        self._method, self._draw = method, draw
-        self._budget, self._every = method.whole("budget"), method.name == "h2o"
+        self._method, self._draw, self._place = method, draw, place
+        self._budget, self._every = 0, method.name == "h2o"
         self._seen, self._chosen = 0, False
         self._scores: Any = None
         self.positions: Any = None
@@ -77,7 +82,7 @@ class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not 
         """The first of so many queries whose attention is needed; their number if none is."""
         if self._every:
             return 0
-        if self._method.name == "snapkv" and not self._chosen:
+        if self._method.name in ("snapkv", "pyramid") and not self._chosen:
             return max(0, tokens - self._method.whole("window"))
         return tokens
 
@@ -98,9 +103,13 @@ class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not 
         self.waits = False
         if self._chosen and not self._every:
             return
-        self._chosen, stored = True, self.keys.shape[-2]
+        stored = self.keys.shape[-2]
+        if not self._chosen:
+            self._budget, self._chosen = stay(self._method, stored, *self._place), True
+            if self._every and self._method["budget"] is not None:
+                self._budget = self._method.whole("budget")  # which a short prompt does not fill
         if stored > self._budget:
-            last = always(self._method)
+            last = always(self._method, self._budget)
             places = kept(self._ranks(stored - last), last, self._budget)
             across = places[..., None].expand(*places.shape, self.keys.shape[-1])
             self.keys = self.keys.gather(2, across)
@@ -124,19 +133,6 @@ class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not 
         kernel = self._method.whole("kernel")
         pool = torch.nn.functional.max_pool1d if self._method["pooling"] == "max" else torch.nn.functional.avg_pool1d
         return pool(attended, kernel, stride=1, padding=kernel // 2)
-
-
-def always(method: Method) -> int:
-    """How many of the last tokens a method always keeps.
-
-    Args:
-        method: One that evicts.
-    """
-    if method.name == "snapkv":
-        return method.whole("window")
-    if method.name == "recent":
-        return method.whole("budget") - method.whole("sinks")
-    return method.whole("budget") // 2 if method["recent"] is None else method.whole("recent")
 
 
 def kept(ranks: Any, last: int, budget: int) -> Any:
@@ -165,7 +161,7 @@ def new_cache(config: Any, method: Method, ids: Sequence[int] = ()) -> Any:
     if method.name == "fp8":
         return QuantizedCache("fp8", config)
     drawn = [zlib.crc32(repr((method["seed"], layer, *ids)).encode()) for layer in range(config.num_hidden_layers)]
-    return Cache(layers=[EvictingLayer(method, draw) for draw in drawn])
+    return Cache(layers=[EvictingLayer(method, draw, (layer, len(drawn))) for layer, draw in enumerate(drawn)])
 
 
 def bytes_of(cache: Any) -> int:

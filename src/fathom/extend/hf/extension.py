@@ -10,7 +10,7 @@ import numpy as np
 from fathom.extend.frequencies import Floats, dynamic_base, frequencies, is_long
 from fathom.extend.hf.attention import MappedAttention
 from fathom.extend.hf.checks import check_cache, check_extension, head_size, is_mapped, rope_of, window_of_method
-from fathom.extend.methods import FULL, Method, evicts
+from fathom.extend.methods import FULL, Method, evicts, stay
 from fathom.extend.servers import rope_parameters
 from fathom.types import FathomError, Json
 
@@ -119,6 +119,19 @@ class Extension:
 
         return new_cache(self.config.get_text_config(), self.cache, ids)
 
+    def check_prompt(self, tokens: int) -> None:
+        """Check that the cache can choose what stays of a prompt.
+
+        Args:
+            tokens: Tokens of the prompt.
+
+        Raises:
+            FathomError: So few stay that nothing is left to choose.
+        """
+        layers = self.config.get_text_config().num_hidden_layers
+        for layer in (0, layers - 1) if evicts(self.cache) else ():
+            stay(self.cache, tokens, layer, layers)
+
     def attach(self, model: Any) -> None:
         """Finish a model that was loaded with the configuration.
 
@@ -162,7 +175,7 @@ class Extension:
         """Check that the model's attention sees what the cache is to choose from."""
         import torch
 
-        cache = self.new_cache()
+        cache = replace(self, cache=self.cache.but(budget=2, ratio=None)).new_cache()  # which has room for the text
         with torch.inference_mode():
             model(torch.ones((1, 2), dtype=torch.long, device=model.device), past_key_values=cache)
         if any(layer.waits or not layer.is_initialized for layer in cache.layers):
