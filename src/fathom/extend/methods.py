@@ -248,6 +248,14 @@ METHODS: Mapping[str, Kind] = MappingProxyType(
 _BUDGET = Parameter("budget", "tokens", "Tokens of the prompt whose keys and values stay, in each key head.", least=1)
 _RATIO = Parameter("ratio", "number", "Share of the prompt's tokens that is left out, instead of a budget.", least=0)
 _RECENT = Parameter("recent", "tokens", "The last tokens, which always stay; by default half of the budget.", least=1)
+_QUESTION = Parameter(
+    "question",
+    "name",
+    "together: the choice sees the prompt with its question. apart: what comes before the question is thinned out "
+    "without having seen it.",
+    "together",
+    among=("together", "apart"),
+)
 _WINDOW = Parameter("window", "tokens", "Last queries of the prompt that choose; they stay.", 32, least=1)
 _NEIGHBOURS = (
     Parameter("kernel", "whole", "Neighbours that share their attention; an odd number.", 5, least=1),
@@ -264,7 +272,7 @@ CACHES: Mapping[str, Kind] = MappingProxyType(
                 "cache",
                 "what the last queries of the prompt attend to, with its neighbours, and the last tokens",
                 "Li et al. 2024, SnapKV; FasterDecoding/SnapKV",
-                (Parameter("budget", "tokens", _BUDGET.help, 2048, least=1), _RATIO, _WINDOW, *_NEIGHBOURS),
+                (Parameter("budget", "tokens", _BUDGET.help, 2048, least=1), _RATIO, _WINDOW, *_NEIGHBOURS, _QUESTION),
             ),
             Kind(
                 "pyramid",
@@ -277,6 +285,7 @@ CACHES: Mapping[str, Kind] = MappingProxyType(
                     Parameter("beta", "number", "By how much the last layer chooses fewer than the mean.", 20, least=1),
                     _WINDOW,
                     *_NEIGHBOURS,
+                    _QUESTION,
                 ),
             ),
             Kind(
@@ -284,7 +293,7 @@ CACHES: Mapping[str, Kind] = MappingProxyType(
                 "cache",
                 "what all queries together attended to most, and the last tokens; chosen again for each token",
                 "Zhang et al. 2023, H2O; FMInference/H2O",
-                (_BUDGET, _RATIO, _RECENT),
+                (_BUDGET, _RATIO, _RECENT, _QUESTION),
             ),
             Kind(
                 "random",
@@ -296,6 +305,7 @@ CACHES: Mapping[str, Kind] = MappingProxyType(
                     _RATIO,
                     _RECENT,
                     Parameter("seed", "whole", "Another number gives another draw.", 0, least=0),
+                    _QUESTION,
                 ),
             ),
             Kind(
@@ -303,7 +313,7 @@ CACHES: Mapping[str, Kind] = MappingProxyType(
                 "cache",
                 "the first tokens and the last ones; a control",
                 "Xiao et al. 2023, StreamingLLM; NVIDIA/kvpress",
-                (_BUDGET, _RATIO, Parameter("sinks", "tokens", "First tokens that stay.", 4, least=0)),
+                (_BUDGET, _RATIO, Parameter("sinks", "tokens", "First tokens that stay.", 4, least=0), _QUESTION),
             ),
             Kind("fp8", "cache", "all keys and values, in 8 bits", "transformers, Fp8QuantizedLayer"),
         )
@@ -485,6 +495,11 @@ def reach(method: Method) -> int | None:
 def evicts(cache: Method) -> bool:
     """Whether a method for the cache leaves out tokens."""
     return cache.kind.family == "cache" and cache.name not in ("full", "fp8")
+
+
+def is_apart(cache: Method) -> bool:
+    """Whether a method for the cache thins out the context before it has seen the question."""
+    return cache["question"] == "apart"
 
 
 def stay(cache: Method, tokens: int, layer: int = 0, layers: int = 1) -> int:

@@ -14,7 +14,7 @@ import torch
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, QuantizedCache
 
 from fathom.extend.hf.attention import BLOCK, SCORES, evicting, refuse_padding
-from fathom.extend.methods import FULL, Method, always, stay
+from fathom.extend.methods import FULL, Method, always, is_apart, stay
 from fathom.types import FathomError
 
 
@@ -37,7 +37,7 @@ class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not 
     def __init__(self, method: Method, draw: int = 0, place: tuple[int, int] = (0, 1)) -> None:
         super().__init__()
         self._method, self._draw, self._place = method, draw, place
-        self._budget, self._every = 0, method.name == "h2o"
+        self._budget, self._every = 0, method.name == "h2o" and not is_apart(method)
         self._seen, self._chosen = 0, False
         self._scores: Any = None
         self.positions: Any = None
@@ -70,9 +70,14 @@ class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not 
         """Tokens that were seen."""
         return self._seen
 
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """Tokens that attention sees, and the place of the first."""
-        return (self.keys.shape[-2] if self.is_initialized else 0) + query_length, 0
+    def get_mask_sizes(self, query_length: Any) -> tuple[int, int]:
+        """Tokens that attention sees, and the place of the first.
+
+        Args:
+            query_length: Tokens that are computed; before transformers 5.3 their places.
+        """
+        tokens = query_length if isinstance(query_length, int) else len(query_length)
+        return (self.keys.shape[-2] if self.is_initialized else 0) + tokens, 0
 
     def crop(self, tokens_to_remove: int) -> None:
         """Refuse: what was evicted does not come back."""
@@ -80,7 +85,7 @@ class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not 
 
     def first(self, tokens: int) -> int:
         """The first of so many queries whose attention is needed; their number if none is."""
-        if self._every:
+        if self._every or (self._method.name == "h2o" and not self._chosen):
             return 0
         if self._method.name in ("snapkv", "pyramid") and not self._chosen:
             return max(0, tokens - self._method.whole("window"))
@@ -154,7 +159,7 @@ def new_cache(config: Any, method: Method, ids: Sequence[int] = ()) -> Any:
     Args:
         config: The configuration of the model's text.
         method: What is kept.
-        ids: Tokens of the prompt; random draws depend on them, and on nothing that was before.
+        ids: Tokens of what is thinned out; random draws depend on them, and on nothing that was before.
     """
     if method == FULL:
         return DynamicCache(config=config)
@@ -190,6 +195,9 @@ def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, *
     if (layer := evicting(key)) is not None:
         if attention_mask is not None and query.shape[2] == key.shape[2]:
             refuse_padding(attention_mask[:, 0, -1])
+        if 1 < query.shape[2] < key.shape[2]:  # a question, after what stayed of its context
+            attention_mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool, device=query.device)
+            attention_mask = attention_mask.tril(key.shape[2] - query.shape[2])[None, None]
         for weights in _weights(query, key, layer, more.get("scaling")):
             layer.watch(weights)
         layer.settle()
