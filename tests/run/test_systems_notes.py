@@ -158,10 +158,7 @@ def test_chinese_prompts_ask_in_chinese() -> None:
         for one in sent:
             assert not any("a" <= letter <= "z" for letter in one.prompt.replace("note", ""))
     sent, _ = answered(MapReduce(256, 64), prompt, answer=nothing, language="zh")
-    assert (
-        sent[-1].prompt
-        == "请阅读。\n\n{noted}\n\n无\n\n第七条船何时出发？"
-    )
+    assert sent[-1].prompt == "请阅读。\n\n{noted}\n\n无\n\n第七条船何时出发？"
 
 
 @given(
