@@ -50,6 +50,14 @@ class RunOptions(Choice, Sampling, Served, Reasoning, Limits, Build, Recorded, J
     ]
     out: RunFolder = unset
     _: KW_ONLY
+    system: Annotated[
+        str,
+        opt(
+            "A system around the model: whole, or for instance retrieval?top=8, which sends only the passages that "
+            "resemble the question. `fathom lab methods` lists them.",
+            metavar="NAME",
+        ),
+    ] = "whole"
     backoff: Backoff = 1.0
     confirm: Confirm = None
     progress: OnReply = None
@@ -73,11 +81,13 @@ def run(options: RunOptions) -> "RunSummary":
     suite, name = _suite(options)
     subset = f"-{read_subset(options.subset).name}" if options.subset else ""
     score = {"on": "-thinking", "off": "-non-thinking"}.get(options.thinking or "", "")
+    around = "" if options.system == "whole" else f"-{options.system}"
     return run(
         suite,
         options.model,
-        out=options.out or run_folder(suite, name, options.model + score, subset),
+        out=options.out or run_folder(suite, name, options.model + score + around, subset),
         **options.of(Choice, Sampling, Served, Reasoning, Limits),
+        system=options.system,
         backoff=options.backoff,
         command=options.record(),
         confirm=options.confirm,

@@ -12,7 +12,7 @@ from fathom.length import parse_length
 from fathom.names import listed, unknown
 from fathom.types import FathomError, Json
 
-Family: TypeAlias = Literal["none", "frequencies", "positions", "cache"]
+Family: TypeAlias = Literal["none", "frequencies", "positions", "cache", "system"]
 Value: TypeAlias = float | int | bool | str | tuple[float, ...] | None
 Unit: TypeAlias = Literal["tokens", "whole", "number", "switch", "numbers", "name"]
 
@@ -59,7 +59,8 @@ class Kind:
 
     Attributes:
         name: As users write it.
-        family: ``frequencies`` are changed, relative ``positions`` are mapped, or less is kept in the ``cache``.
+        family: ``frequencies`` are changed, relative ``positions`` are mapped, less is kept in the ``cache``, or a
+            ``system`` around the model gives it other prompts.
         description: What it does, in a sentence.
         source: The paper or the code that it is from.
         parameters: Its options.
@@ -293,13 +294,33 @@ CACHES: Mapping[str, Kind] = MappingProxyType(
     }
 )
 
+SYSTEMS: Mapping[str, Kind] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            Kind("whole", "system", "the whole prompt, in one request", "no system around the model"),
+            Kind(
+                "retrieval",
+                "system",
+                "only the passages that resemble the question, in the order of the text",
+                "Lewis et al. 2020, Retrieval-Augmented Generation; BM25: Robertson and Zaragoza 2009",
+                (
+                    Parameter("top", "whole", "Passages that the model reads.", 8, least=1),
+                    Parameter("passage", "tokens", "Tokens of a passage, at most.", 256, least=16),
+                ),
+            ),
+        )
+    }
+)
+"""Systems around a model, for ``fathom run --system``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
     """A method with its options.
 
     Attributes:
-        name: One of ``METHODS`` or ``CACHES``.
+        name: One of ``METHODS``, ``CACHES`` or ``SYSTEMS``.
         options: A value for each parameter; None for what was left to the model.
     """
 
@@ -309,7 +330,7 @@ class Method:
     @property
     def kind(self) -> Kind:
         """The method without values."""
-        return METHODS.get(self.name) or CACHES[self.name]
+        return METHODS.get(self.name) or CACHES.get(self.name) or SYSTEMS[self.name]
 
     def __getitem__(self, name: str) -> Value:
         return dict(self.options).get(name)
@@ -334,6 +355,12 @@ class Method:
         """The same method with some other values, which are not checked again."""
         return Method(self.name, tuple((name, changes.get(name, value)) for name, value in self.options))
 
+    @property
+    def words(self) -> str:
+        """The name and the options that have a value, as users write them."""
+        given = "&".join(f"{name}={value}" for name, value in self.options if value is not None)
+        return f"{self.name}?{given}" if given else self.name
+
     def record(self) -> dict[str, Json]:
         """The name, the options that have a value, and the source, for a manifest."""
         options = {name: list(one) if isinstance(one, tuple) else one for name, one in self.options if one is not None}
@@ -342,6 +369,7 @@ class Method:
 
 NONE = Method("none")
 FULL = Method("full")
+WHOLE = Method("whole")
 
 
 def make_method(name: str, given: Mapping[str, object] | None = None, kinds: Mapping[str, Kind] = METHODS) -> Method:
@@ -350,7 +378,7 @@ def make_method(name: str, given: Mapping[str, object] | None = None, kinds: Map
     Args:
         name: One of ``kinds``.
         given: Values by the name of the option, as texts or as what they stand for; None leaves one out.
-        kinds: ``METHODS`` or ``CACHES``.
+        kinds: ``METHODS``, ``CACHES`` or ``SYSTEMS``.
 
     Raises:
         FathomError: The method or an option is unknown, or a value is wrong; the message says what was expected.
@@ -405,6 +433,22 @@ def split_name(model: str) -> tuple[str, Method, Method]:
     except FathomError as error:
         raise FathomError(f"model {model!r}: {error}") from None
     return name, made.get(KEY, NONE), made.get(CACHE, FULL)
+
+
+def system_of(text: str) -> Method:
+    """The system around a model that users name as ``NAME?OPTION=VALUE&...``.
+
+    Raises:
+        FathomError: See ``make_method``; or an option is given twice.
+    """
+    name, _, query = text.partition("?")
+    pairs = parse_qsl(query, keep_blank_values=True)
+    given = dict(pairs)
+    if len(given) < len(pairs) or bool(query) != bool(pairs):
+        raise FathomError(f"system {text!r}: expected options as in retrieval?top=8&passage=256, each once")
+    if name not in SYSTEMS:
+        raise unknown("system", name, SYSTEMS, see="fathom lab methods")
+    return make_method(name, given, SYSTEMS)
 
 
 def settled(method: Method, original: int | None) -> Method:

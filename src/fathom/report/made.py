@@ -13,7 +13,9 @@ from fathom.atomic import whole_file
 from fathom.printing import printable
 from fathom.report.markdown import summary_text
 from fathom.report.page import TITLE, page
-from fathom.report.results import ALL, Results, System, measure, system_of
+from fathom.report.results import ALL, Results, System, measure, system_of, with_setups
+from fathom.report.setups import ComparedSetups
+from fathom.report.setups import numbers as setup_numbers
 from fathom.report.studies import Tables
 from fathom.report.summary import Summary, summary
 from fathom.report.table import Replies
@@ -79,6 +81,7 @@ class Report(Tables):
             "scores": list(results.curve.values()),
             "notes": found.notes,
             "made": dict(found.made),
+            **({"setups": setup_numbers(results.setups)} if results.setups else {}),
         }
 
     def text(self, format: Format) -> str:
@@ -101,6 +104,7 @@ def measured(
     notes: Sequence[str] = (),
     made: Sequence[tuple[str, str]] = (),
     link: Callable[[Replies], str] | None = None,
+    setups: ComparedSetups | None = None,
 ) -> Report:
     """A report on rows.
 
@@ -112,6 +116,7 @@ def measured(
         notes: What was not measured, such as unfinished runs.
         made: How the report is made, such as its command: name and value.
         link: Gives the address of the replies behind a figure, relative to the page; None for no links.
+        setups: The comparison of the setups that the rows are of.
 
     Raises:
         FathomError: There are no rows.
@@ -121,6 +126,8 @@ def measured(
         notes=tuple(map(printable, notes)),
         made=tuple((name, printable(value)) for name, value in made),
     )
+    if setups is not None:
+        found = with_setups(found, setups)
     report = Report(tables_of(found))
     report.results, report.title, report.link = found, title, link
     return report

@@ -11,7 +11,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 from fathom.checksums import CHECKSUM, check_content, check_format, with_checksum
-from fathom.extend.methods import FULL, NONE
+from fathom.extend.methods import FULL, NONE, WHOLE
 from fathom.extend.servers import method_of_command
 from fathom.run.hugging_face import PLACES, cache_of, is_local, method_of
 from fathom.run.model import Settings, is_baseline
@@ -127,7 +127,9 @@ def describe_run(
         "chat_template": settings.chat_template,
         "subset": dict(settings.subset) if settings.subset is not None else None,
         **({} if settings.kind is None else {"model_kind": settings.kind}),
-        **({} if thinking is None else {"thinking": asdict(thinking), "variant": thinking.score}),
+        **({} if settings.system == WHOLE else {"system": settings.system.record()}),
+        **({} if thinking is None else {"thinking": asdict(thinking)}),
+        **({"variant": variant} if (variant := _variant(settings)) else {}),
         "versions": {name: found for name in packages or ("fathom-eval", *asking) if (found := _version(name))},
         **({} if command is None else {"command": _shown(command)}),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -142,6 +144,12 @@ def _extension(settings: Settings) -> dict[str, Json]:
         return {**method.record(), **of_cache}
     found = method_of_command(settings.server_command or "")
     return {} if found is None else found.record()
+
+
+def _variant(settings: Settings) -> str:
+    """What tells this run apart from others of the same model: the score that it is for, the system around it."""
+    score = settings.thinking.score if settings.thinking else ""
+    return ", ".join(filter(None, (score, settings.system.words if settings.system != WHOLE else "")))
 
 
 def _shown(command: Mapping[str, Json]) -> dict[str, Json]:
@@ -289,6 +297,7 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "chat template": manifest.get("chat_template") or "always",
         "--model-kind": manifest.get("model_kind"),
         "--server-command": manifest.get("server_command"),
+        "--system": manifest.get("system"),
         "subset": (manifest.get("subset") or {}).get("hash"),
         **{f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()},
         **{f"model_args.{name}": arguments[name] for name in arguments if name not in free},

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 from fathom.address import check_address
+from fathom.extend.methods import WHOLE, Method
 from fathom.run.failures import Failure
 from fathom.run.model_settings import Kind
 from fathom.run.overflow import Overflow
@@ -122,6 +123,7 @@ class Settings:
         thinking: Settings of the thinking or non-thinking score; None for other runs.
         kind: The kind of model as the user says in a run for neither score; None if unsaid.
         server_command: The command line with which the server was started; None if unsaid.
+        system: The system around the model.
 
     Raises:
         FathomError: The address is invalid.
@@ -141,6 +143,7 @@ class Settings:
     thinking: Thinking | None = None
     kind: Kind | None = None
     server_command: str | None = None
+    system: Method = WHOLE
 
     def __post_init__(self) -> None:
         if self.base_url is not None:

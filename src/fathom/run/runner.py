@@ -31,6 +31,7 @@ from fathom.run.retry import Retry
 from fathom.run.session import Session, Work
 from fathom.run.store import Totals, peek
 from fathom.run.subset import describe_subset, members_of
+from fathom.run.systems import open_system
 from fathom.run.thinking import describe_thinking
 from fathom.run.worker import this_worker
 from fathom.subsetfile import read_subset
@@ -65,6 +66,7 @@ def run(
     model_kind: str | None = None,
     thinking_switch: str | None = None,
     server_command: str | None = None,
+    system: str = "whole",
     subset: Path | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
     retries: int = RETRIES,
@@ -116,6 +118,7 @@ def run(
             ``tokens``, ``enable_thinking``, ``thinking``, ``type`` or ``none``.
         server_command: The command line with which the server was started, for ``run.json``. A run with another one is
             another run.
+        system: A system around the model, as ``retrieval?top=8`` (``fathom.extend.methods.SYSTEMS``).
         subset: Subset file (``fathom.subsetfile``): only its samples and items are run. It is part of the run: another
             subset, even a larger one, needs another run folder.
         where: Only samples with one of the given values of each facet (``fathom.suitefile.is_where``).
@@ -154,6 +157,7 @@ def run(
         thinking_switch=thinking_switch,
         server_command=server_command,
         subset=describe_subset(chosen) if chosen else None,
+        system=system,
     )
     settings, price, entry = asked.settings, asked.price, asked.entry
     check_work(
@@ -194,6 +198,7 @@ def run(
             f"{suite}: no sample has both the requested tasks and lengths{' in this subset' if only else ''}; its "
             "manifest.json lists them"
         )
+    around = open_system(settings.system)
     client = open_client(settings, tokenizer)
     extension = extension_of(client)
     if extension is not None:
@@ -203,15 +208,23 @@ def run(
     known = entry.context if entry and extension is None else None
     window_limit = find_limit(settings, client, price, known, context_of(client))
     caps = output_caps(settings, price, _task_cap)
+    sent = sent_cap(settings, price)
     mode = request_modes(
         settings.chat_template,
         reasons=reasons(settings, price),
-        sent=sent_cap(settings, price),
+        sent=sent,
         thoughts=settings.thinking.thoughts if settings.thinking else "",
     )
     words = describe_thinking(asked.decided, window=None if window_limit.by_client else window_limit.window)
     forecast = partial(
-        forecast_run, model=model, limit=window_limit, price=price, caps=caps, request_mode=mode, thinking=words
+        forecast_run,
+        model=model,
+        limit=window_limit,
+        price=price,
+        caps=caps,
+        request_mode=mode,
+        thinking=words,
+        system=around,
     )
     plan, spent = _look_ahead(out, facts, epochs, forecast)
     plan = replace(plan, unverified=built.unverified)
@@ -239,6 +252,8 @@ def run(
         request_mode=mode,
         thinking=settings.thinking,
         reasons=settings.max_output_tokens is not None or reasons(settings, price),
+        system=around,
+        sent_cap=sent,
     )
     done = drive(work_on(out, client, work, plan.total))
     return replace(done, hints=(*done.hints, *notes_of(client)))  # which knows of the replies too

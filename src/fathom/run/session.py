@@ -21,6 +21,7 @@ from fathom.run.prices import Limit, Price
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.request_mode import PLAIN, RequestMode, RequestModes, ended, together
 from fathom.run.retry import Health, Retry, ask
+from fathom.run.systems import Request, System, Task, split_prompt
 from fathom.run.thinking import Thinking, doubts
 from fathom.run.worker import BEAT_SECONDS
 from fathom.tokens import Tokenizer
@@ -56,6 +57,8 @@ class Work:
         request_mode: Request mode by task name.
         thinking: How the model should think; None for runs without a thinking mode.
         reasons: Whether the output caps have room for reasoning, or are the user's.
+        system: The system around the model; None if it gets the whole prompt.
+        sent_cap: The output cap that is sent for notes of so many tokens: with room for reasoning.
     """
 
     samples: Callable[[], Iterator[Sample]]
@@ -74,6 +77,8 @@ class Work:
     request_mode: RequestModes = field(default=lambda task: PLAIN)
     thinking: Thinking | None = None
     reasons: bool = True
+    system: System | None = None
+    sent_cap: Callable[[int], int] = lambda notes: notes
 
 
 class Session:
@@ -207,7 +212,7 @@ class Session:
     async def _reply(self, sample: Sample, epoch: int, cap: int) -> tuple[str, Reply]:
         limit = self._work.limit
         budget = None if limit.by_client else limit.budget(cap)
-        over = budget is not None and sample.tokens > budget
+        over = budget is not None and sample.tokens > budget and self._work.system is None
         if over and limit.policy == "refuse":
             beside = "" if limit.of_prompts else f" and a reply of {cap}"
             reason = f"{sample.tokens} tokens{beside} exceed the window of {limit.window}; not sent"
@@ -222,12 +227,37 @@ class Session:
         mode = self._work.request_mode(sample.task)
         caps, answers = mode.caps(cap), mode.answers
         call = Call(sample.id, epoch, self._work.seed, caps[0], mode.stop_sent, mode.continued, answers[0])
-        reply = await self._ask(prompt, call, mode)
+        reply = await self._answer(sample, prompt, call, mode)
         if mode.follow_up is not None and reply.answered:  # a truncated reply is followed up too
             prompt = mode.follow_up(reply.text, sample)
             second = replace(call, max_output_tokens=caps[-1], answer=answers[-1])
             reply = together(reply, await self._ask(prompt, second, mode))
         return prompt_hash, replace(reply, truncated=reply.truncated + removed)
+
+    async def _answer(self, sample: Sample, prompt: str, call: Call, mode: RequestMode) -> Reply:
+        """The reply to the prompt, or that of the system around the model."""
+        system = self._work.system
+        if system is None:
+            return await self._ask(prompt, call, mode)
+
+        tokenizer = self._work.tokenizer()
+        # Notes are sentences, whatever the answer is to look like, and nothing but the cap ends them.
+        noting = replace(mode, stop=(), capped=False, endless=False)
+
+        async def send(request: Request) -> Reply:
+            if request.notes is None:
+                reply = await self._ask(request.prompt, call, mode)
+            else:
+                cap = self._work.sent_cap(request.notes)
+                own = replace(call, max_output_tokens=cap, stop=(), answer="sentence")
+                reply = await self._ask(request.prompt, own, noting)
+            # Servers count for themselves; what nobody counts is counted here, so that systems can be compared.
+            return reply if reply.tokens_in is not None else replace(reply, tokens_in=tokenizer.count(request.prompt))
+
+        split = split_prompt(sample, self._texts)
+        if not split.units:
+            return await send(Request(prompt))
+        return await system.answer(Task(split, call.max_output_tokens, self._work.limit.budget, tokenizer, send))
 
     async def _ask(self, prompt: str, call: Call, mode: RequestMode) -> Reply:
         reply = await ask(self._client, prompt, call, self._work.retry, self._health)
