@@ -91,8 +91,8 @@ def choose(
         subset=subset,
         thinking=decided.thinking,
         kind=decided.kind,
-        server_command=server_command,
         system=system_of(system),
+        server_command=server_command,
     )
     check_settings(settings, reasoning_tokens=reasoning_tokens)
     return Chosen(settings, price, entry, decided)

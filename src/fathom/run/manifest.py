@@ -136,6 +136,12 @@ def describe_run(
     }
 
 
+def _variant(settings: Settings) -> str:
+    """What tells this run apart from others of the same model: the score that it is for, the system around it."""
+    score = settings.thinking.score if settings.thinking else ""
+    return ", ".join(filter(None, (score, settings.system.words if settings.system != WHOLE else "")))
+
+
 def _extension(settings: Settings) -> dict[str, Json]:
     """The methods that the model's name asks for, or else the one that its server was started with; {} for none."""
     method, cache = method_of(settings.model), cache_of(settings.model)
@@ -144,12 +150,6 @@ def _extension(settings: Settings) -> dict[str, Json]:
         return {**method.record(), **of_cache}
     found = method_of_command(settings.server_command or "")
     return {} if found is None else found.record()
-
-
-def _variant(settings: Settings) -> str:
-    """What tells this run apart from others of the same model: the score that it is for, the system around it."""
-    score = settings.thinking.score if settings.thinking else ""
-    return ", ".join(filter(None, (score, settings.system.words if settings.system != WHOLE else "")))
 
 
 def _shown(command: Mapping[str, Json]) -> dict[str, Json]:
@@ -296,8 +296,8 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
         # Runs of earlier versions had no such option.
         "chat template": manifest.get("chat_template") or "always",
         "--model-kind": manifest.get("model_kind"),
-        "--server-command": manifest.get("server_command"),
         "--system": manifest.get("system"),
+        "--server-command": manifest.get("server_command"),
         "subset": (manifest.get("subset") or {}).get("hash"),
         **{f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()},
         **{f"model_args.{name}": arguments[name] for name in arguments if name not in free},

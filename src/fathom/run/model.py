@@ -122,8 +122,8 @@ class Settings:
         subset: Name and hash of the subset to run; None for all samples.
         thinking: Settings of the thinking or non-thinking score; None for other runs.
         kind: The kind of model as the user says in a run for neither score; None if unsaid.
-        server_command: The command line with which the server was started; None if unsaid.
         system: The system around the model.
+        server_command: The command line with which the server was started; None if unsaid.
 
     Raises:
         FathomError: The address is invalid.
@@ -142,8 +142,8 @@ class Settings:
     subset: Mapping[str, Json] | None = None
     thinking: Thinking | None = None
     kind: Kind | None = None
-    server_command: str | None = None
     system: Method = WHOLE
+    server_command: str | None = None
 
     def __post_init__(self) -> None:
         if self.base_url is not None:

@@ -65,8 +65,8 @@ def run(
     thinking: str | None = None,
     model_kind: str | None = None,
     thinking_switch: str | None = None,
-    server_command: str | None = None,
     system: str = "whole",
+    server_command: str | None = None,
     subset: Path | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
     retries: int = RETRIES,
@@ -116,9 +116,9 @@ def run(
             get room for reasoning.
         thinking_switch: How native reasoning is switched, if not as in the table or by the provider: ``effort``,
             ``tokens``, ``enable_thinking``, ``thinking``, ``type`` or ``none``.
+        system: A system around the model, as ``retrieval?top=8`` (``fathom.extend.methods.SYSTEMS``).
         server_command: The command line with which the server was started, for ``run.json``. A run with another one is
             another run.
-        system: A system around the model, as ``retrieval?top=8`` (``fathom.extend.methods.SYSTEMS``).
         subset: Subset file (``fathom.subsetfile``): only its samples and items are run. It is part of the run: another
             subset, even a larger one, needs another run folder.
         where: Only samples with one of the given values of each facet (``fathom.suitefile.is_where``).
