@@ -415,7 +415,7 @@ def _check_cache(settings: Settings) -> None:
 def _bytes_of(cache: Any) -> int | None:
     """Bytes of a cache; None for one that keeps something else than keys and values."""
     layers = getattr(cache, "layers", None)
-    if not layers or not all(hasattr(layer, "keys") for layer in layers):
+    if not layers or not all(hasattr(layer, "keys") and not hasattr(layer, "recurrent_states") for layer in layers):
         return None
     from fathom.extend.hf.caches import bytes_of
 
