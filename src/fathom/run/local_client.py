@@ -7,16 +7,18 @@ are kept, and a prompt that shares at least half of its tokens computes only the
 import asyncio
 import copy
 import threading
-from collections.abc import Hashable, Mapping
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fathom.extend.methods import FULL, evicts
+from fathom.extend.methods import FULL, evicts, is_apart
 from fathom.run.answers import Output, checked, to_reply
 from fathom.run.failures import Failure
 from fathom.run.hugging_face import Loaded, cache_of, failure_of_model, load_model, load_tokenizer, method_of, plan
-from fathom.run.model import Call, RequestError, Settings
+from fathom.run.model import Call, Measured, RequestError, Settings
 from fathom.run.overflow import Overflow
 from fathom.types import FathomError, Json, Reply
 
@@ -36,17 +38,25 @@ _MARGIN = 8
 
 @dataclass(eq=False)
 class _Job:
-    """One prompt on its way through the model."""
+    """One prompt on its way through the model.
+
+    ``exact`` is a reply that ends at its cap and nowhere else; ``context`` are the tokens of the prompt that are
+    computed before the question.
+    """
 
     prompt: str
     call: Call
+    exact: bool = False
     ids: list[int] = field(default_factory=list)
+    context: int = 0
     stops: tuple[str, ...] = ()
     opened: bool = False
     given_up: bool = False
     written: int | None = None
     output: Output | None = None
     failure: Failure | None = None
+    first: float = 0.0
+    whole: float = 0.0
 
     @property
     def finished(self) -> bool:
@@ -59,8 +69,8 @@ class LocalClient:
     Attributes:
         context: Tokens that the model holds by its configuration, prompt and reply together; None if unknown.
         batch_size: Prompts that are computed at once.
-        cached: Bytes of keys and values of the last request, after its prompt and at its end; None for models without
-            a method (``?extend=none`` is one), and after requests that failed.
+        cached: Bytes of keys and values of the last request or batch, after its prompt and at its end; None after
+            requests that failed, and for models that keep something else (states of linear attention).
     """
 
     window: int | None = None
@@ -72,7 +82,7 @@ class LocalClient:
         self.context = loaded.window
         # The user may know better than the configuration.
         self._held = None if loaded.window is None else max(loaded.window, settings.window or 0)
-        self._template = None if settings.chat_template == "never" else _template(loaded.tokenizer, settings)
+        self._template = _template(loaded.tokenizer, settings)
         self._more = _template_options(settings)
         self._config = _generation(loaded, settings, _count(settings, "prefill_chunk_size", None))
         self._endings = frozenset(self._config.eos_token_id or ())
@@ -90,9 +100,16 @@ class LocalClient:
         return self._loaded.extension
 
     @property
+    def kernel(self) -> str:
+        """The attention that computes the model, by its name in transformers or in words."""
+        own = self._loaded.extension.kernel if self._loaded.extension is not None else ""
+        return own or str(getattr(self._loaded.model.config, "_attn_implementation", None) or "")
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results must know of how the model is computed."""
-        if not (self._single and evicts(cache_of(self._settings.model))):
+        cache = cache_of(self._settings.model)
+        if not self._single or not evicts(cache) or is_apart(cache):
             return self._loaded.notes
         told = (
             f"{self._single:,} of {self._replies:,} replies have one token, which comes from the full cache: they say "
@@ -116,6 +133,26 @@ class LocalClient:
         if job.output is None:
             raise RequestError(job.failure or Failure("bad", "the model returned nothing"))
         return checked(to_reply(job.output))
+
+    async def measure(self, prompt: str, call: Call) -> Measured:
+        """Compute one reply of exactly ``call.max_output_tokens`` tokens, alone and from the beginning of its prompt.
+
+        Nothing of the prompt before is used, and nothing stays for the next one. Seconds count from the tokens of the
+        prompt.
+
+        Raises:
+            RequestError: The model cannot compute it.
+        """
+        job = _Job(prompt, call, exact=True)
+        async with self._working:
+            self._forget()
+            try:
+                await self._compute([job])
+            finally:
+                self._forget()
+        if job.output is None:
+            raise RequestError(job.failure or Failure("bad", "the model returned nothing"))
+        return Measured(job.first, job.whole, job.output.tokens_in, job.output.tokens_out, self.cached)
 
     async def close(self) -> None:
         """Release the memory of the last prompt."""
@@ -147,11 +184,9 @@ class LocalClient:
 
     def _tokenize(self, job: _Job) -> None:
         tokenizer, call = self._loaded.tokenizer, job.call
-        if call.continued or self._settings.chat_template == "never":
-            text, ids = job.prompt, tokenizer(job.prompt)["input_ids"]
-        else:
-            text = self._loaded.chat_text(job.prompt, self._template, **self._more)
-            ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        plain = call.continued or self._settings.chat_template == "never"
+        text = job.prompt if plain else self._loaded.chat_text(job.prompt, self._template, **self._more)
+        ids = tokenizer(text, add_special_tokens=plain)["input_ids"]
         given = self._settings.generation.get("stop_seqs")
         job.ids, job.written = list(ids), None
         job.stops = (*(map(str, given) if isinstance(given, list | tuple) else ()), *call.stop)
@@ -163,6 +198,31 @@ class LocalClient:
                 f"exceed the {self._held:,} of its window"
             )
             job.failure = Failure("overflow", told)
+        elif self._loaded.extension is not None:
+            try:
+                job.context = self._context(job, text, special=plain) if is_apart(self._loaded.extension.cache) else 0
+                self._loaded.extension.check_prompt(job.context or len(job.ids))
+            except FathomError as error:
+                job.failure = Failure("bad", str(error))
+
+    def _context(self, job: _Job, text: str, *, special: bool) -> int:
+        """Tokens before the question; the text of the prompt, with what a chat template adds, is cut between tokens.
+
+        Raises:
+            FathomError: Where the question begins is unknown.
+        """
+        prompt, ending = job.prompt, job.call.ending
+        start = text.find(prompt.strip())
+        if not 0 < ending < len(prompt) or start < 0:
+            raise FathomError(
+                "question=apart needs to know where in the prompt the question begins, and this sample does not say; "
+                "leave out question=apart, or these samples (--tasks)"
+            )
+        place = start + len(prompt) - ending - (len(prompt) - len(prompt.lstrip()))
+        found = tokens_before(self._loaded.tokenizer, text, place, special)
+        if not found:
+            raise FathomError("question=apart: nothing comes before the question of this sample; leave out its task")
+        return min(found, len(job.ids) - 1)
 
     def _generate(self, jobs: list[_Job], ended: threading.Event) -> None:
         import torch
@@ -173,16 +233,22 @@ class LocalClient:
         mask = [[0] * (longest - len(job.ids)) + [1] * len(job.ids) for job in jobs]
         config = copy.deepcopy(self._config)
         config.max_new_tokens = max(job.call.max_output_tokens for job in jobs)
+        config.min_new_tokens = config.max_new_tokens if jobs[0].exact else None
         self._fit(longest + config.max_new_tokens)
         cache, shared = self._shared(jobs)
         extension = self._loaded.extension
         if extension is not None and cache is None:
-            cache = extension.new_cache(jobs[0].ids)
+            cache = extension.new_cache(jobs[0].ids[: jobs[0].context or None])
         self.cached = None
-        ends = _Ends(jobs, longest, ended, self._loaded.tokenizer, None if extension is None else cache)
+        ends = _Ends(jobs, longest, ended, self._loaded.tokenizer)
         if config.do_sample:
             torch.manual_seed(jobs[0].call.seed + jobs[0].call.epoch - 1)
-        with torch.inference_mode():
+        with torch.inference_mode(), _hooked(model, ends.see):
+            start = _now(model.device)
+            if context := jobs[0].context:
+                model(
+                    torch.tensor([jobs[0].ids[:context]], device=model.device), past_key_values=cache, logits_to_keep=1
+                )
             found = model.generate(
                 input_ids=torch.tensor(rows, device=model.device),
                 attention_mask=torch.tensor(mask, device=model.device),
@@ -190,16 +256,18 @@ class LocalClient:
                 stopping_criteria=[ends],
                 **({} if cache is None else {"past_key_values": cache}),
             )
+            last = _now(model.device)
         if ended.is_set():
             self._forget()
             return
-        if ends.after_prompt is not None:
-            self.cached = ends.after_prompt, _bytes_of(cache)
+        at_end = _bytes_of(ends.cache)
+        self.cached = None if ends.after_prompt is None or at_end is None else (ends.after_prompt, at_end)
         written = [row[longest:] for row in found.sequences.tolist()]
         if len(jobs) == 1:
             self._cache, self._ids = found.past_key_values, [*jobs[0].ids, *written[0][:-1]]
         for job, ids in zip(jobs, written, strict=True):
             job.output = self._output(job, ids, shared)
+            job.first, job.whole = ends.first - start, last - start
             self._replies, self._single = self._replies + 1, self._single + (job.output.tokens_out == 1)
 
     def _output(self, job: _Job, ids: list[int], shared: int) -> Output:
@@ -246,19 +314,26 @@ class _Ends:
     """Ends each row of a batch at its own cap or stop text, and all when the request is given up.
 
     Attributes:
-        after_prompt: Bytes of the cache after the prompt; None before, and without a cache to be measured.
+        cache: Keys and values, as the model returned them last; None before.
+        first: When the first token of the reply was there; 0 before.
+        after_prompt: Bytes of the cache at that time; None before, and if it cannot be measured.
     """
 
-    def __init__(self, jobs: list[_Job], start: int, ended: threading.Event, tokenizer: Any, cache: Any) -> None:
+    def __init__(self, jobs: list[_Job], start: int, ended: threading.Event, tokenizer: Any) -> None:
         self._jobs, self._start, self._ended, self._tokenizer = jobs, start, ended, tokenizer
-        self._cache = cache
+        self.cache: Any = None
+        self.first = 0.0
         self.after_prompt: int | None = None
+
+    def see(self, _model: Any, _inputs: Any, output: Any) -> None:
+        """Remember the cache that the model returned, which generation makes by itself."""
+        self.cache = getattr(output, "past_key_values", None)
 
     def __call__(self, input_ids: Any, scores: Any, **more: Any) -> Any:
         import torch
 
-        if self._cache is not None and self.after_prompt is None:  # the first word of the reply was just drawn
-            self.after_prompt = _bytes_of(self._cache)
+        if not self.first:
+            self.first, self.after_prompt = _now(input_ids.device), _bytes_of(self.cache)
         told = [self._ends(job, row) for job, row in zip(self._jobs, input_ids, strict=True)]
         return torch.tensor(told, device=input_ids.device, dtype=torch.bool)
 
@@ -337,14 +412,53 @@ def _check_cache(settings: Settings) -> None:
         )
 
 
-def _bytes_of(cache: Any) -> int:
+def _bytes_of(cache: Any) -> int | None:
+    """Bytes of a cache; None for one that keeps something else than keys and values."""
+    layers = getattr(cache, "layers", None)
+    if not layers or not all(hasattr(layer, "keys") and not hasattr(layer, "recurrent_states") for layer in layers):
+        return None
     from fathom.extend.hf.caches import bytes_of
 
     return bytes_of(cache)
 
 
+def _now(device: Any) -> float:
+    """The time at which a device has done what it was told."""
+    import torch
+
+    getattr(torch, device.type).synchronize()
+    return time.perf_counter()
+
+
+@contextmanager
+def _hooked(model: Any, see: Callable[[Any, Any, Any], None]) -> Iterator[None]:
+    """Call a function after each forward pass."""
+    hook = model.register_forward_hook(see)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
 def _of_model(settings: Settings) -> dict[str, Json]:
     return {name: value for name, value in settings.model_args.items() if name not in _OWN}
+
+
+def tokens_before(tokenizer: Any, text: str, place: int, special: bool = True) -> int:
+    """How many tokens of a text end at or before a place of it.
+
+    Args:
+        tokenizer: A tokenizer of ``transformers``.
+        text: The whole text.
+        place: A number of characters.
+        special: Whether the text gets the tokenizer's special tokens.
+    """
+    if tokenizer.is_fast:
+        told = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)["offset_mapping"]
+        return next((number for number, (_, end) in enumerate(told) if end > place), len(told))
+    whole, start = (tokenizer(one, add_special_tokens=special)["input_ids"] for one in (text, text[:place]))
+    same = (one == two for one, two in zip(whole, start, strict=False))
+    return next((number for number, alike in enumerate(same) if not alike), min(len(whole), len(start)))
 
 
 def keeps_all(cache: Any) -> bool:
@@ -361,7 +475,9 @@ def _count(settings: Settings, name: str, default: int | None) -> int | None:
 
 
 def _template(tokenizer: Any, settings: Settings) -> str | None:
-    """The user's chat template; None for the tokenizer's own."""
+    """The user's chat template; None for the tokenizer's own, and where none is used."""
+    if settings.chat_template == "never":
+        return None
     given = settings.model_args.get("chat_template")
     if settings.model_args.get("use_chat_template") is False:
         raise FathomError(f"model {settings.model}: use_chat_template=false: use --chat-template never")

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 from fathom.address import check_address
+from fathom.extend.methods import WHOLE, Method
 from fathom.run.failures import Failure
 from fathom.run.model_settings import Kind
 from fathom.run.overflow import Overflow
 from fathom.run.thinking import Thinking
-from fathom.secrets import remember
+from fathom.secrets import remember, remember_command
 from fathom.types import AnswerKind, Json, Reply
 
 ChatTemplate: TypeAlias = Literal["always", "by-task", "never"]
@@ -35,6 +36,7 @@ class Call:
         stop: Stop sequences to send.
         continued: Whether the prompt is sent without a chat template.
         answer: The kind of answer that the prompt asks for; used by offline baselines only.
+        ending: Characters of the prompt after its context, which are the question; 0 if unknown.
     """
 
     sample: str
@@ -44,6 +46,26 @@ class Call:
     stop: tuple[str, ...] = ()
     continued: bool = False
     answer: AnswerKind = "words"
+    ending: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One request with its times.
+
+    Attributes:
+        first: Seconds until the first token of the reply.
+        whole: Seconds until the last one.
+        tokens_in: Tokens of the prompt, as the model counts them; None if unknown.
+        tokens_out: Tokens of the reply; None if unknown.
+        cached: Bytes of keys and values, after the prompt and at the end; None if unknown.
+    """
+
+    first: float
+    whole: float
+    tokens_in: int | None
+    tokens_out: int | None
+    cached: tuple[int, int] | None = None
 
 
 class RequestError(Exception):
@@ -102,6 +124,8 @@ class Settings:
         subset: Name and hash of the subset to run; None for all samples.
         thinking: Settings of the thinking or non-thinking score; None for other runs.
         kind: The kind of model as the user says in a run for neither score; None if unsaid.
+        system: The system around the model.
+        server_command: The command line with which the server was started; None if unsaid.
 
     Raises:
         FathomError: The address is invalid.
@@ -120,12 +144,15 @@ class Settings:
     subset: Mapping[str, Json] | None = None
     thinking: Thinking | None = None
     kind: Kind | None = None
+    system: Method = WHOLE
+    server_command: str | None = None
 
     def __post_init__(self) -> None:
         if self.base_url is not None:
             check_address(self.base_url)
         # From here on they are redacted from everything that is written.
         remember(self.model_args, self.generation, self.base_url)
+        remember_command(self.server_command or "")
 
 
 def is_baseline(model: str) -> bool:

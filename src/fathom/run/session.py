@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import islice
 from typing import TypeAlias
 
-from fathom.length import render
+from fathom.length import question_part, render
 from fathom.run.answers import LARGE_TEXT
 from fathom.run.failures import shorten
 from fathom.run.ledger import Key, Ledger
@@ -21,6 +21,7 @@ from fathom.run.prices import Limit, Price
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.request_mode import PLAIN, RequestMode, RequestModes, ended, together
 from fathom.run.retry import Health, Retry, ask
+from fathom.run.systems import Request, System, Task, split_prompt, too_long
 from fathom.run.thinking import Thinking, doubts
 from fathom.run.worker import BEAT_SECONDS
 from fathom.tokens import Tokenizer
@@ -56,6 +57,8 @@ class Work:
         request_mode: Request mode by task name.
         thinking: How the model should think; None for runs without a thinking mode.
         reasons: Whether the output caps have room for reasoning, or are the user's.
+        system: The system around the model; None if it gets the whole prompt.
+        sent_cap: The output cap that is sent for notes of so many tokens: with room for reasoning.
     """
 
     samples: Callable[[], Iterator[Sample]]
@@ -74,6 +77,8 @@ class Work:
     request_mode: RequestModes = field(default=lambda task: PLAIN)
     thinking: Thinking | None = None
     reasons: bool = True
+    system: System | None = None
+    sent_cap: Callable[[int], int] = lambda notes: notes
 
 
 class Session:
@@ -207,13 +212,14 @@ class Session:
     async def _reply(self, sample: Sample, epoch: int, cap: int) -> tuple[str, Reply]:
         limit = self._work.limit
         budget = None if limit.by_client else limit.budget(cap)
-        over = budget is not None and sample.tokens > budget
+        over = budget is not None and sample.tokens > budget and self._work.system is None
         if over and limit.policy == "refuse":
             beside = "" if limit.of_prompts else f" and a reply of {cap}"
             reason = f"{sample.tokens} tokens{beside} exceed the window of {limit.window}; not sent"
             return "", Reply(status="overflow", stop="not_sent", attempts=0, error=reason)
         # Only this frame refers to the prompt, so that it is freed when the reply has arrived.
         prompt, removed = render(sample, self._texts), 0
+        question = question_part(sample)
         if over and budget is not None:
             fitted = fit(prompt, budget, limit.policy, self._work.tokenizer())
             if fitted is not None:
@@ -221,13 +227,45 @@ class Session:
         prompt_hash = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         mode = self._work.request_mode(sample.task)
         caps, answers = mode.caps(cap), mode.answers
-        call = Call(sample.id, epoch, self._work.seed, caps[0], mode.stop_sent, mode.continued, answers[0])
-        reply = await self._ask(prompt, call, mode)
+        ending = len(question) if prompt.endswith(question) and question != prompt else 0
+        call = Call(sample.id, epoch, self._work.seed, caps[0], mode.stop_sent, mode.continued, answers[0], ending)
+        reply = await self._answer(sample, prompt, call, mode)
         if mode.follow_up is not None and reply.answered:  # a truncated reply is followed up too
             prompt = mode.follow_up(reply.text, sample)
-            second = replace(call, max_output_tokens=caps[-1], answer=answers[-1])
+            second = replace(call, max_output_tokens=caps[-1], answer=answers[-1], ending=0)
             reply = together(reply, await self._ask(prompt, second, mode))
         return prompt_hash, replace(reply, truncated=reply.truncated + removed)
+
+    async def _answer(self, sample: Sample, prompt: str, call: Call, mode: RequestMode) -> Reply:
+        """The reply to the prompt, or that of the system around the model."""
+        system = self._work.system
+        if system is None:
+            return await self._ask(prompt, call, mode)
+
+        tokenizer = self._work.tokenizer()
+        # Notes are sentences, whatever the answer is to look like, and nothing but the cap ends them.
+        noting = replace(mode, stop=(), capped=False, endless=False)
+        limit = self._work.limit
+        question = prompt[len(prompt) - call.ending :]
+
+        async def send(request: Request) -> Reply:
+            if request.notes is None:
+                same_end = request.prompt.endswith(question)
+                reply = await self._ask(request.prompt, call if same_end else replace(call, ending=0), mode)
+            else:
+                cap = self._work.sent_cap(request.notes)
+                own = replace(call, max_output_tokens=cap, stop=(), answer="notes", ending=0)
+                reply = await self._ask(request.prompt, own, noting)
+            # Servers count for themselves; what nobody counts is counted here, so that systems can be compared.
+            return reply if reply.tokens_in is not None else replace(reply, tokens_in=tokenizer.count(request.prompt))
+
+        split = split_prompt(sample, self._texts)
+        task = Task(split, call.max_output_tokens, limit.budget, tokenizer, send, sample.language)
+        if split.units:
+            return await system.answer(task)
+        # A client that truncates prompts by itself does so here too.
+        over = None if limit.by_client else too_long(task, prompt, "a prompt without a text to choose from")
+        return over or await send(Request(prompt))
 
     async def _ask(self, prompt: str, call: Call, mode: RequestMode) -> Reply:
         reply = await ask(self._client, prompt, call, self._work.retry, self._health)
