@@ -1,4 +1,4 @@
-"""``fathom lab compare`` with baselines: values are chosen, setups are asked and compared, and no stop loses anything."""
+"""``fathom lab compare`` with baselines: values are chosen, setups asked and compared, and no stop loses anything."""
 
 from __future__ import annotations
 

@@ -320,6 +320,13 @@ CACHES: Mapping[str, Kind] = MappingProxyType(
                 "Xiao et al. 2023, StreamingLLM; NVIDIA/kvpress",
                 (_BUDGET, _RATIO, Parameter("sinks", "tokens", "First tokens that stay.", 4, least=0), _QUESTION),
             ),
+            Kind(
+                "kvpress",
+                "cache",
+                "what a press of kvpress says, in an environment of its own",
+                "NVIDIA/kvpress",
+                (Parameter("press", "name", "Class of kvpress, such as KnormPress."), _RATIO, _QUESTION),
+            ),
             Kind("fp8", "cache", "all keys and values, in 8 bits", "transformers, Fp8QuantizedLayer"),
         )
     }
@@ -685,6 +692,8 @@ def _check_cache(method: Method) -> None:
     ratio = method["ratio"]
     if ratio is not None and method.number("ratio") >= 1:
         raise FathomError(f"{method.name}: ratio={ratio:g}: expected less than 1, the share of tokens that is left out")
+    if method.name == "kvpress" and (method["press"] is None or ratio is None):
+        raise FathomError("kvpress needs a press and a ratio, as in cache=kvpress&press=SnapKVPress&ratio=0.5")
     if method["budget"] is None and ratio is None:
         raise FathomError(
             f"{method.name} needs a budget, the tokens whose keys and values stay (budget=1024), or a ratio, the share "
