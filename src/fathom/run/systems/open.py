@@ -1,6 +1,7 @@
 """Opens a system by its name."""
 
-from fathom.extend.methods import WHOLE, Method
+from fathom.extend.methods import AGENT, WHOLE, Method
+from fathom.run.systems.agent import Agent
 from fathom.run.systems.retrieval import Retrieval
 from fathom.run.systems.system import System
 
@@ -13,4 +14,6 @@ def open_system(method: Method) -> System | None:
     """
     if method == WHOLE:
         return None
+    if method.name == AGENT:
+        return Agent(method.whole("steps"), method.whole("top"), method.whole("passage"), method.whole("read"))
     return Retrieval(method.whole("top"), method.whole("passage"))
