@@ -1,7 +1,8 @@
 """A server of chats whose model calls tools, on the loopback; what it says is a function of the conversation.
 
-``reader`` is such a function without a model: it searches for the question, reads around the best part, and answers as
-the offline baseline ``fathom/lexical`` does over what it has read. A comparison of systems can use it in a model's place.
+``reader`` is such a function without a model: it searches for the question, reads around the best part, and answers
+as the offline baseline ``fathom/lexical`` does over what it has read. Comparisons of systems can use it in a model's
+place.
 """
 
 from __future__ import annotations
@@ -89,6 +90,11 @@ def calling(*calls: tuple[str, object], text: str | None = None, **more: object)
     return turn
 
 
+def answering(text: str) -> Act:
+    """A turn that answers."""
+    return completion(text)
+
+
 def by_steps(*acts: Act) -> Play:
     """Plays the acts in turn, by the number of turns so far; the last one again and again."""
 
@@ -123,8 +129,7 @@ def reader(suite: Path) -> Play:
         before = str(asked.messages[0]["content"]).partition(NOTE[:30])[0]
         text = "\n\n".join(f"{part.get('heading', '')}\n{part['text']}".strip() for part in parts)
         prompt = f"{before}{text}\n\n{asked.question}"
-        kind = kinds.get(asked.question, "words")
-        return counted(completion(lexical(prompt, kind, Random(asked.question))), asked)
+        return completion(lexical(prompt, kinds.get(asked.question, "words"), Random(asked.question)))
 
     return lambda asked: counted(play(asked), asked)
 
@@ -133,5 +138,5 @@ def counted(act: Act, asked: Asked) -> Act:
     """The same with the words of the request as its prompt tokens, so that systems can be compared."""
     assert isinstance(act.body, dict)
     words = len(json.dumps([asked.messages, asked.body.get("tools", [])]).split())
-    usage = act.body["usage"] | {"prompt_tokens": words}
-    return replace(act, body=act.body | {"usage": usage})
+    usage: dict[str, object] = {**act.body["usage"], "prompt_tokens": words}
+    return replace(act, body={**act.body, "usage": usage})

@@ -98,12 +98,9 @@ class Agent:
             turn = await talk.turn(final=final)
             if turn.reply.status == "overflow" and left and talk.drop_half():
                 continue
-            calls = turn.message.tool_calls if turn.message is not None and not final else None
-            if turn.message is None or final or turn.reply.status not in ("ok", "incomplete"):
-                return talk.ended(turn.reply)
-            if calls:
+            if turn.message is not None and turn.message.tool_calls and not final:
                 await talk.use_tools(turn.message)
-            elif turn.reply.text:
+            elif turn.message is None or final or turn.reply.text:
                 return talk.ended(turn.reply)
             else:
                 talk.done = True
@@ -150,7 +147,7 @@ class Library:
                 self.read,
                 "read",
                 READ,
-                {"first": "Number of the first part.", "last": "Number of the last part; by default the first."},
+                {"first": "Number of the first part.", "last": "Number of the last part; for one part, the same."},
                 parallel=False,
             ),
         ]
@@ -163,16 +160,16 @@ class Library:
         best = [place for place in order if scores[place] > 0][: self._top]
         return self._shown("found", best)
 
-    async def read(self, first: int, last: int | None = None) -> str:
+    async def read(self, first: int, last: int) -> str:
         """Parts by their numbers."""
         from inspect_ai.tool import ToolError
 
-        end, parts = first if last is None else last, len(self.parts)
+        parts = len(self.parts)
         if not 1 <= first <= parts:
             raise ToolError(f"there is no part {first}; expected a number from 1 to {parts}")
-        if end < first:
-            raise ToolError(f"last is {end}; expected {first} or more")
-        return self._shown("parts", range(first - 1, min(end, parts)), goes_on=True)
+        if last < first:
+            raise ToolError(f"last is {last}; expected {first} or more")
+        return self._shown("parts", range(first - 1, min(last, parts)), goes_on=True)
 
     def _shown(self, name: str, places: Sequence[int], *, goes_on: bool = False) -> str:
         """Some parts as JSON, as many as there is room for; the first one is shortened if it has none."""
@@ -250,18 +247,19 @@ class _Talk:
         return None
 
     async def turn(self, *, final: bool) -> Turn:
-        """One request; what the model says is added to the conversation."""
+        """One request; a message that calls tools is added to the conversation. Without an answer it has none."""
         assert self._task.converse is not None, "the settings were checked"
         turn = await self._task.converse(Chat(tuple(self._messages), () if final else tuple(self._tools)))
-        reply = turn.reply
-        if reply.tokens_in is None and turn.message is not None:
-            reply = replace(reply, tokens_in=self._tokens())
-        self._replies.append(reply)
-        if turn.message is not None and not final and (reply.text or turn.message.tool_calls):
-            self._messages.append(turn.message)
-        words = [reply.reasoning] if final or not (turn.message and turn.message.tool_calls) else []
-        self._record += [one for one in words or (reply.reasoning, reply.text) if one.strip()]
-        return Turn(reply, turn.message)
+        reply, message = turn.reply, turn.message
+        if message is None or reply.status not in ("ok", "incomplete"):
+            self._replies.append(reply)
+            return Turn(reply)
+        self._replies.append(reply if reply.tokens_in is not None else replace(reply, tokens_in=self._tokens()))
+        called = bool(message.tool_calls) and not final
+        if called:
+            self._messages.append(message)
+        self._record += [words for words in (reply.reasoning, reply.text if called else "") if words.strip()]
+        return turn
 
     async def use_tools(self, message: "ChatMessageAssistant") -> None:
         """Run the tools that a turn calls, and add their results."""
