@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 # A proxy of the machine must not stand between a test and its server.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
@@ -107,7 +107,7 @@ class ScriptedServer:
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
-    def __enter__(self) -> ScriptedServer:
+    def __enter__(self) -> Self:
         self._thread.start()
         self._ready.wait()
         return self

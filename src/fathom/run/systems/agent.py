@@ -272,7 +272,7 @@ class _Talk:
             free = room - self._tokens() - BESIDE * (len(calls) + 1) - self._count(NOW)
             self._library.room, self.done = min(self._read, free), free < LEAST
         results = await _run(message.model_copy(update={"tool_calls": calls[:CALLS]}), self._tools)
-        many = ToolCallError("limit", f"only {CALLS} calls of a step are run")
+        many = ToolCallError("limit", f"not run: a step runs {CALLS} calls")
         results += [ChatMessageTool(content="", tool_call_id=call.id, error=many) for call in calls[CALLS:]]
         self._messages += results
         number = len(self._replies)
