@@ -99,7 +99,7 @@ def by_steps(*acts: Act) -> Play:
     """Plays the acts in turn, by the number of turns so far; the last one again and again."""
 
     def play(asked: Asked) -> Act:
-        turns = sum(message["role"] == "assistant" for message in asked.messages)
+        turns = len([message for message in asked.messages if message["role"] == "assistant"])
         return acts[min(turns, len(acts) - 1)]
 
     return play
@@ -129,7 +129,7 @@ def reader(suite: Path) -> Play:
         before = str(asked.messages[0]["content"]).partition(NOTE[:30])[0]
         text = "\n\n".join(f"{part.get('heading', '')}\n{part['text']}".strip() for part in parts)
         prompt = f"{before}{text}\n\n{asked.question}"
-        return completion(lexical(prompt, kinds.get(asked.question, "words"), Random(asked.question)))
+        return answering(lexical(prompt, kinds.get(asked.question, "words"), Random(asked.question)))
 
     return lambda asked: counted(play(asked), asked)
 

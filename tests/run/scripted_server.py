@@ -27,7 +27,7 @@ class Act:
     """What the server does with one request.
 
     ``hang`` never answers, ``reset`` breaks the connection off, ``cut`` closes it half-way through the reply, ``delay``
-    is in seconds.
+    is in seconds; so is ``pause``, which comes before each event of a stream.
     """
 
     status: int = 200
@@ -37,6 +37,7 @@ class Act:
     cut: bool = False
     reset: bool = False
     delay: float = 0.0
+    pause: float = 0.0
 
 
 Script = Callable[[int, int], Act]
@@ -77,6 +78,20 @@ def continuation(text: str, *, finish: str = "stop", tokens_in: int = 100, token
     usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out, "total_tokens": tokens_in + tokens_out}
     choice = {"index": 0, "text": text, "finish_reason": finish, "logprobs": None}
     return Act(body={"id": "reply", "object": "text_completion", "created": 0, "choices": [choice], "usage": usage})
+
+
+def stream(*pieces: object, usage: dict[str, object] | None = None, pause: float = 0.001, name: str = "content") -> Act:
+    """A reply of the chat protocol in pieces; those that are no text are events as they are."""
+    opened: object = {"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]}
+    texts = [
+        {"choices": [{"index": 0, "delta": {name: one}, "finish_reason": None}]} if isinstance(one, str) else one
+        for one in pieces
+    ]
+    events = [opened, *texts, *([] if usage is None else [{"choices": [], "usage": usage}])]
+    common = {"id": "reply", "object": "chat.completion.chunk", "created": 0, "model": "scripted"}
+    lines = [json.dumps({**common, **one}) if isinstance(one, dict) else str(one) for one in events]
+    body = "".join(f"data: {line}\n\n" for line in (*lines, "[DONE]"))
+    return Act(body=body, headers={"Content-Type": "text/event-stream"}, pause=pause)
 
 
 def refusal(status: int, message: str, *, code: str | None = None, headers: dict[str, str] | None = None) -> Act:
@@ -191,7 +206,9 @@ class ScriptedServer:
             writer.write(payload[: len(payload) // 2])
             await writer.drain()
             return False
-        writer.write(payload)
-        await writer.drain()
+        for part in payload.splitlines(keepends=True) if act.pause else [payload]:
+            await asyncio.sleep(act.pause)
+            writer.write(part)
+            await writer.drain()
         self.answered[number] += act.status == 200
         return True

@@ -434,7 +434,7 @@ def _verdict(
     """The verdict on a setup from its points beyond the window, and what it rests on."""
     if not beyond:
         return "cannot tell", "no tested length is beyond the window"
-    shown = {sign: said for sign in (1, -1) if (said := _shown(beyond, gain, sign))}
+    shown = {sign: where for sign in (1, -1) if (where := _shown(beyond, gain, sign))}
     refused = [f"{format_length(one.length)}: {one.gap}" for one in beyond if one.gap]
     if len(shown) == 2:
         return "cannot tell", f"{shown[1]}, but {shown[-1]}"

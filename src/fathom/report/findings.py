@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from fathom.analysis import Counts
+from fathom.analysis import VERDICTS, Counts
+from fathom.names import first_of
 from fathom.report import words
 from fathom.report.answers import telling_points
 from fathom.report.breakdown import title
@@ -10,6 +11,7 @@ from fathom.report.known import said_of_filter
 from fathom.report.lengths import effective_cell
 from fathom.report.position import SHOWN, significant
 from fathom.report.results import ALL, Results, System, system_of, total
+from fathom.report.setups import shown
 from fathom.report.summary import thinking
 
 NAMED = 3
@@ -28,6 +30,18 @@ def _name(results: Results, system: System) -> str:
 
 def _of(results: Results, system: System) -> str:
     return f" ({name})" if (name := _name(results, system)) else ""
+
+
+def _setups(results: Results) -> str:
+    compared = results.setups
+    if compared is None:
+        return ""
+    said = []
+    for verdict in VERDICTS:
+        names = [shown(one.setup) for one in compared.others if one.verdict == verdict]
+        if names:
+            said.append(f"{verdict}: {first_of(names, NAMED)}")
+    return words.sentence("; ".join(said))
 
 
 def _scores(results: Results) -> str:
@@ -146,6 +160,7 @@ def _settings(results: Results) -> str:
 
 
 FINDINGS: Mapping[str, Callable[[Results], str]] = {
+    "setups": _setups,
     "scores": _scores,
     "curves": _curves,
     "hundred": lambda results: "Figures 5, 7 and 8 of the paper.",

@@ -65,18 +65,19 @@ def answer(one: SetupResult, base: str) -> str:
     name, other = shown(one.setup), shown(base)
     point = one.at(one.first_better) if one.first_better is not None else None
     if point is None or point.difference is None:
-        return f"No length was found from which on {name} scores higher than {other}."
-    length = words.tokens(point.length)
-    gap = point.difference
+        refused = [f"{words.tokens(at.length)} ({at.gap})" for at in one.points if at.gap]
+        why = f"; it has no score at {words.listed(refused)}" if refused else ""
+        return f"No length was found from which on {name} scores higher than {other}{why}."
+    length, gap = words.tokens(point.length), point.difference
     shares = [
         f"{share} of its {what}"
         for what, value in (("tokens", one.tokens_ratio), ("cost", one.dollars_ratio))
         if value is not None and (share := share_of(value)) != "100%"
     ]
-    with_ = f", with {words.listed(shares)}" if shares else ""
+    cheaper = f", with {words.listed(shares)}" if shares else ""
     return (
         f"From {length} on, {name} scores higher than {other}: {words.change(gap.difference)} points "
-        f"{words.bounds(gap.interval, signed=True)} at {length}{with_}."
+        f"{words.bounds(gap.interval, signed=True)} at {length}{cheaper}."
     )
 
 

@@ -77,6 +77,25 @@ class Turn:
     message: "ChatMessageAssistant | None" = None
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One request with its times.
+
+    Attributes:
+        first: Seconds until the first token of the reply.
+        whole: Seconds until the last one.
+        tokens_in: Tokens of the prompt, as the model counts them; None if unknown.
+        tokens_out: Tokens of the reply; None if unknown.
+        cached: Bytes of keys and values, after the prompt and at the end; None if unknown.
+    """
+
+    first: float
+    whole: float
+    tokens_in: int | None
+    tokens_out: int | None
+    cached: tuple[int, int] | None = None
+
+
 class RequestError(Exception):
     """A failed request; ``failure`` classifies it."""
 
