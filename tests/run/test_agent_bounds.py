@@ -51,7 +51,7 @@ def played(
         words, calls = turns[len(chats) % len(turns)]
         chats.append(chat)
         made = [ToolCall(id=f"{n}", function=name, arguments=given) for n, (name, given) in enumerate(calls)]
-        message = ChatMessageAssistant(content=words, tool_calls=made if chat.tools else None)
+        message = ChatMessageAssistant(content=words, tool_calls=None if chat.last else made)
         sent = sum(TOKENIZER.count(_words(one)) for one in chat.messages)
         said = TOKENIZER.count(words) + sum(TOKENIZER.count(f"{call}") for call in calls)
         return Turn(Reply(status="ok", text=words, tokens_in=sent, tokens_out=said), message)
@@ -68,7 +68,7 @@ def test_no_run_exceeds_its_forecast_or_its_window(
     chats, reply = played(agent, turns, window)
     most = agent.most(TOKENIZER.count(FERRIES.whole), 16, window)
     assert 1 <= len(chats) <= most.requests == steps
-    assert [bool(chat.tools) for chat in chats[:-1]] == [True] * (len(chats) - 1)
+    assert not [chat for chat in chats[:-1] if chat.last]
     assert reply.status == "ok"
     assert reply.tokens_in is not None
     assert reply.tokens_in <= most.tokens_in

@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import re
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fathom.run.answers import LARGE_TEXT, Output, checked, to_reply
 from fathom.run.failures import Failure, classify
@@ -24,8 +23,7 @@ from fathom.run.wire import watch
 from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:
-    from inspect_ai.model import ChatMessage, Model, ModelOutput
-    from inspect_ai.tool import ToolDef
+    from inspect_ai.model import Model, ModelOutput
     from openai import AsyncOpenAI
 
 # Local servers need no key, but the client libraries insist on one.
@@ -64,7 +62,7 @@ class InspectClient:
 
     async def converse(self, chat: Chat, call: Call) -> Turn:
         """Continue a conversation: one request."""
-        output = await self._sent(list(chat.messages), call, chat.tools)
+        output = await self._sent(chat, call)
         read, message = read_output(output), output.message
         if message.tool_calls and read.stop != "content_filter":
             # A call that the cap broke off is found when it is read.
@@ -73,10 +71,10 @@ class InspectClient:
             return Turn(replace(reply, status="ok", error="") if called else checked(reply), message)
         return Turn(checked(to_reply(read)), message)
 
-    async def _sent(self, content: str | list[ChatMessage], call: Call, tools: Sequence[ToolDef] = ()) -> ModelOutput:
+    async def _sent(self, content: str | Chat, call: Call) -> ModelOutput:
         """What the model returned, its failures classified."""
         self._still_retries()
-        task = asyncio.create_task(self._generate(content, call, tools), context=self._context.copy())
+        task = asyncio.create_task(self._generate(content, call), context=self._context.copy())
         try:
             return await task
         except Exception as error:
@@ -91,13 +89,16 @@ class InspectClient:
         """Close the connections."""
         await self._model.__aexit__(None, None, None)
 
-    async def _generate(self, content: str | list[ChatMessage], call: Call, tools: Sequence[ToolDef]) -> ModelOutput:
+    async def _generate(self, content: str | Chat, call: Call) -> ModelOutput:
         from inspect_ai.model import GenerateConfig
 
         config = GenerateConfig(max_tokens=call.max_output_tokens, seed=call.seed + call.epoch - 1)
         if call.stop:
             config.stop_seqs = [*(self._model.config.stop_seqs or ()), *call.stop]
-        return await self._model.generate(content, tools, config=config, cache=False)
+        if isinstance(content, str):
+            return await self._model.generate(content, config=config, cache=False)
+        choice: Literal["none", "auto"] = "none" if content.last else "auto"
+        return await self._model.generate(list(content.messages), content.tools, choice, config, cache=False)
 
     def _still_retries(self) -> None:
         # The OpenAI and Anthropic libraries retry twice by default and give up after ten minutes; some providers of

@@ -57,11 +57,13 @@ class Chat:
 
     Attributes:
         messages: All messages, as Inspect has them.
-        tools: Tools that the model may call; none if it has to answer.
+        tools: Tools that the model may call.
+        last: Whether the model has to answer; some providers want the tools all the same.
     """
 
     messages: "Sequence[ChatMessage]"
     tools: "Sequence[ToolDef]" = ()
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)

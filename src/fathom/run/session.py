@@ -268,7 +268,7 @@ class Session:
         if not isinstance(client, Conversing):
             raise FathomError("this model cannot call tools")
         # Words beside a tool call are no answer: nothing but the cap ends a turn.
-        own = replace(call, max_output_tokens=turn_cap, stop=()) if chat.tools else call
+        own = call if chat.last else replace(call, max_output_tokens=turn_cap, stop=())
 
         async def send() -> Reply:
             nonlocal said

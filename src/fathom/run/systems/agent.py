@@ -64,7 +64,7 @@ class Agent:
 
     A step is one request. The last one offers no tools and asks for the answer. So does the next one when a turn says
     nothing, when the window has no room for another turn, and when the server finds the conversation too long; if need
-    be, the oldest results of tools are dropped then.
+    be, the oldest results of tools are dropped then, and after all results the oldest turns.
 
     Attributes:
         steps: Requests, at most.
@@ -89,7 +89,8 @@ class Agent:
 
     async def answer(self, task: Task) -> Reply:
         """Let the model search and read until it answers."""
-        library = Library(parts_of(task, self.passage), self.top, self.rank, task.tokenizer)
+        parts = await asyncio.to_thread(parts_of, task, self.passage)
+        library = Library(parts, self.top, self.rank, task.tokenizer)
         talk = _Talk(task, library, self.read, self.steps)
         for left in reversed(range(self.steps)):
             final = not left or talk.done or not talk.fits(task.turn_cap)
@@ -222,7 +223,7 @@ class _Talk:
         self._task = task
         self._library = library
         self._read = read
-        self._tools = library.tools()
+        self._tools = tuple(library.tools())
         self._told = False
         self._messages: list[ChatMessage] = [ChatMessageUser(content=task.prompt.with_text(note))]
         self._record: list[str] = []
@@ -249,7 +250,7 @@ class _Talk:
     async def turn(self, *, final: bool) -> Turn:
         """One request; a message that calls tools is added to the conversation. Without an answer it has none."""
         assert self._task.converse is not None, "the settings were checked"
-        turn = await self._task.converse(Chat(tuple(self._messages), () if final else tuple(self._tools)))
+        turn = await self._task.converse(Chat(tuple(self._messages), self._tools, last=final))
         reply, message = turn.reply, turn.message
         if message is None or reply.status not in ("ok", "incomplete"):
             self._replies.append(reply)
@@ -280,7 +281,7 @@ class _Talk:
         self._record.append("\n".join(lines))
 
     def drop_half(self) -> bool:
-        """Drop the older half of the results, so that the answer can be asked for; False if there is none to drop."""
+        """Drop the older half of the results, so that the answer can be asked for; False if nothing is left to drop."""
         self.done = True
         return self._drop((len(self._results()) + 1) // 2)
 
@@ -299,13 +300,20 @@ class _Talk:
         )
 
     def _drop(self, number: int) -> bool:
-        """Drop the oldest results; False if there is none."""
+        """Drop the oldest results, or the oldest turn if no result is left; False if there is none either."""
         places = self._results()[:number]
         for place in places:
             self._messages[place] = self._messages[place].model_copy(update={"content": DROPPED, "error": None})
         if places:
             self._record.append(f"dropped the results of {len(places)} earlier calls to make room")
-        return bool(places)
+            return True
+        turns = [place for place, message in enumerate(self._messages) if message.role == "assistant"]
+        if not turns:
+            return False
+        after = (place for place in range(turns[0] + 1, len(self._messages)) if self._messages[place].role != "tool")
+        del self._messages[turns[0] : next(after, len(self._messages))]
+        self._record.append("dropped an earlier turn to make room")
+        return True
 
     def _results(self) -> list[int]:
         """The places of all results that are still there, the oldest first."""
