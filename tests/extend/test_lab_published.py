@@ -329,7 +329,7 @@ def test_tasks_are_rows_where_there_are_many() -> None:
 
 def test_differences_say_that_they_have_no_interval() -> None:
     found = {one.name: one for one in published_tables([THETA])}["published-hundred-table-6-theta-differences"]
-    assert "no intervals, because the paper gives none" in found.about
+    assert "without intervals, because the paper gives none" in found.about
     assert [cell.text for cell in found.rows[0]][3:] == [
         *("−2.85", "−5.14", "+23.89", "+24.21", "+26.42", "+0.64", "+11.70")
     ]

@@ -58,7 +58,14 @@ LINES = (
     " Line charts: the same scores with 95% intervals over items, depth to the right, one line per length.",
     " In a grid of many lengths each cell is one item or a few.",
 )
-KINDS = {"scores": "heat", "categories": "heat", "breakdown": "heat even", "known": "counts", "counts": "counts"}
+KINDS = {
+    "setups": "setups",
+    "scores": "heat",
+    "categories": "heat",
+    "breakdown": "heat even",
+    "known": "counts",
+    "counts": "counts",
+}
 """Classes of the tables of a section."""
 TITLES = {
     "setups": "Setups compared",

@@ -12,8 +12,8 @@ WIDEST = 10
 """Columns of figures from which tasks become rows."""
 PRINTED = "Figures as printed, scores in percent unless the metric says otherwise; the paper gives no intervals."
 DIFFERENCES = (
-    "The same model with a method minus without one, in points, where neither or both were trained: means of paired "
-    "differences, computed from the printed figures. They have no intervals, because the paper gives none."
+    "The same model with a method minus without one, in points, on the same questions and with the same training. They "
+    "are means of paired differences, from the printed figures, without intervals, because the paper gives none."
 )
 COMPARABLE, NOT_COMPARABLE, NEAREST = "Can be compared", "Cannot be compared", "Nearest suite"
 
@@ -47,7 +47,8 @@ def remarks_of(comparison: PublishedComparison) -> dict[str, tuple[str, ...]]:
 
 def source_of(comparison: PublishedComparison) -> str:
     """Paper, date, table and address of a comparison."""
-    return f"{comparison.source} ({comparison.date}), {listed(comparison.tables)}. {comparison.url}"
+    address = f" ({comparison.url})" if comparison.url else ""
+    return f"{comparison.source}, {comparison.date}, {listed(comparison.tables)}{address}."
 
 
 def _tables(comparison: PublishedComparison, section: str, *, remarks: bool) -> list[Table]:

@@ -77,7 +77,7 @@ class LocalClient:
         self.context = loaded.window
         # The user may know better than the configuration.
         self._held = None if loaded.window is None else max(loaded.window, settings.window or 0)
-        self._template = None if settings.chat_template == "never" else _template(loaded.tokenizer, settings)
+        self._template = _template(loaded.tokenizer, settings)
         self._more = _template_options(settings)
         self._config = _generation(loaded, settings, _count(settings, "prefill_chunk_size", None))
         self._endings = frozenset(self._config.eos_token_id or ())
@@ -425,7 +425,9 @@ def _count(settings: Settings, name: str, default: int | None) -> int | None:
 
 
 def _template(tokenizer: Any, settings: Settings) -> str | None:
-    """The user's chat template; None for the tokenizer's own."""
+    """The user's chat template; None for the tokenizer's own, and where none is used."""
+    if settings.chat_template == "never":
+        return None
     given = settings.model_args.get("chat_template")
     if settings.model_args.get("use_chat_template") is False:
         raise FathomError(f"model {settings.model}: use_chat_template=false: use --chat-template never")

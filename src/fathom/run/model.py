@@ -10,7 +10,7 @@ from fathom.run.failures import Failure
 from fathom.run.model_settings import Kind
 from fathom.run.overflow import Overflow
 from fathom.run.thinking import Thinking
-from fathom.secrets import remember
+from fathom.secrets import remember, remember_command
 from fathom.types import AnswerKind, Json, Reply
 
 if TYPE_CHECKING:
@@ -168,6 +168,7 @@ class Settings:
         thinking: Settings of the thinking or non-thinking score; None for other runs.
         kind: The kind of model as the user says in a run for neither score; None if unsaid.
         system: The system around the model.
+        server_command: The command line with which the server was started; None if unsaid.
 
     Raises:
         FathomError: The address is invalid.
@@ -187,12 +188,14 @@ class Settings:
     thinking: Thinking | None = None
     kind: Kind | None = None
     system: Method = WHOLE
+    server_command: str | None = None
 
     def __post_init__(self) -> None:
         if self.base_url is not None:
             check_address(self.base_url)
         # From here on they are redacted from everything that is written.
         remember(self.model_args, self.generation, self.base_url)
+        remember_command(self.server_command or "")
 
 
 def is_baseline(model: str) -> bool:

@@ -61,8 +61,8 @@ def check_settings(settings: Settings, *, reasoning_tokens: int | None) -> None:
         reasoning_tokens: Tokens for reasoning; None if not given.
 
     Raises:
-        FathomError: A number is out of range, or the model cannot do what the system needs; the message names the
-            option.
+        FathomError: A number is out of range, the model cannot do what the system needs, or there is no server that
+            could have a command line; the message names the option.
     """
     _counts(max_output_tokens=settings.max_output_tokens, window=settings.window)
     _amounts(temperature=settings.temperature, reasoning_tokens=reasoning_tokens)
@@ -70,6 +70,12 @@ def check_settings(settings: Settings, *, reasoning_tokens: int | None) -> None:
         _check_agent(settings)
     if not 0 <= settings.seed <= _LARGEST_SEED:
         raise FathomError(f"--seed {settings.seed}: expected a whole number from 0 to {_LARGEST_SEED}")
+    if settings.server_command is None:
+        return
+    if is_local(settings.model) or is_baseline(settings.model):
+        raise FathomError(f"--server-command: {settings.model} has no server, it runs in this process; leave it out")
+    if not settings.server_command.strip():
+        raise FathomError("--server-command: expected the command line with which the server was started")
 
 
 def _check_agent(settings: Settings) -> None:
