@@ -1,8 +1,8 @@
 """A server of chats whose model calls tools, on the loopback; what it says is a function of the conversation.
 
 ``reader`` is such a function without a model: it searches for the question, reads around the best part, and answers
-as the offline baseline ``fathom/lexical`` does over what it has read. Comparisons of systems can use it in a model's
-place.
+as the offline baseline ``fathom/lexical`` does over all parts that it has seen. Comparisons of systems can use it in
+the place of a model.
 """
 
 from __future__ import annotations
@@ -121,17 +121,24 @@ def reader(suite: Path) -> Play:
     def play(asked: Asked) -> Act:
         if not asked.results and not asked.final:
             return calling(("search", {"query": asked.question}))
-        found = json.loads(asked.results[0]).get("found", []) if asked.results else []
+        found = _parts(asked.results[0]) if asked.results else []
         if len(asked.results) == 1 and found and not asked.final:
             best = found[0]["part"]
             return calling(("read", {"first": max(1, best - AROUND), "last": best + AROUND}))
-        parts = json.loads(asked.results[-1]).get("parts", found) if asked.results else []
+        seen = {part["part"]: part for result in asked.results for part in _parts(result)}
+        parts = [seen[number] for number in sorted(seen)]
         before = str(asked.messages[0]["content"]).partition(NOTE[:30])[0]
         text = "\n\n".join(f"{part.get('heading', '')}\n{part['text']}".strip() for part in parts)
         prompt = f"{before}{text}\n\n{asked.question}"
         return answering(lexical(prompt, kinds.get(asked.question, "words"), Random(asked.question)))
 
     return lambda asked: counted(play(asked), asked)
+
+
+def _parts(result: str) -> list[dict[str, Any]]:
+    """The parts in a result of a tool."""
+    read = json.loads(result)
+    return list(read.get("found") or read.get("parts") or [])
 
 
 def counted(act: Act, asked: Asked) -> Act:
