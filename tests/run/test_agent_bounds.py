@@ -35,7 +35,7 @@ def task_of(converse: Any, window: int | None, prompt: SplitPrompt = FERRIES) ->
     async def send(request: Request) -> Reply:
         raise AssertionError("agents converse")
 
-    return Task(prompt, 16, lambda cap: None if window is None else window - cap, TOKENIZER, send, converse, 256)
+    return Task(prompt, 16, lambda cap: None if window is None else window - cap, TOKENIZER, send, "en", converse, 256)
 
 
 def played(

@@ -23,7 +23,7 @@ from fathom.report.hundred import view
 from fathom.report.lengths import DEFINITIONS
 from fathom.report.position import length_styles, lengths_of, line_figures, needle_groups, pooled
 from fathom.report.results import ALL, Results, System, system_of
-from fathom.report.setup_figures import view as setups_view
+from fathom.report.setup_charts import view as setups_view
 from fathom.report.summary import WHOLE, summary
 from fathom.report.table import Replies, Table
 from fathom.report.tables import tables_of

@@ -10,7 +10,7 @@ import numpy as np
 from fathom.extend.frequencies import Floats, dynamic_base, frequencies, is_long
 from fathom.extend.hf.attention import MappedAttention
 from fathom.extend.hf.checks import check_cache, check_extension, head_size, is_mapped, rope_of, window_of_method
-from fathom.extend.methods import FULL, Method, evicts
+from fathom.extend.methods import FULL, Method, evicts, is_apart, stay
 from fathom.extend.servers import rope_parameters
 from fathom.types import FathomError, Json
 
@@ -40,9 +40,14 @@ _CACHE_NOTES = {
         "the full cache; what the reply adds is cut off at the largest number of the prompt"
     ),
 }
-_EVICTS = (
-    "{} cache: the prompt is computed as a whole before keys and values are left out, so the first token of a reply is "
-    "that of the full cache; only replies of several tokens show what is lost"
+_TOGETHER = (
+    "{} cache, question-aware: what stays is chosen from the whole prompt, with its question. The prompt is computed "
+    "before keys and values are left out, so the first token of a reply is that of the full cache; only replies of "
+    "several tokens show what is lost"
+)
+_APART = (
+    "{} cache, question-agnostic (question=apart): what stays is chosen from what comes before a sample's question, "
+    "which the choice has not seen; the question is read with what stayed, and nothing of it is left out"
 )
 
 _FAULTS = {
@@ -99,7 +104,8 @@ class Extension:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results must know; of a model as it is, faults of transformers that it has."""
-        of_cache = _EVICTS.format(self.cache.name) if evicts(self.cache) else _CACHE_NOTES.get(self.cache.name)
+        told = _APART if is_apart(self.cache) else _TOGETHER
+        of_cache = told.format(self.cache.name) if evicts(self.cache) else _CACHE_NOTES.get(self.cache.name)
         found = () if of_cache is None else (of_cache,)
         if self.method.kind.family == "none":
             return *faults_of(self.config), *found
@@ -122,11 +128,24 @@ class Extension:
         """An empty cache for a request.
 
         Args:
-            ids: Tokens of the prompt, on which random draws depend.
+            ids: Tokens of what is thinned out, on which random draws depend.
         """
         from fathom.extend.hf.caches import new_cache
 
         return new_cache(self.config.get_text_config(), self.cache, ids)
+
+    def check_prompt(self, tokens: int) -> None:
+        """Check that the cache can choose what stays.
+
+        Args:
+            tokens: Tokens of what is thinned out.
+
+        Raises:
+            FathomError: So few stay that nothing is left to choose.
+        """
+        layers = self.config.get_text_config().num_hidden_layers
+        for layer in (0, layers - 1) if evicts(self.cache) else ():
+            stay(self.cache, tokens, layer, layers)
 
     def attach(self, model: Any) -> None:
         """Finish a model that was loaded with the configuration.
@@ -171,7 +190,7 @@ class Extension:
         """Check that the model's attention sees what the cache is to choose from."""
         import torch
 
-        cache = self.new_cache()
+        cache = replace(self, cache=self.cache.but(budget=2, ratio=None)).new_cache()  # which has room for the text
         with torch.inference_mode():
             model(torch.ones((1, 2), dtype=torch.long, device=model.device), past_key_values=cache)
         if any(layer.waits or not layer.is_initialized for layer in cache.layers):

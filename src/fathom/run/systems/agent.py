@@ -72,6 +72,7 @@ class Agent:
         passage: Tokens of a part, at most.
         read: Tokens that the tools return in one step, at most.
         rank: The relevance of parts.
+        sent: The output cap that is sent for so many tokens: with room for reasoning.
     """
 
     steps: int
@@ -79,10 +80,11 @@ class Agent:
     passage: int
     read: int
     rank: Rank = rank
+    sent: Callable[[int], int] = lambda tokens: tokens
 
     def most(self, tokens: int, cap: int, window: int | None) -> Forecasted:
         """All steps, each with the longest turns and results before it."""
-        turn = cap + TURN
+        turn = max(cap, self.sent(TURN))
         sizes = (AROUND + step * (turn + self.read + TURN) for step in range(self.steps))
         sent = sum(size if window is None else min(size, window) for size in sizes)
         return Forecasted(self.steps, sent, (self.steps - 1) * turn + cap)
