@@ -164,6 +164,16 @@ def test_guessing_is_a_floor_and_a_difference_above_it_is_none() -> None:
     assert [point.limit for point in found.points] == [""] * 6
 
 
+def test_a_difference_that_is_significant_is_no_floor() -> None:
+    """Although both intervals contain chance."""
+    setups = [Setup("base", "none"), Setup("own", "cache")]
+    table = to_frame([*rows("base", shares(*(0.2,) * 6)), *rows("own", shares(*(0.375,) * 6))])
+    found = compare_setups(table.with_columns(chance=pl.lit(0.25)), setups, "base", WINDOW)
+    assert all(point.interval and point.interval.low < 0.25 for one in found for point in one.points)
+    assert [point.limit for point in found[1].points] == [""] * 6
+    assert found[1].verdict == "better"
+
+
 def test_a_length_from_which_on_a_setup_is_better() -> None:
     base = (0.9, 0.9, 0.9, 0.5, 0.4, 0.3)
     assert result(shares(*(0.9,) * 6), shares(*base)).first_better == 8192
@@ -301,10 +311,10 @@ def test_equal_setups_are_rarely_called_different_and_intervals_hold_the_truth()
     import setup_errors
 
     equal, apart = [list(setup_errors.BASE)] * 7, setup_errors.different()
-    trials = 60
+    trials = 40
     null = [setup_errors.compared(seed, equal, 30, 0.8, replicates=1000) for seed in range(trials)]
-    real = [setup_errors.compared(seed, apart, 40, 0.5, replicates=1000) for seed in range(trials, 2 * trials)]
+    real = [setup_errors.compared(seed, apart, 40, 0.5, replicates=1000) for seed in range(trials, trials + 20)]
     assert setup_errors.errors(null, equal).verdicts <= 0.05 + 2 * (0.05 * 0.95 / trials) ** 0.5
     found = setup_errors.errors(real, apart)
-    assert 0.91 <= found.gain <= 0.985
-    assert 0.91 <= found.loss <= 0.985
+    assert 0.9 <= found.gain <= 0.99
+    assert 0.9 <= found.loss <= 0.99
