@@ -74,7 +74,7 @@ def test_a_prompt_without_documents_is_split_at_its_last_empty_line() -> None:
     def sample(text: str, length: int = 1024) -> Sample:
         return Sample("i@1k", "i", "t", (text,), ("x",), length, 9)
 
-    assert split_prompt(sample("a b\n\nc\n\nwhat?"), {}) == SplitPrompt("", (Unit("", "a b\n\nc"),), "\n\nwhat?")
+    assert split_prompt(sample("a b\n\nc\n\nwhat?"), {}) == SplitPrompt("a b\n\n", (Unit("", "c"),), "\n\nwhat?")
     assert split_prompt(sample("what?"), {}) == SplitPrompt("", (), "what?")
     assert split_prompt(sample("a\n\nwhat?", length=0), {}).units == ()
 

@@ -58,6 +58,10 @@ class RunOptions(Choice, Sampling, Served, Reasoning, Limits, Build, Recorded, J
             metavar="NAME",
         ),
     ] = "whole"
+    embedding_base_url: Annotated[
+        str | None,
+        opt("Address of the server of --system retrieval?by=embed/NAME; by default OpenAI's.", metavar="URL"),
+    ] = None
     backoff: Backoff = 1.0
     confirm: Confirm = None
     progress: OnReply = None
@@ -88,6 +92,7 @@ def run(options: RunOptions) -> "RunSummary":
         out=options.out or run_folder(suite, name, options.model + score + around, subset),
         **options.of(Choice, Sampling, Served, Reasoning, Limits),
         system=options.system,
+        embedding_base_url=options.embedding_base_url,
         backoff=options.backoff,
         command=options.record(),
         confirm=options.confirm,

@@ -36,6 +36,7 @@ class Call:
         stop: Stop sequences to send.
         continued: Whether the prompt is sent without a chat template.
         answer: The kind of answer that the prompt asks for; used by offline baselines only.
+        ending: Characters of the prompt after its context, which are the question; 0 if unknown.
     """
 
     sample: str
@@ -45,6 +46,7 @@ class Call:
     stop: tuple[str, ...] = ()
     continued: bool = False
     answer: AnswerKind = "words"
+    ending: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,19 @@ def sent_cap(settings: Settings, price: Price) -> Callable[[int], int]:
     return lambda own: own + allowance
 
 
+def notes_cap(settings: Settings, price: Price) -> Callable[[int], int]:
+    """The output cap that is sent for notes of so many tokens.
+
+    The user's cap, which has room for reasoning, holds for notes of a model that reasons; it does not lengthen those of
+    others.
+    """
+    fixed, reasoning = settings.max_output_tokens, reasons(settings, price)
+    if fixed is not None and reasoning:
+        return lambda notes: max(fixed, notes)
+    allowance = _reasoning_allowance(settings, price)
+    return lambda notes: notes + allowance if fixed is None else min(fixed, notes)
+
+
 def _reasoning_allowance(settings: Settings, price: Price) -> int:
     # Caps with thinking include room for it, and those without need none.
     if settings.thinking is not None:

@@ -20,6 +20,7 @@ from fathom.run.preflight import (
     Preflight,
     check_budget,
     forecast_run,
+    notes_cap,
     output_caps,
     reasons,
     sent_cap,
@@ -31,7 +32,7 @@ from fathom.run.retry import Retry
 from fathom.run.session import Session, Work
 from fathom.run.store import Totals, peek
 from fathom.run.subset import describe_subset, members_of
-from fathom.run.systems import open_system
+from fathom.run.systems import hints_of, open_system
 from fathom.run.thinking import describe_thinking
 from fathom.run.worker import this_worker
 from fathom.subsetfile import read_subset
@@ -67,6 +68,7 @@ def run(
     thinking_switch: str | None = None,
     system: str = "whole",
     server_command: str | None = None,
+    embedding_base_url: str | None = None,
     subset: Path | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
     retries: int = RETRIES,
@@ -119,6 +121,7 @@ def run(
         system: A system around the model, as ``retrieval?top=8`` (``fathom.extend.methods.SYSTEMS``).
         server_command: The command line with which the server was started, for ``run.json``. A run with another one is
             another run.
+        embedding_base_url: Address of the server of ``retrieval?by=embed/NAME``; by default OpenAI's.
         subset: Subset file (``fathom.subsetfile``): only its samples and items are run. It is part of the run: another
             subset, even a larger one, needs another run folder.
         where: Only samples with one of the given values of each facet (``fathom.suitefile.is_where``).
@@ -198,7 +201,7 @@ def run(
             f"{suite}: no sample has both the requested tasks and lengths{' in this subset' if only else ''}; its "
             "manifest.json lists them"
         )
-    around = open_system(settings.system)
+    around = open_system(settings.system, notes_cap(settings, price), embedding_base_url)
     client = open_client(settings, tokenizer)
     extension = extension_of(client)
     if extension is not None:
@@ -253,10 +256,10 @@ def run(
         thinking=settings.thinking,
         reasons=settings.max_output_tokens is not None or reasons(settings, price),
         system=around,
-        sent_cap=sent,
+        sent_cap=notes_cap(settings, price),
     )
     done = drive(work_on(out, client, work, plan.total))
-    return replace(done, hints=(*done.hints, *notes_of(client)))  # which knows of the replies too
+    return replace(done, hints=(*done.hints, *notes_of(client), *hints_of(around)))  # which knows of the replies too
 
 
 def run_folder(suite: Path, name: str, end: str, after: str = "") -> Path:

@@ -4,9 +4,9 @@ A system gets a prompt in three parts: what comes before the text, the text, and
 own making and returns one reply, with the tokens and the time of all of them.
 """
 
-from fathom.run.systems.open import open_system
+from fathom.run.systems.open import hints_of, open_system
 from fathom.run.systems.prompts import Passage, SplitPrompt, Unit, passages_of, split_prompt
-from fathom.run.systems.system import Forecasted, Request, Send, System, Task, answered_by
+from fathom.run.systems.system import Forecasted, Request, Send, System, Task, answered_by, too_long
 
 __all__ = [
     "Forecasted",
@@ -18,7 +18,9 @@ __all__ = [
     "Task",
     "Unit",
     "answered_by",
+    "hints_of",
     "open_system",
     "passages_of",
     "split_prompt",
+    "too_long",
 ]

@@ -35,8 +35,8 @@ class Retrieval:
 
     async def answer(self, task: Task) -> Reply:
         """Rank the passages, and ask over the best."""
-        found = passages_of(task.prompt.units, self.passage, task.tokenizer)
-        scores = await asyncio.to_thread(self.rank, task.prompt.after.strip(), [one.shown for one in found])
+        found = await asyncio.to_thread(passages_of, task.prompt.units, self.passage, task.tokenizer)
+        scores = await asyncio.to_thread(self.rank, task.prompt.query, [one.shown for one in found])
         # Of passages that are as relevant, the first: sorting is stable.
         best = sorted(range(len(found)), key=lambda place: -scores[place])[: self.top]
         prompt = _with([found[place] for place in best], task)

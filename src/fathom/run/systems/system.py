@@ -1,7 +1,7 @@
 """The protocol of systems, and what a system is given."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from fathom.run.request_mode import together
@@ -37,6 +37,7 @@ class Task:
         room: Tokens that a prompt may have beside a reply of so many; None if the window is unknown.
         tokenizer: The suite's tokenizer.
         send: Sends a request.
+        language: ISO 639-1 code of the prompt.
     """
 
     prompt: SplitPrompt
@@ -44,6 +45,7 @@ class Task:
     room: Callable[[int], int | None]
     tokenizer: Tokenizer
     send: Send
+    language: str = "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +84,41 @@ async def answered_by(send: Send, prompt: str, earlier: Reply | None = None) -> 
         earlier: The replies before it (``followed_by``); None if there was none.
     """
     reply = await send(Request(prompt))
-    return reply if earlier is None else together(earlier, reply)
+    return reply if earlier is None else followed_by(earlier, reply)
 
 
-def too_long(task: Task, prompt: str, words: str) -> Reply | None:
-    """The reply to a prompt that exceeds the window; None if it does not."""
-    room = task.room(task.cap)
+def followed_by(earlier: Reply | None, reply: Reply) -> Reply:
+    """A reply with the tokens, the time and the texts of those before it; a failed request adds no tokens.
+
+    Args:
+        earlier: The replies before it, combined; None if there was none.
+        reply: The next one.
+    """
+    if earlier is None:
+        return reply
+    if reply.status in ("error", "overflow"):
+        reply = replace(
+            reply,
+            tokens_in=reply.tokens_in or 0,
+            tokens_out=reply.tokens_out or 0,
+            tokens_reasoning=reply.tokens_reasoning or 0,
+            tokens_cached=reply.tokens_cached or 0,
+        )
+    return together(earlier, reply)
+
+
+def too_long(task: Task, prompt: str, words: str, cap: int | None = None) -> Reply | None:
+    """The reply to a prompt that exceeds the window; None if it does not.
+
+    Args:
+        task: What is to be done.
+        prompt: The whole prompt.
+        words: What it has, for the message.
+        cap: Output cap of its reply; None for that of the answer.
+    """
+    cap = task.cap if cap is None else cap
+    room = task.room(cap)
     if room is None or (tokens := task.tokenizer.count(prompt)) <= room:
         return None
-    told = f"{words}: {tokens} tokens and a reply of {task.cap} exceed the window; not sent"
+    told = f"{words}: {tokens} tokens and a reply of {cap} exceed the window; not sent"
     return Reply(status="overflow", stop="not_sent", attempts=0, error=told)
