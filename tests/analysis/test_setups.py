@@ -54,6 +54,7 @@ def demo() -> list[SetupResult]:
 # Differences
 
 
+@pytest.mark.slow
 def test_differences_are_those_of_every_other_table() -> None:
     made = rows_of(DEMO[:3], np.random.default_rng(1), items=25, tasks=("kv", "qa"))
     found = compare_setups(made, [one.setup for one in DEMO[:3]], WHOLE, WINDOW, seed=3)
@@ -89,6 +90,7 @@ def test_p_values_are_adjusted_within_a_family(demo: list[SetupResult]) -> None:
     assert all(point.difference.adjusted == point.difference.p_value for point in trained.points if point.difference)
 
 
+@pytest.mark.slow
 def test_trained_setups_change_nothing_for_the_others(demo: list[SetupResult]) -> None:
     made = rows_of(DEMO, np.random.default_rng(0), items=30)
     alone = [one.setup for one in DEMO if not one.setup.trained]
@@ -150,6 +152,7 @@ def test_levels_of_the_two_rules_add_up_to_five_percent() -> None:
     assert list(verdict_levels(1)) == pytest.approx([0.0, 0.05])
 
 
+@pytest.mark.slow
 def test_guessing_is_a_floor_and_a_difference_above_it_is_none() -> None:
     rng = np.random.default_rng(2)
     quarter = {length: (rng.random(ITEMS) < 0.25).astype(float).tolist() for length in LENGTHS}
