@@ -332,6 +332,8 @@ CACHES: Mapping[str, Kind] = MappingProxyType(
     }
 )
 
+AGENT = "agent"
+"""The system that needs a model with tool calls."""
 SYSTEMS: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind
@@ -350,6 +352,18 @@ SYSTEMS: Mapping[str, Kind] = MappingProxyType(
                         "name",
                         "An embedding model that ranks passages, embed/NAME or embed-local/NAME; by default bm25.",
                     ),
+                ),
+            ),
+            Kind(
+                AGENT,
+                "system",
+                "the model searches the text and reads parts of it with tools, and answers when it is ready",
+                "Yao et al. 2022, ReAct; tool calls of Inspect; BM25: Robertson and Zaragoza 2009",
+                (
+                    Parameter("steps", "whole", "Requests, at most; the last one has to be the answer.", 20, least=2),
+                    Parameter("top", "whole", "Parts of the text that a search returns, at most.", 4, least=1),
+                    Parameter("passage", "tokens", "Tokens of a part, at most.", 256, least=16),
+                    Parameter("read", "tokens", "Tokens that the tools return in one step, at most.", 2048, least=128),
                 ),
             ),
             Kind(
