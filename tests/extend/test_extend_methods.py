@@ -71,6 +71,9 @@ from fathom.types import FathomError
         ("cache=snapkv&ratio=1", "ratio=1: expected less than 1"),
         ("cache=snapkv&ratio=-0.5", "ratio=-0.5: expected 0 or more"),
         ("cache=full&ratio=0.5", "method full has no option 'ratio'"),
+        ("cache=kvpress&ratio=0.5", "kvpress needs a press and a ratio, as in cache=kvpress&press=SnapKVPress"),
+        ("cache=kvpress&press=KnormPress&budget=64", "method kvpress has no option 'budget'"),
+        ("cache=snapkv&question=late", "question=late: expected one of together and apart"),
         ("cache=fp8&budget=64", "method fp8 has no option 'budget'"),
         ("cache=h2o&budget=64&budget=32", "an option is given twice"),
         ("extend=yarn&factor=4&budget=64&cache=h2o", "method yarn has no option 'budget'"),
@@ -151,11 +154,9 @@ def test_a_ratio_takes_the_place_of_the_budget() -> None:
     assert stay(cache, 1000) == 250
     assert stay(make_method("snapkv", {"budget": 250}, CACHES), 1000) == 250
     assert stay(make_method("h2o", {"ratio": 0}, CACHES), 1000) == 1000
-    assert all("ratio" in {one.name for one in kind.parameters} for kind in CACHES.values() if evicts(make(kind.name)))
-
-
-def make(name: str) -> Method:
-    return make_method(name, {"ratio": 0.5} if name not in ("full", "fp8") else {}, CACHES)
+    kept_whole = {"full", "fp8"}
+    assert {name for name, kind in CACHES.items() if "ratio" not in {one.name for one in kind.parameters}} == kept_whole
+    assert {name for name in CACHES if not evicts(Method(name))} == kept_whole
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from command_line import Call
 from fathom import api
 from fathom.extend.frequencies import frequencies
-from fathom.extend.methods import CACHES, METHODS, make_method, settled
+from fathom.extend.methods import CACHES, METHODS, SYSTEMS, make_method, settled
 from fathom.extend.positions import MOST
 from fathom.extend.servers import SERVERS, flags, method_of_command
 from fathom.types import FathomError
@@ -88,7 +88,7 @@ def test_what_is_wrong_is_named(call: Call, words: tuple[str, ...], message: str
 def test_every_method_is_listed(call: Call) -> None:
     code, out, _ = call("lab", "methods", "--json")
     assert code == 0
-    assert [one["method"] for one in json.loads(out)] == [*METHODS, *CACHES]
+    assert [one["method"] for one in json.loads(out)] == [*METHODS, *CACHES, *SYSTEMS]
 
 
 def test_flags_of_servers(call: Call) -> None:

@@ -112,7 +112,8 @@ def test_a_sample_is_asked_by_its_whole_prompt_and_with_what_goes_with_it(ledger
 
 
 def test_a_prompt_that_lost_its_end_does_not_say_where_its_question_begins(ledger: Ledger) -> None:
-    for policy, ending in (("left", ENDING), ("middle", ENDING), ("right", 0)):
+    policies: dict[Overflow, int] = {"left": ENDING, "middle": ENDING, "right": 0}
+    for policy, ending in policies.items():
         limit = replace(work().limit, window=100, policy=policy)
         folder = ledger.folder / policy
         folder.mkdir()

@@ -20,6 +20,7 @@ from fathom import api
 from fathom.extend.methods import SYSTEMS, make_method
 from fathom.run import replies, run, status
 from fathom.run.baselines.lexical import read
+from fathom.run.preflight import Preflight
 from fathom.run.systems import Request, SplitPrompt, System, Task, Unit, open_system
 from fathom.run.systems.notes import Compaction, MapReduce
 from fathom.run.systems.prompts import parts_of
@@ -30,6 +31,7 @@ from processes import start_program, until
 TOKENIZER = get_tokenizer("words")
 SENTENCES = " ".join(f"Ship {number} sails on day {number}." for number in range(60))
 SHIPS = SplitPrompt("Read this.\n\n", (Unit("Log 1:\n", SENTENCES),), "\n\nWhen does ship 7 sail?\n\nAnswer:")
+LONG = replace(SHIPS, units=(Unit("", SENTENCES * 7),))
 Answer = Callable[[int, Request], Reply]
 
 
@@ -61,7 +63,7 @@ def test_map_reduce_notes_each_part_and_answers_from_the_notes() -> None:
     assert len(parts) == 4
     for number, one in enumerate(parts, start=1):
         assert one.prompt.startswith(f"This is part {number} of {len(parts)}")
-        assert "Read this.\n\nLog 1:\n" in one.prompt
+        assert f"Read this.\n\n[Part {number} of 4]\nLog 1:\n" in one.prompt
         # What is asked stands in the last paragraph, with what the notes are to be.
         assert one.prompt.rpartition("\n\n")[2].startswith("When does ship 7 sail?\nAnswer:\nReply with notes")
     for number in range(60):
@@ -85,11 +87,11 @@ def test_a_text_of_one_part_is_sent_whole(system: System) -> None:
 
 def test_notes_that_do_not_fit_are_noted_again() -> None:
     def wordy(number: int, request: Request) -> Reply:
-        text = "word " * (60 if "Ship" in request.prompt else 3)
+        text = "word " * (30 if "Ship" in request.prompt else 3)
         return Reply(status="ok", text=text, tokens_in=TOKENIZER.count(request.prompt), tokens_out=30)
 
-    sent, reply = answered(MapReduce(None, 60), window=300, answer=wordy)
-    assert all(TOKENIZER.count(one.prompt) + (one.notes or 8) <= 300 for one in sent)
+    sent, reply = answered(MapReduce(None, 60), LONG, window=400, answer=wordy)
+    assert all(TOKENIZER.count(one.prompt) + (one.notes or 8) <= 400 for one in sent)
     first = [one for one in sent if "Ship" in one.prompt]
     again = sent[len(first) : -1]
     assert len(first) > len(again) > 1
@@ -100,10 +102,18 @@ def test_notes_that_never_become_shorter_are_an_overflow() -> None:
     def verbose(number: int, request: Request) -> Reply:
         return Reply(status="ok", text="word " * 300, tokens_in=1, tokens_out=1)
 
-    sent, reply = answered(MapReduce(None, 32), window=250, answer=verbose)
+    sent, reply = answered(MapReduce(None, 32), window=300, answer=verbose)
     assert reply.status == "overflow"
     assert "the notes with the question" in reply.error
     assert reply.tokens_in == len(sent)
+
+
+@pytest.mark.parametrize("system", [MapReduce(None, 64), Compaction(None, 64)])
+def test_a_window_without_room_for_a_part_is_an_overflow(system: System) -> None:
+    sent, reply = answered(system, window=210)
+    assert not sent
+    assert (reply.status, reply.attempts) == ("overflow", 0)
+    assert "smaller value of notes" in reply.error
 
 
 def test_compaction_rewrites_its_notes() -> None:
@@ -158,7 +168,8 @@ def test_chinese_prompts_ask_in_chinese() -> None:
         for one in sent:
             assert not any("a" <= letter <= "z" for letter in one.prompt.replace("note", ""))
     sent, _ = answered(MapReduce(256, 64), prompt, answer=nothing, language="zh")
-    assert sent[-1].prompt == "请阅读。\n\n{noted}\n\n无\n\n第七条船何时出发？"
+    noted = "（正文太长，无法一次读完。下面是按原文顺序所做的笔记。）"
+    assert sent[-1].prompt == f"请阅读。\n\n{noted}\n\n无\n\n第七条船何时出发？"
 
 
 @given(
@@ -271,13 +282,18 @@ def test_kill_9_within_a_sample_loses_nothing_that_is_finished(suite: Path, tmp_
 
 
 def test_the_forecast_of_a_run_counts_all_requests(suite: Path, tmp_path: Path) -> None:
-    seen = []
+    seen: list[Preflight] = []
+
+    def look(plan: Preflight) -> bool:
+        seen.append(plan)
+        return True
+
     run(
         suite,
         "fathom/lexical",
         out=tmp_path / "run",
         system="map-reduce?chunk=256&notes=64",
-        confirm=lambda plan: bool(seen.append(plan)) or True,
+        confirm=look,
     )
     (plan,) = seen
     made = [one.reply for one in replies(tmp_path / "run")]

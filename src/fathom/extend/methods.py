@@ -320,11 +320,20 @@ CACHES: Mapping[str, Kind] = MappingProxyType(
                 "Xiao et al. 2023, StreamingLLM; NVIDIA/kvpress",
                 (_BUDGET, _RATIO, Parameter("sinks", "tokens", "First tokens that stay.", 4, least=0), _QUESTION),
             ),
+            Kind(
+                "kvpress",
+                "cache",
+                "what a press of kvpress says, in an environment of its own",
+                "NVIDIA/kvpress",
+                (Parameter("press", "name", "Class of kvpress, such as KnormPress."), _RATIO, _QUESTION),
+            ),
             Kind("fp8", "cache", "all keys and values, in 8 bits", "transformers, Fp8QuantizedLayer"),
         )
     }
 )
 
+AGENT = "agent"
+"""The system that needs a model with tool calls."""
 SYSTEMS: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind
@@ -343,6 +352,18 @@ SYSTEMS: Mapping[str, Kind] = MappingProxyType(
                         "name",
                         "An embedding model that ranks passages, embed/NAME or embed-local/NAME; by default bm25.",
                     ),
+                ),
+            ),
+            Kind(
+                AGENT,
+                "system",
+                "the model searches the text and reads parts of it with tools, and answers when it is ready",
+                "Yao et al. 2022, ReAct; tool calls of Inspect; BM25: Robertson and Zaragoza 2009",
+                (
+                    Parameter("steps", "whole", "Requests, at most; the last one has to be the answer.", 20, least=2),
+                    Parameter("top", "whole", "Parts of the text that a search returns, at most.", 4, least=1),
+                    Parameter("passage", "tokens", "Tokens of a part, at most.", 256, least=16),
+                    Parameter("read", "tokens", "Tokens that the tools return in one step, at most.", 2048, least=128),
                 ),
             ),
             Kind(
@@ -685,6 +706,8 @@ def _check_cache(method: Method) -> None:
     ratio = method["ratio"]
     if ratio is not None and method.number("ratio") >= 1:
         raise FathomError(f"{method.name}: ratio={ratio:g}: expected less than 1, the share of tokens that is left out")
+    if method.name == "kvpress" and (method["press"] is None or ratio is None):
+        raise FathomError("kvpress needs a press and a ratio, as in cache=kvpress&press=SnapKVPress&ratio=0.5")
     if method["budget"] is None and ratio is None:
         raise FathomError(
             f"{method.name} needs a budget, the tokens whose keys and values stay (budget=1024), or a ratio, the share "

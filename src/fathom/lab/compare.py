@@ -11,12 +11,12 @@ import polars as pl
 
 from fathom.analysis import curve
 from fathom.analysis.grid import ALL
-from fathom.analysis.setups import Setup, SetupResult, Timing, Trial, Tuned, compare_setups
+from fathom.analysis.setups import Setup, SetupResult, Trial, Tuned, compare_setups
 from fathom.atomic import whole_file
 from fathom.extend.methods import WHOLE
 from fathom.lab.plan import Sizes, Wanted, Way, best_way, is_inside, trained, wanted
-from fathom.lab.times import prompts_of, times_of
-from fathom.names import folder_name
+from fathom.lab.times import Times, prompts_of, times_of
+from fathom.names import folder_name, listed
 from fathom.rows import load
 from fathom.run import Progress, run
 from fathom.run.chosen import choose
@@ -143,18 +143,18 @@ def compare(
         for number, one in enumerate(chosen.every, 1):
             words = f"{one.name} ({number} of {len(chosen.every)})"
             frames.append(_named(asker.ask(recipe.suite, one, plan.folder / "runs", words), one.name))
-        timings, kernels = _timed(recipe, chosen, suite, seed, tell)
+        times = _timed(recipe, chosen, suite, seed, tell)
         words_of = {one.setup: _in_words(one) for one in tuned}
         setups = [
-            Setup(one.name, one.kind, one.trained, words_of.get(one.name, ""), kernels.get(one.name, ""))
+            Setup(one.name, one.kind, one.trained, words_of.get(one.name, ""), times.kernels.get(one.name, ""))
             for one in chosen.every
         ]
         rows = pl.concat(frames)
         results = compare_setups(
-            rows, setups, plan.base.name, plan.window, timings=timings, unanswered=unanswered, seed=seed
+            rows, setups, plan.base.name, plan.window, timings=times.timings, unanswered=unanswered, seed=seed
         )
-        _write(recipe, chosen, tuned, timings, kernels)
-        notes = tuple(_notes(recipe, suite, plan.window))
+        _write(recipe, chosen, tuned, times)
+        notes = (*_notes(recipe, suite, plan.window), *_missing(times))
         found.append(
             Comparison(plan.model, plan.folder, tuple(results), plan.base.name, plan.window, tuple(tuned), rows, notes)
         )
@@ -330,11 +330,9 @@ def _choose(plan: _Plan, asker: _Asker) -> tuple[_Plan, list[Tuned]]:
     return replace(plan, every=tuple(every)), tuned
 
 
-def _timed(
-    recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell
-) -> tuple[list[Timing], dict[str, str]]:
+def _timed(recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell) -> Times:
     if not recipe.repeats:
-        return [], {}
+        return Times()
     asked = [(one, _settings(recipe, one.ways[0])) for one in plan.every]
     alone = [(one, settings) for one, settings in asked if settings.system == WHOLE]
     return times_of(
@@ -386,9 +384,15 @@ def _notes(recipe: Recipe, suite: BuiltSuite, window: int) -> list[str]:
     return found
 
 
-def _write(
-    recipe: Recipe, plan: _Plan, tuned: Sequence[Tuned], timings: Sequence[Timing], kernels: Mapping[str, str]
-) -> None:
+def _missing(times: Times) -> list[str]:
+    """Why setups have no times; setups that share a reason are together."""
+    why: dict[str, list[str]] = {}
+    for name, reason in times.missing.items():
+        why.setdefault(reason, []).append(name)
+    return [f"No times of {listed(sorted(names))}: {reason}." for reason, names in why.items()]
+
+
+def _write(recipe: Recipe, plan: _Plan, tuned: Sequence[Tuned], times: Times) -> None:
     """The record of the comparison: what was asked how, and what was tried."""
     record = {
         "suite": str(recipe.suite),
@@ -400,8 +404,8 @@ def _write(
             {"name": one.name, "kind": one.kind, "trained": one.trained, **asdict(one.ways[0])} for one in plan.every
         ],
         "tuned": [asdict(one) for one in tuned],
-        "kernels": dict(kernels),
-        "timings": [asdict(one) for one in timings],
+        "kernels": dict(times.kernels),
+        "timings": [asdict(one) for one in times.timings],
     }
     with whole_file(plan.folder / RECORD) as stream:
         stream.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")

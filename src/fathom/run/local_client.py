@@ -8,8 +8,9 @@ import asyncio
 import copy
 import threading
 import time
+import zlib
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -241,21 +242,22 @@ class LocalClient:
             cache = extension.new_cache(jobs[0].ids[: jobs[0].context or None])
         self.cached = None
         ends = _Ends(jobs, longest, ended, self._loaded.tokenizer)
-        if config.do_sample:
-            torch.manual_seed(jobs[0].call.seed + jobs[0].call.epoch - 1)
+        context = jobs[0].context
+        torch.manual_seed(_seed(jobs[0], config))
+        thinning = nullcontext() if extension is None else extension.thinning(model)
         with torch.inference_mode(), _hooked(model, ends.see):
             start = _now(model.device)
-            if context := jobs[0].context:
-                model(
-                    torch.tensor([jobs[0].ids[:context]], device=model.device), past_key_values=cache, logits_to_keep=1
+            if context:
+                with thinning:
+                    model.base_model(torch.tensor([rows[0][:context]], device=model.device), past_key_values=cache)
+            with nullcontext() if context else thinning:
+                found = model.generate(
+                    input_ids=torch.tensor(rows, device=model.device),
+                    attention_mask=torch.tensor(mask, device=model.device),
+                    generation_config=config,
+                    stopping_criteria=[ends],
+                    **({} if cache is None else {"past_key_values": cache}),
                 )
-            found = model.generate(
-                input_ids=torch.tensor(rows, device=model.device),
-                attention_mask=torch.tensor(mask, device=model.device),
-                generation_config=config,
-                stopping_criteria=[ends],
-                **({} if cache is None else {"past_key_values": cache}),
-            )
             last = _now(model.device)
         if ended.is_set():
             self._forget()
@@ -442,6 +444,13 @@ def _hooked(model: Any, see: Callable[[Any, Any, Any], None]) -> Iterator[None]:
 
 def _of_model(settings: Settings) -> dict[str, Json]:
     return {name: value for name, value in settings.model_args.items() if name not in _OWN}
+
+
+def _seed(job: _Job, config: Any) -> int:
+    """Of a drawn reply the user's; of others one that depends on what is thinned out, because presses may draw."""
+    if config.do_sample:
+        return job.call.seed + job.call.epoch - 1
+    return zlib.crc32(repr(job.ids[: job.context or None]).encode())
 
 
 def tokens_before(tokenizer: Any, text: str, place: int, special: bool = True) -> int:

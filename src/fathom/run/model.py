@@ -1,8 +1,8 @@
 """The protocol of models and offline baselines: calls, clients, and the settings of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 from fathom.address import check_address
 from fathom.extend.methods import WHOLE, Method
@@ -12,6 +12,10 @@ from fathom.run.overflow import Overflow
 from fathom.run.thinking import Thinking
 from fathom.secrets import remember, remember_command
 from fathom.types import AnswerKind, Json, Reply
+
+if TYPE_CHECKING:
+    from inspect_ai.model import ChatMessage, ChatMessageAssistant
+    from inspect_ai.tool import ToolDef
 
 ChatTemplate: TypeAlias = Literal["always", "by-task", "never"]
 CHAT_TEMPLATES: tuple[ChatTemplate, ...] = ("always", "by-task", "never")
@@ -47,6 +51,34 @@ class Call:
     continued: bool = False
     answer: AnswerKind = "words"
     ending: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A conversation that a model is to continue.
+
+    Attributes:
+        messages: All messages, as Inspect has them.
+        tools: Tools that the model may call.
+        last: Whether the model has to answer; some providers want the tools all the same.
+    """
+
+    messages: "Sequence[ChatMessage]"
+    tools: "Sequence[ToolDef]" = ()
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a model said in a conversation.
+
+    Attributes:
+        reply: Its words, tokens and status. A turn that calls tools is ``ok``, also without words.
+        message: The message with its tool calls; None if there was no reply.
+    """
+
+    reply: Reply
+    message: "ChatMessageAssistant | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +134,19 @@ class Client(Protocol):
 
     async def close(self) -> None:
         """Release connections."""
+        ...
+
+
+@runtime_checkable
+class Conversing(Protocol):
+    """A client that can also continue conversations, in which the model calls tools."""
+
+    async def converse(self, chat: Chat, call: Call) -> Turn:
+        """Continue a conversation; one request, as ``Client.complete``.
+
+        Raises:
+            RequestError: There was no reply.
+        """
         ...
 
 

@@ -165,6 +165,10 @@ def new_cache(config: Any, method: Method, ids: Sequence[int] = ()) -> Any:
         return DynamicCache(config=config)
     if method.name == "fp8":
         return QuantizedCache("fp8", config)
+    if method.name == "kvpress":
+        from fathom.extend.hf import presses
+
+        return presses.new_cache(config)
     drawn = [zlib.crc32(repr((method["seed"], layer, *ids)).encode()) for layer in range(config.num_hidden_layers)]
     return Cache(layers=[EvictingLayer(method, draw, (layer, len(drawn))) for layer, draw in enumerate(drawn)])
 
@@ -195,14 +199,26 @@ def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, *
     if (layer := evicting(key)) is not None:
         if attention_mask is not None and query.shape[2] == key.shape[2]:
             refuse_padding(attention_mask[:, 0, -1])
-        if 1 < query.shape[2] < key.shape[2]:  # a question, after what stayed of its context
-            attention_mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool, device=query.device)
-            attention_mask = attention_mask.tril(key.shape[2] - query.shape[2])[None, None]
+        attention_mask = after_context(query, key, attention_mask)
         for weights in _weights(query, key, layer, more.get("scaling")):
             layer.watch(weights)
         layer.settle()
     found: tuple[Any, Any] = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
     return found
+
+
+def after_context(query: Any, key: Any, mask: Any) -> Any:
+    """The mask of a question after what stayed of its context, all of which it sees; of other texts their own mask.
+
+    Args:
+        query: Shape (batch, heads, queries, size).
+        key: Shape (batch, key heads, keys, size).
+        mask: The mask of the text.
+    """
+    tokens, stored = query.shape[2], key.shape[2]
+    if not 1 < tokens < stored:
+        return mask
+    return torch.ones(tokens, stored, dtype=torch.bool, device=query.device).tril(stored - tokens)[None, None]
 
 
 def _weights(query: Any, key: Any, layer: EvictingLayer, scaling: float | None) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from fathom.types import FathomError, Json
 OWN_ATTENTION = "fathom's own, plain PyTorch"
 WATCHED_ATTENTION = "sdpa, and plain PyTorch for what the cache keeps"
 _IDENTITY = "fathom_identity"
-_WATCHED = "fathom_watched"
+_WATCHED, _PRESSED = "fathom_watched", "fathom_pressed"
 _NUMBERS = itertools.count()
 _PROBED = 16
 """Tokens of the text on which mapped attention is compared with the model's own."""
@@ -144,8 +145,20 @@ class Extension:
             FathomError: So few stay that nothing is left to choose.
         """
         layers = self.config.get_text_config().num_hidden_layers
-        for layer in (0, layers - 1) if evicts(self.cache) else ():
+        for layer in (0, layers - 1) if evicts(self.cache) and self.cache.name != "kvpress" else ():
             stay(self.cache, tokens, layer, layers)
+
+    def thinning(self, model: Any) -> AbstractContextManager[None]:
+        """What must last while the model reads what is thinned out; most caches need nothing.
+
+        Args:
+            model: The model.
+        """
+        if self.cache.name != "kvpress":
+            return nullcontext()
+        from fathom.extend.hf.presses import pressing
+
+        return pressing(model, self.cache)
 
     def attach(self, model: Any) -> None:
         """Finish a model that was loaded with the configuration.
@@ -162,7 +175,11 @@ class Extension:
             self._turn(*frequencies(self.method, self.rotary.size, self.rotary.base))
         elif self.method.kind.family == "frequencies":
             self._check_frequencies()
-        if evicts(self.cache):
+        if self.cache.name == "kvpress":
+            from fathom.extend.hf.presses import try_press
+
+            try_press(model, self.cache)
+        elif evicts(self.cache):
             self._check_cache(model)
 
     def fit(self, tokens: int) -> Hashable:
@@ -280,11 +297,15 @@ def plan_extension(config: Any, method: Method, cache: Method = FULL) -> Extensi
     check_cache(text, cache)
     rope, window = rope_of(text), window_of_method(text, made)
     rotary, attention = Rotary(head_size(text), float(rope["rope_theta"])), None
+    if is_mapped(made) and cache.name == "kvpress":
+        raise FathomError(
+            f"{made.name}: kvpress reads rotated keys, which maps of positions do not have; leave out one"
+        )
     if is_mapped(made):
         rotary = replace(rotary, **_own_frequencies(text, made, rope, rotary))
         attention = _register(made, rotary)
     elif evicts(cache):
-        attention = _register_watched()
+        attention = _register_watched(cache.name == "kvpress")
     if (changed := _changed(made, rotary)) is not None:
         part = {name: rope[name] for name in ("partial_rotary_factor",) if name in rope}
         text.rope_parameters = {**changed, **part}
@@ -340,13 +361,20 @@ def _register(method: Method, rotary: Rotary) -> str:
     return name
 
 
-def _register_watched() -> str:
-    """Register the attention of PyTorch that shows caches what to choose from; returns its name."""
+def _register_watched(pressed: bool) -> str:
+    """Register the attention of PyTorch that shows caches what to choose from; returns its name.
+
+    Args:
+        pressed: Whether it is for kvpress, which looks by itself.
+    """
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 
-    from fathom.extend.hf.caches import attend
-
-    AttentionInterface.register(_WATCHED, attend)
-    AttentionMaskInterface.register(_WATCHED, sdpa_mask)
-    return _WATCHED
+    if pressed:
+        from fathom.extend.hf.presses import attend
+    else:
+        from fathom.extend.hf.caches import attend
+    name = _PRESSED if pressed else _WATCHED
+    AttentionInterface.register(name, attend)
+    AttentionMaskInterface.register(name, sdpa_mask)
+    return name

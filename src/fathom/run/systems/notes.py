@@ -114,7 +114,16 @@ class _Notes:
         """Tokens of a part."""
         half = UNKNOWN if window is None else max(1, window // 2)
         wanted = self.chunk or half
-        return wanted if room is None else max(1, min(wanted, room))
+        return wanted if room is None else max(min(wanted, room), min(wanted, self.notes))
+
+    def too_narrow(self, room: int | None, window: int | None) -> Reply | None:
+        """The reply where parts would be shorter than their notes, which would take ever more requests."""
+        if room is None or room >= min(self.size(window, None), self.notes):
+            return None
+        told = (
+            f"the window leaves {room} tokens for a part, fewer than its notes may have: give a smaller value of notes"
+        )
+        return Reply(status="overflow", stop="not_sent", attempts=0, error=told)
 
 
 class MapReduce(_Notes):
@@ -150,6 +159,8 @@ class MapReduce(_Notes):
         earlier: Reply | None = None
         while True:
             room = _room_for_part(task, self.sent(self.notes), "")
+            if narrow := self.too_narrow(room, _window(task)):
+                return followed_by(earlier, narrow)
             parts = await _cut(units, self.size(_window(task), room), task)
             if earlier is None and len(parts) == 1 and too_long(task, task.prompt.whole, "") is None:
                 return await answered_by(task.send, task.prompt.whole)
@@ -201,6 +212,8 @@ class Compaction(_Notes):
         """Keep notes part by part, and ask over them."""
         words = _words(task)
         room = _room_for_part(task, self.sent(self.notes), words.so_far, kept=self.notes + self.notes // 2)
+        if narrow := self.too_narrow(room, _window(task)):
+            return narrow
         parts = await _cut(task.prompt.units, self.size(_window(task), room), task)
         if len(parts) == 1 and too_long(task, task.prompt.whole, "") is None:
             return await answered_by(task.send, task.prompt.whole)
@@ -246,7 +259,7 @@ def _room_for_part(task: Task, cap: int, heading: str, kept: int = 0) -> int | N
     words = _words(task)
     opening, closing = max(words.part, words.next_part, key=len), max(words.note, words.rewrite, key=len)
     around = task.tokenizer.count(_asking(task, opening, heading + words.this_part, closing, 10_000))
-    return max(1, room - around - kept - SPARE - room // 50)
+    return room - around - kept - SPARE - room // 50
 
 
 def _window(task: Task) -> int | None:
