@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import Any, Self
 
 # A proxy of the machine must not stand between a test and its server.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
@@ -26,7 +27,7 @@ class Act:
     """What the server does with one request.
 
     ``hang`` never answers, ``reset`` breaks the connection off, ``cut`` closes it half-way through the reply, ``delay``
-    is in seconds.
+    is in seconds; so is ``pause``, which comes before each event of a stream.
     """
 
     status: int = 200
@@ -36,6 +37,7 @@ class Act:
     cut: bool = False
     reset: bool = False
     delay: float = 0.0
+    pause: float = 0.0
 
 
 Script = Callable[[int, int], Act]
@@ -78,6 +80,20 @@ def continuation(text: str, *, finish: str = "stop", tokens_in: int = 100, token
     return Act(body={"id": "reply", "object": "text_completion", "created": 0, "choices": [choice], "usage": usage})
 
 
+def stream(*pieces: object, usage: dict[str, object] | None = None, pause: float = 0.001, name: str = "content") -> Act:
+    """A reply of the chat protocol in pieces; those that are no text are events as they are."""
+    opened: object = {"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]}
+    texts = [
+        {"choices": [{"index": 0, "delta": {name: one}, "finish_reason": None}]} if isinstance(one, str) else one
+        for one in pieces
+    ]
+    events = [opened, *texts, *([] if usage is None else [{"choices": [], "usage": usage}])]
+    common = {"id": "reply", "object": "chat.completion.chunk", "created": 0, "model": "scripted"}
+    lines = [json.dumps({**common, **one}) if isinstance(one, dict) else str(one) for one in events]
+    body = "".join(f"data: {line}\n\n" for line in (*lines, "[DONE]"))
+    return Act(body=body, headers={"Content-Type": "text/event-stream"}, pause=pause)
+
+
 def refusal(status: int, message: str, *, code: str | None = None, headers: dict[str, str] | None = None) -> Act:
     """An error in the form that OpenAI's servers and their many likes give it."""
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
@@ -106,7 +122,7 @@ class ScriptedServer:
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
-    def __enter__(self) -> ScriptedServer:
+    def __enter__(self) -> Self:
         self._thread.start()
         self._ready.wait()
         return self
@@ -114,6 +130,10 @@ class ScriptedServer:
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         self._loop.call_soon_threadsafe(self._done.set)
         self._thread.join()
+
+    def act(self, body: dict[str, Any], number: int, before: int) -> Act:
+        """What to do with a request; servers that read whole conversations have their own."""
+        return self.script(number, before)
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -167,7 +187,7 @@ class ScriptedServer:
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
-            act = self.script(number, before)
+            act = self.act(body, number, before)
             if act.delay:
                 await asyncio.sleep(act.delay)
             if act.hang:
@@ -186,7 +206,9 @@ class ScriptedServer:
             writer.write(payload[: len(payload) // 2])
             await writer.drain()
             return False
-        writer.write(payload)
-        await writer.drain()
+        for part in payload.splitlines(keepends=True) if act.pause else [payload]:
+            await asyncio.sleep(act.pause)
+            writer.write(part)
+            await writer.drain()
         self.answered[number] += act.status == 200
         return True

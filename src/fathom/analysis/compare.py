@@ -4,7 +4,7 @@ Intervals and p-values come from the same replicates (``fathom.stats.differences
 lengths are resampled together, tasks independently.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL, Grid, blank_means, grids
-from fathom.stats.differences import PAIRED_REPLICATES, Differences, paired, system_key
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, paired, system_key
 from fathom.stats.intervals import Floats, Interval
 from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
 from fathom.types import FathomError
@@ -129,6 +129,21 @@ class Pairing:
             found += _compared(self.shared, self.drawn, ALL, self.named, null)
         return [replace(one, **_sides(one, self.numbers)) for one in found if (one.task, one.length) not in self.blank]
 
+    def over(self, lengths: Collection[int]) -> Gap | None:
+        """The difference of the mean over all tasks and some lengths, as ``compare`` gives it for one length or all.
+
+        Args:
+            lengths: Lengths in tokens.
+
+        Returns:
+            None without lengths, or if a task has no comparison at one of them.
+        """
+        common = _common(self.shared)
+        known = {length for length in common if (ALL, length) not in self.blank}
+        if not lengths or not self.whole or not known.issuperset(lengths):
+            return None
+        return _together(self.shared, self.drawn, common).gap([common.index(length) for length in sorted(lengths)])
+
 
 def pair_up(
     rows: pl.DataFrame,
@@ -217,14 +232,26 @@ def _paired(a: Grid, b: Grid) -> _Pair | None:
     return _Pair(tuple(names[lines]), tuple(int(length) for length in lengths[columns]), first[kept], second[kept])
 
 
+def _common(pairs: Mapping[str, _Pair]) -> list[int]:
+    """Lengths at which all tasks have scores of both."""
+    lengths = [set(pair.lengths) for pair in pairs.values()]
+    return sorted(set.intersection(*lengths)) if lengths else []
+
+
+def _together(pairs: Mapping[str, _Pair], drawn: Mapping[str, Differences], lengths: Sequence[int]) -> Differences:
+    """The replicates of all tasks, with these lengths as their columns."""
+    parts = (drawn[name].at([pair.lengths.index(length) for length in lengths]) for name, pair in pairs.items())
+    return reduce(add, parts)
+
+
 def _compared(
     pairs: Mapping[str, _Pair], drawn: Mapping[str, Differences], task: str, named: Mapping[str, Any], null: float
 ) -> list[Comparison]:
     if not pairs:
         return []
-    common = sorted(set.intersection(*(set(pair.lengths) for pair in pairs.values())))
+    common = _common(pairs)
     places = {name: [pair.lengths.index(length) for length in common] for name, pair in pairs.items()}
-    both = reduce(add, (drawn[name].at(own) for name, own in places.items()))
+    both = _together(pairs, drawn, common)
     known = [~np.isnan(pair.first[:, places[name]]) for name, pair in pairs.items()]
     columns: list[tuple[int | None, list[int]]] = [(length, [column]) for column, length in enumerate(common)]
     if common:

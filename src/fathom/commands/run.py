@@ -19,6 +19,7 @@ from fathom.commands.shared import (
     Recorded,
     RunFolder,
     Sampling,
+    Served,
 )
 from fathom.options.declare import Options, arg, command, fields_of, hidden, line_only, opt, unset
 from fathom.types import FathomError
@@ -37,7 +38,7 @@ class Judge(Options, kw_only=True):
     judge_base_url: Annotated[str | None, opt("Address of the judge's server.", metavar="URL")] = line_only(None)
 
 
-class RunOptions(Choice, Sampling, Reasoning, Limits, Build, Recorded, Judge, Asking):
+class RunOptions(Choice, Sampling, Served, Reasoning, Limits, Build, Recorded, Judge, Asking):
     suite: Annotated[str | Path, arg("A built suite's folder; or a suite or tasks, which are then built first.")]
     model: Annotated[
         str,
@@ -49,6 +50,18 @@ class RunOptions(Choice, Sampling, Reasoning, Limits, Build, Recorded, Judge, As
     ]
     out: RunFolder = unset
     _: KW_ONLY
+    system: Annotated[
+        str,
+        opt(
+            "A system around the model: whole, or for instance retrieval?top=8, which sends only the passages that "
+            "resemble the question. `fathom lab methods` lists them.",
+            metavar="NAME",
+        ),
+    ] = "whole"
+    embedding_base_url: Annotated[
+        str | None,
+        opt("Address of the server of --system retrieval?by=embed/NAME; by default OpenAI's.", metavar="URL"),
+    ] = None
     backoff: Backoff = 1.0
     confirm: Confirm = None
     progress: OnReply = None
@@ -72,11 +85,14 @@ def run(options: RunOptions) -> "RunSummary":
     suite, name = _suite(options)
     subset = f"-{read_subset(options.subset).name}" if options.subset else ""
     score = {"on": "-thinking", "off": "-non-thinking"}.get(options.thinking or "", "")
+    around = "" if options.system == "whole" else f"-{options.system}"
     return run(
         suite,
         options.model,
-        out=options.out or run_folder(suite, name, options.model + score, subset),
-        **options.of(Choice, Sampling, Reasoning, Limits),
+        out=options.out or run_folder(suite, name, options.model + score + around, subset),
+        **options.of(Choice, Sampling, Served, Reasoning, Limits),
+        system=options.system,
+        embedding_base_url=options.embedding_base_url,
         backoff=options.backoff,
         command=options.record(),
         confirm=options.confirm,

@@ -12,7 +12,7 @@ from fathom.length import parse_length
 from fathom.names import listed, unknown
 from fathom.types import FathomError, Json
 
-Family: TypeAlias = Literal["none", "frequencies", "positions", "cache"]
+Family: TypeAlias = Literal["none", "frequencies", "positions", "cache", "system"]
 Value: TypeAlias = float | int | bool | str | tuple[float, ...] | None
 Unit: TypeAlias = Literal["tokens", "whole", "number", "switch", "numbers", "name"]
 
@@ -59,7 +59,8 @@ class Kind:
 
     Attributes:
         name: As users write it.
-        family: ``frequencies`` are changed, relative ``positions`` are mapped, or less is kept in the ``cache``.
+        family: ``frequencies`` are changed, relative ``positions`` are mapped, less is kept in the ``cache``, or a
+            ``system`` around the model gives it other prompts.
         description: What it does, in a sentence.
         source: The paper or the code that it is from.
         parameters: Its options.
@@ -82,6 +83,10 @@ _LENGTH = Parameter("length", "tokens", "Tokens to be read, prompt and reply tog
 _LOG = "Multiply queries beyond the trained window by ln(position + 1)/ln(window)."
 _ATTENTION = Parameter(
     "attention_factor", "number", "Factor of cosines and sines; by default it follows from the factor.", least=0
+)
+
+_CHUNK = Parameter(
+    "chunk", "tokens", "Tokens of a part; by default half of the window, or 8192 if it is unknown.", least=256
 )
 
 METHODS: Mapping[str, Kind] = MappingProxyType(
@@ -327,13 +332,66 @@ CACHES: Mapping[str, Kind] = MappingProxyType(
     }
 )
 
+AGENT = "agent"
+"""The system that needs a model with tool calls."""
+SYSTEMS: Mapping[str, Kind] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            Kind("whole", "system", "the whole prompt, in one request", "no system around the model"),
+            Kind(
+                "retrieval",
+                "system",
+                "only the passages that resemble the question, in the order of the text",
+                "Lewis et al. 2020, Retrieval-Augmented Generation; BM25: Robertson and Zaragoza 2009",
+                (
+                    Parameter("top", "whole", "Passages that the model reads.", 8, least=1),
+                    Parameter("passage", "tokens", "Tokens of a passage, at most.", 256, least=16),
+                    Parameter(
+                        "by",
+                        "name",
+                        "An embedding model that ranks passages, embed/NAME or embed-local/NAME; by default bm25.",
+                    ),
+                ),
+            ),
+            Kind(
+                AGENT,
+                "system",
+                "the model searches the text and reads parts of it with tools, and answers when it is ready",
+                "Yao et al. 2022, ReAct; tool calls of Inspect; BM25: Robertson and Zaragoza 2009",
+                (
+                    Parameter("steps", "whole", "Requests, at most; the last one has to be the answer.", 20, least=2),
+                    Parameter("top", "whole", "Parts of the text that a search returns, at most.", 4, least=1),
+                    Parameter("passage", "tokens", "Tokens of a part, at most.", 256, least=16),
+                    Parameter("read", "tokens", "Tokens that the tools return in one step, at most.", 2048, least=128),
+                ),
+            ),
+            Kind(
+                "map-reduce",
+                "system",
+                "notes on each part of the text by itself, then the answer from all notes",
+                "Wu et al. 2021, Recursively Summarizing Books; Zhou et al. 2024, LLM x MapReduce",
+                (_CHUNK, Parameter("notes", "whole", "Tokens of the notes on a part, at most.", 256, least=16)),
+            ),
+            Kind(
+                "compaction",
+                "system",
+                "one part after the other, with notes that are rewritten each time, then the answer from the notes",
+                "Chang et al. 2023, BooookScore: incremental updating",
+                (_CHUNK, Parameter("notes", "whole", "Tokens of the notes that are kept, at most.", 1024, least=16)),
+            ),
+        )
+    }
+)
+"""Systems around a model, for ``fathom run --system``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
     """A method with its options.
 
     Attributes:
-        name: One of ``METHODS`` or ``CACHES``.
+        name: One of ``METHODS``, ``CACHES`` or ``SYSTEMS``.
         options: A value for each parameter; None for what was left to the model.
     """
 
@@ -343,7 +401,7 @@ class Method:
     @property
     def kind(self) -> Kind:
         """The method without values."""
-        return METHODS.get(self.name) or CACHES[self.name]
+        return METHODS.get(self.name) or CACHES.get(self.name) or SYSTEMS[self.name]
 
     def __getitem__(self, name: str) -> Value:
         return dict(self.options).get(name)
@@ -368,6 +426,12 @@ class Method:
         """The same method with some other values, which are not checked again."""
         return Method(self.name, tuple((name, changes.get(name, value)) for name, value in self.options))
 
+    @property
+    def words(self) -> str:
+        """The name and the options that have a value, as users write them."""
+        given = "&".join(f"{name}={value}" for name, value in self.options if value is not None)
+        return f"{self.name}?{given}" if given else self.name
+
     def record(self) -> dict[str, Json]:
         """The name, the options that have a value, and the source, for a manifest."""
         options = {name: list(one) if isinstance(one, tuple) else one for name, one in self.options if one is not None}
@@ -376,6 +440,7 @@ class Method:
 
 NONE = Method("none")
 FULL = Method("full")
+WHOLE = Method("whole")
 
 
 def make_method(name: str, given: Mapping[str, object] | None = None, kinds: Mapping[str, Kind] = METHODS) -> Method:
@@ -384,7 +449,7 @@ def make_method(name: str, given: Mapping[str, object] | None = None, kinds: Map
     Args:
         name: One of ``kinds``.
         given: Values by the name of the option, as texts or as what they stand for; None leaves one out.
-        kinds: ``METHODS`` or ``CACHES``.
+        kinds: ``METHODS``, ``CACHES`` or ``SYSTEMS``.
 
     Raises:
         FathomError: The method or an option is unknown, or a value is wrong; the message says what was expected.
@@ -443,6 +508,22 @@ def split_name(model: str) -> tuple[str, Method, Method]:
     except FathomError as error:
         raise FathomError(f"model {model!r}: {error}") from None
     return name, made.get(KEY, NONE), made.get(CACHE, FULL)
+
+
+def system_of(text: str) -> Method:
+    """The system around a model that users name as ``NAME?OPTION=VALUE&...``.
+
+    Raises:
+        FathomError: See ``make_method``; or an option is given twice.
+    """
+    name, _, query = text.partition("?")
+    pairs = parse_qsl(query, keep_blank_values=True)
+    given = dict(pairs)
+    if len(given) < len(pairs) or bool(query) != bool(pairs):
+        raise FathomError(f"system {text!r}: expected options as in retrieval?top=8&passage=256, each once")
+    if name not in SYSTEMS:
+        raise unknown("system", name, SYSTEMS, see="fathom lab methods")
+    return make_method(name, given, SYSTEMS)
 
 
 def settled(method: Method, original: int | None) -> Method:

@@ -1,8 +1,9 @@
 """One line on each section of the page: what a reader finds there."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from fathom.analysis import Counts
+from fathom.analysis import VERDICTS, Counts
 from fathom.report import words
 from fathom.report.answers import telling_points
 from fathom.report.breakdown import title
@@ -10,6 +11,7 @@ from fathom.report.known import said_of_filter
 from fathom.report.lengths import effective_cell
 from fathom.report.position import SHOWN, significant
 from fathom.report.results import ALL, Results, System, system_of, total
+from fathom.report.setups import quoted
 from fathom.report.summary import thinking
 
 NAMED = 3
@@ -28,6 +30,15 @@ def _name(results: Results, system: System) -> str:
 
 def _of(results: Results, system: System) -> str:
     return f" ({name})" if (name := _name(results, system)) else ""
+
+
+def _setups(results: Results) -> str:
+    compared = results.setups
+    if compared is None:
+        return ""
+    counts = Counter(one.verdict for one in compared.others)
+    said = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
+    return words.sentence(f"Compared with {quoted(compared.base)}: {', '.join(said)}") if said else ""
 
 
 def _scores(results: Results) -> str:
@@ -146,6 +157,7 @@ def _settings(results: Results) -> str:
 
 
 FINDINGS: Mapping[str, Callable[[Results], str]] = {
+    "setups": _setups,
     "scores": _scores,
     "curves": _curves,
     "hundred": lambda results: "Figures 5, 7 and 8 of the paper.",

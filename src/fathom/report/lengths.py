@@ -83,11 +83,14 @@ def effective_cells(results: Results, system: System, task: str) -> list[Cell]:
 
 def effective_cell(results: Results, one: EffectiveLength) -> Cell:
     """An effective length as text: "≥ 64k", "< 1k", "7.9k [6.8k, 9.1k]", or "undefined" with the reason."""
+    return length_cell(one, shortest(results, system_of(one), one.task))
+
+
+def length_cell(one: EffectiveLength, first: int) -> Cell:
+    """The same, of a model whose shortest length with a score is ``first``."""
     interval = words.token_bounds(one.interval)
     if one.censored == "below":
-        return Cell(
-            f"< {words.tokens(shortest(results, system_of(one), one.task))}", interval, words.sentence(one.note)
-        )
+        return Cell(f"< {words.tokens(first)}", interval, words.sentence(one.note))
     if one.tokens is None or math.isnan(one.tokens):
         return Cell("undefined", note=words.sentence(one.note))
     sign = "≥ " if one.censored == "above" else ""

@@ -11,9 +11,11 @@ from fathom.analysis import AverageScore, Filtered
 from fathom.analysis.ranking import Ranked
 from fathom.atomic import whole_file
 from fathom.printing import printable
-from fathom.report.markdown import summary_text
+from fathom.report.markdown import setups_text, summary_text
 from fathom.report.page import TITLE, page
-from fathom.report.results import ALL, Results, System, measure, system_of
+from fathom.report.results import ALL, Results, System, measure, system_of, with_setups
+from fathom.report.setups import ComparedSetups
+from fathom.report.setups import numbers as setup_numbers
 from fathom.report.studies import Tables
 from fathom.report.summary import Summary, summary
 from fathom.report.table import Replies
@@ -49,8 +51,9 @@ class Report(Tables):
         return page(self.results, title=self.title, link=self.link)
 
     def markdown(self) -> str:
-        """The summary in at most 40 lines, for a message or a pull request."""
-        return summary_text(self.summary, self.title)
+        """The summary in at most 40 lines, for a message or a pull request, and the comparison of setups."""
+        compared = self.results.setups
+        return summary_text(self.summary, self.title) + (f"\n{setups_text(compared)}" if compared else "")
 
     def numbers(self) -> dict[str, Any]:
         """The summary and all scores, as numbers."""
@@ -79,6 +82,7 @@ class Report(Tables):
             "scores": list(results.curve.values()),
             "notes": found.notes,
             "made": dict(found.made),
+            **({"setups": setup_numbers(results.setups)} if results.setups else {}),
         }
 
     def text(self, format: Format) -> str:
@@ -101,6 +105,7 @@ def measured(
     notes: Sequence[str] = (),
     made: Sequence[tuple[str, str]] = (),
     link: Callable[[Replies], str] | None = None,
+    setups: ComparedSetups | None = None,
 ) -> Report:
     """A report on rows.
 
@@ -112,6 +117,7 @@ def measured(
         notes: What was not measured, such as unfinished runs.
         made: How the report is made, such as its command: name and value.
         link: Gives the address of the replies behind a figure, relative to the page; None for no links.
+        setups: The comparison of the setups that the rows are of.
 
     Raises:
         FathomError: There are no rows.
@@ -121,6 +127,8 @@ def measured(
         notes=tuple(map(printable, notes)),
         made=tuple((name, printable(value)) for name, value in made),
     )
+    if setups is not None:
+        found = with_setups(found, setups)
     report = Report(tables_of(found))
     report.results, report.title, report.link = found, title, link
     return report

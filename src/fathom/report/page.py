@@ -23,6 +23,7 @@ from fathom.report.hundred import view
 from fathom.report.lengths import DEFINITIONS
 from fathom.report.position import length_styles, lengths_of, line_figures, needle_groups, pooled
 from fathom.report.results import ALL, Results, System, system_of
+from fathom.report.setup_charts import view as setups_view
 from fathom.report.summary import WHOLE, summary
 from fathom.report.table import Replies, Table
 from fathom.report.tables import tables_of
@@ -40,6 +41,8 @@ FEW = 3
 """Models up to which the scores by task and length are not folded."""
 
 ABOUT = {
+    "setups": "Setups of one model on the same questions: methods for positions, for the KV cache, and systems around "
+    "the model. Setups with unchanged weights and trained ones are never ranked against each other.",
     "scores": "Mean score in percent, with its 95% interval, by task and length. A dash means that there is no score, "
     "which is different from 0.",
     "curves": "Mean score in percent against the length of the whole prompt in tokens, on a logarithmic scale. Bands "
@@ -55,9 +58,17 @@ LINES = (
     " Line charts: the same scores with 95% intervals over items, depth to the right, one line per length.",
     " In a grid of many lengths each cell is one item or a few.",
 )
-KINDS = {"scores": "heat", "categories": "heat", "breakdown": "heat even", "known": "counts", "counts": "counts"}
+KINDS = {
+    "setups": "setups",
+    "scores": "heat",
+    "categories": "heat",
+    "breakdown": "heat even",
+    "known": "counts",
+    "counts": "counts",
+}
 """Classes of the tables of a section."""
 TITLES = {
+    "setups": "Setups compared",
     "scores": "Scores",
     "curves": "Score against length by task",
     "categories": "Categories",
@@ -81,6 +92,7 @@ MORE = {
     "position": "Differences between positions",
     "counts": "By task and by length",
     "breakdown": "By secondary task",
+    "setups": "Hyper-parameters tried, and published figures",
 }
 """Headings of folded tables; "Task by task" for others."""
 
@@ -138,6 +150,7 @@ def page(results: Results, *, title: str = TITLE, link: Callable[[Replies], str]
         "answers": answers_views(results),
         "truncation": truncation_figures(results),
         "hundred": view(results),
+        "setups": setups_view(results.setups),
     }
     there = {
         "reading",
@@ -193,7 +206,7 @@ def _sections(results: Results, there: Collection[str]) -> list[Section]:
                     about=about,
                     tables=tuple(own),
                     figures=curves if name == "curves" else (),
-                    open=name == "scores" and len(results.systems) <= FEW,
+                    open=name == "setups" or (name == "scores" and len(results.systems) <= FEW),
                 )
             )
     return made

@@ -16,6 +16,7 @@ from fathom.analysis.grid import grids
 from fathom.analysis.ranking import Ranked, ranking_of, ranking_of_profiles
 from fathom.printing import printable
 from fathom.report.by_question import ByQuestion, by_question
+from fathom.report.setups import ComparedSetups, shown
 from fathom.stats.columns import facet
 from fathom.stats.outcomes import Unanswered, Unmeasured, counted
 from fathom.stats.outcomes import unmeasured as cells_unmeasured
@@ -100,6 +101,7 @@ class Results:
         made: How the report was made, beside what the rows say: name and value.
         unmeasured: Cells without a score.
         drops: The largest loss of each model on each task, if it is significant; the largest first.
+        setups: Setups of one model compared with a base, if the report is about them.
     """
 
     systems: tuple[System, ...]
@@ -129,6 +131,7 @@ class Results:
     made: tuple[tuple[str, str], ...] = ()
     unmeasured: tuple[Unmeasured, ...] = ()
     drops: tuple[Drop, ...] = ()
+    setups: ComparedSetups | None = None
 
     @property
     def by_average(self) -> bool:
@@ -217,6 +220,25 @@ def measure(rows: pl.DataFrame | analysis.Filtered, *, seed: int = 0, unanswered
         unanswered=unanswered,
         unmeasured=tuple(cells_unmeasured(kept)),
     )
+
+
+def with_setups(results: Results, compared: ComparedSetups) -> Results:
+    """The results with a comparison of setups, in whose order the systems are.
+
+    Setups with unchanged weights and trained ones are not ranked against each other.
+
+    Raises:
+        FathomError: The results have no rows of a setup.
+    """
+    order = [System(shown(one.setup), "") for one in (compared.reference, *compared.others)]
+    absent = [one.name for one in order if one not in results.systems]
+    if absent:
+        raise FathomError(f"the report has no rows of the setup {absent[0]!r}: give it the rows of the comparison")
+    systems = (*order, *(one for one in results.systems if one not in order))
+    ordered = replace(results, systems=systems, setups=compared)
+    if len(compared.families) < 2:
+        return ordered
+    return replace(ordered, ranking=(), by_question=replace(results.by_question, ranking=()))
 
 
 def measure_profiles(ready: Sequence[analysis.Profile]) -> Results:

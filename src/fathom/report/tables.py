@@ -15,6 +15,7 @@ from fathom.report.known import graders_tables, known_tables
 from fathom.report.lengths import DEFINITIONS, effective_cell, effective_lengths, longscore_cells, longscores
 from fathom.report.position import contrast_tables
 from fathom.report.results import ALL, Results, System, measure, system_of
+from fathom.report.setup_tables import setup_tables
 from fathom.report.table import Cell, Column, Table
 from fathom.report.tally import (
     CHANCE,
@@ -78,6 +79,7 @@ def tables_of(results: Results) -> tuple[Table, ...]:
     replies = bool(results.systems)
     return (
         *([headline(results)] if replies else []),
+        *setup_tables(results.setups),
         *category_tables(results.categories, results.systems),
         *breakdown_tables(results),
         *thinking_tables(results),

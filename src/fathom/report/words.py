@@ -91,6 +91,24 @@ def duration(seconds: float | None) -> str:
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
 
 
+def moment(seconds: float | None) -> str:
+    """Seconds to three figures, for short times: "0.114 s", "3.64 s", "41.2 s"; None is a dash."""
+    if seconds is None or not _known(seconds):
+        return ABSENT
+    return f"{seconds:#.3g} s" if 0 < seconds < 100 else duration(seconds)
+
+
+def size(octets: float | None) -> str:
+    """Bytes in a binary unit: "512 B", "128 MiB", "1.5 GiB"; None is a dash."""
+    if octets is None or not _known(octets):
+        return ABSENT
+    for unit, whole in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if octets >= whole:
+            value = octets / whole
+            return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+    return f"{octets:.0f} B"
+
+
 def span(values: Iterable[float | None]) -> str:
     """Fractions as one percentage, or as a range if they differ: "4.5", "1.1–10.0"; a dash without any."""
     known = sorted(value for value in values if value is not None and _known(value))

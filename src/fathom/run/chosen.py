@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from fathom.extend.methods import WHOLE, system_of
 from fathom.run.model import Settings
 from fathom.run.model_settings import ModelSettings, find_settings
 from fathom.run.options import check_settings, generation_of
@@ -47,7 +48,9 @@ def choose(
     thinking: str | None = None,
     model_kind: str | None = None,
     thinking_switch: str | None = None,
+    server_command: str | None = None,
     subset: Mapping[str, Json] | None = None,
+    system: str = WHOLE.name,
 ) -> Chosen:
     """How a model is asked; all arguments but ``subset`` are those of ``fathom.run.run``.
 
@@ -88,6 +91,8 @@ def choose(
         subset=subset,
         thinking=decided.thinking,
         kind=decided.kind,
+        system=system_of(system),
+        server_command=server_command,
     )
     check_settings(settings, reasoning_tokens=reasoning_tokens)
     return Chosen(settings, price, entry, decided)

@@ -52,6 +52,11 @@ def notes_of(client: Client) -> tuple[str, ...]:
     return client.notes if isinstance(client, LocalClient) else ()
 
 
+def kernel_of(client: Client) -> str:
+    """The attention that computes a model in this process, such as ``sdpa``; "" for all others."""
+    return client.kernel if isinstance(client, LocalClient) else ""
+
+
 def connections_of(client: Client, wanted: int) -> int:
     """Requests in flight at once: a model in this process gets no more than it computes at once.
 

@@ -43,6 +43,11 @@ class CompletionsClient:
         self._model = model
         self._settings = settings
 
+    @property
+    def server(self) -> tuple[AsyncOpenAI, str]:
+        """The HTTP client and the model's name on its server."""
+        return self._client, self._model
+
     async def complete(self, prompt: str, call: Call) -> Reply:
         """Send one request and read the reply."""
         try:
@@ -67,23 +72,27 @@ class CompletionsClient:
 
 
 class ContinuingClient:
-    """Sends prompts of continuation tasks without a chat template and all others through it."""
+    """Sends prompts of continuation tasks without a chat template and all others through it.
+
+    Attributes:
+        chat: The client that sends them through it.
+    """
 
     window: int | None = None
     policy: Overflow = "refuse"
 
     def __init__(self, chat: Client, completions: Client) -> None:
-        self._chat = chat
+        self.chat = chat
         self._completions = completions
 
     async def complete(self, prompt: str, call: Call) -> Reply:
         """Send one request with the client of its kind."""
-        client = self._completions if call.continued else self._chat
+        client = self._completions if call.continued else self.chat
         return await client.complete(prompt, call)
 
     async def close(self) -> None:
         """Close the connections of both."""
-        await self._chat.close()
+        await self.chat.close()
         await self._completions.close()
 
 

@@ -177,6 +177,19 @@ def cache_of(name: str) -> Method:
     return split_name(name)[2] if is_local(name) else FULL
 
 
+def trained_window(name: str, arguments: Mapping[str, Json]) -> int | None:
+    """Tokens that a model holds by its configuration; None if that does not say.
+
+    Args:
+        name: As for ``load_model``.
+        arguments: As for ``load_model``.
+
+    Raises:
+        FathomError: The configuration cannot be read.
+    """
+    return window_of(_configuration(name, arguments))
+
+
 def _configuration(name: str, arguments: Mapping[str, Json]) -> Any:
     """The configuration of a model, with the arguments that change it."""
     from transformers import AutoConfig

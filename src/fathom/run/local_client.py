@@ -7,9 +7,10 @@ are kept, and a prompt that shares at least half of its tokens computes only the
 import asyncio
 import copy
 import threading
+import time
 import zlib
-from collections.abc import Hashable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from fathom.extend.methods import FULL, evicts, is_apart
 from fathom.run.answers import Output, checked, to_reply
 from fathom.run.failures import Failure
 from fathom.run.hugging_face import Loaded, cache_of, failure_of_model, load_model, load_tokenizer, method_of, plan
-from fathom.run.model import Call, RequestError, Settings
+from fathom.run.model import Call, Measured, RequestError, Settings
 from fathom.run.overflow import Overflow
 from fathom.types import FathomError, Json, Reply
 
@@ -38,10 +39,15 @@ _MARGIN = 8
 
 @dataclass(eq=False)
 class _Job:
-    """One prompt on its way through the model; ``context`` are its tokens that are computed before the question."""
+    """One prompt on its way through the model.
+
+    ``exact`` is a reply that ends at its cap and nowhere else; ``context`` are the tokens of the prompt that are
+    computed before the question.
+    """
 
     prompt: str
     call: Call
+    exact: bool = False
     ids: list[int] = field(default_factory=list)
     context: int = 0
     stops: tuple[str, ...] = ()
@@ -50,6 +56,8 @@ class _Job:
     written: int | None = None
     output: Output | None = None
     failure: Failure | None = None
+    first: float = 0.0
+    whole: float = 0.0
 
     @property
     def finished(self) -> bool:
@@ -62,8 +70,8 @@ class LocalClient:
     Attributes:
         context: Tokens that the model holds by its configuration, prompt and reply together; None if unknown.
         batch_size: Prompts that are computed at once.
-        cached: Bytes of keys and values of the last request, after its prompt and at its end; None for models without
-            a method (``?extend=none`` is one), and after requests that failed.
+        cached: Bytes of keys and values of the last request or batch, after its prompt and at its end; None after
+            requests that failed, and for models that keep something else (states of linear attention).
     """
 
     window: int | None = None
@@ -75,7 +83,7 @@ class LocalClient:
         self.context = loaded.window
         # The user may know better than the configuration.
         self._held = None if loaded.window is None else max(loaded.window, settings.window or 0)
-        self._template = None if settings.chat_template == "never" else _template(loaded.tokenizer, settings)
+        self._template = _template(loaded.tokenizer, settings)
         self._more = _template_options(settings)
         self._config = _generation(loaded, settings, _count(settings, "prefill_chunk_size", None))
         self._endings = frozenset(self._config.eos_token_id or ())
@@ -91,6 +99,12 @@ class LocalClient:
     def extension(self) -> "Extension | None":
         """The method that makes the model read beyond its window; None if there is none."""
         return self._loaded.extension
+
+    @property
+    def kernel(self) -> str:
+        """The attention that computes the model, by its name in transformers or in words."""
+        own = self._loaded.extension.kernel if self._loaded.extension is not None else ""
+        return own or str(getattr(self._loaded.model.config, "_attn_implementation", None) or "")
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -120,6 +134,26 @@ class LocalClient:
         if job.output is None:
             raise RequestError(job.failure or Failure("bad", "the model returned nothing"))
         return checked(to_reply(job.output))
+
+    async def measure(self, prompt: str, call: Call) -> Measured:
+        """Compute one reply of exactly ``call.max_output_tokens`` tokens, alone and from the beginning of its prompt.
+
+        Nothing of the prompt before is used, and nothing stays for the next one. Seconds count from the tokens of the
+        prompt.
+
+        Raises:
+            RequestError: The model cannot compute it.
+        """
+        job = _Job(prompt, call, exact=True)
+        async with self._working:
+            self._forget()
+            try:
+                await self._compute([job])
+            finally:
+                self._forget()
+        if job.output is None:
+            raise RequestError(job.failure or Failure("bad", "the model returned nothing"))
+        return Measured(job.first, job.whole, job.output.tokens_in, job.output.tokens_out, self.cached)
 
     async def close(self) -> None:
         """Release the memory of the last prompt."""
@@ -200,17 +234,19 @@ class LocalClient:
         mask = [[0] * (longest - len(job.ids)) + [1] * len(job.ids) for job in jobs]
         config = copy.deepcopy(self._config)
         config.max_new_tokens = max(job.call.max_output_tokens for job in jobs)
+        config.min_new_tokens = config.max_new_tokens if jobs[0].exact else None
         self._fit(longest + config.max_new_tokens)
         cache, shared = self._shared(jobs)
         extension = self._loaded.extension
         if extension is not None and cache is None:
             cache = extension.new_cache(jobs[0].ids[: jobs[0].context or None])
         self.cached = None
-        ends = _Ends(jobs, longest, ended, self._loaded.tokenizer, None if extension is None else cache)
+        ends = _Ends(jobs, longest, ended, self._loaded.tokenizer)
         context = jobs[0].context
         torch.manual_seed(_seed(jobs[0], config))
         thinning = nullcontext() if extension is None else extension.thinning(model)
-        with torch.inference_mode():
+        with torch.inference_mode(), _hooked(model, ends.see):
+            start = _now(model.device)
             if context:
                 with thinning:
                     model.base_model(torch.tensor([rows[0][:context]], device=model.device), past_key_values=cache)
@@ -222,16 +258,18 @@ class LocalClient:
                     stopping_criteria=[ends],
                     **({} if cache is None else {"past_key_values": cache}),
                 )
+            last = _now(model.device)
         if ended.is_set():
             self._forget()
             return
-        if ends.after_prompt is not None:
-            self.cached = ends.after_prompt, _bytes_of(cache)
+        at_end = _bytes_of(ends.cache)
+        self.cached = None if ends.after_prompt is None or at_end is None else (ends.after_prompt, at_end)
         written = [row[longest:] for row in found.sequences.tolist()]
         if len(jobs) == 1:
             self._cache, self._ids = found.past_key_values, [*jobs[0].ids, *written[0][:-1]]
         for job, ids in zip(jobs, written, strict=True):
             job.output = self._output(job, ids, shared)
+            job.first, job.whole = ends.first - start, last - start
             self._replies, self._single = self._replies + 1, self._single + (job.output.tokens_out == 1)
 
     def _output(self, job: _Job, ids: list[int], shared: int) -> Output:
@@ -278,19 +316,26 @@ class _Ends:
     """Ends each row of a batch at its own cap or stop text, and all when the request is given up.
 
     Attributes:
-        after_prompt: Bytes of the cache after the prompt; None before, and without a cache to be measured.
+        cache: Keys and values, as the model returned them last; None before.
+        first: When the first token of the reply was there; 0 before.
+        after_prompt: Bytes of the cache at that time; None before, and if it cannot be measured.
     """
 
-    def __init__(self, jobs: list[_Job], start: int, ended: threading.Event, tokenizer: Any, cache: Any) -> None:
+    def __init__(self, jobs: list[_Job], start: int, ended: threading.Event, tokenizer: Any) -> None:
         self._jobs, self._start, self._ended, self._tokenizer = jobs, start, ended, tokenizer
-        self._cache = cache
+        self.cache: Any = None
+        self.first = 0.0
         self.after_prompt: int | None = None
+
+    def see(self, _model: Any, _inputs: Any, output: Any) -> None:
+        """Remember the cache that the model returned, which generation makes by itself."""
+        self.cache = getattr(output, "past_key_values", None)
 
     def __call__(self, input_ids: Any, scores: Any, **more: Any) -> Any:
         import torch
 
-        if self._cache is not None and self.after_prompt is None:  # the first word of the reply was just drawn
-            self.after_prompt = _bytes_of(self._cache)
+        if not self.first:
+            self.first, self.after_prompt = _now(input_ids.device), _bytes_of(self.cache)
         told = [self._ends(job, row) for job, row in zip(self._jobs, input_ids, strict=True)]
         return torch.tensor(told, device=input_ids.device, dtype=torch.bool)
 
@@ -369,10 +414,32 @@ def _check_cache(settings: Settings) -> None:
         )
 
 
-def _bytes_of(cache: Any) -> int:
+def _bytes_of(cache: Any) -> int | None:
+    """Bytes of a cache; None for one that keeps something else than keys and values."""
+    layers = getattr(cache, "layers", None)
+    if not layers or not all(hasattr(layer, "keys") and not hasattr(layer, "recurrent_states") for layer in layers):
+        return None
     from fathom.extend.hf.caches import bytes_of
 
     return bytes_of(cache)
+
+
+def _now(device: Any) -> float:
+    """The time at which a device has done what it was told."""
+    import torch
+
+    getattr(torch, device.type).synchronize()
+    return time.perf_counter()
+
+
+@contextmanager
+def _hooked(model: Any, see: Callable[[Any, Any, Any], None]) -> Iterator[None]:
+    """Call a function after each forward pass."""
+    hook = model.register_forward_hook(see)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def _of_model(settings: Settings) -> dict[str, Json]:
@@ -417,7 +484,9 @@ def _count(settings: Settings, name: str, default: int | None) -> int | None:
 
 
 def _template(tokenizer: Any, settings: Settings) -> str | None:
-    """The user's chat template; None for the tokenizer's own."""
+    """The user's chat template; None for the tokenizer's own, and where none is used."""
+    if settings.chat_template == "never":
+        return None
     given = settings.model_args.get("chat_template")
     if settings.model_args.get("use_chat_template") is False:
         raise FathomError(f"model {settings.model}: use_chat_template=false: use --chat-template never")

@@ -9,6 +9,7 @@ from fathom.run.model_settings import reasoning_settings
 from fathom.run.overflow import EFFECTS, Overflow
 from fathom.run.prices import TRUNCATION, Limit, Price, price_range
 from fathom.run.request_mode import PLAIN, RequestModes
+from fathom.run.systems import Forecasted, System
 from fathom.types import FathomError, Sample
 
 # Reasoning counts against the output cap: reasoning models without a budget get this many tokens for it.
@@ -165,6 +166,19 @@ def sent_cap(settings: Settings, price: Price) -> Callable[[int], int]:
     return lambda own: own + allowance
 
 
+def notes_cap(settings: Settings, price: Price) -> Callable[[int], int]:
+    """The output cap that is sent for notes of so many tokens.
+
+    The user's cap, which has room for reasoning, holds for notes of a model that reasons; it does not lengthen those of
+    others.
+    """
+    fixed, reasoning = settings.max_output_tokens, reasons(settings, price)
+    if fixed is not None and reasoning:
+        return lambda notes: max(fixed, notes)
+    allowance = _reasoning_allowance(settings, price)
+    return lambda notes: notes + allowance if fixed is None else min(fixed, notes)
+
+
 def _reasoning_allowance(settings: Settings, price: Price) -> int:
     # Caps with thinking include room for it, and those without need none.
     if settings.thinking is not None:
@@ -195,6 +209,7 @@ def forecast_run(
     caps: Caps,
     request_mode: RequestModes = lambda task: PLAIN,
     thinking: str = "",
+    system: System | None = None,
 ) -> Preflight:
     """Forecast the remaining requests.
 
@@ -208,6 +223,7 @@ def forecast_run(
         request_mode: Request mode by task name. A second request is counted for every sample, with the longest first
             reply in its prompt.
         thinking: Description of the thinking settings.
+        system: The system around the model, which keeps to the window by itself; what it asks at most is counted.
 
     Raises:
         FathomError: Prompts are to be truncated, but the window leaves no room for a prompt.
@@ -220,7 +236,7 @@ def forecast_run(
             continue
         cap = caps(sample.task)
         budget = limit.budget(cap)
-        beyond = budget is not None and sample.tokens > budget
+        beyond = budget is not None and sample.tokens > budget and system is None
         if beyond and limit.policy != "refuse" and budget is not None and budget < 1:
             raise FathomError(
                 f"the window of {limit.window} tokens leaves no room for a prompt beside a reply of {cap} tokens "
@@ -230,9 +246,13 @@ def forecast_run(
         tokens_in = max(0, budget) if beyond and budget is not None else sample.tokens
         replies = request_mode(sample.task).caps(cap)
         again = min(sample.tokens, cap + QUESTION) if len(replies) > 1 else 0
-        least, most = price.cost(tokens_in, 0), price.cost(tokens_in + again, sum(replies))
+        whole = Forecasted(1, tokens_in, replies[0])
+        first = whole if system is None else system.most(sample.tokens, replies[0], limit.window)
+        requests, tokens_out = first.requests + len(replies) - 1, first.tokens_out + sum(replies[1:])
+        least = price.cost(tokens_in if system is None else 0, 0)
+        most = price.cost(first.tokens_in + again, tokens_out)
         row = sums.setdefault(sample.length, [0, 0, 0, 0, 0.0, 0.0])
-        counts = (sent * len(replies), sent * (tokens_in + again), sent * sum(replies), epochs if beyond else 0)
+        counts = (sent * requests, sent * (first.tokens_in + again), sent * tokens_out, epochs if beyond else 0)
         for index, value in enumerate((*counts, sent * (least or 0), sent * (most or 0))):
             row[index] += value
     priced = price.cost(1, 1) is not None

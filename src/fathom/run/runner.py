@@ -20,6 +20,7 @@ from fathom.run.preflight import (
     Preflight,
     check_budget,
     forecast_run,
+    notes_cap,
     output_caps,
     reasons,
     sent_cap,
@@ -31,6 +32,7 @@ from fathom.run.retry import Retry
 from fathom.run.session import Session, Work
 from fathom.run.store import Totals, peek
 from fathom.run.subset import describe_subset, members_of
+from fathom.run.systems import hints_of, open_system
 from fathom.run.thinking import describe_thinking
 from fathom.run.worker import this_worker
 from fathom.subsetfile import read_subset
@@ -64,6 +66,9 @@ def run(
     thinking: str | None = None,
     model_kind: str | None = None,
     thinking_switch: str | None = None,
+    system: str = "whole",
+    server_command: str | None = None,
+    embedding_base_url: str | None = None,
     subset: Path | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
     retries: int = RETRIES,
@@ -113,6 +118,10 @@ def run(
             get room for reasoning.
         thinking_switch: How native reasoning is switched, if not as in the table or by the provider: ``effort``,
             ``tokens``, ``enable_thinking``, ``thinking``, ``type`` or ``none``.
+        system: A system around the model, as ``retrieval?top=8`` (``fathom.extend.methods.SYSTEMS``).
+        server_command: The command line with which the server was started, for ``run.json``. A run with another one is
+            another run.
+        embedding_base_url: Address of the server of ``retrieval?by=embed/NAME``; by default OpenAI's.
         subset: Subset file (``fathom.subsetfile``): only its samples and items are run. It is part of the run: another
             subset, even a larger one, needs another run folder.
         where: Only samples with one of the given values of each facet (``fathom.suitefile.is_where``).
@@ -149,7 +158,9 @@ def run(
         thinking=thinking,
         model_kind=model_kind,
         thinking_switch=thinking_switch,
+        server_command=server_command,
         subset=describe_subset(chosen) if chosen else None,
+        system=system,
     )
     settings, price, entry = asked.settings, asked.price, asked.entry
     check_work(
@@ -190,6 +201,7 @@ def run(
             f"{suite}: no sample has both the requested tasks and lengths{' in this subset' if only else ''}; its "
             "manifest.json lists them"
         )
+    around = open_system(settings.system, notes_cap(settings, price), embedding_base_url)
     client = open_client(settings, tokenizer)
     extension = extension_of(client)
     if extension is not None:
@@ -199,15 +211,23 @@ def run(
     known = entry.context if entry and extension is None else None
     window_limit = find_limit(settings, client, price, known, context_of(client))
     caps = output_caps(settings, price, _task_cap)
+    sent = sent_cap(settings, price)
     mode = request_modes(
         settings.chat_template,
         reasons=reasons(settings, price),
-        sent=sent_cap(settings, price),
+        sent=sent,
         thoughts=settings.thinking.thoughts if settings.thinking else "",
     )
     words = describe_thinking(asked.decided, window=None if window_limit.by_client else window_limit.window)
     forecast = partial(
-        forecast_run, model=model, limit=window_limit, price=price, caps=caps, request_mode=mode, thinking=words
+        forecast_run,
+        model=model,
+        limit=window_limit,
+        price=price,
+        caps=caps,
+        request_mode=mode,
+        thinking=words,
+        system=around,
     )
     plan, spent = _look_ahead(out, facts, epochs, forecast)
     plan = replace(plan, unverified=built.unverified)
@@ -235,9 +255,11 @@ def run(
         request_mode=mode,
         thinking=settings.thinking,
         reasons=settings.max_output_tokens is not None or reasons(settings, price),
+        system=around,
+        sent_cap=notes_cap(settings, price),
     )
     done = drive(work_on(out, client, work, plan.total))
-    return replace(done, hints=(*done.hints, *notes_of(client)))  # which knows of the replies too
+    return replace(done, hints=(*done.hints, *notes_of(client), *hints_of(around)))  # which knows of the replies too
 
 
 def run_folder(suite: Path, name: str, end: str, after: str = "") -> Path:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from itertools import islice
 from typing import TypeAlias
@@ -14,13 +14,14 @@ from fathom.length import question_part, render
 from fathom.run.answers import LARGE_TEXT
 from fathom.run.failures import shorten
 from fathom.run.ledger import Key, Ledger
-from fathom.run.model import Call, Client
+from fathom.run.model import Call, Chat, Client, Conversing, Turn
 from fathom.run.overflow import fit
 from fathom.run.preflight import Caps
 from fathom.run.prices import Limit, Price
 from fathom.run.progress import Progress, RunSummary
-from fathom.run.request_mode import PLAIN, RequestMode, RequestModes, ended, together
-from fathom.run.retry import Health, Retry, ask
+from fathom.run.request_mode import PLAIN, RequestMode, RequestModes, ended, together, within
+from fathom.run.retry import Health, Retry, Sending, ask
+from fathom.run.systems import TURN, Request, System, Task, split_prompt, too_long
 from fathom.run.thinking import Thinking, doubts
 from fathom.run.worker import BEAT_SECONDS
 from fathom.tokens import Tokenizer
@@ -56,6 +57,8 @@ class Work:
         request_mode: Request mode by task name.
         thinking: How the model should think; None for runs without a thinking mode.
         reasons: Whether the output caps have room for reasoning, or are the user's.
+        system: The system around the model; None if it gets the whole prompt.
+        sent_cap: The output cap that is sent for notes of so many tokens: with room for reasoning.
     """
 
     samples: Callable[[], Iterator[Sample]]
@@ -74,6 +77,8 @@ class Work:
     request_mode: RequestModes = field(default=lambda task: PLAIN)
     thinking: Thinking | None = None
     reasons: bool = True
+    system: System | None = None
+    sent_cap: Callable[[int], int] = lambda notes: notes
 
 
 class Session:
@@ -207,7 +212,7 @@ class Session:
     async def _reply(self, sample: Sample, epoch: int, cap: int) -> tuple[str, Reply]:
         limit = self._work.limit
         budget = None if limit.by_client else limit.budget(cap)
-        over = budget is not None and sample.tokens > budget
+        over = budget is not None and sample.tokens > budget and self._work.system is None
         if over and limit.policy == "refuse":
             beside = "" if limit.of_prompts else f" and a reply of {cap}"
             reason = f"{sample.tokens} tokens{beside} exceed the window of {limit.window}; not sent"
@@ -224,15 +229,67 @@ class Session:
         caps, answers = mode.caps(cap), mode.answers
         ending = len(question) if prompt.endswith(question) and question != prompt else 0
         call = Call(sample.id, epoch, self._work.seed, caps[0], mode.stop_sent, mode.continued, answers[0], ending)
-        reply = await self._ask(prompt, call, mode)
+        reply = await self._answer(sample, prompt, call, mode)
         if mode.follow_up is not None and reply.answered:  # a truncated reply is followed up too
             prompt = mode.follow_up(reply.text, sample)
             second = replace(call, max_output_tokens=caps[-1], answer=answers[-1], ending=0)
             reply = together(reply, await self._ask(prompt, second, mode))
         return prompt_hash, replace(reply, truncated=reply.truncated + removed)
 
-    async def _ask(self, prompt: str, call: Call, mode: RequestMode) -> Reply:
-        reply = await ask(self._client, prompt, call, self._work.retry, self._health)
+    async def _answer(self, sample: Sample, prompt: str, call: Call, mode: RequestMode) -> Reply:
+        """The reply to the prompt, or that of the system around the model."""
+        system = self._work.system
+        if system is None:
+            return await self._ask(prompt, call, mode)
+
+        tokenizer = self._work.tokenizer()
+        # Notes are sentences, whatever the answer is to look like, and nothing but the cap ends them.
+        noting = replace(mode, stop=(), capped=False, endless=False)
+        limit = self._work.limit
+        question = prompt[len(prompt) - call.ending :]
+
+        async def send(request: Request) -> Reply:
+            if request.notes is None:
+                same_end = request.prompt.endswith(question)
+                reply = await self._ask(request.prompt, call if same_end else replace(call, ending=0), mode)
+            else:
+                cap = self._work.sent_cap(request.notes)
+                own = replace(call, max_output_tokens=cap, stop=(), answer="notes", ending=0)
+                reply = await self._ask(request.prompt, own, noting)
+            # Servers count for themselves; what nobody counts is counted here, so that systems can be compared.
+            return reply if reply.tokens_in is not None else replace(reply, tokens_in=tokenizer.count(request.prompt))
+
+        split = split_prompt(sample, self._texts)
+        turn_cap = max(call.max_output_tokens, self._work.sent_cap(TURN))
+        converse = partial(self._converse, call=call, mode=mode, turn_cap=turn_cap)
+        answer_cap, language = call.max_output_tokens, sample.language
+        task = Task(split, answer_cap, limit.budget, tokenizer, send, language, converse, turn_cap)
+        if split.units:
+            return await system.answer(task)
+        # A client that truncates prompts by itself does so here too.
+        over = None if limit.by_client else too_long(task, prompt, "a prompt without a text to choose from")
+        return over or await send(Request(prompt))
+
+    async def _converse(self, chat: Chat, *, call: Call, mode: RequestMode, turn_cap: int) -> Turn:
+        """One turn of a conversation."""
+        client, said = self._client, Turn(Reply(status="error"))
+        if not isinstance(client, Conversing):
+            raise FathomError("this model cannot call tools")
+        # Words beside a tool call are no answer: nothing but the cap ends a turn.
+        own = call if chat.last else replace(call, max_output_tokens=turn_cap, stop=())
+
+        async def send() -> Reply:
+            nonlocal said
+            said = await client.converse(chat, own)
+            return said.reply
+
+        reply = await self._ask("", own, replace(mode, stop=(), capped=False, endless=False), send)
+        if said.message is None or said.message.tool_calls:
+            return Turn(reply, said.message)
+        return Turn(ended(within(reply, call.max_output_tokens, self._work.tokenizer()), mode), said.message)
+
+    async def _ask(self, prompt: str, call: Call, mode: RequestMode, send: Sending | None = None) -> Reply:
+        reply = await ask(self._client, prompt, call, self._work.retry, self._health, send)
         self._replies += reply.status != "error"
         self._reasoned += bool(reply.reasoning or reply.tokens_reasoning)
         if len(reply.reasoning) > LARGE_TEXT:

@@ -13,12 +13,12 @@ from fathom.types.samples import Ordering, Sample, Score
 
 AnswerKind: TypeAlias = Literal[
     "words", "sentence", "summary", "number", "count", "digits", "uuid", "option", "choice", "letter", "passage",
-    "label", "order", "relations", "entities",
+    "label", "order", "relations", "entities", "notes",
 ]  # fmt: skip
 """The kind of answer that a prompt asks for: a few words, one sentence or a summary; a number in the context, the
 number of distinct texts, a number of given digits, a UUID; the number of an option, a sentence with one of the choices
 A to D or its letter; the number of a passage, the label of an answer, an order of parts; labels of pairs or entities as
-shown in examples."""
+shown in examples; notes for another request (``fathom.run.systems``), which no task asks for."""
 
 
 @earlier_names(stock="pool")

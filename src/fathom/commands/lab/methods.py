@@ -16,7 +16,7 @@ class MethodsOptions(Json):
 @command(MethodsOptions)
 def lab_methods(options: MethodsOptions) -> list[dict[str, Any]]:
     """List the methods, with their options and sources."""
-    from fathom.extend.methods import CACHES, METHODS
+    from fathom.extend.methods import CACHES, METHODS, SYSTEMS
 
     return [
         {
@@ -26,7 +26,7 @@ def lab_methods(options: MethodsOptions) -> list[dict[str, Any]]:
             "options": [_shown(one) for one in kind.parameters],
             "source": kind.source,
         }
-        for kind in (*METHODS.values(), *CACHES.values())
+        for kind in (*METHODS.values(), *CACHES.values(), *SYSTEMS.values())
     ]
 
 

@@ -15,6 +15,8 @@ from fathom.extend.methods import FULL, Method, evicts, is_apart, stay
 from fathom.extend.servers import rope_parameters
 from fathom.types import FathomError, Json
 
+OWN_ATTENTION = "fathom's own, plain PyTorch"
+WATCHED_ATTENTION = "sdpa, and plain PyTorch for what the cache keeps"
 _IDENTITY = "fathom_identity"
 _WATCHED, _PRESSED = "fathom_watched", "fathom_pressed"
 _NUMBERS = itertools.count()
@@ -115,6 +117,13 @@ class Extension:
         """The methods with all values and what follows for the model, for a manifest."""
         of_cache: dict[str, Json] = {} if self.cache == FULL else {"cache": self.cache.record()}
         return {**self.method.record(), "window": self.window, **of_cache}
+
+    @property
+    def kernel(self) -> str:
+        """The attention that computes the model, in words; "" where it is the model's own."""
+        if is_mapped(self.method):
+            return OWN_ATTENTION
+        return WATCHED_ATTENTION if evicts(self.cache) else ""
 
     def new_cache(self, ids: Sequence[int] = ()) -> Any:
         """An empty cache for a request.

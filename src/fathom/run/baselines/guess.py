@@ -142,6 +142,7 @@ _GUESSES: Mapping[AnswerKind, Callable[[ParsedPrompt, Random], str]] = {
     "number": _number,
     "count": _count,
     "summary": _some_sentences,
+    "notes": _some_sentences,
     "sentence": _span,
     "words": _span,
     "order": _order,

@@ -18,13 +18,23 @@ from math import exp, log, sqrt
 from random import Random
 
 from fathom.run.baselines.guess import choice_reply, guess_answer, order_reply
-from fathom.run.baselines.parsing import ParsedPrompt, common_relations, known_entities, numbered, parse_prompt
+from fathom.run.baselines.parsing import (
+    ParsedPrompt,
+    common_relations,
+    headed,
+    known_entities,
+    number_of,
+    numbered,
+    parse_prompt,
+)
 from fathom.run.baselines.retrieval import excerpt, rank, sentences, terms
 from fathom.types import AnswerKind
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NUMBER = re.compile(r"[0-9]+")
 _SUMMARY = 5  # sentences in a summary
+_NOTES = 8  # sentences in notes
+_MARK = re.compile(r"^\[[^\]\n]{1,60}\]$", re.MULTILINE)  # stands before a part of which notes are taken
 _COMMON = 20  # words that represent the topic of a text
 _FUNCTION = 3  # maximum length of words ignored as function words
 _WORTH = 0.5  # fraction of the best score from which sentences are considered
@@ -202,6 +212,31 @@ def _summary(parsed: ParsedPrompt, rng: Random) -> str | None:
     return ("" if parsed.language == "zh" else " ").join(chosen) or None
 
 
+def _notes(parsed: ParsedPrompt, rng: Random) -> str:
+    """The sentences that match what is asked best, in the order of the text, below the headings that they have.
+
+    Instructions before the part are left out, as are sentences that were there before.
+    If the question names passages, only theirs; "nothing" where none of them is there.
+    """
+    marked = _MARK.search(parsed.context)
+    texts = headed(parsed.context[marked.end() :] if marked else parsed.context)
+    if parsed.passages and len(texts) > 1:
+        texts = [(heading, text) for heading, text in texts if heading and number_of(heading) in parsed.passages]
+    read = dict.fromkeys((heading, one) for heading, text in texts for one in sentences(text))
+    found = [(heading, sentence) for heading, sentence in read if not _MARK.fullmatch(sentence)]
+    scores = rank(parsed.question, [sentence for _, sentence in found])
+    best = sorted(range(len(found)), key=lambda i: -scores[i])[:_NOTES]
+    lines: list[str] = []
+    last = ""
+    for i in sorted(i for i in best if scores[i] > 0):
+        heading, sentence = found[i]
+        if heading != last:
+            lines.append(f"\n{heading}")
+            last = heading
+        lines.append(sentence)
+    return "\n".join(lines).strip() or ("无" if parsed.language == "zh" else "nothing")
+
+
 def _sentence(parsed: ParsedPrompt, rng: Random) -> str | None:
     """The sentence that best matches the question."""
     found = sentences(parsed.context)
@@ -264,6 +299,7 @@ _READINGS: Mapping[AnswerKind, Callable[[ParsedPrompt, Random], str | None]] = {
     "count": _count,
     "summary": _summary,
     "sentence": _sentence,
+    "notes": _notes,
     "words": _words,
     "order": _order,
     "label": _label,

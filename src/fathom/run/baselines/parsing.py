@@ -36,6 +36,7 @@ _CHOICE = re.compile(r"^\(([A-D])\) (.*)$", re.MULTILINE)
 _LETTERED = re.compile(r"^A\. (.*)\nB\. (.*)\nC\. (.*)\nD\. (.*)$", re.MULTILINE)
 _QUESTION = re.compile(r"^Question: ", re.MULTILINE)
 _HEADER = re.compile(r"^(?:Passage|Paragraph) ([0-9]{1,7}):[ \t]*$|^(?:文章|段落)([0-9]{1,7})：[ \t]*$", re.MULTILINE)
+_ANY_HEADING = re.compile(r"^[^\W\d_]{1,12} ?[0-9]{1,6}[:：][ \t]*$", re.MULTILINE)
 _SENTENCE = r"^[^\n]{0,200}?(?:Passages? |文章)([0-9]{1,7}(?:(?:, |、)[0-9]{1,7})*)[^\n]{0,200}\n"
 _NAMED = re.compile(_SENTENCE, re.MULTILINE)
 _NAMED_AND_ASKED = re.compile(_SENTENCE + "(?:Question: |Request: |问题：|要求：)", re.MULTILINE)
@@ -151,6 +152,9 @@ def parse_prompt(prompt: str, kind: AnswerKind) -> ParsedPrompt:
         return ParsedPrompt(
             kind, prompt[: named.start()], prompt[named.end() : end].strip(), language, passages=numbers
         )
+    if kind == "notes" and (named := _NAMED.search(prompt, start, end)):
+        numbers = tuple(map(int, re.findall("[0-9]+", named.group(1))))
+        return ParsedPrompt(kind, prompt[:start], prompt[start:end].strip(), language, passages=numbers)
     return ParsedPrompt(kind, prompt[:start], prompt[start:end].strip(), language)
 
 
@@ -191,6 +195,22 @@ def numbered(context: str) -> list[Numbered]:
         Numbered(int(header.group(1) or header.group(2)), context[header.end() : end].strip())
         for header, end in zip(headers, ends, strict=True)
     ]
+
+
+def headed(context: str) -> list[tuple[str, str]]:
+    """The texts of a context, each with the numbered heading above it; that before the first heading has none."""
+    headers = list(_ANY_HEADING.finditer(context))
+    ends = [header.start() for header in headers] + [len(context)]
+    found = [("", context[: ends[0]])]
+    found += [
+        (header.group().strip(), context[header.end() : end]) for header, end in zip(headers, ends[1:], strict=True)
+    ]
+    return found
+
+
+def number_of(heading: str) -> int:
+    """The number in a heading; 0 in none."""
+    return int("".join(filter(str.isdigit, heading)) or 0)
 
 
 def _last(pattern: re.Pattern[str], prompt: str, end: int) -> re.Match[str] | None:

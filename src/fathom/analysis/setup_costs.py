@@ -1,0 +1,112 @@
+"""What a setup takes for a reply: tokens, dollars, seconds; and which setups are worth what they take."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from fathom.stats.columns import item_name
+from fathom.stats.intervals import Floats, Interval, generator, interval_of, resampled_means
+from fathom.stats.outcomes import MISSING_AT_MOST
+
+QUANTITIES = ("tokens_in", "tokens_out", "tokens", "cost", "seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """The mean of an amount over items.
+
+    Attributes:
+        mean: Mean of a reply, an item's replies averaged first.
+        interval: Its 95% interval.
+    """
+
+    mean: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a reply took on average; None where it is unknown for more than 2% of the replies.
+
+    Attributes:
+        tokens_in: Tokens of the prompt.
+        tokens_out: Tokens of the reply; None too for an offline baseline, which generates none.
+        tokens: Both together; those of the prompt alone if ``tokens_out`` is unknown for every reply of the setup.
+        cost: US dollars.
+        seconds: Seconds of a request.
+    """
+
+    tokens_in: Amount | None = None
+    tokens_out: Amount | None = None
+    tokens: Amount | None = None
+    cost: Amount | None = None
+    seconds: Amount | None = None
+
+    def comparable(self, other: "Spent") -> tuple[Amount | None, Amount | None]:
+        """Tokens of both: with those of replies if both know them, of prompts alone otherwise."""
+        if self.tokens_out is not None and other.tokens_out is not None:
+            return self.tokens, other.tokens
+        return self.tokens_in, other.tokens_in
+
+
+NOTHING = Spent()
+
+
+def spent_by(rows: pl.DataFrame, seed: int = 0) -> dict[tuple[str, int], Spent]:
+    """What a reply took, by setup and length.
+
+    Requests that failed and prompts that were not sent are left out.
+
+    Args:
+        rows: Rows of all setups. Where the provider's count of the prompt is unknown, that of the suite stands for it.
+        seed: Seed of the intervals.
+    """
+    sent = rows.filter(~pl.col("status").is_in(["error", "overflow"])).with_columns(
+        item_name(),
+        pl.col("cost", "seconds").fill_nan(None),
+        tokens_in=pl.coalesce("tokens_in", "tokens"),
+        generates=pl.col("tokens_out").is_not_null().any().over("model"),
+    )
+    sent = sent.with_columns(tokens=pl.col("tokens_in") + pl.when("generates").then("tokens_out").otherwise(0))
+    parts = sent.partition_by("model", "length", as_dict=True)
+    return {(str(model), int(length)): _spent(part, seed) for (model, length), part in parts.items()}
+
+
+def _spent(part: pl.DataFrame, seed: int) -> Spent:
+    known = [name for name in QUANTITIES if part[name].null_count() <= MISSING_AT_MOST * len(part)]
+    if not known:
+        return NOTHING
+    items = part.group_by("task", "name").agg(pl.col(known).mean()).sort("task", "name")
+    # An amount has no largest value that a pseudo-item could have.
+    values: Floats = items.select(pl.col(known).cast(pl.Float64)).to_numpy()
+    draws = resampled_means(values, generator(seed, "spent"), prior=0.0)
+    means = np.nanmean(values, axis=0).tolist()
+    return Spent(
+        **{
+            name: Amount(mean, interval_of(draws[:, column], mean))
+            for column, (name, mean) in enumerate(zip(known, means, strict=True))
+        }
+    )
+
+
+def ratio(own: Amount | None, base: Amount | None) -> float | None:
+    """The ratio of two means; None if one is unknown or the second is 0."""
+    return own.mean / base.mean if own is not None and base is not None and base.mean > 0 else None
+
+
+def frontier(points: Iterable[tuple[str, float, float]]) -> list[str]:
+    """The names on the frontier: no other one has a score as high for less, or a higher one for as little.
+
+    By point estimates, without regard to intervals.
+
+    Args:
+        points: Name, score and amount of each.
+    """
+    every = list(points)
+    return [
+        name
+        for name, score, amount in every
+        if not any(other >= score and less <= amount and (other > score or less < amount) for _, other, less in every)
+    ]

@@ -1,0 +1,123 @@
+"""Compare ways to read further: methods for positions and for the cache, and systems around a model."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fathom.commands.shared import Choice, Json, Limits, Sampling, Seed, Terminal, Unanswered
+from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
+from fathom.options.values import MaybePath, texts_of
+
+if TYPE_CHECKING:
+    from fathom.lab import Comparison
+    from fathom.run import Progress
+
+
+def several(given: Sequence[str] | str) -> tuple[str, ...]:
+    """One text or several."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+class CompareOptions(Choice, Sampling, Limits, Terminal, Json):
+    suite: Annotated[str | Path, arg("A built suite's folder; its lengths should reach beyond the window.")]
+    model: Annotated[
+        Read[Sequence[str] | str, tuple[str, ...]],
+        opt(
+            "The model, such as hf/PATH or openai/NAME. May be given more than once: each is compared with itself.",
+            "-m",
+            metavar="PROVIDER/NAME",
+            many=True,
+            read=several,
+        ),
+    ]
+    setup: Annotated[
+        Read[Sequence[str] | str, tuple[str, ...]],
+        opt(
+            "A method of `fathom lab methods` with its options: yarn?factor=4, retrieval?top=8. Join several with +; "
+            "put | between values to choose from on other items: rerope?window=256|512. May be given more than once.",
+            "-s",
+            metavar="METHOD?OPTION=VALUE",
+            many=True,
+            read=several,
+        ),
+    ] = given(())
+    _: KW_ONLY
+    out: Annotated[Path | str, opt("Folder of the comparison: runs, record and page.", "-o", metavar="FOLDER")] = "lab"
+    tuning: Annotated[MaybePath, opt("A suite with other items, on which values are chosen.", metavar="FOLDER")] = unset
+    trained: Annotated[
+        Read[Sequence[str] | str, tuple[str, ...]],
+        opt(
+            "A model with weights that were trained for longer texts, and what with; it gets a table of its own. May "
+            "be given more than once.",
+            metavar="'MODEL: TRAINING'",
+            many=True,
+            read=several,
+        ),
+    ] = given(())
+    server: Annotated[
+        Mapping[str, str] | None,
+        opt(
+            "A server with the same model that you started with a method (`fathom lab flags`). May be given more than "
+            "once.",
+            metavar="NAME=URL",
+            many=True,
+            read=texts_of,
+        ),
+    ] = unset
+    repeats: Annotated[
+        int, opt("Requests at each length from which times are taken; 0 for no times.", check=at_least(0))
+    ] = 5
+    unanswered: Unanswered = "zero"
+    bootstrap_seed: Seed = 0
+    tell: Annotated[Callable[[str, "Progress | None"], None] | None, hidden("Called with progress.")] = None
+
+
+@command(CompareOptions)
+def lab_compare(options: CompareOptions) -> "list[Comparison]":
+    """Compare ways to read further: methods for positions and for the cache, and systems around a model.
+
+    All setups get the samples of one suite, and are compared with the model as it is, sample by sample. --window says
+    where the trained window of the model ends, if not its configuration. The same command resumes.
+    """
+    from fathom.lab import Recipe, compare, report_of, write_page
+
+    asked = options.of(Choice, Sampling, Limits)
+    recipe = Recipe(
+        suite=Path(options.suite),
+        models=options.model,
+        setups=options.setup,
+        trained=options.trained,
+        servers=options.server or {},
+        tuning=options.tuning,
+        window=asked.pop("window"),
+        options=asked,
+        repeats=options.repeats,
+    )
+    counted: dict[str, Any] = {"unanswered": options.unanswered, "seed": options.bootstrap_seed}
+    found = compare(recipe, Path(options.out), **counted, tell=options.tell or (lambda words, state: None))
+    for one in found:
+        write_page(one, report_of(one, **counted))
+    return found
+
+
+def main(line: CompareOptions) -> None:
+    """Compare, write the page, and print the tables."""
+    from fathom.lab.page import PAGE, report_of
+    from fathom.report import show
+    from fathom.terminal import print_json, progress_bars
+
+    with progress_bars(line.quiet) as bars:
+        shown: dict[str, Callable[[int, int | None], None] | None] = {}
+
+        def tell(words: str, state: "Progress | None") -> None:
+            bar = shown[words] if words in shown else shown.setdefault(words, bars(words))
+            if bar is not None and state is not None:
+                bar(state.finished, state.total)
+
+        found = lab_compare.body(line.but(tell=tell))
+    if line.as_json:
+        return print_json([asdict(one) for comparison in found for one in comparison.results])
+    for one in found:
+        show([table for table in report_of(one, unanswered=line.unanswered) if table.section == "setups"])
+        print(one.folder / PAGE)

@@ -1,0 +1,411 @@
+"""Compares setups of a model: chooses values on one suite, asks all setups the samples of another, measures times."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from math import isnan, nan
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from fathom.analysis import curve
+from fathom.analysis.grid import ALL
+from fathom.analysis.setups import Setup, SetupResult, Trial, Tuned, compare_setups
+from fathom.atomic import whole_file
+from fathom.extend.methods import WHOLE
+from fathom.lab.plan import Sizes, Wanted, Way, best_way, is_inside, trained, wanted
+from fathom.lab.times import Times, prompts_of, times_of
+from fathom.names import folder_name, listed
+from fathom.rows import load
+from fathom.run import Progress, run
+from fathom.run.chosen import choose
+from fathom.run.hugging_face import is_local, trained_window
+from fathom.run.local_client import check_local_model
+from fathom.run.model import Settings, is_baseline
+from fathom.stats.outcomes import Unanswered
+from fathom.suitefile import BuiltSuite, open_suite
+from fathom.tokens import get_tokenizer
+from fathom.types import FathomError
+
+RECORD = "lab.json"
+TEMPLATE = 64
+"""Tokens that a chat template adds, at most."""
+_OF_MODEL = ("temperature", "seed", "max_output_tokens", "generation", "model_args", "on_overflow", "chat_template")
+_OF_SAMPLES = ("tasks", "lengths", "limit", "where")
+
+Tell: TypeAlias = Callable[[str, Progress | None], None]
+"""Called with what is done, and how far it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What is compared, and how.
+
+    Attributes:
+        suite: The suite that results are reported on.
+        models: Names of the models; each is compared with itself.
+        setups: Setups as users name them (``fathom.lab.plan.wanted``); the base is added.
+        trained: Setups of the first model with other weights (``fathom.lab.plan.trained``).
+        servers: Addresses of servers that the user started for a setup of the first model, by the name of the setup.
+        tuning: The suite on which values are chosen; None if there are none to choose.
+        window: Trained window of the models in tokens; None for that of their configuration.
+        options: Further options of ``fathom.run.run``, the same for all setups.
+        repeats: Measured requests for times; 0 for none.
+    """
+
+    suite: Path
+    models: tuple[str, ...]
+    setups: tuple[str, ...]
+    trained: tuple[str, ...] = ()
+    servers: Mapping[str, str] = field(default_factory=dict)
+    tuning: Path | None = None
+    window: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    repeats: int = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """The finished comparison of one model.
+
+    Attributes:
+        model: Its name.
+        folder: Folder of its runs, its record and its page.
+        results: One for each setup, the base first.
+        base: Name of the base.
+        window: Trained window, in tokens.
+        tuned: The values that were tried.
+        rows: All rows; their model is the name of the setup.
+        notes: What a reader must know.
+    """
+
+    model: str
+    folder: Path
+    results: tuple[SetupResult, ...]
+    base: str
+    window: int
+    tuned: tuple[Tuned, ...]
+    rows: pl.DataFrame
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The setups of one model, checked.
+
+    Attributes:
+        model: Its name.
+        window: Its trained window.
+        every: Its setups, the base first.
+        folder: Folder of its runs.
+    """
+
+    model: str
+    window: int
+    every: tuple[Wanted, ...]
+    folder: Path
+
+    @property
+    def base(self) -> Wanted:
+        return self.every[0]
+
+
+def compare(
+    recipe: Recipe, out: Path, *, unanswered: Unanswered = "zero", seed: int = 0, tell: Tell = lambda words, state: None
+) -> list[Comparison]:
+    """Run a comparison; repeating the call resumes it.
+
+    Everything is checked before the first request. Then values are chosen on the tuning suite, all setups are asked
+    the samples of the suite, and times are measured.
+
+    Args:
+        recipe: What is compared.
+        out: Folder for the runs and the record.
+        unanswered: How unanswered replies count.
+        seed: Seed of intervals, and of the order in which times are measured.
+        tell: Called with progress.
+
+    Returns:
+        One comparison for each model.
+
+    Raises:
+        FathomError: A setup is wrong, values are to be chosen and there is no tuning suite, or a run fails
+            (``fathom.run.run``). What is finished is kept.
+    """
+    suite = open_suite(recipe.suite)
+    plans = _plans(recipe, suite, out)
+    asker = _Asker(recipe, tell)
+    found = []
+    for plan in plans:
+        chosen, tuned = _choose(plan, asker)
+        frames = []
+        for number, one in enumerate(chosen.every, 1):
+            words = f"{one.name} ({number} of {len(chosen.every)})"
+            frames.append(_named(asker.ask(recipe.suite, one, plan.folder / "runs", words), one.name))
+        times = _timed(recipe, chosen, suite, seed, tell)
+        words_of = {one.setup: _in_words(one) for one in tuned}
+        setups = [
+            Setup(one.name, one.kind, one.trained, words_of.get(one.name, ""), times.kernels.get(one.name, ""))
+            for one in chosen.every
+        ]
+        rows = pl.concat(frames)
+        results = compare_setups(
+            rows, setups, plan.base.name, plan.window, timings=times.timings, unanswered=unanswered, seed=seed
+        )
+        _write(recipe, chosen, tuned, times)
+        notes = (*_notes(recipe, suite, plan.window), *_missing(times))
+        found.append(
+            Comparison(plan.model, plan.folder, tuple(results), plan.base.name, plan.window, tuple(tuned), rows, notes)
+        )
+    return found
+
+
+# What is to be done, checked before anything is asked
+
+
+def _plans(recipe: Recipe, suite: BuiltSuite, out: Path) -> list[_Plan]:
+    """The setups of all models.
+
+    Raises:
+        FathomError: See ``compare``.
+    """
+    if not recipe.models:
+        raise FathomError("name a model with --model")
+    found = []
+    for number, model in enumerate(recipe.models):
+        window = _window(recipe, model)
+        every = _wanted(recipe, suite, model, window, more=number == 0)
+        folder = out if len(recipe.models) == 1 else out / folder_name(model)
+        found.append(_Plan(model, window, tuple(every), folder))
+    unused = [text for text in recipe.setups if is_inside(text) and not any(map(is_local, recipe.models))]
+    if unused:
+        wanted(unused[0], recipe.models[0], Sizes(1, 1, 1))  # which says why
+    for plan in found:
+        _check(recipe, plan, suite)
+    return found
+
+
+def _window(recipe: Recipe, model: str) -> int:
+    if "?" in model and is_local(model):
+        raise FathomError(f"model {model}: name methods as setups, as in --setup 'yarn?factor=4'")
+    found = recipe.window
+    if found is None and is_baseline(model):
+        from fathom.run.baselines import baseline_client
+
+        found = baseline_client(model, get_tokenizer).window
+    if found is None and is_local(model):
+        check_local_model(_settings(recipe, Way(model)))
+        found = trained_window(model, recipe.options.get("model_args") or {})
+    if found is None:
+        found = choose(model).price.window
+    if found is None:
+        raise FathomError(f"the window of {model} is unknown; give it with --window, for instance --window 32k")
+    return found
+
+
+def _wanted(recipe: Recipe, suite: BuiltSuite, model: str, window: int, *, more: bool) -> list[Wanted]:
+    """All setups of a model, the base first; with ``more`` also those on other servers and with other weights."""
+    sizes = _sizes(recipe, suite, window)
+    base = "none" if is_local(model) else "whole"
+    texts = dict.fromkeys([base, *(text for text in recipe.setups if is_local(model) or not is_inside(text))])
+    found = [wanted(text, model, sizes) for text in texts]
+    if more:
+        found += [Wanted(name, "position", (Way(model, base_url=url),)) for name, url in recipe.servers.items()]
+        found += [trained(text) for text in recipe.trained]
+    names = [one.name for one in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise FathomError(f"two setups have the name {twice[0]!r}; leave one out, or give it another value")
+    return found
+
+
+def _sizes(recipe: Recipe, suite: BuiltSuite, window: int) -> Sizes:
+    from fathom.registry import get_task
+
+    options = recipe.options
+    facts = list(suite.samples(**{name: options.get(name) for name in _OF_SAMPLES}, parts=False))
+    if not facts:
+        raise FathomError(f"{recipe.suite}: no sample has both the requested tasks and lengths")
+    longest = max(sample.tokens for sample in facts)
+    caps = {get_task(task).max_output_tokens for task in {sample.task for sample in facts}}
+    # The model's tokenizer may count more than the suite's.
+    reserve = int(options.get("max_output_tokens") or max(caps)) + longest // 32
+    template = 0 if options.get("chat_template") == "never" else TEMPLATE
+    return Sizes(window, longest, reserve + template, recipe.window is not None)
+
+
+def _check(recipe: Recipe, plan: _Plan, suite: BuiltSuite) -> None:
+    to_tune = [one.name for one in plan.every if one.tuned]
+    if to_tune and recipe.tuning is None:
+        raise FathomError(
+            f"setup {to_tune[0]!r} has values to choose from, which needs other items than those of the report: build "
+            "a second suite with another --seed, and name it with --tuning"
+        )
+    if recipe.tuning is not None:
+        other = open_suite(recipe.tuning)
+        if other.manifest["fingerprint"] == suite.manifest["fingerprint"]:
+            raise FathomError(
+                f"--tuning {recipe.tuning} has the same samples as {recipe.suite}: values must be chosen on other "
+                "items; build it with another --seed"
+            )
+    for one in plan.every:
+        for way in one.ways:
+            settings = _settings(recipe, way)
+            if is_local(way.model):
+                check_local_model(settings)
+
+
+def _settings(recipe: Recipe, way: Way) -> Settings:
+    """How a model is asked."""
+    asked = _options(recipe, way)
+    own = {name: asked[name] for name in (*_OF_MODEL, "window", "model_base_url") if asked.get(name) is not None}
+    return choose(way.model, **own, system=way.system).settings
+
+
+def _options(recipe: Recipe, way: Way) -> dict[str, Any]:
+    """Options of a run. Models in this process and baselines have their windows from their names."""
+    found = dict(recipe.options)
+    if not is_local(way.model) and not is_baseline(way.model) and recipe.window is not None:
+        found["window"] = recipe.window
+    if way.base_url is not None:
+        found["model_base_url"] = way.base_url
+    return found
+
+
+# What is done
+
+
+class _Asker:
+    """Asks setups, and keeps the limits for all runs together."""
+
+    def __init__(self, recipe: Recipe, tell: Tell) -> None:
+        self.recipe, self._tell = recipe, tell
+        self._spent: dict[Path, tuple[int, float]] = {}
+
+    def ask(self, suite: Path, setup: Wanted, place: Path, words: str) -> Path:
+        """The folder of the run of a setup with its first way; a finished one is not asked again."""
+        way = setup.ways[0]
+        folder = place / folder_name(" ".join(filter(None, (setup.name, way.values))))
+        options = _options(self.recipe, way)
+        others = [spent for path, spent in self._spent.items() if path != folder]
+        for limit, number in (("max_tokens_total", 0), ("max_cost", 1)):
+            if options.get(limit) is not None:
+                options[limit] -= sum(one[number] for one in others)
+                if options[limit] <= 0:
+                    raise FathomError(f"stopped: --{limit.replace('_', '-')} is reached; all finished replies are kept")
+        self._tell(words, None)
+        done = run(
+            suite, way.model, out=folder, system=way.system, progress=lambda state: self._tell(words, state), **options
+        )
+        if done.progress is not None:
+            self._spent[folder] = (done.progress.tokens_in + done.progress.tokens_out, done.progress.cost or 0.0)
+        return folder
+
+
+def _choose(plan: _Plan, asker: _Asker) -> tuple[_Plan, list[Tuned]]:
+    """The setups with the values that are best on the tuning suite, and all that were tried."""
+    suite = asker.recipe.tuning
+    if suite is None or not any(one.tuned for one in plan.every):
+        return plan, []
+    place = plan.folder / "tuning"
+
+    def rows_of(one: Wanted, words: str) -> pl.DataFrame:
+        return _named(asker.ask(suite, one, place, f"tuning: {words}"), one.name)
+
+    base = rows_of(plan.base, plan.base.name)
+    every, tuned = [], []
+    for one in plan.every:
+        if not one.tuned:
+            every.append(one)
+            continue
+        scores = [_means(rows_of(replace(one, ways=(way,)), f"{one.name}, {way.values}")) for way in one.ways]
+        best, halves = best_way(scores, _means(base), plan.window)
+        trials = tuple(
+            Trial(way.values, _known(short), _known(long), number == best)
+            for number, (way, (short, long)) in enumerate(zip(one.ways, halves, strict=True))
+        )
+        every.append(replace(one, ways=(one.ways[best],)))
+        tuned.append(Tuned(one.name, base["item"].n_unique(), trials))
+    return replace(plan, every=tuple(every)), tuned
+
+
+def _timed(recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell) -> Times:
+    if not recipe.repeats:
+        return Times()
+    asked = [(one, _settings(recipe, one.ways[0])) for one in plan.every]
+    alone = [(one, settings) for one, settings in asked if settings.system == WHOLE]
+    return times_of(
+        alone,
+        prompts_of(suite, recipe.options),
+        plan.folder,
+        repeats=recipe.repeats,
+        seed=seed,
+        tell=lambda name: tell(f"times: {name}", None),
+    )
+
+
+# What came of it
+
+
+def _named(folder: Path, name: str) -> pl.DataFrame:
+    """The rows of a run, under the name of the setup."""
+    return load([folder]).with_columns(pl.lit(name).alias("model"), pl.lit("").alias("variant"))
+
+
+def _means(rows: pl.DataFrame) -> dict[int, float]:
+    """Mean score over tasks at each length, NaN without one."""
+    points = curve(rows)
+    over = ALL if any(one.task == ALL for one in points) else points[0].task
+    return {one.length: nan if one.mean is None else one.mean for one in points if one.task == over}
+
+
+def _known(value: float) -> float | None:
+    return None if isnan(value) else value
+
+
+def _in_words(tuned: Tuned) -> str:
+    """How values were chosen."""
+    value = next(one.value for one in tuned.trials if one.chosen)
+    return f"{value}, the best of {len(tuned.trials)} on {tuned.items} other items"
+
+
+def _notes(recipe: Recipe, suite: BuiltSuite, window: int) -> list[str]:
+    lengths = recipe.options.get("lengths") or [int(one) for one in suite.manifest["lengths"]]
+    found = []
+    if not any(length > window for length in lengths):
+        found.append(f"No length is beyond the window of {window:,} tokens: no gain can be measured.")
+    if not any(length <= window for length in lengths):
+        found.append(f"No length is within the window of {window:,} tokens: no loss can be measured.")
+    if recipe.tuning is not None:
+        shared = set(suite.texts()) & set(open_suite(recipe.tuning).texts())
+        if shared:
+            found.append(f"{len(shared):,} documents are in the suite and in the tuning suite; their items differ.")
+    return found
+
+
+def _missing(times: Times) -> list[str]:
+    """Why setups have no times; setups that share a reason are together."""
+    why: dict[str, list[str]] = {}
+    for name, reason in times.missing.items():
+        why.setdefault(reason, []).append(name)
+    return [f"No times of {listed(sorted(names))}: {reason}." for reason, names in why.items()]
+
+
+def _write(recipe: Recipe, plan: _Plan, tuned: Sequence[Tuned], times: Times) -> None:
+    """The record of the comparison: what was asked how, and what was tried."""
+    record = {
+        "suite": str(recipe.suite),
+        "tuning": None if recipe.tuning is None else str(recipe.tuning),
+        "model": plan.model,
+        "window": plan.window,
+        "base": plan.base.name,
+        "setups": [
+            {"name": one.name, "kind": one.kind, "trained": one.trained, **asdict(one.ways[0])} for one in plan.every
+        ],
+        "tuned": [asdict(one) for one in tuned],
+        "kernels": dict(times.kernels),
+        "timings": [asdict(one) for one in times.timings],
+    }
+    with whole_file(plan.folder / RECORD) as stream:
+        stream.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")

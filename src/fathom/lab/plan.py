@@ -1,0 +1,227 @@
+"""What is compared: setups as users name them, and the ways of those that are to be tuned."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import isnan
+from urllib.parse import parse_qsl
+
+from fathom.extend.methods import CACHE, CACHES, FULL, KEY, METHODS, NONE, SYSTEMS, WHOLE, split_name, system_of
+from fathom.names import unknown
+from fathom.run.hugging_face import is_local
+from fathom.types import FathomError
+
+TRIALS = 8
+"""The most values that are tried for one setup, so that none is tuned more than others."""
+MOST_LOST = 0.02
+"""What tuned values may lose at lengths up to the window, against the base."""
+_BETWEEN = "|"
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Lengths that methods depend on, in tokens.
+
+    Attributes:
+        window: The window that the model was trained with.
+        longest: The longest prompt.
+        reserve: Room for the longest reply, and for what the chat template adds.
+        given: Whether the user says the window; the configuration of a model may have another.
+    """
+
+    window: int
+    longest: int
+    reserve: int
+    given: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One complete way to ask a model.
+
+    Attributes:
+        model: Its name, with methods for positions and cache.
+        system: The system around it.
+        values: The values that are tried, such as ``factor=8``; "" if none are.
+        base_url: Address of a server that is started for this setup; None for that of all.
+    """
+
+    model: str
+    system: str = WHOLE.name
+    values: str = ""
+    base_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A setup that the user wants to compare.
+
+    Attributes:
+        name: As shown.
+        kind: What it changes: ``none``, ``position``, ``cache``, ``system``, or several of these.
+        ways: One, or the values to choose from.
+        trained: What its weights were trained with for it; "" if they are those of the model.
+    """
+
+    name: str
+    kind: str
+    ways: tuple[Way, ...]
+    trained: str = ""
+
+    @property
+    def tuned(self) -> bool:
+        """Whether its values are to be chosen."""
+        return len(self.ways) > 1
+
+
+def wanted(text: str, model: str, sizes: Sizes) -> Wanted:
+    """A setup as users name it.
+
+    Args:
+        text: ``METHOD?OPTION=VALUE&...``, with ``+`` between methods of different kinds, as in
+            ``yarn?factor=8+snapkv?budget=1k``, and with ``|`` between values to choose from, as in ``factor=4|8``.
+        model: The model's name, without methods.
+        sizes: For options that are not given: the factor is that to the longest prompt.
+
+    Raises:
+        FathomError: A method or an option is unknown, or the model cannot use it; or there are too many values.
+    """
+    named = [part.strip() for part in text.split("+")]
+    parts = dict(_part(part, text) for part in named)
+    if len(parts) < len(named):
+        raise FathomError(f"setup {text!r}: two methods of one kind")
+    local = is_local(model)
+    if not local and (inside := [name for family, (name, _) in parts.items() if family != "system"]):
+        raise FathomError(
+            f"setup {text!r}: {inside[0]} changes a model in this process (hf/PATH); start a server with the flags of "
+            f"`fathom lab flags {inside[0]}`, and give its address with --server NAME=URL"
+        )
+    grids = [(family, key, value.split(_BETWEEN)) for family, (_, own) in parts.items() for key, value in own.items()]
+    ways = []
+    for values in product(*(values for _, _, values in grids)):
+        chosen = {(family, key): value for (family, key, _), value in zip(grids, values, strict=True)}
+        given = {family: (name, {key: chosen[family, key] for key in own}) for family, (name, own) in parts.items()}
+        tried = [f"{key}={value}" for (_, key, several), value in zip(grids, values, strict=True) if len(several) > 1]
+        ways.append(_way(model, given, sizes, " ".join(tried)))
+    if len(ways) > TRIALS:
+        raise FathomError(f"setup {text!r}: {len(ways)} combinations of values; {TRIALS} at most")
+    return Wanted(_shown(named, grids), _kind(parts), tuple(ways))
+
+
+def _shown(parts: Sequence[str], grids: Sequence[tuple[str, str, list[str]]]) -> str:
+    """The name of a setup: what is fixed, and that the rest is tuned."""
+    fixed = {f"{key}={values[0]}" for _, key, values in grids if len(values) == 1}
+    names = []
+    for part in parts:
+        name, _, query = part.partition("?")
+        names.append(" ".join([name, *(pair for pair in query.split("&") if pair in fixed)]))
+    return " + ".join(names) + (", tuned" if any(len(values) > 1 for _, _, values in grids) else "")
+
+
+def is_inside(text: str) -> bool:
+    """Whether a setup changes the model itself, which must then be in this process."""
+    return any(part.strip().partition("?")[0] in {**METHODS, **CACHES} for part in text.split("+"))
+
+
+def trained(text: str) -> Wanted:
+    """A setup of other weights, as ``MODEL: what they were trained with``.
+
+    Raises:
+        FathomError: One of the two is missing, or the name of the model is wrong.
+    """
+    model, colon, words = text.partition(": ")
+    if not colon or not model.strip() or not words.strip():
+        raise FathomError(
+            f"--trained {text!r}: expected MODEL: WHAT IT WAS TRAINED WITH, as in 'hf/my-model-32k: 400 steps of 32k "
+            "tokens on books'"
+        )
+    _, method, cache = split_name(model) if is_local(model) else (model, NONE, FULL)
+    kind = " and ".join(filter(None, ("" if method == NONE else "position", "" if cache == FULL else "cache")))
+    return Wanted(model.strip(), kind or "none", (Way(model.strip()),), words.strip())
+
+
+def best_way(
+    scores: Sequence[Mapping[int, float]], base: Mapping[int, float], window: int
+) -> tuple[int, list[tuple[float, float]]]:
+    """The way with the best mean score beyond the window, among those that lose little within it.
+
+    Args:
+        scores: For each way its mean score at each length, NaN without one.
+        base: The same for the base.
+        window: The model's window, in tokens.
+
+    Returns:
+        The number of the best, from 0, and the mean scores of all up to the window and beyond. If all lose more than
+        ``MOST_LOST``, it is the one that loses least. Of equals, the first.
+    """
+    parts = [_halves(one, window) for one in scores]
+    within = _halves(base, window)[0]
+
+    def lost(number: int) -> float:
+        own = parts[number][0]
+        return 0.0 if isnan(own) or isnan(within) else within - own
+
+    able = [number for number in range(len(parts)) if lost(number) <= MOST_LOST + 1e-9]
+    if able:
+        best = max(able, key=lambda number: (-1.0 if isnan(parts[number][1]) else parts[number][1], -number))
+    else:
+        best = min(range(len(parts)), key=lambda number: (lost(number), number))
+    return best, parts
+
+
+def _halves(scores: Mapping[int, float], window: int) -> tuple[float, float]:
+    """Mean scores up to the window and beyond it; NaN if one is missing or there is no such length."""
+    parts = [[score for length, score in scores.items() if (length > window) == beyond] for beyond in (False, True)]
+    within, beyond = (sum(part) / len(part) if part else float("nan") for part in parts)
+    return within, beyond
+
+
+def _part(part: str, text: str) -> tuple[str, tuple[str, dict[str, str]]]:
+    """A method by its kind: its name and its options."""
+    name, _, query = part.partition("?")
+    known = {**METHODS, **CACHES, **SYSTEMS}
+    if name not in known:
+        raise unknown("method", name, known, see="fathom lab methods")
+    pairs = parse_qsl(query, keep_blank_values=True)
+    if len(dict(pairs)) < len(pairs) or bool(query) != bool(pairs):
+        raise FathomError(f"setup {text!r}: expected options as in yarn?factor=8, each once")
+    family = "cache" if name in CACHES else "system" if name in SYSTEMS else "position"
+    return family, (name, dict(pairs))
+
+
+def _kind(parts: Mapping[str, tuple[str, Mapping[str, str]]]) -> str:
+    nothing = (NONE.name, FULL.name, WHOLE.name)
+    return " and ".join(family for family, (name, _) in parts.items() if name not in nothing) or "none"
+
+
+def _way(model: str, given: Mapping[str, tuple[str, Mapping[str, str]]], sizes: Sizes, values: str) -> Way:
+    system, around = given.get("system", (WHOLE.name, {}))
+    named = system_of(_named(system, around)).words
+    if not is_local(model) or (system != WHOLE.name and len(given) == 1):
+        return Way(model, named, values)  # which keeps to the model's own window
+    method, own = given.get("position", (NONE.name, {}))
+    query = _named(f"{KEY}={method}", _filled(method, own, sizes), "&")
+    if "cache" in given:
+        cache, kept = given["cache"]
+        query = f"{query}&{_named(f'{CACHE}={cache}', kept, '&')}"
+    name = f"{model}?{query}"
+    split_name(name)  # checks the options
+    return Way(name, named, values)
+
+
+def _filled(method: str, given: Mapping[str, str], sizes: Sizes) -> dict[str, str]:
+    """Options of a method for positions, with those that follow from the lengths."""
+    takes = {one.name: one for one in METHODS[method].parameters}
+    more = {}
+    if "factor" in takes and takes["factor"].default is None:
+        more["factor"] = f"{max(1.0, sizes.longest / sizes.window):g}"
+    if sizes.given and "original" in takes:
+        more["original"] = str(sizes.window)
+    if "length" in takes:
+        more["length"] = str(sizes.longest + sizes.reserve)
+    return {**more, **given}
+
+
+def _named(name: str, given: Mapping[str, str], mark: str = "?") -> str:
+    query = "&".join(f"{key}={value}" for key, value in given.items())
+    return f"{name}{mark}{query}" if query else name

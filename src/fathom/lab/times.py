@@ -1,0 +1,105 @@
+"""Times of the setups of a comparison, measured once and kept."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from fathom.analysis.setups import Timing
+from fathom.atomic import whole_file
+from fathom.lab.plan import Wanted
+from fathom.length import render
+from fathom.run.model import Settings
+from fathom.suitefile import BuiltSuite
+
+TIMES = "times.json"
+_KEPT = ("length", "first_token_seconds", "tokens_per_second", "cache_bytes_prompt", "cache_bytes", "repeats")
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What was measured.
+
+    Attributes:
+        timings: One for each setup and length that could be measured.
+        kernels: Names of the attention kernels, by setup.
+        missing: Why a time is missing, by setup.
+    """
+
+    timings: tuple[Timing, ...] = ()
+    kernels: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+def times_of(
+    every: Sequence[tuple[Wanted, Settings]],
+    prompts: Mapping[int, str],
+    out: Path,
+    *,
+    repeats: int,
+    seed: int,
+    tell: Callable[[str], None],
+) -> Times:
+    """Times of the setups in which the model gets the whole prompt.
+
+    Args:
+        every: The setups, with how the model is asked. They are measured in shuffled order.
+        prompts: One prompt for each length.
+        out: Folder that keeps what is measured; it is not measured again for the same model.
+        repeats: Measured requests at each length.
+        seed: Seed of the order.
+        tell: Called with the name of each setup that is measured.
+    """
+    from fathom.run.timing import time_model
+
+    kept = _earlier(out)
+    order = list(every)
+    Random(seed).shuffle(order)
+    timings: list[Timing] = []
+    kernels: dict[str, str] = {}
+    missing: dict[str, str] = {}
+    for one, settings in order:
+        key = f"{settings.model} {settings.base_url or ''} {sorted(prompts)} {repeats}"
+        known = kept.get(one.name)
+        if known is None or known["key"] != key:
+            tell(one.name)
+            known = {"key": key, "timings": [asdict(each) for each in time_model(settings, prompts, repeats=repeats)]}
+            if all(each["repeats"] for each in known["timings"]):  # what failed is measured again
+                kept[one.name] = known
+                _write(out, kept)
+        for each in known["timings"]:
+            kernels[one.name] = kernels.get(one.name) or each["kernel"]
+            if each["repeats"]:
+                timings.append(Timing(one.name, **{name: each[name] for name in _KEPT}))
+            if each["reason"]:
+                missing[one.name] = each["reason"]
+    return Times(tuple(timings), kernels, missing)
+
+
+def prompts_of(suite: BuiltSuite, options: Mapping[str, Any]) -> dict[int, str]:
+    """The first prompt of each length.
+
+    Args:
+        suite: The suite.
+        options: Options of ``fathom.run.run``; ``tasks`` and ``lengths`` choose the samples.
+    """
+    found: dict[int, str] = {}
+    texts = suite.texts()
+    for sample in suite.samples(tasks=options.get("tasks"), lengths=options.get("lengths"), parts=True):
+        if sample.length and sample.length not in found:
+            found[sample.length] = render(sample, texts)
+    return dict(sorted(found.items()))
+
+
+def _earlier(out: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads((out / TIMES).read_text("utf-8")))
+    except (OSError, ValueError):
+        return {}  # they are measured again
+
+
+def _write(out: Path, kept: Mapping[str, Any]) -> None:
+    with whole_file(out / TIMES) as stream:
+        stream.write(json.dumps(kept, indent=2) + "\n")

@@ -1,0 +1,182 @@
+"""How long a model takes for a prompt and for each token of a reply, and the bytes of its keys and values.
+
+Nothing of it is part of a run: the prompts are those of a suite, but their beginning is replaced, so that no server has
+computed them before, and replies have one length for all models. One prompt is asked at a time.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from random import Random
+from statistics import median
+from typing import TypeAlias
+
+from fathom.run.clients import kernel_of, open_client
+from fathom.run.completions import CompletionsClient, ContinuingClient
+from fathom.run.local_client import LocalClient
+from fathom.run.loop import drive
+from fathom.run.model import Call, Client, Measured, RequestError, Settings, is_baseline
+from fathom.tokens import get_tokenizer
+
+REPEATS = 5
+REPLY_TOKENS = 32
+_MARKED = 40
+"""Characters at the beginning of a prompt that are replaced: no fewer tokens than their replacement has."""
+_LONG = 400
+_Measure: TypeAlias = Callable[[str, Call], Awaitable[Measured]]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """What prompts of one length cost: medians of the repeats.
+
+    Attributes:
+        length: Of the samples, in tokens of the suite.
+        first_token_seconds: Until the first token of the reply; None if not measured. For a model in this process it
+            counts from the tokens of the prompt, for a server from sending the request.
+        tokens_per_second: Of the reply, after its first token; None for replies of one token, and if not measured.
+        cache_bytes_prompt: Keys and values after the prompt; None if they cannot be seen.
+        cache_bytes: The larger of these and those at the end of the reply.
+        repeats: Replies that were measured, without the one that came first for warming up.
+        kernel: The attention that computed them, such as ``sdpa``; "" where it cannot be seen.
+        reason: Why a time is None; "" if none is.
+    """
+
+    length: int
+    first_token_seconds: float | None
+    tokens_per_second: float | None
+    cache_bytes_prompt: int | None
+    cache_bytes: int | None
+    repeats: int
+    kernel: str = ""
+    reason: str = ""
+
+
+def time_model(
+    settings: Settings,
+    prompts: Mapping[int, str],
+    *,
+    repeats: int = REPEATS,
+    reply_tokens: int = REPLY_TOKENS,
+    seed: int | None = None,
+) -> list[Timed]:
+    """Open a model, measure it and close it; see ``time_client``.
+
+    Raises:
+        FathomError: The model cannot be opened, or the measurement was interrupted.
+    """
+
+    async def measure() -> list[Timed]:
+        client = open_client(settings, get_tokenizer)
+        try:
+            return await time_client(client, settings, prompts, repeats=repeats, reply_tokens=reply_tokens, seed=seed)
+        finally:
+            await client.close()
+
+    if why := _why_not(settings):
+        return [_unmeasured(length, why) for length in prompts]
+    return drive(measure(), "interrupted; what was measured so far is lost")
+
+
+async def time_client(
+    client: Client,
+    settings: Settings,
+    prompts: Mapping[int, str],
+    *,
+    repeats: int = REPEATS,
+    reply_tokens: int = REPLY_TOKENS,
+    seed: int | None = None,
+) -> list[Timed]:
+    """Measure a model that is open.
+
+    Each prompt is asked once for warming up and then ``repeats`` times, one request after another. A model in this
+    process computes each from its beginning, with a reply of exactly ``reply_tokens``. So does a server that knows
+    ``ignore_eos``; other servers may end a reply earlier, which changes the number of tokens that a rate is taken from.
+
+    Args:
+        client: As ``open_client`` returns it.
+        settings: How the model is asked.
+        prompts: One prompt for each length in tokens of the suite; its first 40 characters are replaced by numbers that
+            differ for each request.
+        repeats: Measured replies of each length, at least 1.
+        reply_tokens: Tokens of each reply. Prompt and reply must fit the model's window.
+        seed: For these numbers. With the same one a server may know the prompts from an earlier measurement; None
+            draws one.
+
+    Returns:
+        A value for each length, in the order of ``prompts``. Where a model cannot be measured, or fails, its times are
+        None and ``reason`` says why.
+    """
+    if why := _why_not(settings):
+        return [_unmeasured(length, why) for length in prompts]
+    if (measure := _measure_of(client, settings)) is None:
+        return [_unmeasured(length, "its client does not speak OpenAI's protocol") for length in prompts]
+    rng = Random(seed)
+    found = []
+    for length, prompt in prompts.items():
+        call = Call(f"timing {length}", 1, settings.seed, reply_tokens, continued=settings.chat_template == "never")
+        try:
+            measured = [await measure(_marked(prompt, rng), call) for _ in range(repeats + 1)][1:]
+        except RequestError as error:
+            found.append(_unmeasured(length, error.failure.message, kernel_of(client)))
+        else:
+            found.append(_timed(length, measured, kernel_of(client)))
+    return found
+
+
+def _why_not(settings: Settings) -> str:
+    """Why a model is not measured; "" if it is."""
+    if is_baseline(settings.model):
+        return "an offline baseline: its time says nothing about a model"
+    from fathom.run.hugging_face import is_local
+    from fathom.run.streaming import why_not
+
+    return "" if is_local(settings.model) else why_not(settings)
+
+
+def _measure_of(client: Client, settings: Settings) -> _Measure | None:
+    """What measures one reply of a client; None if nothing does."""
+    if isinstance(client, LocalClient):
+        return client.measure
+    from fathom.run.inspect_client import InspectClient
+    from fathom.run.streaming import StreamingServer
+
+    if isinstance(client, ContinuingClient):
+        client = client.chat
+    server = client.server if isinstance(client, CompletionsClient | InspectClient) else None
+    return None if server is None else StreamingServer(*server, settings).measure
+
+
+def _marked(prompt: str, rng: Random) -> str:
+    """The prompt with another beginning, so that nobody has computed it before."""
+    rest = prompt[_MARKED:] if len(prompt) > _LONG else prompt
+    return f"{rng.randrange(10**8):08d}\n{rest}"
+
+
+def _timed(length: int, measured: list[Measured], kernel: str) -> Timed:
+    rates = [
+        (one.tokens_out - 1) / (one.whole - one.first)
+        for one in measured
+        if one.tokens_out is not None and one.tokens_out > 1 and one.whole > one.first
+    ]
+    whole = len(rates) == len(measured)
+    caches = [one.cached for one in measured if one.cached is not None]
+    return Timed(
+        length,
+        median(one.first for one in measured),
+        median(rates) if whole else None,
+        max(prompt for prompt, _ in caches) if caches else None,
+        max(max(pair) for pair in caches) if caches else None,
+        len(measured),
+        kernel,
+        "" if whole else _why_no_rate(measured),
+    )
+
+
+def _why_no_rate(measured: list[Measured]) -> str:
+    if any(one.tokens_out is None for one in measured):
+        return "the server does not count the tokens of a reply"
+    return "a reply has one token"
+
+
+def _unmeasured(length: int, why: str, kernel: str = "") -> Timed:
+    return Timed(length, None, None, None, None, 0, kernel, why)
