@@ -217,6 +217,8 @@ def test_the_lexical_baseline_takes_notes_below_headings() -> None:
         "Reply with notes on this part only"
     )
     assert read(prompt, "notes", Random(0)).startswith("Passage 4:\nBirch lies on the river Tew.")
+    few = read(f"{prompt}, in at most 9 words: short", "notes", Random(0))
+    assert few == "Passage 4:\nBirch lies on the river Tew."
     assert read(prompt.replace("about Passage 4", "about Passage 9"), "notes", Random(0)) == "nothing"
     chinese = "文章3：\n柏村在特河边。\n\n请根据文章3的内容回答下面的问题。\n问题：柏村在哪里？\n请只回答笔记"
     assert read(chinese, "notes", Random(0)) == "文章3：\n柏村在特河边。"
