@@ -20,7 +20,7 @@ from fathom.length import format_length
 
 WINDOW = "fathom/lexical?window=8k&truncate=middle"
 ALL = "fathom/lexical"
-TASKS = "kv_retrieval,counting_stars,single_doc_qa"
+TASKS = "kv_retrieval,counting_stars,passage_retrieval,passage_count"
 SYSTEMS = (
     *(f"retrieval?top={top}" for top in (1, 2, 4, 8, 16)),
     "map-reduce",
@@ -61,7 +61,7 @@ def main() -> None:
     )
     folders = [run(suite, given.out, ALL, "whole", tasks), run(suite, given.out, WINDOW, "whole", tasks)]
     folders += [run(suite, given.out, WINDOW, system, tasks) for system in SYSTEMS]
-    report(api.rows(folders))
+    report(api.rows(folders).filter((pl.col("length") > 0) & pl.col("task").is_in(tasks)))
 
 
 def report(rows: pl.DataFrame) -> None:
@@ -76,7 +76,7 @@ def report(rows: pl.DataFrame) -> None:
             for (length,), cell in part.filter((pl.col("model") == model) & (pl.col("variant") == variant)).group_by(
                 "length", maintain_order=True
             ):
-                size = int(length)
+                size = int(str(length))
                 name = f"{variant or 'whole'}{', no window' if model == ALL else ''}"
                 gap = "" if (model, variant) == (WINDOW, "") else difference(part, model, variant, size)
                 mean = cell["value"].mean()
