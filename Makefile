@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 DEMO := demo
 
-.PHONY: demo test quick test-models lint clean
+.PHONY: demo test quick test-models test-kvpress lint clean
 .DEFAULT_GOAL := help
 
 help:  ## show the targets
@@ -38,11 +38,21 @@ $(MODELS)/tested: pyproject.toml
 	$(MODELS)/bin/python -m pip install --quiet --editable ".[test,hf,embed]" gguf "llama-cpp-python[server]"
 	touch $@
 
+# kvpress needs an earlier transformers than the models of test-models; CI does without it.
+.venv-kvpress/installed: pyproject.toml
+	test -x .venv-kvpress/bin/python || $(PYTHON) -m venv .venv-kvpress
+	.venv-kvpress/bin/python -m pip install --quiet --upgrade pip
+	.venv-kvpress/bin/python -m pip install --quiet --editable ".[test,kvpress]"
+	touch $@
+
 quick: $(VENV)/tested  ## test all but what is slow or drives a browser
 	$(BIN)/pytest -m "not slow and not browser"
 
 test-models: $(MODELS)/tested  ## test runs, judges, likelihoods and embeddings with a real server and local models, all tiny
 	$(MODELS)/bin/pytest tests/run/test_*local*.py tests/run/test_*llama*.py tests/extend/test_*local*.py
+
+test-kvpress: .venv-kvpress/installed  ## test caches with the presses of NVIDIA's kvpress
+	.venv-kvpress/bin/pytest tests/extend/test_extend_local_kvpress.py tests/run/test_kvpress_local.py
 
 lint: $(VENV)/tested  ## lint, types and the import contract
 	$(BIN)/ruff check .

@@ -83,18 +83,17 @@ def rows_of(
         hard = rng.normal(0, steady, items)
         for one in setups:
             for length in lengths:
-                right = rng.random(items) < shifted(one.truth[length], hard)
+                right = rng.random(items) < shifted(one.truth[length], hard, steady)
                 made += [_row(one, task, item, length, float(value)) for item, value in enumerate(right)]
     return to_frame(made)
 
 
-def shifted(score: float, hard: np.ndarray) -> np.ndarray:
-    """Probabilities of items of different difficulty, whose mean is the score."""
+def shifted(score: float, hard: np.ndarray, spread: float) -> np.ndarray:
+    """Probabilities of items of different difficulty, whose mean over all possible items is the score."""
     if not 0 < score < 1:
         return np.full(len(hard), score)
     offsets = np.linspace(-12, 12, 2401)
     nodes, weights = np.polynomial.hermite_e.hermegauss(41)
-    spread = float(hard.std()) if len(hard) else 0.0
     means = (1 / (1 + np.exp(-(offsets[:, None] + spread * nodes)))) @ (weights / weights.sum())
     return np.asarray(1 / (1 + np.exp(-(np.interp(score, means, offsets) + hard))))
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,10 +12,10 @@ from hypothesis import strategies as st
 from fathom.build import build, configure
 from fathom.compose import CountedTexts, compose
 from fathom.counts import TokenCounter
-from fathom.length import format_length, named_lengths, parse_length, render
+from fathom.length import format_length, named_lengths, parse_length, question_part, render
 from fathom.suitefile import open_suite
 from fathom.tokens import get_tokenizer
-from fathom.types import Ending, FathomError, Haystack, Layout, Needle, Passages, Span
+from fathom.types import Ending, FathomError, Haystack, Layout, Needle, Part, Passages, Sample, Span
 from made import make_document, write_corpus
 
 EVERY_TASK = (
@@ -259,3 +260,32 @@ def test_many_lengths_are_named_by_the_first_ones_and_the_last() -> None:
     assert named_lengths([2048, 6000]) == "2k, 6000"
     assert named_lengths(range(2000, 24_001, 2000)).count(",") == 11
     assert named_lengths(range(2000, 128_001, 2000)) == "2000, 4000, 6000, ..., 128000 (64 lengths)"
+
+
+def asked_of(plan: Haystack | Passages, **more: Any) -> str:
+    """The question of a composed prompt, as its recipe tells it."""
+    (made,) = compose(plan, 1500, whole(stocked("words", "en")), stocked("words", "en"))
+    return question_part(Sample("a", "a", "t", made.parts, made.ending.targets, 1500, made.tokens, **more))
+
+
+@pytest.mark.parametrize("depths", [(0,), (0.5,), (1,), (0, 1), (0.5, 1), (0.2, 0.9, 1, 1)])
+def test_a_question_is_what_follows_the_whole_context(depths: tuple[float, ...]) -> None:
+    needles = tuple(Needle(f"The number of the gate is {number}1337.", depth) for number, depth in enumerate(depths))
+    targets = tuple(f"{number}1337" for number in range(len(depths)))
+    ending = Ending("Think of the gates.\n\nWhat is the number?", targets, 0.0)
+    assert asked_of(Haystack("Read this.", needles, ending)).strip() == ending.question
+    assert asked_of(Haystack("Read this.", needles, ending), asked="What is the number?").strip() == ending.question
+
+
+def test_a_question_comes_after_the_last_passage() -> None:
+    gold = whole(stocked("words", "en"))[0]
+    question = "There are 1. Which are gold?"
+    plan = passages(((Span(gold.doc, 0, 200), 1.0),))
+    assert asked_of(plan).startswith("\n\nThere are ")
+    assert asked_of(plan, asked="Passage 1") == ""  # it stands before a text, so the context has the question
+    assert asked_of(plan, asked=question.replace("1", "none")) == ""
+
+
+@pytest.mark.parametrize("parts", [(), ("All in one.",), ("Read: ", Span("a", 0, 3)), (Span("a", 0, 3), " \n")])
+def test_a_recipe_that_does_not_tell_its_question_says_so(parts: tuple[Part, ...]) -> None:
+    assert question_part(Sample("a", "a", "t", parts, ("x",), 256, 200)) == ""

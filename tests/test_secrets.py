@@ -5,7 +5,15 @@ import threading
 import pytest
 
 from fathom.address import check_address
-from fathom.secrets import hide_in_address, hide_in_text, hide_secrets, redact, remember
+from fathom.secrets import (
+    hide_in_address,
+    hide_in_command,
+    hide_in_text,
+    hide_secrets,
+    redact,
+    remember,
+    remember_command,
+)
 from fathom.types import FathomError, Json
 
 
@@ -75,3 +83,45 @@ def test_addresses_of_servers(url: str) -> None:
 def test_what_is_no_address_is_told(url: str) -> None:
     with pytest.raises(FathomError, match=r"--model-base-url .*; expected an address such as http://127\.0\.0\.1"):
         check_address(url)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("vllm serve m --api-key a1 b2 --port 80", "vllm serve m --api-key *** --port 80"),
+        ("serve --max-num-batched-tokens 8192 --tokenizer /t", "serve --max-num-batched-tokens 8192 --tokenizer /t"),
+        ("HF_TOKEN=abc serve --admin-api-key='a b'", "HF_TOKEN=*** serve --admin-api-key=***"),
+        (
+            "docker run -e HF_TOKEN=a -eMY_SECRET=b -e PORT=1 x",
+            "docker run -e HF_TOKEN=*** -eMY_SECRET=*** -e PORT=1 x",
+        ),
+        (
+            "docker run --env 'THE_PASSWORD=d e' --env=A_KEY=f x",
+            "docker run --env 'THE_PASSWORD=***' --env=A_KEY=*** x",
+        ),
+        ("bash -c 'serve --api-key abc --port 80'", "bash -c 'serve --api-key *** --port 80'"),
+        ("llama-server -hft abc \\\n  -c 5 --api-key-file /keys", "llama-server -hft *** -c 5 --api-key-file /keys"),
+        ('serve --hf-overrides \'{"hf_token": "abc"}\'', "serve --hf-overrides '{\"hf_token\": ***}'"),
+        ("serve -H 'Authorization: Bearer abc'", "serve -H 'Authorization: ***'"),
+        ("serve -H 'Authorization: Bearer abcdefgh1'", "serve -H 'Authorization: ***'"),
+        ("serve http://me:pw@host/ sk-proj-0123456789abcdefgh", "serve http://***@host/ ***"),
+    ],
+)
+def test_command_lines_are_shown_without_keys(line: str, shown: str) -> None:
+    assert hide_in_command(line) == shown
+    assert hide_in_command(shown) == shown
+
+
+def test_the_keys_of_a_command_line_are_known_afterwards() -> None:
+    remember_command("MY_TOKEN='first of them' serve --api-key second-of-all 'third-of-all'")
+    remember_command("serve -H 'Authorization: Bearer fourth-of-all'")
+    assert redact("said second-of-all, third-of-all, fourth-of-all, serve") == "said ***, ***, ***, serve"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["a.", "a-", "--key ", "token=", "'", "key=' "])
+def test_a_long_command_line_is_searched_in_a_time_that_grows_with_its_length(part: str) -> None:
+    worker = threading.Thread(target=hide_in_command, args=(part * 100_000,), daemon=True)
+    worker.start()
+    worker.join(60)
+    assert not worker.is_alive()

@@ -52,10 +52,12 @@ from fathom.commands.export import export as export
 from fathom.commands.gate import gate as gate
 from fathom.commands.judge import check_judge as check_judge
 from fathom.commands.judge import judge as judge
+from fathom.commands.lab.compare import lab_compare as lab_compare
 from fathom.commands.lab.flags import lab_flags as lab_flags
 from fathom.commands.lab.frequencies import lab_frequencies as lab_frequencies
 from fathom.commands.lab.methods import lab_methods as lab_methods
 from fathom.commands.lab.positions import lab_positions as lab_positions
+from fathom.commands.lab.published import lab_published as lab_published
 from fathom.commands.likelihood import likelihood as likelihood
 from fathom.commands.list_ import catalogue as catalogue
 from fathom.commands.plot import plot as plot

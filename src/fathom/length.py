@@ -7,6 +7,10 @@ from dataclasses import replace
 from fathom.types import FathomError, Sample, Span
 
 SHORTEST, LONGEST = 256, 2_000_000
+_TELLING = 5
+"""Characters from which an answer that stands in a text is no coincidence."""
+_WORDS = 12
+"""Characters in which two texts have more than a word in common."""
 _NAMED, _FIRST = 12, 3  # number of lengths up to which all are named, and number named of more
 
 
@@ -54,6 +58,45 @@ def render(sample: Sample, texts: Mapping[str, str]) -> str:
         FathomError: A document of the recipe is missing, or shorter than expected.
     """
     return "".join(part if isinstance(part, str) else _text(part, texts, sample.id) for part in sample.parts)
+
+
+def question_part(sample: Sample) -> str:
+    """The end of a prompt that asks, after the whole context; "" where the recipe does not tell the two apart.
+
+    It is the last literal part, which follows the last span of a document. What a task hides at the very end of its
+    context is in that part too, as paragraphs of its own: they look like what is hidden elsewhere, or have the answer.
+
+    Args:
+        sample: A sample with its recipe.
+    """
+    last = sample.parts[-1] if sample.parts else ""
+    if not isinstance(last, str) or all(isinstance(part, str) for part in sample.parts):
+        return ""
+    hidden = [part.strip() for part in sample.parts[1:-1] if isinstance(part, str)]
+    paragraphs = [one for one in re.split(r"(?<=\S)(?=\n\n)", last) if one]
+    while len(paragraphs) > 1 and _belongs(paragraphs[0].strip(), "".join(paragraphs[1:]), hidden, sample):
+        paragraphs.pop(0)
+    question = "".join(paragraphs)
+    before = (part for part in sample.parts[:-1] if isinstance(part, str))
+    if sample.asked and (sample.asked not in question or any(sample.asked in part for part in before)):
+        return ""
+    return question if question.strip() else ""
+
+
+def _belongs(paragraph: str, rest: str, hidden: Iterable[str], sample: Sample) -> bool:
+    """Whether a paragraph after the last span belongs to the context, and the question is in what follows it."""
+    if sample.asked and sample.asked not in rest:
+        return False
+    answers = [one for one in sample.targets if len(one) >= _TELLING]
+    if any(one in paragraph for one in answers) and not any(one in rest for one in answers):
+        return True
+    return any(_alike(one, paragraph) for one in hidden if one and one[-1] not in ":：")  # which end headings
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two texts begin alike: in a few words, or half of the first."""
+    same = next((at for at, (here, there) in enumerate(zip(one, other, strict=False)) if here != there), len(one))
+    return min(same, len(other)) >= min(_WORDS, len(one) / 2)
 
 
 def thinking(sample: Sample) -> Sample:

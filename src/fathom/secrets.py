@@ -45,6 +45,19 @@ _FORM = re.compile(
     re.IGNORECASE,
 )
 
+# In a command line: the values of an option (vLLM takes several keys), and those of variables and JSON fields.
+_HOLDING = (
+    r"(?:[A-Za-z0-9]+[-_.])*(?:api)?(?:keys?|token|secrets?|auth|authorization|bearer|cookies?|credentials?"
+    r"|password|passwd|passphrase)"
+)
+_WORD = r"(?:\"[^\"]*\"|'[^']*'|[^\s\"']+)"
+_COMMAND = re.compile(
+    rf"(?P<before>(?<![\w.-])(?:--?{_HOLDING}|-hft)(?:=|\s+))(?P<values>{_WORD}(?:\s+(?!-){_WORD})*)"
+    rf"|(?P<quoted>(?<=[\"']){_HOLDING}=)(?P<text>[^\"']+)"
+    rf"|(?P<name>(?:(?<![\w.-])|(?<=\s-e)){_HOLDING}[\"']?\s*[=:]\s*(?:(?:bearer|basic)\s+)?)(?P<value>(?!\*{{3}}){_WORD})",
+    re.IGNORECASE,
+)
+
 # Secrets in settings given to this process.
 _remembered: set[str] = set()
 
@@ -64,6 +77,24 @@ def redact(text: str) -> str:
 def hide_in_text(text: str) -> str:
     """A message without secrets that are known or recognized by their form."""
     return _FORM.sub(_masked, redact(text))
+
+
+def remember_command(line: str) -> None:
+    """Store the secrets in a command line (``hide_in_command``)."""
+    for found in _COMMAND.finditer(line):
+        values = re.findall(_WORD, found["values"] or found["text"] or found["value"])
+        remember(*({"key": value.strip("\"'")} for value in values))
+
+
+def hide_in_command(line: str) -> str:
+    """A command line on one line, with ``***`` for the values of options and variables whose names look like keys.
+
+    ``--api-key sk-1 --max-num-batched-tokens 8192`` becomes ``--api-key *** --max-num-batched-tokens 8192``. Other
+    secrets are hidden as in messages.
+    """
+    one_line = " ".join(line.replace("\\\n", " ").split())
+    named = _COMMAND.sub(lambda found: (found["before"] or found["quoted"] or found["name"]) + HIDDEN, one_line)
+    return hide_in_text(named)
 
 
 def hide_secrets(settings: Mapping[str, Json]) -> dict[str, Json]:

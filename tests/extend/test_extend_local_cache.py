@@ -17,6 +17,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed; make test-m
 pytest.importorskip("transformers", reason="transformers is not installed; make test-models runs this")
 
 PROMPT, REPLY, FEW = 80, 4, 2
+QUESTION = 7
 EXACT = 1e-5
 POSITIONS = (
     "none&length=256",
@@ -33,6 +34,8 @@ SNAPKV = "cache=snapkv&budget=24&window=8"
 CACHES = (
     SNAPKV,
     f"{SNAPKV}&kernel=7&pooling=max",
+    "cache=snapkv&ratio=0.7&window=8",  # 24 of 80, as the others
+    "cache=pyramid&budget=24&window=8&beta=4",
     "cache=h2o&budget=24",
     "cache=random&budget=24&recent=8",
     "cache=recent&budget=24",
@@ -41,6 +44,12 @@ SETTINGS = [
     *(("Llama", position, cache) for position in ("yarn&factor=4", "rerope&window=16") for cache in CACHES),
     *(("Llama", position, cache) for position in POSITIONS for cache in (SNAPKV, "cache=h2o&budget=24")),
     *((kind, "yarn&factor=4", SNAPKV) for kind in ("Mistral", "Qwen2", "Qwen3", "Gemma", "Phi", "Phi3")),
+    *(
+        ("Llama", position, "cache=pyramid&budget=24&window=8&beta=4")
+        for position in ("none&length=256", "dca&chunk=24&local=8")
+    ),
+    ("Qwen3", "yarn&factor=4", "cache=pyramid&ratio=0.5&window=8&beta=2"),
+    ("Llama", "yarn&factor=4", "cache=h2o&ratio=0.7"),
     *((kind, "rerope&window=16", "cache=h2o&budget=24") for kind in ("Qwen3", "Gemma", "Phi")),
 ]
 
@@ -57,22 +66,32 @@ def asked(model: Any, cache: Any, ids: Any, **more: Any) -> Any:
     return model.generate(ids, attention_mask=torch.ones_like(ids), past_key_values=cache, **options, **more)
 
 
-def stays(cache: Method, weights: Any, places: list[int], first: bool) -> list[int]:
+def budgets(cache: Method, layers: int, tokens: int = PROMPT) -> list[int]:
+    """What each layer keeps of so many tokens: on a line for PyramidKV, the same for all others."""
+    mean = cache.whole("budget") if cache["ratio"] is None else int(tokens * (1 - cache.number("ratio")))
+    if cache.name != "pyramid":
+        return [mean] * layers
+    window = cache.whole("window")
+    fewest = (mean - window) / cache.number("beta")
+    return [window + int(chosen) for chosen in np.linspace(2 * (mean - window) - fewest, fewest, layers)]
+
+
+def stays(cache: Method, budget: int, weights: Any, places: list[int], first: bool) -> list[int]:
     """Which places one key head keeps.
 
     Args:
         cache: The method.
+        budget: How many places stay.
         weights: Attention of its queries to all places, summed over the heads that share it, shape (queries, places).
         places: What it has.
         first: Whether this is after the prompt.
     """
-    budget = cache.whole("budget")
-    if len(places) <= budget or not (first or cache.name == "h2o"):
+    if len(places) <= budget or not (first or (cache.name == "h2o" and cache["question"] == "together")):
         return places
     if cache.name == "recent":
         sinks = cache.whole("sinks")
         return places[:sinks] + places[sinks - budget :]
-    last = cache.whole("window") if cache.name == "snapkv" else budget // 2
+    last = cache.whole("window") if cache["window"] is not None else budget // 2
     if cache.name == "h2o":
         ranks = {place: float(weights[:, place].sum()) for place in places[:-last]}
     else:
@@ -87,23 +106,26 @@ def stays(cache: Method, weights: Any, places: list[int], first: bool) -> list[i
     return sorted(best) + places[-last:]
 
 
-def reference(model: Any, method: Method, cache: Method, ids: Any, drawn: Any) -> tuple[Any, list[list[list[int]]]]:
-    """Logits from the last token of the prompt on, and what each key head of each layer has at the end, in float64.
+def reference(
+    model: Any, method: Method, cache: Method, ids: Any, drawn: Any, prompt: int = PROMPT
+) -> tuple[Any, list[list[list[int]]]]:
+    """Logits from the last token that is thinned out on, and what each key head has at the end, in float64.
 
     Args:
         model: A model of ``make_extended``.
         method: Its method for positions.
         cache: Its method for the cache.
         ids: Prompt and reply.
-        drawn: What random keeps after the prompt, for each layer.
+        drawn: What random keeps, for each layer.
+        prompt: Tokens that are thinned out: the prompt, or its context.
     """
     total = ids.shape[1]
     layers = range(model.config.num_hidden_layers)
     seen = torch.ones((len(layers), FEW if model.config.num_key_value_heads == FEW else 4, total, total)).bool()
     heads = range(seen.shape[1])
-    had = [[list(range(PROMPT)) for _ in heads] for _ in layers]
-    found = []
-    for end in range(PROMPT, total + 1):
+    had = [[list(range(prompt)) for _ in heads] for _ in layers]
+    found, held = [], budgets(cache, len(layers), prompt)
+    for end in range(prompt, total + 1):
         other = naive(model, method, end, total, seen[..., :end, :end])
         logits = other(ids[:, :end], use_cache=False).logits[0, -1]
         found.append(logits)
@@ -111,10 +133,10 @@ def reference(model: Any, method: Method, cache: Method, ids: Any, drawn: Any) -
             weights = other.model.layers[layer].self_attn.weights
             grouped = weights.reshape(len(heads), -1, end, end).sum(1).numpy()
             for head in heads:
-                if cache.name == "random" and end == PROMPT:
+                if cache.name == "random" and end == prompt:
                     had[layer][head] = drawn[layer][head]
                 else:
-                    had[layer][head] = stays(cache, grouped[head], had[layer][head], end == PROMPT)
+                    had[layer][head] = stays(cache, held[layer], grouped[head], had[layer][head], end == prompt)
                 if end < total:
                     seen[layer, head, end] = False
                     had[layer][head] = [*had[layer][head], end]
@@ -135,13 +157,40 @@ def test_what_stays_and_the_reply_are_those_of_the_reference(kind: str, position
     logits, had = reference(model, extension.method, extension.cache, ids, drawn)
     assert [layer.positions[0].tolist() for layer in cache.layers] == had
     assert float((torch.stack(found) - logits).abs().max()) < EXACT
-    budget = extension.cache.whole("budget")
-    for layer in cache.layers:
+    for layer, budget in zip(cache.layers, budgets(extension.cache, len(cache.layers)), strict=True):
         # Heads that share keys share what stays; what was left out is not held by a larger tensor behind.
         held = budget if extension.cache.name == "h2o" else budget + REPLY
         assert layer.keys.shape[1:3] == layer.values.shape[1:3] == (model.config.num_key_value_heads, held)
         assert layer.keys.untyped_storage().nbytes() == 4 * layer.keys.numel()
         assert layer.get_seq_length() == PROMPT + REPLY
+
+
+@pytest.mark.parametrize(
+    ("position", "query"),
+    [
+        *(("yarn&factor=4", query) for query in CACHES),
+        *((position, SNAPKV) for position in ("dynamic", "rerope&window=16", "streaming&sinks=4&window=20")),
+        ("dca&chunk=24&local=8", "cache=pyramid&ratio=0.6&window=8&beta=3"),
+    ],
+)
+def test_a_question_that_comes_after_the_choice_sees_what_stayed(position: str, query: str) -> None:
+    model, extension = make_extended("Llama", f"{position}&{query}&question=apart")
+    ids, context = some_ids(PROMPT), PROMPT - QUESTION
+    extension.fit(PROMPT)
+    cache = extension.new_cache(ids[0, :context].tolist())
+    read = model(ids[:, :context], past_key_values=cache).logits[0, -1:]
+    drawn = [layer.positions[0].tolist() for layer in cache.layers]
+    asked = model(ids[:, context:-1], past_key_values=cache).logits[0]
+    last = model(ids[:, -1:], past_key_values=cache).logits[0]
+    logits, had = reference(model, extension.method, extension.cache, ids, drawn, context)
+    assert [layer.positions[0].tolist() for layer in cache.layers] == had
+    assert float((torch.cat((read, asked, last)) - logits).abs().max()) < EXACT
+    for layer, budget in zip(cache.layers, budgets(extension.cache, 3, context), strict=True):
+        assert layer.keys.shape[2] == budget + QUESTION  # of which nothing is left out
+    whole = extension.new_cache(ids[0].tolist())
+    model(ids, past_key_values=whole)
+    stayed = [{*places} for places in whole.layers[1].positions[0].tolist()]
+    assert stayed != [{*places} for places in had[1]]  # the question changes the choice
 
 
 @pytest.mark.parametrize("query", CACHES)
@@ -150,7 +199,7 @@ def test_a_budget_of_everything_is_the_full_cache_and_the_first_token_always_is(
     ids = some_ids(PROMPT)
     model, extension = make_extended("Qwen3", f"{position}&{query}")
     large = copy.copy(extension)
-    large.cache = extension.cache.but(budget=PROMPT + REPLY)
+    large.cache = extension.cache.but(budget=PROMPT + REPLY, ratio=None)
     plain, other = make_extended("Qwen3", position)
     for one in (extension, other):
         one.fit(PROMPT + REPLY)

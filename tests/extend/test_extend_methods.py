@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from fathom.extend.methods import CACHES, FULL, METHODS, NONE, make_method, reach, settled, split_name
+from fathom.extend.methods import (
+    CACHES,
+    FULL,
+    METHODS,
+    NONE,
+    Method,
+    evicts,
+    make_method,
+    reach,
+    settled,
+    split_name,
+    stay,
+)
 from fathom.types import FathomError
 
 
@@ -44,6 +59,21 @@ from fathom.types import FathomError
         ("cache=snapkv&budget=32", "window 32 must be less than budget 32"),
         ("cache=snapkv&kernel=4", "kernel 4: expected an odd number"),
         ("cache=snapkv&pooling=min", "expected one of avg and max"),
+        ("cache=pyramid", "pyramid needs a budget, the tokens whose keys and values stay (budget=1024), or a ratio"),
+        (
+            "cache=pyramid&budget=51",
+            "budget 51 less the window of 32, divided by beta 20, leaves the last layer nothing",
+        ),
+        ("cache=pyramid&budget=32", "window 32 must be less than budget 32"),
+        ("cache=pyramid&budget=64&beta=0.5", "beta=0.5: expected 1 or more"),
+        ("cache=pyramid&budget=64&kernel=4", "kernel 4: expected an odd number"),
+        ("cache=h2o&budget=64&ratio=0.5", "h2o: give a budget or a ratio, not both"),
+        ("cache=snapkv&ratio=1", "ratio=1: expected less than 1"),
+        ("cache=snapkv&ratio=-0.5", "ratio=-0.5: expected 0 or more"),
+        ("cache=full&ratio=0.5", "method full has no option 'ratio'"),
+        ("cache=kvpress&ratio=0.5", "kvpress needs a press and a ratio, as in cache=kvpress&press=SnapKVPress"),
+        ("cache=kvpress&press=KnormPress&budget=64", "method kvpress has no option 'budget'"),
+        ("cache=snapkv&question=late", "question=late: expected one of together and apart"),
         ("cache=fp8&budget=64", "method fp8 has no option 'budget'"),
         ("cache=h2o&budget=64&budget=32", "an option is given twice"),
         ("extend=yarn&factor=4&budget=64&cache=h2o", "method yarn has no option 'budget'"),
@@ -114,3 +144,68 @@ def test_divisors_are_read_from_a_file(tmp_path: Path) -> None:
     assert from_file == make_method("longrope", {"long_factor": "1,2.5", "factor": "4"})
     with pytest.raises(FathomError, match="numbers separated by commas"):
         make_method("longrope", {"long_factor": str(tmp_path / "none.json"), "factor": 4})
+
+
+def test_a_ratio_takes_the_place_of_the_budget() -> None:
+    cache = split_name("hf/x?cache=snapkv&ratio=0.75")[2]
+    assert (cache["budget"], cache["ratio"]) == (None, 0.75)
+    assert cache.record()["ratio"] == 0.75
+    assert "budget" not in cache.record()
+    assert stay(cache, 1000) == 250
+    assert stay(make_method("snapkv", {"budget": 250}, CACHES), 1000) == 250
+    assert stay(make_method("h2o", {"ratio": 0}, CACHES), 1000) == 1000
+    kept_whole = {"full", "fp8"}
+    assert {name for name, kind in CACHES.items() if "ratio" not in {one.name for one in kind.parameters}} == kept_whole
+    assert {name for name in CACHES if not evicts(Method(name))} == kept_whole
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "tokens"),
+    [
+        ("snapkv", {"ratio": 0.9}, 329),
+        ("pyramid", {"ratio": 0.9}, 519),
+        ("recent", {"ratio": 0.9}, 49),
+        ("random", {"ratio": 0.9}, 19),
+        ("h2o", {"ratio": 0.9, "recent": 10}, 109),
+        ("pyramid", {"budget": 64, "window": 32, "beta": 32}, 0),
+    ],
+)
+def test_prompts_of_which_nothing_could_be_chosen_are_refused(
+    name: str, options: dict[str, object], tokens: int
+) -> None:
+    cache = make_method(name, options, CACHES)
+    if tokens:
+        with pytest.raises(FathomError, match="nothing to choose"):
+            stay(cache, tokens, 31, 32)
+    assert stay(cache, tokens + 11, 31, 32) >= 1
+
+
+@settings(deadline=None)
+@given(
+    window=st.integers(1, 64), mean=st.integers(20, 4096), beta=st.integers(1, 20), layers=st.integers(1, 100),
+    more=st.integers(1, 20_000),
+)  # fmt: skip
+def test_budgets_of_a_pyramid_fall_on_a_line_and_have_the_mean(
+    window: int, mean: int, beta: int, layers: int, more: int
+) -> None:
+    options = {"budget": mean + window, "window": window, "beta": beta}
+    cache, tokens = make_method("pyramid", options, CACHES), mean + window + more
+    found = [stay(cache, tokens, layer, layers) for layer in range(layers)]
+    assert sum(found) == layers * (mean + window)
+    assert found == sorted(found, reverse=True)
+    assert window < found[-1] <= found[0] <= tokens
+    steps = [one - two for one, two in pairwise(found)]
+    assert max(steps, default=0) - min(steps, default=0) <= 2  # each end of a step is rounded
+    if layers > 1 and 2 * mean - mean / beta <= tokens - window:  # the released code's rule, but for its rounding
+        assert abs(found[-1] - window - mean / beta) <= 0.5
+        assert abs(found[0] - window - (2 * mean - mean / beta)) <= 0.5
+
+
+def test_budgets_of_a_pyramid_are_those_of_the_released_code() -> None:
+    """A mean of 2,048, a window of 8, beta 20, 32 layers: 3,978 to 102 chosen tokens; its steps are 125, cut off."""
+    cache = make_method("pyramid", {"budget": 2048, "window": 8}, CACHES)
+    found = [stay(cache, 100_000, layer, 32) - 8 for layer in range(32)]
+    assert (found[0], found[-1]) == (3978, 102)
+    assert {one - two for one, two in pairwise(found)} == {125, 126}
+    # A prompt that is shorter than the first layer's budget stays there whole.
+    assert [stay(cache, 3000, layer, 32) for layer in (0, 31)] == [3000, 8 + 2 * 2040 - 2992]

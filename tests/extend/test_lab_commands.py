@@ -12,9 +12,9 @@ import pytest
 from command_line import Call
 from fathom import api
 from fathom.extend.frequencies import frequencies
-from fathom.extend.methods import CACHES, METHODS, make_method, settled
+from fathom.extend.methods import CACHES, METHODS, SYSTEMS, make_method, settled
 from fathom.extend.positions import MOST
-from fathom.extend.servers import SERVERS, flags
+from fathom.extend.servers import SERVERS, flags, method_of_command
 from fathom.types import FathomError
 
 YARN = ("frequencies", "yarn", "--head-dim", "128", "--base", "10000", "--factor", "4", "--original", "4096")
@@ -88,7 +88,7 @@ def test_what_is_wrong_is_named(call: Call, words: tuple[str, ...], message: str
 def test_every_method_is_listed(call: Call) -> None:
     code, out, _ = call("lab", "methods", "--json")
     assert code == 0
-    assert [one["method"] for one in json.loads(out)] == [*METHODS, *CACHES]
+    assert [one["method"] for one in json.loads(out)] == [*METHODS, *CACHES, *SYSTEMS]
 
 
 def test_flags_of_servers(call: Call) -> None:
@@ -131,3 +131,59 @@ def test_what_a_server_does_in_another_way_is_not_offered() -> None:
     assert flags(untruncated, "vllm", 128, 1e4).words is not None
     with pytest.raises(FathomError, match="expected all, vllm, sglang, llamacpp"):
         api.lab_flags("yarn", server="tgi")  # type: ignore[arg-type]
+
+
+SAID: dict[str, dict[str, object]] = {
+    "pi": {"factor": 4, "original": 4096},
+    "ntk": {"factor": 4, "original": 4096},
+    "yarn": {"factor": 4, "original": 4096, "beta_fast": 40},
+    "abf": {"theta": 1e6},
+    "llama3": {"factor": 8, "original": 8192},
+    "longrope": {"factor": 2, "original": 64, "long_factor": "1,2,3,4", "short_factor": "1,1,1,2"},
+    "dca": {"original": 64, "length": 256},
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_the_method_of_a_server_is_read_from_its_flags(name: str) -> None:
+    method = settled(make_method(name, SAID[name]), 4096)
+    found = 0
+    for server in SERVERS:
+        words = flags(method, server, 8, 10000.0).words
+        if words is None:
+            continue
+        found += 1
+        read = method_of_command(f"A=1 serve my-model {shlex.join(words)} --port 80")
+        assert read is not None
+        if name == "ntk":  # with one factor it is another base
+            assert read.name == "abf"
+            assert read.number("theta") == pytest.approx(10000.0 * 4 ** (8 / 6))
+            continue
+        unsaid = {"length"} | ({"original"} if name == "pi" else set())
+        assert read.name == name
+        for option, value in method.options:
+            assert read[option] == (None if option in unsaid else value)
+    assert found
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "", "vllm serve m", "serve 'unbalanced", "serve --hf-overrides", "serve --hf-overrides '{'",
+        "serve --hf-overrides '[1]'", "serve --hf-overrides '{\"rope_parameters\": 1}'", "serve --rope-scaling none",
+        "serve --hf-overrides '{\"rope_parameters\": {\"rope_type\": \"default\"}}'",
+        "serve --rope-scaling yarn --rope-scale x",
+        "serve --hf-overrides '{\"rope_parameters\": {\"rope_type\": \"mine\", \"factor\": 2}}'",
+        "serve --hf-overrides '" + "[" * 100_000 + "'",
+    ],
+)  # fmt: skip
+def test_a_command_line_without_a_method_has_none(line: str) -> None:
+    assert method_of_command(line) is None
+
+
+def test_a_command_line_over_several_lines_is_read() -> None:
+    read = method_of_command(
+        "llama-server -m m.gguf \\\n  --rope-scaling yarn --rope-scale=4 \\\n --yarn-orig-ctx 4096"
+    )
+    assert read is not None
+    assert (read.name, read["factor"], read["original"]) == ("yarn", 4.0, 4096)

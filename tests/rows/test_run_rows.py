@@ -156,6 +156,26 @@ def test_two_servers_are_variants_only_if_nothing_else_tells_them_apart(tmp_path
     assert load([same[0], moved])["variant"].to_list() == ["", ""]
 
 
+def test_servers_started_in_other_ways_are_variants(tmp_path: Path) -> None:
+    replies = [(SAMPLE, Reply("ok", ": blue"))]
+    started = "vllm serve lab/m --port 80"
+    lines = (started, f"{started} --hf-overrides '{{\"a\": 1}}' --max-model-len 99", "vllm serve lab/m --port 81")
+    runs = [make_run(tmp_path / str(number), replies, server_command=line) for number, line in enumerate(lines)]
+    untold = make_run(tmp_path / "untold", replies)
+    assert load(runs[:2])["variant"].to_list() == [
+        "server: no other flags", "server: --hf-overrides '{\"a\": 1}' --max-model-len 99",
+    ]  # fmt: skip
+    assert load(runs[::2])["variant"].to_list() == ["server: --port 80", "server: --port 81"]
+    assert load([runs[0], untold])["variant"].to_list() == ["server: no other flags", "server: not told"]
+    assert len(set(load([*runs, untold])["variant"])) == 4
+    assert load([runs[0]])["variant"].to_list() == [""]
+    turned = make_run(tmp_path / "turned", replies, server_command="vllm serve lab/m --max-model-len 9 --port 80")
+    order = make_run(tmp_path / "order", replies, server_command="vllm serve lab/m --port 80 --max-model-len 9")
+    assert load([turned, order])["variant"].to_list() == [
+        "server: vllm serve lab/m --max-model-len 9 --port 80", "server: vllm serve lab/m --port 80 --max-model-len 9",
+    ]  # fmt: skip
+
+
 def test_suites_of_one_name_are_told_apart(tmp_path: Path) -> None:
     other = {"name": "tiny", "fingerprint": "beefbeefbeef", "tokenizer": "words"}
     replies = [(SAMPLE, Reply("ok", ": blue"))]

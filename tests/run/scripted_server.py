@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import Any, Self
 
 # A proxy of the machine must not stand between a test and its server.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
@@ -121,7 +122,7 @@ class ScriptedServer:
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
-    def __enter__(self) -> ScriptedServer:
+    def __enter__(self) -> Self:
         self._thread.start()
         self._ready.wait()
         return self
@@ -129,6 +130,10 @@ class ScriptedServer:
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         self._loop.call_soon_threadsafe(self._done.set)
         self._thread.join()
+
+    def act(self, body: dict[str, Any], number: int, before: int) -> Act:
+        """What to do with a request; servers that read whole conversations have their own."""
+        return self.script(number, before)
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -182,7 +187,7 @@ class ScriptedServer:
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
-            act = self.script(number, before)
+            act = self.act(body, number, before)
             if act.delay:
                 await asyncio.sleep(act.delay)
             if act.hang:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from run_suites import make_suite
 from tiny_models import SENTENCE, WINDOW, make_hugging_face
 
-from fathom.run.hugging_face import load_model, method_of, window_of
+from fathom.run.hugging_face import load_model, load_tokenizer, method_of, window_of
 from fathom.run.likelihood.local import LocalModel
-from fathom.run.local_client import LocalClient, check_local_model, open_local_client
+from fathom.run.local_client import LocalClient, check_local_model, open_local_client, tokens_before
 from fathom.run.manifest import describe_run, read_manifest
-from fathom.run.model import Call, Settings
+from fathom.run.model import Call, RequestError, Settings
 from fathom.run.model_settings import find_settings
 from fathom.types import FathomError, Reply
 
@@ -189,7 +190,14 @@ def test_a_manifest_has_the_method_also_where_nothing_is_loaded(tmp_path: Path) 
     assert find_settings("hf/Qwen/Qwen3-8B?extend=yarn&factor=4") == find_settings("hf/Qwen/Qwen3-8B")
 
 
-CACHES = ("snapkv&budget=24&window=8", "h2o&budget=24", "random&budget=24", "recent&budget=24", "fp8")
+CACHES = (
+    "snapkv&budget=24&window=8",
+    "pyramid&budget=24&window=8&beta=4",
+    "h2o&budget=24",
+    "random&budget=24",
+    "recent&budget=24",
+    "fp8",
+)
 
 
 @pytest.mark.parametrize("query", CACHES)
@@ -237,3 +245,85 @@ def test_a_run_tells_of_replies_that_say_nothing(base: Path, tmp_path: Path, tok
     assert manifest["extension"]["cache"]["budget"] == 8
     assert "first token of a reply is that of the full cache" in manifest["notes"][0]
     assert any("have one token, which comes from the full cache" in hint for hint in summary.hints) == (tokens == 1)
+
+
+def test_a_ratio_counts_the_tokens_of_each_prompt(base: Path) -> None:
+    full, model = client(base, "none"), client(base, "none&cache=snapkv&ratio=0.6&window=8")
+    for prompt in (TEXT, f"{TEXT} when it left"):
+        first = ask(full, prompt)[0].tokens_in or 0
+        ask(model, prompt)
+        assert full.cached is not None
+        assert model.cached is not None
+        assert model.cached[0] == full.cached[0] // first * int(first * (1 - 0.6))
+    assert model.extension is not None
+    assert (model.extension.record()["cache"]["ratio"], "budget" in model.extension.record()["cache"]) == (0.6, False)  # type: ignore[index,call-overload,operator]
+
+
+def test_a_prompt_of_which_nothing_can_be_chosen_is_not_asked(base: Path) -> None:
+    for query in ("snapkv&ratio=0.9", "pyramid&ratio=0.3&window=8"):
+        with pytest.raises(RequestError, match="nothing to choose"):
+            ask(client(base, f"none&cache={query}"), "a stone")
+    assert ask(client(base, "none&cache=snapkv&budget=33"), "a stone")[0].text  # a budget has room for all of it
+
+
+QUESTION = " when it left the river"
+
+
+@pytest.mark.parametrize(
+    "query", ["snapkv&budget=12&window=4", "h2o&ratio=0.7", "random&budget=12", "recent&budget=12"]
+)
+def test_a_question_apart_is_read_after_the_choice(base: Path, query: str) -> None:
+    model = client(base, f"none&cache={query}&question=apart")
+    call, prompt = replace(CALL, ending=len(QUESTION)), TEXT + QUESTION
+    ids = model._loaded.tokenizer(prompt)["input_ids"]
+    context = model._loaded.tokenizer(TEXT)["input_ids"]
+    assert ids[: len(context)] == context
+    first = asyncio.run(model.complete(prompt, call))
+    stays = 12 if "budget" in query else int(len(context) * (1 - 0.7))
+    full = client(base, "none")
+    ask(full, prompt)
+    assert full.cached is not None
+    assert model.cached is not None
+    assert model.cached[0] == full.cached[0] // len(ids) * (stays + len(ids) - len(context))
+    # What was chosen does not depend on the question, and nothing is known after a request.
+    asyncio.run(model.complete(f"{TEXT} a stone", replace(CALL, ending=len(" a stone"))))
+    assert asyncio.run(model.complete(prompt, call)).text == first.text
+    with pytest.raises(RequestError, match="where in the prompt the question begins"):
+        asyncio.run(model.complete(prompt, CALL))
+    with pytest.raises(RequestError, match="nothing comes before the question"):
+        asyncio.run(model.complete(TEXT, replace(CALL, ending=len(TEXT) - 1)))  # within the first token
+    assert not any("have one token" in note for note in model.notes)
+    assert "question-agnostic" in model.notes[0]
+    assert "question-aware" in client(base, f"none&cache={query}").notes[0]
+
+
+def test_a_prompt_is_cut_between_its_tokens(base: Path) -> None:
+    tokenizer = load_tokenizer(f"hf/{base}", {})
+
+    class Slow:  # one without offsets
+        is_fast = False
+
+        def __call__(self, text: str, **more: bool) -> dict[str, list[int]]:
+            return {"input_ids": tokenizer(text, **more)["input_ids"]}
+
+    text = f"{SENTENCE} 中文 when it left"
+    ids = tokenizer(text)["input_ids"]
+    for place in range(len(text) + 1):
+        before = tokens_before(tokenizer, text, place)
+        assert text[:place].startswith(tokenizer.decode(ids[:before]).rstrip("\ufffd"))
+        if before < len(ids):  # the next token ends after the place
+            assert not text[:place].startswith(tokenizer.decode(ids[: before + 1])) or place == len(text)
+        assert tokens_before(Slow(), text, place) <= before
+
+
+def test_a_run_knows_where_the_question_of_each_sample_begins(base: Path, tmp_path: Path) -> None:
+    from fathom.run import replies, run
+
+    suite, model = make_suite(tmp_path / "suite", 2), f"hf/{base}?cache=snapkv&ratio=0.5&question=apart"
+    summary = run(suite, model, out=tmp_path / "run", chat_template="never", max_output_tokens=2)
+    manifest = read_manifest(tmp_path / "run")
+    assert manifest["extension"]["cache"]["question"] == "apart"
+    assert "question-agnostic" in manifest["notes"][0]
+    assert summary.progress is not None
+    assert summary.progress.counts["error"] == 0
+    assert {one.reply.status for one in replies(tmp_path / "run")} <= {"ok", "incomplete"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -31,6 +32,7 @@ from fathom.types import FathomError, Reply, Sample
 
 TEXTS = {"doc": FILLER}
 PROMPT = render(sample(0), TEXTS)
+ENDING = len("\nWhen does it leave?")
 
 
 @dataclass
@@ -103,10 +105,22 @@ def test_a_sample_is_asked_by_its_whole_prompt_and_with_what_goes_with_it(ledger
     request_mode = RequestMode(stop=("\n", "END"), continued=True, answer="words")
     done = go(ledger, OK, work(request_mode=lambda task: {"passkey": request_mode}[task], epochs=2))
     assert done.client.asked == [
-        (PROMPT, Call("item0@256", epoch, 7, 10, ("\n", "END"), True, "words")) for epoch in (1, 2)
+        (PROMPT, Call("item0@256", epoch, 7, 10, ("\n", "END"), True, "words", ENDING)) for epoch in (1, 2)
     ]
     assert {row.prompt_hash for row in done.rows} == {sha256(PROMPT.encode()).hexdigest()[:16]}
     assert [row.epoch for row in done.rows] == [1, 2]
+
+
+def test_a_prompt_that_lost_its_end_does_not_say_where_its_question_begins(ledger: Ledger) -> None:
+    policies: dict[Overflow, int] = {"left": ENDING, "middle": ENDING, "right": 0}
+    for policy, ending in policies.items():
+        limit = replace(work().limit, window=100, policy=policy)
+        folder = ledger.folder / policy
+        folder.mkdir()
+        with closing(Ledger(folder, this_worker())) as other:
+            ((prompt, call),) = go(other, OK, work(limit=limit)).client.asked
+        assert len(prompt) < len(PROMPT)
+        assert call.ending == ending
 
 
 def test_lone_surrogates_have_a_hash(ledger: Ledger) -> None:
@@ -126,7 +140,7 @@ def test_a_second_request_has_a_prompt_a_cap_and_a_kind_of_its_own(ledger: Ledge
         work(request_mode=lambda _: request_mode),
     )
     first, second = done.client.asked
-    assert first == (PROMPT, Call("item0@256", 1, 7, 10, answer="words"))
+    assert first == (PROMPT, Call("item0@256", 1, 7, 10, answer="words", ending=ENDING))
     assert second == ("item0@256 said 10 words. So?", Call("item0@256", 1, 7, 3, answer="label"))
     assert (done.reply.text, done.reply.reasoning) == ("3 words", "10 words")
     assert done.rows[0].prompt_hash == sha256(PROMPT.encode()).hexdigest()[:16]

@@ -12,7 +12,6 @@ score there, and is not called better.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -35,6 +34,8 @@ from fathom.types import FathomError
 Limit: TypeAlias = Literal["", "floor", "ceiling"]
 Verdict: TypeAlias = Literal["", "better", "worse", "no difference shown", "cannot tell"]
 VERDICTS: tuple[Verdict, ...] = ("better", "worse", "no difference shown", "cannot tell")
+ERROR = 1 - LEVEL
+"""Family-wise error of each table at each length, and of its verdicts."""
 _FULL = 1 - 1e-9
 _SAMPLE = ["suite", "task", "sample", "length"]
 _UNKNOWN = ("value", "answer", "tokens_in", "tokens_out", "tokens_reasoning", "cost", "seconds", "answered")
@@ -134,7 +135,11 @@ class Difference:
     @property
     def sign(self) -> int:
         """1 if the setup is higher, -1 if it is lower, 0 if no difference is shown after adjustment."""
-        if self.adjusted > 1 - LEVEL:
+        return self.sign_at(ERROR)
+
+    def sign_at(self, level: float) -> int:
+        """The same, where the adjusted p-value is at most ``level``."""
+        if self.adjusted > level:
             return 0
         return 1 if self.difference > 0 else -1
 
@@ -198,9 +203,9 @@ class SetupResult:
         gain: Difference to the base averaged over all tested lengths beyond the window; None for the base, without such
             lengths, or if one of both has no score at one of them.
         loss: The same over the tested lengths up to the window; below 0 if the setup costs score there.
-        verdict: ``better`` or ``worse``: beyond the window the difference is significant, after adjustment, at two
-            adjacent tested lengths or in ``gain``. ``cannot tell``: a setup or the base has no score, both are at floor
-            or ceiling everywhere, or the two rules contradict each other. "" for the base.
+        verdict: ``better`` or ``worse``: beyond the window the difference is significant at two adjacent tested
+            lengths or in ``gain``, at the levels of :func:`verdict_levels`. ``cannot tell``: a setup or the base has
+            no score, both are at floor or ceiling everywhere, or the two rules contradict each other. "" for the base.
         reason: What the verdict rests on ("higher at 16k and 32k, and in the mean beyond the window").
         effective: Effective lengths under the definitions of ``fathom.analysis.effective``.
         first_better: Shortest tested length from which on the score is significantly higher than that of the base, at
@@ -454,12 +459,29 @@ def _verdict(
 
 def _shown(beyond: Sequence[SetupPoint], gain: Difference | None, sign: int) -> str:
     """Where a difference of this sign is shown, by both rules; "" if nowhere."""
+    at_lengths, in_mean = verdict_levels(len(beyond))
+    signs = [one.difference.sign_at(at_lengths) if one.difference is not None else 0 for one in beyond]
     at: list[int] = []
-    for first, second in pairwise(beyond):
-        if all(one.difference is not None and one.difference.sign == sign for one in (first, second)):
-            at += [length for length in (first.length, second.length) if length not in at]
+    for place in range(len(beyond) - 1):
+        if signs[place] == signs[place + 1] == sign:
+            at += [one.length for one in beyond[place : place + 2] if one.length not in at]
     word = "higher" if sign > 0 else "lower"
     said = [f"{word} at {listed(list(map(format_length, at)))}"] if at else []
-    if gain is not None and gain.sign == sign:
+    if gain is not None and gain.sign_at(in_mean) == sign:
         said.append("in the mean beyond the window" if said else f"{word} in the mean beyond the window")
     return ", and ".join(said)
+
+
+def verdict_levels(lengths: int) -> tuple[float, float]:
+    """The levels of adjusted p-values from which verdicts are made: at two adjacent lengths, and in the mean.
+
+    Both rules together have an error of 5% at most, whatever the dependence between lengths, so each has one half.
+    Any two adjacent lengths contain every other length: of three lengths the second, of five the second or the fourth.
+    An error of the first rule is therefore an error at one of ``lengths // 2`` lengths, by which its half is divided.
+
+    Args:
+        lengths: Tested lengths beyond the window; with one of them there is only the mean.
+    """
+    if lengths < 2:
+        return 0.0, ERROR
+    return ERROR / 2 / (lengths // 2), ERROR / 2

@@ -19,6 +19,7 @@ from fathom.commands.shared import (
     Recorded,
     RunFolder,
     Sampling,
+    Served,
 )
 from fathom.options.declare import Options, arg, command, fields_of, hidden, line_only, opt, unset
 from fathom.types import FathomError
@@ -37,7 +38,7 @@ class Judge(Options, kw_only=True):
     judge_base_url: Annotated[str | None, opt("Address of the judge's server.", metavar="URL")] = line_only(None)
 
 
-class RunOptions(Choice, Sampling, Reasoning, Limits, Build, Recorded, Judge, Asking):
+class RunOptions(Choice, Sampling, Served, Reasoning, Limits, Build, Recorded, Judge, Asking):
     suite: Annotated[str | Path, arg("A built suite's folder; or a suite or tasks, which are then built first.")]
     model: Annotated[
         str,
@@ -89,7 +90,7 @@ def run(options: RunOptions) -> "RunSummary":
         suite,
         options.model,
         out=options.out or run_folder(suite, name, options.model + score + around, subset),
-        **options.of(Choice, Sampling, Reasoning, Limits),
+        **options.of(Choice, Sampling, Served, Reasoning, Limits),
         system=options.system,
         embedding_base_url=options.embedding_base_url,
         backoff=options.backoff,

@@ -167,6 +167,19 @@ class Sampling(Options, kw_only=True):
     ] = "always"
 
 
+class Served(Options, kw_only=True):
+    """Model."""
+
+    server_command: Annotated[
+        str | None,
+        opt(
+            "The command line with which the server was started, recorded in run.json without keys: a client cannot "
+            "see a server's flags.",
+            metavar="TEXT",
+        ),
+    ] = None
+
+
 class Reasoning(Options, kw_only=True):
     """Reasoning."""
 

@@ -251,7 +251,21 @@ METHODS: Mapping[str, Kind] = MappingProxyType(
 )
 
 _BUDGET = Parameter("budget", "tokens", "Tokens of the prompt whose keys and values stay, in each key head.", least=1)
+_RATIO = Parameter("ratio", "number", "Share of the prompt's tokens that is left out, instead of a budget.", least=0)
 _RECENT = Parameter("recent", "tokens", "The last tokens, which always stay; by default half of the budget.", least=1)
+_QUESTION = Parameter(
+    "question",
+    "name",
+    "together: the choice sees the prompt with its question. apart: what comes before the question is thinned out "
+    "without having seen it.",
+    "together",
+    among=("together", "apart"),
+)
+_WINDOW = Parameter("window", "tokens", "Last queries of the prompt that choose; they stay.", 32, least=1)
+_NEIGHBOURS = (
+    Parameter("kernel", "whole", "Neighbours that share their attention; an odd number.", 5, least=1),
+    Parameter("pooling", "name", "How neighbours share: their mean or largest.", "avg", among=("avg", "max")),
+)
 
 CACHES: Mapping[str, Kind] = MappingProxyType(
     {
@@ -263,13 +277,20 @@ CACHES: Mapping[str, Kind] = MappingProxyType(
                 "cache",
                 "what the last queries of the prompt attend to, with its neighbours, and the last tokens",
                 "Li et al. 2024, SnapKV; FasterDecoding/SnapKV",
+                (Parameter("budget", "tokens", _BUDGET.help, 2048, least=1), _RATIO, _WINDOW, *_NEIGHBOURS, _QUESTION),
+            ),
+            Kind(
+                "pyramid",
+                "cache",
+                "the choice of SnapKV, with budgets that fall from the first layer to the last",
+                "Cai et al. 2024, PyramidKV; Zefan-Cai/PyramidKV",
                 (
-                    Parameter("budget", "tokens", _BUDGET.help, 2048, least=1),
-                    Parameter("window", "tokens", "Last queries of the prompt that choose; they stay.", 32, least=1),
-                    Parameter("kernel", "whole", "Neighbours that share their attention; an odd number.", 5, least=1),
-                    Parameter(
-                        "pooling", "name", "How neighbours share: their mean or largest.", "avg", among=("avg", "max")
-                    ),
+                    Parameter("budget", "tokens", "Tokens of the prompt that stay: their mean over layers.", least=1),
+                    _RATIO,
+                    Parameter("beta", "number", "By how much the last layer chooses fewer than the mean.", 20, least=1),
+                    _WINDOW,
+                    *_NEIGHBOURS,
+                    _QUESTION,
                 ),
             ),
             Kind(
@@ -277,27 +298,42 @@ CACHES: Mapping[str, Kind] = MappingProxyType(
                 "cache",
                 "what all queries together attended to most, and the last tokens; chosen again for each token",
                 "Zhang et al. 2023, H2O; FMInference/H2O",
-                (_BUDGET, _RECENT),
+                (_BUDGET, _RATIO, _RECENT, _QUESTION),
             ),
             Kind(
                 "random",
                 "cache",
                 "tokens drawn at random, and the last tokens; a control",
                 "NVIDIA/kvpress, RandomPress",
-                (_BUDGET, _RECENT, Parameter("seed", "whole", "Another number gives another draw.", 0, least=0)),
+                (
+                    _BUDGET,
+                    _RATIO,
+                    _RECENT,
+                    Parameter("seed", "whole", "Another number gives another draw.", 0, least=0),
+                    _QUESTION,
+                ),
             ),
             Kind(
                 "recent",
                 "cache",
                 "the first tokens and the last ones; a control",
                 "Xiao et al. 2023, StreamingLLM; NVIDIA/kvpress",
-                (_BUDGET, Parameter("sinks", "tokens", "First tokens that stay.", 4, least=0)),
+                (_BUDGET, _RATIO, Parameter("sinks", "tokens", "First tokens that stay.", 4, least=0), _QUESTION),
+            ),
+            Kind(
+                "kvpress",
+                "cache",
+                "what a press of kvpress says, in an environment of its own",
+                "NVIDIA/kvpress",
+                (Parameter("press", "name", "Class of kvpress, such as KnormPress."), _RATIO, _QUESTION),
             ),
             Kind("fp8", "cache", "all keys and values, in 8 bits", "transformers, Fp8QuantizedLayer"),
         )
     }
 )
 
+AGENT = "agent"
+"""The system that needs a model with tool calls."""
 SYSTEMS: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind
@@ -316,6 +352,18 @@ SYSTEMS: Mapping[str, Kind] = MappingProxyType(
                         "name",
                         "An embedding model that ranks passages, embed/NAME or embed-local/NAME; by default bm25.",
                     ),
+                ),
+            ),
+            Kind(
+                AGENT,
+                "system",
+                "the model searches the text and reads parts of it with tools, and answers when it is ready",
+                "Yao et al. 2022, ReAct; tool calls of Inspect; BM25: Robertson and Zaragoza 2009",
+                (
+                    Parameter("steps", "whole", "Requests, at most; the last one has to be the answer.", 20, least=2),
+                    Parameter("top", "whole", "Parts of the text that a search returns, at most.", 4, least=1),
+                    Parameter("passage", "tokens", "Tokens of a part, at most.", 256, least=16),
+                    Parameter("read", "tokens", "Tokens that the tools return in one step, at most.", 2048, least=128),
                 ),
             ),
             Kind(
@@ -418,6 +466,10 @@ def make_method(name: str, given: Mapping[str, object] | None = None, kinds: Map
             takes = f"it takes {listed(sorted(values))}" if values else "it takes none"
             raise FathomError(f"method {name} has no option {key!r}; {takes}")
         values[known[key].name] = _read(name, known[key], value)
+    if values.get("ratio") is not None:
+        if (given or {}).get("budget") is not None:
+            raise FathomError(f"{name}: give a budget or a ratio, not both")
+        values["budget"] = None
     made = Method(name, tuple(values.items()))
     _check(made)
     return made
@@ -533,6 +585,87 @@ def evicts(cache: Method) -> bool:
     return cache.kind.family == "cache" and cache.name not in ("full", "fp8")
 
 
+def is_apart(cache: Method) -> bool:
+    """Whether a method for the cache thins out the context before it has seen the question."""
+    return cache["question"] == "apart"
+
+
+def stay(cache: Method, tokens: int, layer: int = 0, layers: int = 1) -> int:
+    """Tokens of a prompt whose keys and values stay in a layer.
+
+    Args:
+        cache: A method that evicts.
+        tokens: Tokens of the prompt.
+        layer: Number of the layer, from 0; only ``pyramid`` keeps more in some than in others.
+        layers: How many there are.
+
+    Returns:
+        ``tokens`` where the budget has room for all of them. With a ratio, the mean over layers is
+        ``int(tokens * (1 - ratio))``, as NVIDIA's kvpress counts.
+
+    Raises:
+        FathomError: So few stay that nothing is left to choose.
+    """
+    budget = cache.whole("budget") if cache["ratio"] is None else int(tokens * (1 - cache.number("ratio")))
+    if budget >= tokens:
+        return tokens
+    last = always(cache, budget)
+    if last < 1 or budget - last < (cache.name != "recent"):
+        raise FathomError(
+            f"{cache.name}: of a prompt of {tokens:,} tokens {budget:,} stay, which leaves nothing to choose beside "
+            f"those that always stay{'' if _always(cache) is None else f' ({_always(cache)})'}; give a "
+            f"{'larger budget' if cache['ratio'] is None else 'smaller ratio'}, or longer prompts"
+        )
+    return last + _pyramid(cache, tokens - last, budget - last, layer, layers) if cache.name == "pyramid" else budget
+
+
+def always(cache: Method, budget: int) -> int:
+    """How many of the last tokens of a prompt always stay.
+
+    Args:
+        cache: A method that evicts.
+        budget: How many stay in all.
+    """
+    if cache.name in ("snapkv", "pyramid"):
+        return cache.whole("window")
+    if cache.name == "recent":
+        return budget - cache.whole("sinks")
+    return budget // 2 if cache["recent"] is None else cache.whole("recent")
+
+
+def _always(cache: Method) -> str | None:
+    """The option that says what always stays, with its value; None where it follows from the budget."""
+    name = {"snapkv": "window", "pyramid": "window", "recent": "sinks"}.get(cache.name, "recent")
+    return None if cache[name] is None else f"{name} {cache[name]}"
+
+
+def _pyramid(cache: Method, tokens: int, mean: int, layer: int, layers: int) -> int:
+    """How many tokens a layer of PyramidKV chooses.
+
+    The last layer chooses ``mean / beta``, the first as many above the mean as the last below it, and those between lie
+    on a line. The first cannot choose more than there are; the last then chooses more. Numbers are rounded in pairs, so
+    that the mean over layers is exact.
+
+    Args:
+        cache: The method.
+        tokens: Tokens to choose from.
+        mean: How many the layers choose on average.
+        layer: Number of the layer, from 0.
+        layers: How many there are.
+    """
+    if layers == 1:
+        return mean
+    if mean < cache.number("beta"):
+        raise FathomError(
+            f"pyramid: {mean:,} chosen tokens on average, divided by beta {cache.number('beta'):g}, leave the last "
+            "layer nothing to choose; give a larger budget, or a smaller window or beta"
+        )
+    first = min(2 * mean - mean / cache.number("beta"), float(tokens))
+    nearer = min(layer, layers - 1 - layer)
+    found = round(first - nearer * 2 * (first - mean) / (layers - 1))
+    return found if layer == nearer else 2 * mean - found
+
+
 def _needs_original(method: Method) -> bool:
     """Whether a value follows from the trained window."""
     if method.name == "dca":
@@ -570,17 +703,32 @@ def _check_cache(method: Method) -> None:
     """Check that what always stays leaves room in the budget for what is chosen."""
     if not evicts(method):
         return
-    if method["budget"] is None:
-        raise FathomError(f"{method.name} needs a budget, the tokens whose keys and values stay (budget=1024)")
-    name = {"snapkv": "window", "recent": "sinks"}.get(method.name, "recent")
-    if method[name] is not None and method.whole(name) >= method.whole("budget"):
-        raise FathomError(f"{method.name}: {name} {method[name]} must be less than budget {method['budget']}")
-    if method.name in ("h2o", "random") and method.whole("budget") < 2:
+    ratio = method["ratio"]
+    if ratio is not None and method.number("ratio") >= 1:
+        raise FathomError(f"{method.name}: ratio={ratio:g}: expected less than 1, the share of tokens that is left out")
+    if method.name == "kvpress" and (method["press"] is None or ratio is None):
+        raise FathomError("kvpress needs a press and a ratio, as in cache=kvpress&press=SnapKVPress&ratio=0.5")
+    if method["budget"] is None and ratio is None:
         raise FathomError(
-            f"{method.name}: budget {method['budget']}: expected 2 or more, for a chosen and a last token"
+            f"{method.name} needs a budget, the tokens whose keys and values stay (budget=1024), or a ratio, the share "
+            "of the prompt's tokens that is left out (ratio=0.75)"
         )
-    if method.name == "snapkv" and method.whole("kernel") % 2 == 0:
-        raise FathomError(f"snapkv: kernel {method['kernel']}: expected an odd number, so that a place has its middle")
+    if method.name in ("snapkv", "pyramid") and method.whole("kernel") % 2 == 0:
+        raise FathomError(
+            f"{method.name}: kernel {method['kernel']}: expected an odd number, so that a place has its middle"
+        )
+    if ratio is not None:
+        return
+    budget, fixed = method.whole("budget"), _always(method)
+    if fixed is not None and int(fixed.split()[1]) >= budget:
+        raise FathomError(f"{method.name}: {fixed} must be less than budget {budget}")
+    if method.name in ("h2o", "random") and budget < 2:
+        raise FathomError(f"{method.name}: budget {budget}: expected 2 or more, for a chosen and a last token")
+    if method.name == "pyramid" and budget - method.whole("window") < method.number("beta"):
+        raise FathomError(
+            f"pyramid: budget {budget} less the window of {method['window']}, divided by beta {method['beta']:g}, "
+            "leaves the last layer nothing to choose; give a larger budget, or a smaller window or beta"
+        )
 
 
 def _check_window(method: Method) -> None:

@@ -4,13 +4,14 @@ The flags are those of the servers' sources and documentation; no server was sta
 """
 
 import json
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from fathom.extend.frequencies import ntk_base
-from fathom.extend.methods import Method, reach
-from fathom.types import Json
+from fathom.extend.methods import METHODS, Method, make_method, reach
+from fathom.types import FathomError, Json
 
 Server: TypeAlias = Literal["vllm", "sglang", "llamacpp"]
 SERVERS: tuple[Server, ...] = ("vllm", "sglang", "llamacpp")
@@ -119,6 +120,70 @@ def rope_parameters(method: Method, head_dim: int, base: float) -> dict[str, Jso
     if method.name in ("yarn", "llama3", "longrope"):
         found["original_max_position_embeddings"] = method["original"]
     return found
+
+
+_TYPES = {"linear": "pi"}
+_LLAMA = {
+    "--rope-scale": "factor",
+    "--yarn-orig-ctx": "original",
+    "--yarn-beta-fast": "beta_fast",
+    "--yarn-beta-slow": "beta_slow",
+}
+_OVERRIDES = ("--hf-overrides", "--json-model-override-args")
+
+
+def method_of_command(line: str) -> Method | None:
+    """The method whose flags a server was started with, as ``flags`` gives them.
+
+    NTK with a fixed factor is another base, so it comes out as ``abf``.
+
+    Args:
+        line: The server's command line.
+
+    Returns:
+        The method with the options that the line says; None if it says none, or nothing that is understood.
+    """
+    try:
+        given = _given(shlex.split(line.replace("\\\n", " ")))
+        overrides = [json.loads(given[name]) for name in _OVERRIDES if name in given]
+        name, options = _of_overrides(overrides[0]) if overrides else _of_llama(given)
+        return make_method(name, options) if name else None
+    except (FathomError, ValueError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _given(words: Sequence[str]) -> dict[str, str]:
+    """The options of a command line, with the word after each; the last of those given twice."""
+    found: dict[str, str] = {}
+    for word, after in zip(words, (*words[1:], ""), strict=True):
+        name, equals, value = word.partition("=")
+        if name.startswith("-"):
+            found[name] = value if equals else after
+    return found
+
+
+def _of_overrides(changes: Mapping[str, Any]) -> tuple[str, dict[str, object]]:
+    """The method of changes to a model's configuration, and its options."""
+    chunks = changes.get("dual_chunk_attention_config")
+    if chunks:
+        names = {"chunk": "chunk_size", "local": "local_size", "original": "original_max_position_embeddings"}
+        return "dca", {name: chunks.get(theirs) for name, theirs in names.items()}
+    rope = changes.get("rope_parameters") or changes.get("rope_scaling") or {}
+    kind = rope.get("rope_type", rope.get("type", ""))
+    if kind == "default":
+        return ("abf", {"theta": rope["rope_theta"]}) if "rope_theta" in rope else ("", {})
+    name = _TYPES.get(kind, kind)
+    known = {one.name for one in METHODS[name].parameters} if name in METHODS else set()
+    options: dict[str, object] = {key: value for key, value in rope.items() if key in known}
+    return name, options | {"original": rope.get("original_max_position_embeddings")}
+
+
+def _of_llama(given: Mapping[str, str]) -> tuple[str, dict[str, object]]:
+    """The method of llama.cpp's flags, and its options."""
+    kind = given.get("--rope-scaling", "none")
+    if kind != "none":
+        return _TYPES.get(kind, kind), {name: given[flag] for flag, name in _LLAMA.items() if flag in given}
+    return ("abf", {"theta": given["--rope-freq-base"]}) if "--rope-freq-base" in given else ("", {})
 
 
 def _overriding(server: Server, changes: Mapping[str, Json], held: int | None) -> tuple[str, ...]:

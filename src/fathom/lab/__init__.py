@@ -1,6 +1,19 @@
 """One recipe for comparisons: setups of a model on one suite, tuned on another, with their costs."""
 
 from fathom.lab.compare import Comparison, Recipe, compare
+from fathom.lab.page import report_of, write_page
 from fathom.lab.plan import Sizes, Wanted, Way, best_way, trained, wanted
 
-__all__ = ["Comparison", "Recipe", "Sizes", "Wanted", "Way", "best_way", "compare", "trained", "wanted"]
+__all__ = [
+    "Comparison",
+    "Recipe",
+    "Sizes",
+    "Wanted",
+    "Way",
+    "best_way",
+    "compare",
+    "report_of",
+    "trained",
+    "wanted",
+    "write_page",
+]

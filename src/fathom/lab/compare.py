@@ -11,19 +11,21 @@ import polars as pl
 
 from fathom.analysis import curve
 from fathom.analysis.grid import ALL
-from fathom.analysis.setups import Setup, SetupResult, Timing, Trial, Tuned, compare_setups
+from fathom.analysis.setups import Setup, SetupResult, Trial, Tuned, compare_setups
 from fathom.atomic import whole_file
+from fathom.extend.methods import WHOLE
 from fathom.lab.plan import Sizes, Wanted, Way, best_way, is_inside, trained, wanted
-from fathom.lab.times import prompts_of, times_of
-from fathom.names import folder_name
+from fathom.lab.times import Times, prompts_of, times_of
+from fathom.names import folder_name, listed
 from fathom.rows import load
 from fathom.run import Progress, run
 from fathom.run.chosen import choose
 from fathom.run.hugging_face import is_local, trained_window
 from fathom.run.local_client import check_local_model
-from fathom.run.model import Settings
+from fathom.run.model import Settings, is_baseline
 from fathom.stats.outcomes import Unanswered
 from fathom.suitefile import BuiltSuite, open_suite
+from fathom.tokens import get_tokenizer
 from fathom.types import FathomError
 
 RECORD = "lab.json"
@@ -69,6 +71,7 @@ class Comparison:
 
     Attributes:
         model: Its name.
+        folder: Folder of its runs, its record and its page.
         results: One for each setup, the base first.
         base: Name of the base.
         window: Trained window, in tokens.
@@ -78,6 +81,7 @@ class Comparison:
     """
 
     model: str
+    folder: Path
     results: tuple[SetupResult, ...]
     base: str
     window: int
@@ -139,19 +143,21 @@ def compare(
         for number, one in enumerate(chosen.every, 1):
             words = f"{one.name} ({number} of {len(chosen.every)})"
             frames.append(_named(asker.ask(recipe.suite, one, plan.folder / "runs", words), one.name))
-        timings, kernels = _timed(recipe, chosen, suite, seed, tell)
+        times = _timed(recipe, chosen, suite, seed, tell)
         words_of = {one.setup: _in_words(one) for one in tuned}
         setups = [
-            Setup(one.name, one.kind, one.trained, words_of.get(one.name, ""), kernels.get(one.name, ""))
+            Setup(one.name, one.kind, one.trained, words_of.get(one.name, ""), times.kernels.get(one.name, ""))
             for one in chosen.every
         ]
         rows = pl.concat(frames)
         results = compare_setups(
-            rows, setups, plan.base.name, plan.window, timings=timings, unanswered=unanswered, seed=seed
+            rows, setups, plan.base.name, plan.window, timings=times.timings, unanswered=unanswered, seed=seed
         )
-        _write(recipe, chosen, tuned, timings, kernels)
-        notes = tuple(_notes(recipe, suite, plan.window))
-        found.append(Comparison(plan.model, tuple(results), plan.base.name, plan.window, tuple(tuned), rows, notes))
+        _write(recipe, chosen, tuned, times)
+        notes = (*_notes(recipe, suite, plan.window), *_missing(times))
+        found.append(
+            Comparison(plan.model, plan.folder, tuple(results), plan.base.name, plan.window, tuple(tuned), rows, notes)
+        )
     return found
 
 
@@ -184,6 +190,10 @@ def _window(recipe: Recipe, model: str) -> int:
     if "?" in model and is_local(model):
         raise FathomError(f"model {model}: name methods as setups, as in --setup 'yarn?factor=4'")
     found = recipe.window
+    if found is None and is_baseline(model):
+        from fathom.run.baselines import baseline_client
+
+        found = baseline_client(model, get_tokenizer).window
     if found is None and is_local(model):
         check_local_model(_settings(recipe, Way(model)))
         found = trained_window(model, recipe.options.get("model_args") or {})
@@ -254,9 +264,9 @@ def _settings(recipe: Recipe, way: Way) -> Settings:
 
 
 def _options(recipe: Recipe, way: Way) -> dict[str, Any]:
-    """Options of a run. A model in this process has its window from its name."""
+    """Options of a run. Models in this process and baselines have their windows from their names."""
     found = dict(recipe.options)
-    if not is_local(way.model) and recipe.window is not None:
+    if not is_local(way.model) and not is_baseline(way.model) and recipe.window is not None:
         found["window"] = recipe.window
     if way.base_url is not None:
         found["model_base_url"] = way.base_url
@@ -320,14 +330,11 @@ def _choose(plan: _Plan, asker: _Asker) -> tuple[_Plan, list[Tuned]]:
     return replace(plan, every=tuple(every)), tuned
 
 
-def _timed(
-    recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell
-) -> tuple[list[Timing], dict[str, str]]:
+def _timed(recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell) -> Times:
     if not recipe.repeats:
-        return [], {}
-    alone = [
-        (one, settings) for one in plan.every if (settings := _settings(recipe, one.ways[0])).system.name == "whole"
-    ]
+        return Times()
+    asked = [(one, _settings(recipe, one.ways[0])) for one in plan.every]
+    alone = [(one, settings) for one, settings in asked if settings.system == WHOLE]
     return times_of(
         alone,
         prompts_of(suite, recipe.options),
@@ -377,9 +384,15 @@ def _notes(recipe: Recipe, suite: BuiltSuite, window: int) -> list[str]:
     return found
 
 
-def _write(
-    recipe: Recipe, plan: _Plan, tuned: Sequence[Tuned], timings: Sequence[Timing], kernels: Mapping[str, str]
-) -> None:
+def _missing(times: Times) -> list[str]:
+    """Why setups have no times; setups that share a reason are together."""
+    why: dict[str, list[str]] = {}
+    for name, reason in times.missing.items():
+        why.setdefault(reason, []).append(name)
+    return [f"No times of {listed(sorted(names))}: {reason}." for reason, names in why.items()]
+
+
+def _write(recipe: Recipe, plan: _Plan, tuned: Sequence[Tuned], times: Times) -> None:
     """The record of the comparison: what was asked how, and what was tried."""
     record = {
         "suite": str(recipe.suite),
@@ -391,8 +404,8 @@ def _write(
             {"name": one.name, "kind": one.kind, "trained": one.trained, **asdict(one.ways[0])} for one in plan.every
         ],
         "tuned": [asdict(one) for one in tuned],
-        "kernels": dict(kernels),
-        "timings": [asdict(one) for one in timings],
+        "kernels": dict(times.kernels),
+        "timings": [asdict(one) for one in times.timings],
     }
     with whole_file(plan.folder / RECORD) as stream:
         stream.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,6 +18,21 @@ TIMES = "times.json"
 _KEPT = ("length", "first_token_seconds", "tokens_per_second", "cache_bytes_prompt", "cache_bytes", "repeats")
 
 
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What was measured.
+
+    Attributes:
+        timings: One for each setup and length that could be measured.
+        kernels: Names of the attention kernels, by setup.
+        missing: Why a time is missing, by setup.
+    """
+
+    timings: tuple[Timing, ...] = ()
+    kernels: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
 def times_of(
     every: Sequence[tuple[Wanted, Settings]],
     prompts: Mapping[int, str],
@@ -26,7 +41,7 @@ def times_of(
     repeats: int,
     seed: int,
     tell: Callable[[str], None],
-) -> tuple[list[Timing], dict[str, str]]:
+) -> Times:
     """Times of the setups in which the model gets the whole prompt.
 
     Args:
@@ -36,9 +51,6 @@ def times_of(
         repeats: Measured requests at each length.
         seed: Seed of the order.
         tell: Called with the name of each setup that is measured.
-
-    Returns:
-        Times, and the name of the attention kernel by setup.
     """
     from fathom.run.timing import time_model
 
@@ -47,19 +59,23 @@ def times_of(
     Random(seed).shuffle(order)
     timings: list[Timing] = []
     kernels: dict[str, str] = {}
+    missing: dict[str, str] = {}
     for one, settings in order:
         key = f"{settings.model} {settings.base_url or ''} {sorted(prompts)} {repeats}"
         known = kept.get(one.name)
         if known is None or known["key"] != key:
             tell(one.name)
             known = {"key": key, "timings": [asdict(each) for each in time_model(settings, prompts, repeats=repeats)]}
-            kept[one.name] = known
-            _write(out, kept)
+            if all(each["repeats"] for each in known["timings"]):  # what failed is measured again
+                kept[one.name] = known
+                _write(out, kept)
         for each in known["timings"]:
             kernels[one.name] = kernels.get(one.name) or each["kernel"]
             if each["repeats"]:
                 timings.append(Timing(one.name, **{name: each[name] for name in _KEPT}))
-    return timings, kernels
+            if each["reason"]:
+                missing[one.name] = each["reason"]
+    return Times(tuple(timings), kernels, missing)
 
 
 def prompts_of(suite: BuiltSuite, options: Mapping[str, Any]) -> dict[int, str]:

@@ -1,9 +1,9 @@
 """One line on each section of the page: what a reader finds there."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from fathom.analysis import VERDICTS, Counts
-from fathom.names import first_of
 from fathom.report import words
 from fathom.report.answers import telling_points
 from fathom.report.breakdown import title
@@ -11,7 +11,7 @@ from fathom.report.known import said_of_filter
 from fathom.report.lengths import effective_cell
 from fathom.report.position import SHOWN, significant
 from fathom.report.results import ALL, Results, System, system_of, total
-from fathom.report.setups import shown
+from fathom.report.setups import quoted
 from fathom.report.summary import thinking
 
 NAMED = 3
@@ -36,12 +36,9 @@ def _setups(results: Results) -> str:
     compared = results.setups
     if compared is None:
         return ""
-    said = []
-    for verdict in VERDICTS:
-        names = [shown(one.setup) for one in compared.others if one.verdict == verdict]
-        if names:
-            said.append(f"{verdict}: {first_of(names, NAMED)}")
-    return words.sentence("; ".join(said))
+    counts = Counter(one.verdict for one in compared.others)
+    said = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
+    return words.sentence(f"Compared with {quoted(compared.base)}: {', '.join(said)}") if said else ""
 
 
 def _scores(results: Results) -> str:

@@ -11,7 +11,7 @@ from fathom.analysis import AverageScore, Filtered
 from fathom.analysis.ranking import Ranked
 from fathom.atomic import whole_file
 from fathom.printing import printable
-from fathom.report.markdown import summary_text
+from fathom.report.markdown import setups_text, summary_text
 from fathom.report.page import TITLE, page
 from fathom.report.results import ALL, Results, System, measure, system_of, with_setups
 from fathom.report.setups import ComparedSetups
@@ -51,8 +51,9 @@ class Report(Tables):
         return page(self.results, title=self.title, link=self.link)
 
     def markdown(self) -> str:
-        """The summary in at most 40 lines, for a message or a pull request."""
-        return summary_text(self.summary, self.title)
+        """The summary in at most 40 lines, for a message or a pull request, and the comparison of setups."""
+        compared = self.results.setups
+        return summary_text(self.summary, self.title) + (f"\n{setups_text(compared)}" if compared else "")
 
     def numbers(self) -> dict[str, Any]:
         """The summary and all scores, as numbers."""

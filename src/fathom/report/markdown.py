@@ -6,12 +6,16 @@ from dataclasses import replace
 
 from fathom.printing import printable
 from fathom.report import words
+from fathom.report.setup_tables import main_table
+from fathom.report.setups import ComparedSetups, answer
 from fathom.report.summary import WHOLE, Sentence, Summary
 from fathom.report.table import Cell, Table
 
 MODELS = 10
 """Models that a summary shows; a page has all of them."""
 SENTENCES = 7
+SETUP_COLUMNS = ("Setup", "Gain", "Up to the window", "Verdict", "85% of base", "Tokens")
+"""Columns of a table of setups that a summary shows."""
 
 
 _MEANT = re.compile(r"[\\`*|~]|<(?=[A-Za-z/!?])|&(?=#|\w+;)|\](?=[(\[:])|^\[|(?<!\w)_|_(?!\w)")
@@ -53,6 +57,23 @@ def summary_text(found: Summary, title: str) -> str:
     parts.append([escaped(" ".join(found.notes))] if found.notes else [])
     parts.append(["; ".join(f"{escaped(name)}: {_value(name, value)}" for name, value in found.made)])
     return "\n\n".join("\n".join(part) for part in parts if any(part)) + "\n"
+
+
+def setups_text(compared: ComparedSetups) -> str:
+    """A comparison of setups: what each brings, and the main table of each family in a few columns."""
+    answers = [answer(one, compared.base) for one in compared.others]
+    more = [f"- and {len(answers) - MODELS} more, which the page of the report has"] if len(answers) > MODELS else []
+    parts = [["**Setups compared**", *(f"- {escaped(said)}" for said in answers[:MODELS]), *more]]
+    for number, (title, family) in enumerate(compared.families, start=1):
+        whole = main_table(compared, title, family, number)
+        kept = [place for place, column in enumerate(whole.columns) if column.label in SETUP_COLUMNS]
+        table = replace(
+            whole,
+            columns=tuple(whole.columns[place] for place in kept),
+            rows=tuple(tuple(row[place] for place in kept) for row in whole.rows[: MODELS + 1]),
+        )
+        parts += [[f"{escaped(title)}:"], table_lines(table), [escaped(table.about)] if table.about else []]
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
 def _listed(sentences: Sequence[Sentence], most: int) -> Iterable[str]:

@@ -23,7 +23,7 @@ from fathom.report.hundred import view
 from fathom.report.lengths import DEFINITIONS
 from fathom.report.position import length_styles, lengths_of, line_figures, needle_groups, pooled
 from fathom.report.results import ALL, Results, System, system_of
-from fathom.report.setup_figures import view as setups_view
+from fathom.report.setup_charts import view as setups_view
 from fathom.report.summary import WHOLE, summary
 from fathom.report.table import Replies, Table
 from fathom.report.tables import tables_of
@@ -58,7 +58,14 @@ LINES = (
     " Line charts: the same scores with 95% intervals over items, depth to the right, one line per length.",
     " In a grid of many lengths each cell is one item or a few.",
 )
-KINDS = {"scores": "heat", "categories": "heat", "breakdown": "heat even", "known": "counts", "counts": "counts"}
+KINDS = {
+    "setups": "setups",
+    "scores": "heat",
+    "categories": "heat",
+    "breakdown": "heat even",
+    "known": "counts",
+    "counts": "counts",
+}
 """Classes of the tables of a section."""
 TITLES = {
     "setups": "Setups compared",

@@ -226,9 +226,15 @@ def with_setups(results: Results, compared: ComparedSetups) -> Results:
     """The results with a comparison of setups, in whose order the systems are.
 
     Setups with unchanged weights and trained ones are not ranked against each other.
+
+    Raises:
+        FathomError: The results have no rows of a setup.
     """
     order = [System(shown(one.setup), "") for one in (compared.reference, *compared.others)]
-    systems = (*(one for one in order if one in results.systems), *(one for one in results.systems if one not in order))
+    absent = [one.name for one in order if one not in results.systems]
+    if absent:
+        raise FathomError(f"the report has no rows of the setup {absent[0]!r}: give it the rows of the comparison")
+    systems = (*order, *(one for one in results.systems if one not in order))
     ordered = replace(results, systems=systems, setups=compared)
     if len(compared.families) < 2:
         return ordered

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fathom.analysis.setup_costs import Amount, ratio
-from fathom.analysis.setups import Difference, SetupPoint, SetupResult, Timing
+from fathom.analysis.setups import Difference, SetupPoint, SetupResult, Timing, verdict_levels
 from fathom.report import words
 from fathom.report.lengths import LENGTHS, length_cell
 from fathom.report.setups import ZERO_SHOT, ComparedSetups, on_frontier, share_of, shown, tokens_at
@@ -14,9 +14,15 @@ THOUSAND = 1000
 KINDS = {"none": "no method", "position": "positions", "cache": "KV cache", "system": "system"}
 ABOUT = (
     "Differences to {base} in percentage points, paired by item, with 95% intervals; p-values are adjusted by Holm’s "
-    "method for all setups of the table. “Better” and “worse” need a significant difference at two adjacent tested "
-    "lengths beyond the window of {window} tokens, or in their mean. Times and cache are those of one request alone."
+    "method for all setups of the table. The gain is the mean over the tested lengths beyond the window of {window} "
+    "tokens. {rule} Times and cache are those of one request alone; costs are in US dollars for 1,000 replies."
 )
+BOTH = (
+    "“Better” and “worse” need an adjusted p-value of at most {mean:.3g} for the gain, or of at most {lengths:.3g} at "
+    "two adjacent tested lengths beyond the window; together the two rules are wrong in at most 5% of the tables of "
+    "equal setups."
+)
+MEAN = "“Better” and “worse” need an adjusted p-value of at most {mean:.3g} for the gain."
 DIFFERENCES = (
     "Score minus that of {base} in percentage points, paired by item, with its 95% interval, both scores, and the "
     "p-value adjusted for all setups of the table at this length."
@@ -70,7 +76,9 @@ def main_table(compared: ComparedSetups, title: str, family: Sequence[SetupResul
         *LENGTHS,
         *(replace(column, group=f"At {words.tokens(longest)}") for column, _ in spent),
     )
-    about = ABOUT.format(base=shown(compared.base), window=words.tokens(compared.window))
+    at_lengths, in_mean = verdict_levels(sum(length > compared.window for length in compared.lengths))
+    rule = (BOTH if at_lengths else MEAN).format(lengths=at_lengths, mean=in_mean)
+    about = ABOUT.format(base=shown(compared.base), window=words.tokens(compared.window), rule=rule)
     rows = tuple(
         (
             _named(compared, one),
@@ -82,7 +90,7 @@ def main_table(compared: ComparedSetups, title: str, family: Sequence[SetupResul
         )
         for one in family
     )
-    return Table(f"setups-{number}", "setups", _title("", title, compared), about, columns, rows)
+    return Table(f"setups-{number}", "setups", _title("", title, compared), about * (number == 1), columns, rows)
 
 
 def _title(what: str, family: str, compared: ComparedSetups) -> str:
@@ -114,7 +122,7 @@ def _difference(found: Difference | None, *below: str) -> Cell:
 
 def _verdict(compared: ComparedSetups, one: SetupResult) -> Cell:
     if one.setup.name == compared.base:
-        return Cell("base", quiet=True)
+        return Cell("base")
     return Cell(one.verdict, below=(shown(one.reason),) if one.reason else ())
 
 
@@ -196,7 +204,8 @@ def costs(compared: ComparedSetups, title: str, family: Sequence[SetupResult], n
             notable += [len(rows)] if length == max(compared.lengths) else []
             rows.append(_cost_row(compared, one, point, best))
     named = _title("Score and cost", title, compared)
-    return Table(f"setups-costs-{number}", "setups", named, COSTS, columns, tuple(rows), notable=tuple(notable))
+    about = COSTS * (number == 1)
+    return Table(f"setups-costs-{number}", "setups", named, about, columns, tuple(rows), notable=tuple(notable))
 
 
 def _cost_row(compared: ComparedSetups, one: SetupResult, point: SetupPoint, best: frozenset[str]) -> tuple[Cell, ...]:
@@ -256,7 +265,7 @@ def differences(compared: ComparedSetups, title: str, family: Sequence[SetupResu
     )
     about = DIFFERENCES.format(base=shown(compared.base))
     named = _title("Differences at each length", title, compared)
-    return Table(f"setups-differences-{number}", "setups", named, about, columns, rows)
+    return Table(f"setups-differences-{number}", "setups", named, about * (number == 1), columns, rows)
 
 
 def _at(point: SetupPoint | None, base: SetupPoint | None) -> Cell:

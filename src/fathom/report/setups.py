@@ -62,7 +62,7 @@ def shown(setup: Setup | str) -> str:
 
 def answer(one: SetupResult, base: str) -> str:
     """From which length on a setup scores higher than the base, in a sentence."""
-    name, other = shown(one.setup), shown(base)
+    name, other = quoted(one.setup), quoted(base)
     point = one.at(one.first_better) if one.first_better is not None else None
     if point is None or point.difference is None:
         refused = [f"{words.tokens(at.length)} ({at.gap})" for at in one.points if at.gap]
@@ -75,10 +75,18 @@ def answer(one: SetupResult, base: str) -> str:
         if value is not None and (share := share_of(value)) != "100%"
     ]
     cheaper = f", with {words.listed(shares)}" if shares else ""
+    longest = point.length == max(at.length for at in one.points)
+    start = f"Only at {length}, the longest tested length," if longest else f"From {length} on,"
+    at = "" if longest else f" at {length}"
     return (
-        f"From {length} on, {name} scores higher than {other}: {words.change(gap.difference)} points "
-        f"{words.bounds(gap.interval, signed=True)} at {length}{cheaper}."
+        f"{start} {name} scores higher than {other}: {words.change(gap.difference)} points "
+        f"{words.bounds(gap.interval, signed=True)}{at}{cheaper}."
     )
+
+
+def quoted(setup: Setup | str) -> str:
+    """The name of a setup in a sentence: in quotation marks if it has a comma."""
+    return f"“{shown(setup)}”" if "," in shown(setup) else shown(setup)
 
 
 def share_of(ratio: float) -> str:

@@ -70,7 +70,15 @@ def summary(results: Results) -> Summary:
     if not results.systems:
         scope, *notes = averages_alone(found)
         return Summary(scope, (), None, (), tuple(filter(None, notes)), _made(results))
-    notes = [_drafted(results), _ties(results), _uneven(results), _apart(results), _chance(results), thinking(found)]
+    notes = [
+        _families(results),
+        _drafted(results),
+        _ties(results),
+        _uneven(results),
+        _apart(results),
+        _chance(results),
+        thinking(found),
+    ]
     return Summary(
         scope=_scope(results),
         unmeasured=tuple(_unmeasured(results)),
@@ -225,6 +233,13 @@ def _ties(results: Results) -> str:
     if len(ranked) > 1:
         said.append(_distinguishable(results.ranked))
     return " ".join(said)
+
+
+def _families(results: Results) -> str:
+    """Why setups have no ranks, if some were trained."""
+    if results.setups is None or len(results.setups.families) < 2:
+        return ""
+    return "Trained setups are not ranked against those with unchanged weights: see “Setups compared”."
 
 
 def _uneven(results: Results) -> str:

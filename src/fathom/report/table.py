@@ -77,8 +77,8 @@ class Table:
     Attributes:
         name: Unique among the tables of a report, fit for an HTML id.
         section: The part of the report: "headline", "setups", "scores", "categories", "breakdown", "thinking",
-            "repeats", "longscore", "effective", "position", "answers", "truncation", "known", "graders", "counts" or
-            "settings".
+            "repeats", "longscore", "effective", "position", "answers", "truncation", "known", "graders", "counts",
+            "published" or "settings".
         title: A heading; the model's name if the table is about one model.
         about: One or two sentences on what it shows, or "".
         columns: As many as each row has cells.

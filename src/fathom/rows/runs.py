@@ -1,5 +1,6 @@
 """Converts run folders to rows: every stored reply is scored, by its task's scorer or by a judge."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -17,6 +18,7 @@ from fathom.run.store import StoredReply, peek, replies, unasked
 from fathom.tokens import public_name
 from fathom.types import FathomError, Row
 
+_UNTOLD, _PLAIN = "not told", "no other flags"
 _KEY = ["suite", "model", "variant", "sample", "epoch"]
 SAME_REPLY = [*_KEY, "rule", "prompt_hash", "status", "value", "answer", "tokens_out", "seconds"]
 """Columns that identify a reply, also among replies to the same sample."""
@@ -208,9 +210,10 @@ def _variants(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
         settings = {path: _settings(manifest) for path, manifest in fellows.items()}
         names = sorted({name for chosen in settings.values() for name in chosen})
         differing = [name for name in names if len({repr(chosen.get(name)) for chosen in settings.values()}) > 1]
+        flags = _differing_flags({path: manifest.get("server_command") for path, manifest in fellows.items()})
         for path, chosen in settings.items():
             settled = (f"{name}={_plain(chosen.get(name))}" for name in differing)
-            variants[path] = ", ".join(filter(None, (variants[path], *settled)))
+            variants[path] = ", ".join(filter(None, (variants[path], *settled, flags[path])))
     # A server may move between runs, so its address is not a setting; but the same run on two servers is two runs.
     for fellows in _grouped(
         manifests, lambda path, manifest: (manifest["model"], variants[path], manifest.get("suite"))
@@ -220,6 +223,27 @@ def _variants(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
                 address = f"base_url={_plain(manifest.get('base_url'))}"
                 variants[path] = f"{variants[path]}, {address}" if variants[path] else address
     return variants
+
+
+def _differing_flags(lines: Mapping[Path, str | None]) -> dict[Path, str]:
+    """What the command lines of servers do not have in common: "" for all if nothing."""
+    if len(set(lines.values())) < 2:
+        return dict.fromkeys(lines, "")
+    split = {path: _flags(line or "") for path, line in lines.items()}
+    common = set.intersection(*(set(flags) for path, flags in split.items() if lines[path] is not None))
+    found = {}
+    for path, line in lines.items():
+        shown = " ".join(flag for flag in split[path] if flag not in common)
+        found[path] = f"server: {_UNTOLD if line is None else shown or _PLAIN}"
+    told = [found[path] for path in dict.fromkeys(lines)]
+    if len(set(told)) == len(set(lines.values())):
+        return found
+    return {path: f"server: {_UNTOLD if line is None else line}" for path, line in lines.items()}  # in another order
+
+
+def _flags(line: str) -> list[str]:
+    """A command line in parts, each of which begins with an option."""
+    return re.split(r" (?=-)", line)
 
 
 def _grouped(

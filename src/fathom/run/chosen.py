@@ -48,6 +48,7 @@ def choose(
     thinking: str | None = None,
     model_kind: str | None = None,
     thinking_switch: str | None = None,
+    server_command: str | None = None,
     subset: Mapping[str, Json] | None = None,
     system: str = WHOLE.name,
 ) -> Chosen:
@@ -91,6 +92,7 @@ def choose(
         thinking=decided.thinking,
         kind=decided.kind,
         system=system_of(system),
+        server_command=server_command,
     )
     check_settings(settings, reasoning_tokens=reasoning_tokens)
     return Chosen(settings, price, entry, decided)

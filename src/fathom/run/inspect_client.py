@@ -1,7 +1,8 @@
 """The client for all models that Inspect supports.
 
-It only calls ``get_model(...).generate(...)``, one request per call. The runner retries and limits connections, so
-the retries of Inspect and of the provider libraries are off, and Inspect's connection limit is raised.
+It only calls ``get_model(...).generate(...)``, one request per call, with a prompt or with a conversation and tools.
+The runner retries and limits connections, so the retries of Inspect and of the provider libraries are off, and
+Inspect's connection limit is raised.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ import asyncio
 import contextvars
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fathom.run.answers import LARGE_TEXT, Output, checked, to_reply
 from fathom.run.failures import Failure, classify
-from fathom.run.model import Call, RequestError, Settings
+from fathom.run.model import Call, Chat, RequestError, Settings, Turn
 from fathom.run.overflow import Overflow
 from fathom.run.thinking import unknown_switch
 from fathom.run.usage import count
@@ -55,10 +56,27 @@ class InspectClient:
 
     async def complete(self, prompt: str, call: Call) -> Reply:
         """Send one request and read the reply."""
+        read = read_output(await self._sent(prompt, call))
+        large = len(read.text) > LARGE_TEXT
+        return checked(await asyncio.to_thread(to_reply, read) if large else to_reply(read))
+
+    async def converse(self, chat: Chat, call: Call) -> Turn:
+        """Continue a conversation: one request."""
+        output = await self._sent(chat, call)
+        read, message = read_output(output), output.message
+        if message.tool_calls and read.stop != "content_filter":
+            # A call that the cap broke off is found when it is read.
+            reply = to_reply(replace(read, stop="tool_calls"))
+            called = reply.status == "incomplete"  # reasoning, and then a call
+            return Turn(replace(reply, status="ok", error="") if called else checked(reply), message)
+        return Turn(checked(to_reply(read)), message)
+
+    async def _sent(self, content: str | Chat, call: Call) -> ModelOutput:
+        """What the model returned, its failures classified."""
         self._still_retries()
-        task = asyncio.create_task(self._generate(prompt, call), context=self._context.copy())
+        task = asyncio.create_task(self._generate(content, call), context=self._context.copy())
         try:
-            output = await task
+            return await task
         except Exception as error:
             failure = classify(error)
             if failure.kind == "bad" and self._model.api.should_retry(_innermost(error)):
@@ -66,21 +84,21 @@ class InspectClient:
             if self._settings.thinking and (advice := unknown_switch(failure.message, self._settings.generation)):
                 failure = replace(failure, message=f"{failure.message} ({advice})")
             raise RequestError(failure) from None
-        read = read_output(output)
-        large = len(read.text) > LARGE_TEXT
-        return checked(await asyncio.to_thread(to_reply, read) if large else to_reply(read))
 
     async def close(self) -> None:
         """Close the connections."""
         await self._model.__aexit__(None, None, None)
 
-    async def _generate(self, prompt: str, call: Call) -> ModelOutput:
+    async def _generate(self, content: str | Chat, call: Call) -> ModelOutput:
         from inspect_ai.model import GenerateConfig
 
         config = GenerateConfig(max_tokens=call.max_output_tokens, seed=call.seed + call.epoch - 1)
         if call.stop:
             config.stop_seqs = [*(self._model.config.stop_seqs or ()), *call.stop]
-        return await self._model.generate(prompt, config=config, cache=False)
+        if isinstance(content, str):
+            return await self._model.generate(content, config=config, cache=False)
+        choice: Literal["none", "auto"] = "none" if content.last else "auto"
+        return await self._model.generate(list(content.messages), content.tools, choice, config, cache=False)
 
     def _still_retries(self) -> None:
         # The OpenAI and Anthropic libraries retry twice by default and give up after ten minutes; some providers of

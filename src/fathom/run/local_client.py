@@ -8,13 +8,14 @@ import asyncio
 import copy
 import threading
 import time
+import zlib
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fathom.extend.methods import FULL, evicts
+from fathom.extend.methods import FULL, evicts, is_apart
 from fathom.run.answers import Output, checked, to_reply
 from fathom.run.failures import Failure
 from fathom.run.hugging_face import Loaded, cache_of, failure_of_model, load_model, load_tokenizer, method_of, plan
@@ -38,12 +39,17 @@ _MARGIN = 8
 
 @dataclass(eq=False)
 class _Job:
-    """One prompt on its way through the model; ``exact`` is a reply that ends at its cap and nowhere else."""
+    """One prompt on its way through the model.
+
+    ``exact`` is a reply that ends at its cap and nowhere else; ``context`` are the tokens of the prompt that are
+    computed before the question.
+    """
 
     prompt: str
     call: Call
     exact: bool = False
     ids: list[int] = field(default_factory=list)
+    context: int = 0
     stops: tuple[str, ...] = ()
     opened: bool = False
     given_up: bool = False
@@ -77,7 +83,7 @@ class LocalClient:
         self.context = loaded.window
         # The user may know better than the configuration.
         self._held = None if loaded.window is None else max(loaded.window, settings.window or 0)
-        self._template = None if settings.chat_template == "never" else _template(loaded.tokenizer, settings)
+        self._template = _template(loaded.tokenizer, settings)
         self._more = _template_options(settings)
         self._config = _generation(loaded, settings, _count(settings, "prefill_chunk_size", None))
         self._endings = frozenset(self._config.eos_token_id or ())
@@ -103,7 +109,8 @@ class LocalClient:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results must know of how the model is computed."""
-        if not (self._single and evicts(cache_of(self._settings.model))):
+        cache = cache_of(self._settings.model)
+        if not self._single or not evicts(cache) or is_apart(cache):
             return self._loaded.notes
         told = (
             f"{self._single:,} of {self._replies:,} replies have one token, which comes from the full cache: they say "
@@ -178,11 +185,9 @@ class LocalClient:
 
     def _tokenize(self, job: _Job) -> None:
         tokenizer, call = self._loaded.tokenizer, job.call
-        if call.continued or self._settings.chat_template == "never":
-            text, ids = job.prompt, tokenizer(job.prompt)["input_ids"]
-        else:
-            text = self._loaded.chat_text(job.prompt, self._template, **self._more)
-            ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        plain = call.continued or self._settings.chat_template == "never"
+        text = job.prompt if plain else self._loaded.chat_text(job.prompt, self._template, **self._more)
+        ids = tokenizer(text, add_special_tokens=plain)["input_ids"]
         given = self._settings.generation.get("stop_seqs")
         job.ids, job.written = list(ids), None
         job.stops = (*(map(str, given) if isinstance(given, list | tuple) else ()), *call.stop)
@@ -194,6 +199,31 @@ class LocalClient:
                 f"exceed the {self._held:,} of its window"
             )
             job.failure = Failure("overflow", told)
+        elif self._loaded.extension is not None:
+            try:
+                job.context = self._context(job, text, special=plain) if is_apart(self._loaded.extension.cache) else 0
+                self._loaded.extension.check_prompt(job.context or len(job.ids))
+            except FathomError as error:
+                job.failure = Failure("bad", str(error))
+
+    def _context(self, job: _Job, text: str, *, special: bool) -> int:
+        """Tokens before the question; the text of the prompt, with what a chat template adds, is cut between tokens.
+
+        Raises:
+            FathomError: Where the question begins is unknown.
+        """
+        prompt, ending = job.prompt, job.call.ending
+        start = text.find(prompt.strip())
+        if not 0 < ending < len(prompt) or start < 0:
+            raise FathomError(
+                "question=apart needs to know where in the prompt the question begins, and this sample does not say; "
+                "leave out question=apart, or these samples (--tasks)"
+            )
+        place = start + len(prompt) - ending - (len(prompt) - len(prompt.lstrip()))
+        found = tokens_before(self._loaded.tokenizer, text, place, special)
+        if not found:
+            raise FathomError("question=apart: nothing comes before the question of this sample; leave out its task")
+        return min(found, len(job.ids) - 1)
 
     def _generate(self, jobs: list[_Job], ended: threading.Event) -> None:
         import torch
@@ -209,20 +239,25 @@ class LocalClient:
         cache, shared = self._shared(jobs)
         extension = self._loaded.extension
         if extension is not None and cache is None:
-            cache = extension.new_cache(jobs[0].ids)
+            cache = extension.new_cache(jobs[0].ids[: jobs[0].context or None])
         self.cached = None
         ends = _Ends(jobs, longest, ended, self._loaded.tokenizer)
-        if config.do_sample:
-            torch.manual_seed(jobs[0].call.seed + jobs[0].call.epoch - 1)
+        context = jobs[0].context
+        torch.manual_seed(_seed(jobs[0], config))
+        thinning = nullcontext() if extension is None else extension.thinning(model)
         with torch.inference_mode(), _hooked(model, ends.see):
             start = _now(model.device)
-            found = model.generate(
-                input_ids=torch.tensor(rows, device=model.device),
-                attention_mask=torch.tensor(mask, device=model.device),
-                generation_config=config,
-                stopping_criteria=[ends],
-                **({} if cache is None else {"past_key_values": cache}),
-            )
+            if context:
+                with thinning:
+                    model.base_model(torch.tensor([rows[0][:context]], device=model.device), past_key_values=cache)
+            with nullcontext() if context else thinning:
+                found = model.generate(
+                    input_ids=torch.tensor(rows, device=model.device),
+                    attention_mask=torch.tensor(mask, device=model.device),
+                    generation_config=config,
+                    stopping_criteria=[ends],
+                    **({} if cache is None else {"past_key_values": cache}),
+                )
             last = _now(model.device)
         if ended.is_set():
             self._forget()
@@ -382,7 +417,7 @@ def _check_cache(settings: Settings) -> None:
 def _bytes_of(cache: Any) -> int | None:
     """Bytes of a cache; None for one that keeps something else than keys and values."""
     layers = getattr(cache, "layers", None)
-    if not layers or not all(hasattr(layer, "keys") for layer in layers):
+    if not layers or not all(hasattr(layer, "keys") and not hasattr(layer, "recurrent_states") for layer in layers):
         return None
     from fathom.extend.hf.caches import bytes_of
 
@@ -411,6 +446,30 @@ def _of_model(settings: Settings) -> dict[str, Json]:
     return {name: value for name, value in settings.model_args.items() if name not in _OWN}
 
 
+def _seed(job: _Job, config: Any) -> int:
+    """Of a drawn reply the user's; of others one that depends on what is thinned out, because presses may draw."""
+    if config.do_sample:
+        return job.call.seed + job.call.epoch - 1
+    return zlib.crc32(repr(job.ids[: job.context or None]).encode())
+
+
+def tokens_before(tokenizer: Any, text: str, place: int, special: bool = True) -> int:
+    """How many tokens of a text end at or before a place of it.
+
+    Args:
+        tokenizer: A tokenizer of ``transformers``.
+        text: The whole text.
+        place: A number of characters.
+        special: Whether the text gets the tokenizer's special tokens.
+    """
+    if tokenizer.is_fast:
+        told = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)["offset_mapping"]
+        return next((number for number, (_, end) in enumerate(told) if end > place), len(told))
+    whole, start = (tokenizer(one, add_special_tokens=special)["input_ids"] for one in (text, text[:place]))
+    same = (one == two for one, two in zip(whole, start, strict=False))
+    return next((number for number, alike in enumerate(same) if not alike), min(len(whole), len(start)))
+
+
 def keeps_all(cache: Any) -> bool:
     """Whether a cache can be shortened anywhere: sliding windows and recurrent states cannot."""
     layers: list[object] = getattr(cache, "layers", None) or []
@@ -425,7 +484,9 @@ def _count(settings: Settings, name: str, default: int | None) -> int | None:
 
 
 def _template(tokenizer: Any, settings: Settings) -> str | None:
-    """The user's chat template; None for the tokenizer's own."""
+    """The user's chat template; None for the tokenizer's own, and where none is used."""
+    if settings.chat_template == "never":
+        return None
     given = settings.model_args.get("chat_template")
     if settings.model_args.get("use_chat_template") is False:
         raise FathomError(f"model {settings.model}: use_chat_template=false: use --chat-template never")

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 from fathom.checksums import CHECKSUM, check_content, check_format, with_checksum
 from fathom.extend.methods import FULL, NONE, WHOLE
+from fathom.extend.servers import method_of_command
 from fathom.run.hugging_face import PLACES, cache_of, is_local, method_of
 from fathom.run.model import Settings, is_baseline
 from fathom.run.model_settings import KINDS, SWITCHES
 from fathom.run.thinking import MODES, PROMPTS
-from fathom.secrets import hide_in_address, hide_secrets
+from fathom.secrets import hide_in_address, hide_in_command, hide_secrets
 from fathom.types import FathomError, Json
 
 FILE = "run.json"
@@ -49,6 +50,7 @@ _FIELDS = {
     "chat_template": _Kind(str, "a text"),
     "subset": _Kind(dict, "an object or null"),
     "extension": _Kind(dict, "an object or null"),
+    "server_command": _Kind(str, "a text"),
     "variant": _Kind(str, "a text"),
     "thinking": _Kind(dict, "an object or null"),
     "versions": _Kind(dict, "an object"),
@@ -97,8 +99,6 @@ def describe_run(
         A JSON object without secrets: values of arguments whose names look like keys are ``***``.
     """
     thinking = settings.thinking
-    method, cache = method_of(settings.model), cache_of(settings.model)
-    of_cache: dict[str, Json] = {} if cache == FULL else {"cache": cache.record()}
     asking = _LOCAL if is_local(settings.model) else () if is_baseline(settings.model) else _REMOTE
     return {
         "format": FORMAT,
@@ -112,8 +112,9 @@ def describe_run(
             **({"plugins": suite_manifest["plugins"]} if "plugins" in suite_manifest else {}),
         },
         "model": settings.model,
-        **({"extension": {**method.record(), **of_cache}} if of_cache or method is not NONE else {}),
+        **({"extension": extension} if (extension := _extension(settings)) else {}),
         "base_url": hide_in_address(settings.base_url),
+        **({} if settings.server_command is None else {"server_command": hide_in_command(settings.server_command)}),
         "model_args": hide_secrets(settings.model_args),
         "generation": {
             "temperature": settings.temperature,
@@ -141,12 +142,23 @@ def _variant(settings: Settings) -> str:
     return ", ".join(filter(None, (score, settings.system.words if settings.system != WHOLE else "")))
 
 
+def _extension(settings: Settings) -> dict[str, Json]:
+    """The methods that the model's name asks for, or else the one that its server was started with; {} for none."""
+    method, cache = method_of(settings.model), cache_of(settings.model)
+    of_cache: dict[str, Json] = {} if cache == FULL else {"cache": cache.record()}
+    if of_cache or method is not NONE:
+        return {**method.record(), **of_cache}
+    found = method_of_command(settings.server_command or "")
+    return {} if found is None else found.record()
+
+
 def _shown(command: Mapping[str, Json]) -> dict[str, Json]:
     """The options without keys, also without those in addresses."""
     options = command.get("options")
     given = options if isinstance(options, Mapping) else {}
     addresses = {name: hide_in_address(str(value)) for name, value in given.items() if name.endswith("base_url")}
-    return hide_secrets({**command, "options": {**given, **addresses}})
+    lines = {name: hide_in_command(str(given[name])) for name in ("server_command",) if name in given}
+    return hide_secrets({**command, "options": {**given, **addresses, **lines}})
 
 
 def check_run(folder: Path, manifest: Mapping[str, Json]) -> None:
@@ -285,6 +297,7 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "chat template": manifest.get("chat_template") or "always",
         "--model-kind": manifest.get("model_kind"),
         "--system": manifest.get("system"),
+        "--server-command": manifest.get("server_command"),
         "subset": (manifest.get("subset") or {}).get("hash"),
         **{f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()},
         **{f"model_args.{name}": arguments[name] for name in arguments if name not in free},

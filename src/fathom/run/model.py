@@ -1,8 +1,8 @@
 """The protocol of models and offline baselines: calls, clients, and the settings of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 from fathom.address import check_address
 from fathom.extend.methods import WHOLE, Method
@@ -10,8 +10,12 @@ from fathom.run.failures import Failure
 from fathom.run.model_settings import Kind
 from fathom.run.overflow import Overflow
 from fathom.run.thinking import Thinking
-from fathom.secrets import remember
+from fathom.secrets import remember, remember_command
 from fathom.types import AnswerKind, Json, Reply
+
+if TYPE_CHECKING:
+    from inspect_ai.model import ChatMessage, ChatMessageAssistant
+    from inspect_ai.tool import ToolDef
 
 ChatTemplate: TypeAlias = Literal["always", "by-task", "never"]
 CHAT_TEMPLATES: tuple[ChatTemplate, ...] = ("always", "by-task", "never")
@@ -36,6 +40,7 @@ class Call:
         stop: Stop sequences to send.
         continued: Whether the prompt is sent without a chat template.
         answer: The kind of answer that the prompt asks for; used by offline baselines only.
+        ending: Characters of the prompt after its context, which are the question; 0 if unknown.
     """
 
     sample: str
@@ -45,6 +50,35 @@ class Call:
     stop: tuple[str, ...] = ()
     continued: bool = False
     answer: AnswerKind = "words"
+    ending: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A conversation that a model is to continue.
+
+    Attributes:
+        messages: All messages, as Inspect has them.
+        tools: Tools that the model may call.
+        last: Whether the model has to answer; some providers want the tools all the same.
+    """
+
+    messages: "Sequence[ChatMessage]"
+    tools: "Sequence[ToolDef]" = ()
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a model said in a conversation.
+
+    Attributes:
+        reply: Its words, tokens and status. A turn that calls tools is ``ok``, also without words.
+        message: The message with its tool calls; None if there was no reply.
+    """
+
+    reply: Reply
+    message: "ChatMessageAssistant | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +137,19 @@ class Client(Protocol):
         ...
 
 
+@runtime_checkable
+class Conversing(Protocol):
+    """A client that can also continue conversations, in which the model calls tools."""
+
+    async def converse(self, chat: Chat, call: Call) -> Turn:
+        """Continue a conversation; one request, as ``Client.complete``.
+
+        Raises:
+            RequestError: There was no reply.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of a model that affect replies. Runs with different settings do not mix.
@@ -123,6 +170,7 @@ class Settings:
         thinking: Settings of the thinking or non-thinking score; None for other runs.
         kind: The kind of model as the user says in a run for neither score; None if unsaid.
         system: The system around the model.
+        server_command: The command line with which the server was started; None if unsaid.
 
     Raises:
         FathomError: The address is invalid.
@@ -142,12 +190,14 @@ class Settings:
     thinking: Thinking | None = None
     kind: Kind | None = None
     system: Method = WHOLE
+    server_command: str | None = None
 
     def __post_init__(self) -> None:
         if self.base_url is not None:
             check_address(self.base_url)
         # From here on they are redacted from everything that is written.
         remember(self.model_args, self.generation, self.base_url)
+        remember_command(self.server_command or "")
 
 
 def is_baseline(model: str) -> bool:

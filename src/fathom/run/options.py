@@ -5,10 +5,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fathom.extend.methods import AGENT
 from fathom.length import format_length, named_lengths
 from fathom.registry import task_name
 from fathom.run.failures import provider_errors
-from fathom.run.model import Settings
+from fathom.run.hugging_face import is_local
+from fathom.run.model import Settings, is_baseline
 from fathom.types import FathomError, Json
 
 # Generation options that the runner sets itself; otherwise one of two values would be recorded but not sent.
@@ -59,12 +61,36 @@ def check_settings(settings: Settings, *, reasoning_tokens: int | None) -> None:
         reasoning_tokens: Tokens for reasoning; None if not given.
 
     Raises:
-        FathomError: A number is out of range; the message names the option.
+        FathomError: A number is out of range, the model cannot do what the system needs, or there is no server that
+            could have a command line; the message names the option.
     """
     _counts(max_output_tokens=settings.max_output_tokens, window=settings.window)
     _amounts(temperature=settings.temperature, reasoning_tokens=reasoning_tokens)
+    if settings.system.name == AGENT:
+        _check_agent(settings)
     if not 0 <= settings.seed <= _LARGEST_SEED:
         raise FathomError(f"--seed {settings.seed}: expected a whole number from 0 to {_LARGEST_SEED}")
+    if settings.server_command is None:
+        return
+    if is_local(settings.model) or is_baseline(settings.model):
+        raise FathomError(f"--server-command: {settings.model} has no server, it runs in this process; leave it out")
+    if not settings.server_command.strip():
+        raise FathomError("--server-command: expected the command line with which the server was started")
+
+
+def _check_agent(settings: Settings) -> None:
+    """Refuse models that cannot call tools."""
+    if settings.chat_template != "always":
+        raise FathomError(
+            f"--system {AGENT} needs a chat in which the model calls tools; leave out --chat-template "
+            f"{settings.chat_template}"
+        )
+    if is_baseline(settings.model) or is_local(settings.model):
+        why = "an offline baseline" if is_baseline(settings.model) else "a model in this process"
+        raise FathomError(
+            f"--system {AGENT}: {settings.model!r} is {why}, which cannot call tools; give a model of a provider, or "
+            "start it on a server that supports tool calls and give its --model-base-url"
+        )
 
 
 def check_work(

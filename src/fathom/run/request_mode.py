@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from fathom.registry import task_name, tasks
 from fathom.run.model import CHAT_TEMPLATES, ChatTemplate
+from fathom.tokens import Tokenizer
 from fathom.types import AnswerKind, FathomError, Reply, Sample
 
 
@@ -151,6 +152,21 @@ def answered_to_cap(reply: Reply) -> Reply:
     if reply.status != "incomplete" or reply.stop != "max_tokens" or not reply.text or thought:
         return reply
     return replace(reply, status="ok", error="")
+
+
+def within(reply: Reply, cap: int, tokenizer: Tokenizer) -> Reply:
+    """An answer that was given under a larger cap, as its own cap leaves it.
+
+    Args:
+        reply: The reply, with its tokens as the server counts them.
+        cap: Output cap of the answer.
+        tokenizer: Counts and truncates answers for which the server's count is missing or too large.
+    """
+    short = reply.tokens_out is not None and reply.tokens_out <= cap
+    if short or not reply.answered or tokenizer.count(reply.text) <= cap:
+        return reply
+    told = "stopped at the output cap inside the answer; raise --max-output-tokens"
+    return replace(reply, text=tokenizer.head(reply.text, cap), status="incomplete", stop="max_tokens", error=told)
 
 
 def together(first: Reply, second: Reply) -> Reply:

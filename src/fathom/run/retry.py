@@ -8,14 +8,19 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
 from time import perf_counter
+from typing import TypeAlias
 
 from fathom.run.failures import Failure, classify
 from fathom.run.model import PROBE, TINY_PROMPT, Call, Client, RequestError
 from fathom.run.usage import with_counts
 from fathom.types import FathomError, Reply
 from fathom.types.choices import RETRIES, TIMEOUT
+
+Sending: TypeAlias = Callable[[], Awaitable[Reply]]
+"""Sends one request; raises as ``Client.complete``."""
 
 DENIED_IN_A_ROW = 5
 ERRORS_BEFORE_ANY_REPLY = 20
@@ -103,7 +108,9 @@ class Health:
             self.worked = prompt, call
 
 
-async def ask(client: Client, prompt: str, call: Call, retry: Retry, health: Health) -> Reply:
+async def ask(
+    client: Client, prompt: str, call: Call, retry: Retry, health: Health, send: Sending | None = None
+) -> Reply:
     """Send a prompt until it is answered or cannot be.
 
     Args:
@@ -112,6 +119,7 @@ async def ask(client: Client, prompt: str, call: Call, retry: Retry, health: Hea
         call: Its other parameters.
         retry: When to retry.
         health: Shared by all requests of the process; updated.
+        send: Sends the request, if it is a conversation and no prompt.
 
     Returns:
         The reply, or one with status ``overflow``, ``refused`` or ``error``; never raises for this sample alone.
@@ -123,10 +131,13 @@ async def ask(client: Client, prompt: str, call: Call, retry: Retry, health: Hea
         async with health.probing:
             pass
         started, seen = perf_counter(), health.probes
-        answer = await request_once(client, prompt, call, retry)
+        answer = await _once(send or partial(client.complete, prompt, call), retry)
         seconds = perf_counter() - started
         if isinstance(answer, Reply):
-            health.note_worked(prompt, call)
+            if send is None:
+                health.note_worked(prompt, call)
+            else:
+                health.note_reply()
             return replace(with_counts(answer), attempts=attempt, seconds=seconds)
         health.note(answer)
         if answer.kind in ("busy", "silent") and attempt <= retry.retries:
@@ -145,9 +156,13 @@ async def ask(client: Client, prompt: str, call: Call, retry: Retry, health: Hea
 
 async def request_once(client: Client, prompt: str, call: Call, retry: Retry) -> Reply | Failure:
     """One request: its reply, or its failure, whatever exception the client library raises."""
+    return await _once(partial(client.complete, prompt, call), retry)
+
+
+async def _once(send: Sending, retry: Retry) -> Reply | Failure:
     try:
         async with asyncio.timeout(retry.timeout):
-            return await client.complete(prompt, call)
+            return await send()
     except RequestError as error:
         failure = error.failure
     except FathomError:

@@ -67,6 +67,7 @@ def run(
     model_kind: str | None = None,
     thinking_switch: str | None = None,
     system: str = "whole",
+    server_command: str | None = None,
     embedding_base_url: str | None = None,
     subset: Path | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
@@ -118,6 +119,8 @@ def run(
         thinking_switch: How native reasoning is switched, if not as in the table or by the provider: ``effort``,
             ``tokens``, ``enable_thinking``, ``thinking``, ``type`` or ``none``.
         system: A system around the model, as ``retrieval?top=8`` (``fathom.extend.methods.SYSTEMS``).
+        server_command: The command line with which the server was started, for ``run.json``. A run with another one is
+            another run.
         embedding_base_url: Address of the server of ``retrieval?by=embed/NAME``; by default OpenAI's.
         subset: Subset file (``fathom.subsetfile``): only its samples and items are run. It is part of the run: another
             subset, even a larger one, needs another run folder.
@@ -155,6 +158,7 @@ def run(
         thinking=thinking,
         model_kind=model_kind,
         thinking_switch=thinking_switch,
+        server_command=server_command,
         subset=describe_subset(chosen) if chosen else None,
         system=system,
     )

@@ -5,23 +5,23 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from itertools import islice
 from typing import TypeAlias
 
-from fathom.length import render
+from fathom.length import question_part, render
 from fathom.run.answers import LARGE_TEXT
 from fathom.run.failures import shorten
 from fathom.run.ledger import Key, Ledger
-from fathom.run.model import Call, Client
+from fathom.run.model import Call, Chat, Client, Conversing, Turn
 from fathom.run.overflow import fit
 from fathom.run.preflight import Caps
 from fathom.run.prices import Limit, Price
 from fathom.run.progress import Progress, RunSummary
-from fathom.run.request_mode import PLAIN, RequestMode, RequestModes, ended, together
-from fathom.run.retry import Health, Retry, ask
-from fathom.run.systems import Request, System, Task, split_prompt, too_long
+from fathom.run.request_mode import PLAIN, RequestMode, RequestModes, ended, together, within
+from fathom.run.retry import Health, Retry, Sending, ask
+from fathom.run.systems import TURN, Request, System, Task, split_prompt, too_long
 from fathom.run.thinking import Thinking, doubts
 from fathom.run.worker import BEAT_SECONDS
 from fathom.tokens import Tokenizer
@@ -219,6 +219,7 @@ class Session:
             return "", Reply(status="overflow", stop="not_sent", attempts=0, error=reason)
         # Only this frame refers to the prompt, so that it is freed when the reply has arrived.
         prompt, removed = render(sample, self._texts), 0
+        question = question_part(sample)
         if over and budget is not None:
             fitted = fit(prompt, budget, limit.policy, self._work.tokenizer())
             if fitted is not None:
@@ -226,11 +227,12 @@ class Session:
         prompt_hash = sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         mode = self._work.request_mode(sample.task)
         caps, answers = mode.caps(cap), mode.answers
-        call = Call(sample.id, epoch, self._work.seed, caps[0], mode.stop_sent, mode.continued, answers[0])
+        ending = len(question) if prompt.endswith(question) and question != prompt else 0
+        call = Call(sample.id, epoch, self._work.seed, caps[0], mode.stop_sent, mode.continued, answers[0], ending)
         reply = await self._answer(sample, prompt, call, mode)
         if mode.follow_up is not None and reply.answered:  # a truncated reply is followed up too
             prompt = mode.follow_up(reply.text, sample)
-            second = replace(call, max_output_tokens=caps[-1], answer=answers[-1])
+            second = replace(call, max_output_tokens=caps[-1], answer=answers[-1], ending=0)
             reply = together(reply, await self._ask(prompt, second, mode))
         return prompt_hash, replace(reply, truncated=reply.truncated + removed)
 
@@ -244,27 +246,50 @@ class Session:
         # Notes are sentences, whatever the answer is to look like, and nothing but the cap ends them.
         noting = replace(mode, stop=(), capped=False, endless=False)
         limit = self._work.limit
+        question = prompt[len(prompt) - call.ending :]
 
         async def send(request: Request) -> Reply:
             if request.notes is None:
-                reply = await self._ask(request.prompt, call, mode)
+                same_end = request.prompt.endswith(question)
+                reply = await self._ask(request.prompt, call if same_end else replace(call, ending=0), mode)
             else:
                 cap = self._work.sent_cap(request.notes)
-                own = replace(call, max_output_tokens=cap, stop=(), answer="notes")
+                own = replace(call, max_output_tokens=cap, stop=(), answer="notes", ending=0)
                 reply = await self._ask(request.prompt, own, noting)
             # Servers count for themselves; what nobody counts is counted here, so that systems can be compared.
             return reply if reply.tokens_in is not None else replace(reply, tokens_in=tokenizer.count(request.prompt))
 
         split = split_prompt(sample, self._texts)
-        task = Task(split, call.max_output_tokens, limit.budget, tokenizer, send, sample.language)
+        turn_cap = max(call.max_output_tokens, self._work.sent_cap(TURN))
+        converse = partial(self._converse, call=call, mode=mode, turn_cap=turn_cap)
+        answer_cap, language = call.max_output_tokens, sample.language
+        task = Task(split, answer_cap, limit.budget, tokenizer, send, language, converse, turn_cap)
         if split.units:
             return await system.answer(task)
         # A client that truncates prompts by itself does so here too.
         over = None if limit.by_client else too_long(task, prompt, "a prompt without a text to choose from")
         return over or await send(Request(prompt))
 
-    async def _ask(self, prompt: str, call: Call, mode: RequestMode) -> Reply:
-        reply = await ask(self._client, prompt, call, self._work.retry, self._health)
+    async def _converse(self, chat: Chat, *, call: Call, mode: RequestMode, turn_cap: int) -> Turn:
+        """One turn of a conversation."""
+        client, said = self._client, Turn(Reply(status="error"))
+        if not isinstance(client, Conversing):
+            raise FathomError("this model cannot call tools")
+        # Words beside a tool call are no answer: nothing but the cap ends a turn.
+        own = call if chat.last else replace(call, max_output_tokens=turn_cap, stop=())
+
+        async def send() -> Reply:
+            nonlocal said
+            said = await client.converse(chat, own)
+            return said.reply
+
+        reply = await self._ask("", own, replace(mode, stop=(), capped=False, endless=False), send)
+        if said.message is None or said.message.tool_calls:
+            return Turn(reply, said.message)
+        return Turn(ended(within(reply, call.max_output_tokens, self._work.tokenizer()), mode), said.message)
+
+    async def _ask(self, prompt: str, call: Call, mode: RequestMode, send: Sending | None = None) -> Reply:
+        reply = await ask(self._client, prompt, call, self._work.retry, self._health, send)
         self._replies += reply.status != "error"
         self._reasoned += bool(reply.reasoning or reply.tokens_reasoning)
         if len(reply.reasoning) > LARGE_TEXT:

@@ -164,10 +164,34 @@ def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
         # The library searches for tags too, in quadratic time.
         text, reasoning = split_reasoning(text)
         apart = {"reasoning_content": reasoning or " "}
-    answer = {"role": "assistant", "content": text, **apart}
+    answer: dict[str, Any] = {"role": "assistant", "content": text, **apart}
+    if calls := tool_calls(message.get("tool_calls")):
+        answer["tool_calls"] = calls
     if message.get("refusal"):
         answer["refusal"] = str(message["refusal"])
     return {"index": 0, "message": answer, "finish_reason": stop}
+
+
+def tool_calls(calls: object) -> list[dict[str, Any]]:
+    """The tool calls of a message in the form that libraries expect.
+
+    Args:
+        calls: What the server sent. Calls without the name of a function are left out; ids that are missing or occur
+            twice are replaced; arguments that are no text are written as JSON.
+    """
+    found: list[dict[str, Any]] = []
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        name = function.get("name") if isinstance(function, Mapping) else None
+        if not isinstance(call, Mapping) or not isinstance(function, Mapping) or not isinstance(name, str) or not name:
+            continue
+        given = function.get("arguments")
+        arguments = given if isinstance(given, str) else json.dumps({} if given is None else given)
+        key = call.get("id")
+        known = {one["id"] for one in found}
+        own = key if isinstance(key, str) and key and key not in known else f"call_{len(found)}"
+        found.append({"id": own, "type": "function", "function": {"name": name, "arguments": arguments}})
+    return found
 
 
 def _stop(reason: object, *, said: bool, text: str) -> str | None:

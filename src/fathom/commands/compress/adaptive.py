@@ -18,6 +18,7 @@ from fathom.commands.shared import (
     Reasoning,
     Recorded,
     Sampling,
+    Served,
     Unanswered,
 )
 from fathom.options.declare import arg, at_least, command, hidden, opt
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from fathom.run import Preflight
 
 
-class AdaptiveOptions(Sampling, Reasoning, Limits, Recorded, Asking, Json):
+class AdaptiveOptions(Sampling, Served, Reasoning, Limits, Recorded, Asking, Json):
     suite: Annotated[Path | str, arg("A suite folder.")]
     model: Annotated[str, opt("For instance openai/gpt-5 or vllm/NAME.", "-m", metavar="PROVIDER/NAME")]
     known: Annotated[
@@ -63,7 +64,7 @@ def compress_adaptive(options: AdaptiveOptions) -> "Adapted":
     from fathom.compress.adaptive import Wanted, evaluate
     from fathom.compress.tables import read_matrix
 
-    settings: dict[str, Any] = options.of(Sampling, Reasoning, Limits, Recorded)
+    settings: dict[str, Any] = options.of(Sampling, Served, Reasoning, Limits, Recorded)
     settings |= {name: getattr(options, name) for name in ("seed", "epochs", "backoff", "confirm", "progress")}
 
     def ask(subset: Path, folder: Path) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fathom.commands.shared import Choice, Json, Limits, Sampling, Seed, Terminal, Unanswered
 from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
@@ -12,8 +12,6 @@ from fathom.options.values import MaybePath, texts_of
 if TYPE_CHECKING:
     from fathom.lab import Comparison
     from fathom.run import Progress
-
-PAGE = "report.html"
 
 
 def several(given: Sequence[str] | str) -> tuple[str, ...]:
@@ -82,7 +80,7 @@ def lab_compare(options: CompareOptions) -> "list[Comparison]":
     All setups get the samples of one suite, and are compared with the model as it is, sample by sample. --window says
     where the trained window of the model ends, if not its configuration. The same command resumes.
     """
-    from fathom.lab import Recipe, compare
+    from fathom.lab import Recipe, compare, report_of, write_page
 
     asked = options.of(Choice, Sampling, Limits)
     recipe = Recipe(
@@ -96,17 +94,17 @@ def lab_compare(options: CompareOptions) -> "list[Comparison]":
         options=asked,
         repeats=options.repeats,
     )
-    return compare(
-        recipe,
-        Path(options.out),
-        unanswered=options.unanswered,
-        seed=options.bootstrap_seed,
-        tell=options.tell or (lambda words, state: None),
-    )
+    counted: dict[str, Any] = {"unanswered": options.unanswered, "seed": options.bootstrap_seed}
+    found = compare(recipe, Path(options.out), **counted, tell=options.tell or (lambda words, state: None))
+    for one in found:
+        write_page(one, report_of(one, **counted))
+    return found
 
 
 def main(line: CompareOptions) -> None:
     """Compare, write the page, and print the tables."""
+    from fathom.lab.page import PAGE, report_of
+    from fathom.report import show
     from fathom.terminal import print_json, progress_bars
 
     with progress_bars(line.quiet) as bars:
@@ -120,3 +118,6 @@ def main(line: CompareOptions) -> None:
         found = lab_compare.body(line.but(tell=tell))
     if line.as_json:
         return print_json([asdict(one) for comparison in found for one in comparison.results])
+    for one in found:
+        show([table for table in report_of(one, unanswered=line.unanswered) if table.section == "setups"])
+        print(one.folder / PAGE)

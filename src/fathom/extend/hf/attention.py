@@ -71,9 +71,10 @@ class MappedAttention:
     def mask(
         self,
         *_: Any,
-        q_length: int,
         kv_length: int,
+        q_length: int = 0,
         q_offset: int | None = None,
+        cache_position: Any = None,
         attention_mask: Any = None,
         device: Any = None,
         **__: Any,
@@ -81,14 +82,17 @@ class MappedAttention:
         """The positions and angles of a forward pass, for ``AttentionMaskInterface``.
 
         Args:
-            q_length: Tokens that are computed.
             kv_length: Tokens that they may see: the cache, and themselves.
+            q_length: Tokens that are computed.
             q_offset: Tokens in the cache.
+            cache_position: Places of the tokens that are computed, from transformers before 5.3 instead of both.
             attention_mask: Which tokens are no padding, shape (batch, tokens); None where all are.
             device: Where to compute.
         """
         import torch
 
+        if cache_position is not None:
+            q_length, q_offset, device = len(cache_position), int(cache_position[0]), cache_position.device
         start = kv_length - q_length if q_offset is None else int(q_offset)
         seen = max(kv_length, start + q_length)
         real = None if attention_mask is None else attention_mask[:, :seen].bool()
@@ -146,7 +150,7 @@ class MappedAttention:
         layer = evicting(key)
         if layer is not None and attention_mask.real is not None:
             refuse_padding(attention_mask.real)
-        if attention_mask.keys is not None:
+        if attention_mask.keys is not None and attention_mask.keys.shape[-1] == seen:
             places, turns = attention_mask.keys, [one for _, one in attention_mask.angles]
         else:
             places = layer.positions.repeat_interleave(heads // few, 1)

@@ -14,12 +14,17 @@ import torch
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, QuantizedCache
 
 from fathom.extend.hf.attention import BLOCK, SCORES, evicting, refuse_padding
-from fathom.extend.methods import FULL, Method
+from fathom.extend.methods import FULL, Method, always, is_apart, stay
 from fathom.types import FathomError
 
 
 class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typed here
     """Keys and values of a layer, of which a budget stays after the prompt; the reply is added to it.
+
+    Args:
+        method: What stays.
+        draw: Seed of random draws.
+        place: Number of the layer, from 0, and how many there are.
 
     Attributes:
         positions: Places in the text of what is kept, shape (batch, key heads, kept).
@@ -29,10 +34,10 @@ class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not 
     keys: Any
     values: Any
 
-    def __init__(self, method: Method, draw: int = 0) -> None:
+    def __init__(self, method: Method, draw: int = 0, place: tuple[int, int] = (0, 1)) -> None:
         super().__init__()
-        self._method, self._draw = method, draw
-        self._budget, self._every = method.whole("budget"), method.name == "h2o"
+        self._method, self._draw, self._place = method, draw, place
+        self._budget, self._every = 0, method.name == "h2o" and not is_apart(method)
         self._seen, self._chosen = 0, False
         self._scores: Any = None
         self.positions: Any = None
@@ -65,9 +70,14 @@ class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not 
         """Tokens that were seen."""
         return self._seen
 
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """Tokens that attention sees, and the place of the first."""
-        return (self.keys.shape[-2] if self.is_initialized else 0) + query_length, 0
+    def get_mask_sizes(self, query_length: Any) -> tuple[int, int]:
+        """Tokens that attention sees, and the place of the first.
+
+        Args:
+            query_length: Tokens that are computed; before transformers 5.3 their places.
+        """
+        tokens = query_length if isinstance(query_length, int) else len(query_length)
+        return (self.keys.shape[-2] if self.is_initialized else 0) + tokens, 0
 
     def crop(self, tokens_to_remove: int) -> None:
         """Refuse: what was evicted does not come back."""
@@ -75,9 +85,9 @@ class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not 
 
     def first(self, tokens: int) -> int:
         """The first of so many queries whose attention is needed; their number if none is."""
-        if self._every:
+        if self._every or (self._method.name == "h2o" and not self._chosen):
             return 0
-        if self._method.name == "snapkv" and not self._chosen:
+        if self._method.name in ("snapkv", "pyramid") and not self._chosen:
             return max(0, tokens - self._method.whole("window"))
         return tokens
 
@@ -98,9 +108,13 @@ class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not 
         self.waits = False
         if self._chosen and not self._every:
             return
-        self._chosen, stored = True, self.keys.shape[-2]
+        stored = self.keys.shape[-2]
+        if not self._chosen:
+            self._budget, self._chosen = stay(self._method, stored, *self._place), True
+            if self._every and self._method["budget"] is not None:
+                self._budget = self._method.whole("budget")  # which a short prompt does not fill
         if stored > self._budget:
-            last = always(self._method)
+            last = always(self._method, self._budget)
             places = kept(self._ranks(stored - last), last, self._budget)
             across = places[..., None].expand(*places.shape, self.keys.shape[-1])
             self.keys = self.keys.gather(2, across)
@@ -126,19 +140,6 @@ class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not 
         return pool(attended, kernel, stride=1, padding=kernel // 2)
 
 
-def always(method: Method) -> int:
-    """How many of the last tokens a method always keeps.
-
-    Args:
-        method: One that evicts.
-    """
-    if method.name == "snapkv":
-        return method.whole("window")
-    if method.name == "recent":
-        return method.whole("budget") - method.whole("sinks")
-    return method.whole("budget") // 2 if method["recent"] is None else method.whole("recent")
-
-
 def kept(ranks: Any, last: int, budget: int) -> Any:
     """Places that stay, in order: those of the highest rank, of equal ones the first, and all last ones.
 
@@ -158,14 +159,18 @@ def new_cache(config: Any, method: Method, ids: Sequence[int] = ()) -> Any:
     Args:
         config: The configuration of the model's text.
         method: What is kept.
-        ids: Tokens of the prompt; random draws depend on them, and on nothing that was before.
+        ids: Tokens of what is thinned out; random draws depend on them, and on nothing that was before.
     """
     if method == FULL:
         return DynamicCache(config=config)
     if method.name == "fp8":
         return QuantizedCache("fp8", config)
+    if method.name == "kvpress":
+        from fathom.extend.hf import presses
+
+        return presses.new_cache(config)
     drawn = [zlib.crc32(repr((method["seed"], layer, *ids)).encode()) for layer in range(config.num_hidden_layers)]
-    return Cache(layers=[EvictingLayer(method, draw) for draw in drawn])
+    return Cache(layers=[EvictingLayer(method, draw, (layer, len(drawn))) for layer, draw in enumerate(drawn)])
 
 
 def bytes_of(cache: Any) -> int:
@@ -194,11 +199,26 @@ def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, *
     if (layer := evicting(key)) is not None:
         if attention_mask is not None and query.shape[2] == key.shape[2]:
             refuse_padding(attention_mask[:, 0, -1])
+        attention_mask = after_context(query, key, attention_mask)
         for weights in _weights(query, key, layer, more.get("scaling")):
             layer.watch(weights)
         layer.settle()
     found: tuple[Any, Any] = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
     return found
+
+
+def after_context(query: Any, key: Any, mask: Any) -> Any:
+    """The mask of a question after what stayed of its context, all of which it sees; of other texts their own mask.
+
+    Args:
+        query: Shape (batch, heads, queries, size).
+        key: Shape (batch, key heads, keys, size).
+        mask: The mask of the text.
+    """
+    tokens, stored = query.shape[2], key.shape[2]
+    if not 1 < tokens < stored:
+        return mask
+    return torch.ones(tokens, stored, dtype=torch.bool, device=query.device).tril(stored - tokens)[None, None]
 
 
 def _weights(query: Any, key: Any, layer: EvictingLayer, scaling: float | None) -> Iterator[Any]:

@@ -88,6 +88,10 @@ def check_cache(config: Any, cache: Method) -> None:
         raise FathomError(f"{cache.name}: the latent attention of {_kind(config)} is not supported")
     if evicts(cache) and getattr(config, "attn_logit_softcapping", None):
         raise FathomError(f"{cache.name}: {_kind(config)} bounds its attention scores, which is not supported")
+    if cache.name == "kvpress":
+        from fathom.extend.hf.presses import press_class
+
+        press_class(str(cache["press"]))
     if cache.name == "fp8":
         from transformers import __version__, cache_utils
 

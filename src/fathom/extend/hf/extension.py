@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,14 +11,14 @@ import numpy as np
 from fathom.extend.frequencies import Floats, dynamic_base, frequencies, is_long
 from fathom.extend.hf.attention import MappedAttention
 from fathom.extend.hf.checks import check_cache, check_extension, head_size, is_mapped, rope_of, window_of_method
-from fathom.extend.methods import FULL, Method, evicts
+from fathom.extend.methods import FULL, Method, evicts, is_apart, stay
 from fathom.extend.servers import rope_parameters
 from fathom.types import FathomError, Json
 
 OWN_ATTENTION = "fathom's own, plain PyTorch"
 WATCHED_ATTENTION = "sdpa, and plain PyTorch for what the cache keeps"
 _IDENTITY = "fathom_identity"
-_WATCHED = "fathom_watched"
+_WATCHED, _PRESSED = "fathom_watched", "fathom_pressed"
 _NUMBERS = itertools.count()
 _PROBED = 16
 """Tokens of the text on which mapped attention is compared with the model's own."""
@@ -40,9 +41,14 @@ _CACHE_NOTES = {
         "the full cache; what the reply adds is cut off at the largest number of the prompt"
     ),
 }
-_EVICTS = (
-    "{} cache: the prompt is computed as a whole before keys and values are left out, so the first token of a reply is "
-    "that of the full cache; only replies of several tokens show what is lost"
+_TOGETHER = (
+    "{} cache, question-aware: what stays is chosen from the whole prompt, with its question. The prompt is computed "
+    "before keys and values are left out, so the first token of a reply is that of the full cache; only replies of "
+    "several tokens show what is lost"
+)
+_APART = (
+    "{} cache, question-agnostic (question=apart): what stays is chosen from what comes before a sample's question, "
+    "which the choice has not seen; the question is read with what stayed, and nothing of it is left out"
 )
 
 _FAULTS = {
@@ -99,7 +105,8 @@ class Extension:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results must know; of a model as it is, faults of transformers that it has."""
-        of_cache = _EVICTS.format(self.cache.name) if evicts(self.cache) else _CACHE_NOTES.get(self.cache.name)
+        told = _APART if is_apart(self.cache) else _TOGETHER
+        of_cache = told.format(self.cache.name) if evicts(self.cache) else _CACHE_NOTES.get(self.cache.name)
         found = () if of_cache is None else (of_cache,)
         if self.method.kind.family == "none":
             return *faults_of(self.config), *found
@@ -122,11 +129,36 @@ class Extension:
         """An empty cache for a request.
 
         Args:
-            ids: Tokens of the prompt, on which random draws depend.
+            ids: Tokens of what is thinned out, on which random draws depend.
         """
         from fathom.extend.hf.caches import new_cache
 
         return new_cache(self.config.get_text_config(), self.cache, ids)
+
+    def check_prompt(self, tokens: int) -> None:
+        """Check that the cache can choose what stays.
+
+        Args:
+            tokens: Tokens of what is thinned out.
+
+        Raises:
+            FathomError: So few stay that nothing is left to choose.
+        """
+        layers = self.config.get_text_config().num_hidden_layers
+        for layer in (0, layers - 1) if evicts(self.cache) and self.cache.name != "kvpress" else ():
+            stay(self.cache, tokens, layer, layers)
+
+    def thinning(self, model: Any) -> AbstractContextManager[None]:
+        """What must last while the model reads what is thinned out; most caches need nothing.
+
+        Args:
+            model: The model.
+        """
+        if self.cache.name != "kvpress":
+            return nullcontext()
+        from fathom.extend.hf.presses import pressing
+
+        return pressing(model, self.cache)
 
     def attach(self, model: Any) -> None:
         """Finish a model that was loaded with the configuration.
@@ -143,7 +175,11 @@ class Extension:
             self._turn(*frequencies(self.method, self.rotary.size, self.rotary.base))
         elif self.method.kind.family == "frequencies":
             self._check_frequencies()
-        if evicts(self.cache):
+        if self.cache.name == "kvpress":
+            from fathom.extend.hf.presses import try_press
+
+            try_press(model, self.cache)
+        elif evicts(self.cache):
             self._check_cache(model)
 
     def fit(self, tokens: int) -> Hashable:
@@ -171,7 +207,7 @@ class Extension:
         """Check that the model's attention sees what the cache is to choose from."""
         import torch
 
-        cache = self.new_cache()
+        cache = replace(self, cache=self.cache.but(budget=2, ratio=None)).new_cache()  # which has room for the text
         with torch.inference_mode():
             model(torch.ones((1, 2), dtype=torch.long, device=model.device), past_key_values=cache)
         if any(layer.waits or not layer.is_initialized for layer in cache.layers):
@@ -261,11 +297,15 @@ def plan_extension(config: Any, method: Method, cache: Method = FULL) -> Extensi
     check_cache(text, cache)
     rope, window = rope_of(text), window_of_method(text, made)
     rotary, attention = Rotary(head_size(text), float(rope["rope_theta"])), None
+    if is_mapped(made) and cache.name == "kvpress":
+        raise FathomError(
+            f"{made.name}: kvpress reads rotated keys, which maps of positions do not have; leave out one"
+        )
     if is_mapped(made):
         rotary = replace(rotary, **_own_frequencies(text, made, rope, rotary))
         attention = _register(made, rotary)
     elif evicts(cache):
-        attention = _register_watched()
+        attention = _register_watched(cache.name == "kvpress")
     if (changed := _changed(made, rotary)) is not None:
         part = {name: rope[name] for name in ("partial_rotary_factor",) if name in rope}
         text.rope_parameters = {**changed, **part}
@@ -321,13 +361,20 @@ def _register(method: Method, rotary: Rotary) -> str:
     return name
 
 
-def _register_watched() -> str:
-    """Register the attention of PyTorch that shows caches what to choose from; returns its name."""
+def _register_watched(pressed: bool) -> str:
+    """Register the attention of PyTorch that shows caches what to choose from; returns its name.
+
+    Args:
+        pressed: Whether it is for kvpress, which looks by itself.
+    """
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 
-    from fathom.extend.hf.caches import attend
-
-    AttentionInterface.register(_WATCHED, attend)
-    AttentionMaskInterface.register(_WATCHED, sdpa_mask)
-    return _WATCHED
+    if pressed:
+        from fathom.extend.hf.presses import attend
+    else:
+        from fathom.extend.hf.caches import attend
+    name = _PRESSED if pressed else _WATCHED
+    AttentionInterface.register(name, attend)
+    AttentionMaskInterface.register(name, sdpa_mask)
+    return name

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from fathom.extend.methods import WHOLE, Method
+from fathom.extend.methods import AGENT, WHOLE, Method
+from fathom.run.systems.agent import Agent
 from fathom.run.systems.embeddings import WORDS, by_embeddings
 from fathom.run.systems.notes import Compaction, MapReduce
 from fathom.run.systems.retrieval import Retrieval
@@ -27,6 +28,9 @@ def open_system(
     embed = by_embeddings(by, embedding_base_url)
     if method == WHOLE:
         return None
+    if method.name == AGENT:
+        steps, top, passage, read = (method.whole(name) for name in ("steps", "top", "passage", "read"))
+        return Agent(steps, top, passage, read, sent=sent)
     if method.name == "map-reduce":
         return MapReduce(_tokens(method, "chunk"), method.whole("notes"), sent)
     if method.name == "compaction":

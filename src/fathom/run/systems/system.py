@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
+from fathom.run.model import Chat, Turn
 from fathom.run.request_mode import together
 from fathom.run.systems.prompts import SplitPrompt
 from fathom.tokens import Tokenizer
@@ -27,6 +28,15 @@ Send: TypeAlias = Callable[[Request], Awaitable[Reply]]
 """Sends one request, retries it as any other, and returns its reply."""
 
 
+Converse: TypeAlias = Callable[[Chat], Awaitable[Turn]]
+"""Sends a conversation, retries it as any other request, and returns what the model says.
+
+A turn without tool calls is an answer: it is truncated at the cap of answers, and at the task's stop sequences.
+"""
+TURN = 1024
+"""Tokens for the words and tool calls of one turn; reasoning comes on top."""
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """What a system is to do.
@@ -38,6 +48,8 @@ class Task:
         tokenizer: The suite's tokenizer.
         send: Sends a request.
         language: ISO 639-1 code of the prompt.
+        converse: Continues a conversation with tools; None if the client cannot.
+        turn_cap: Output cap of a turn that may call tools, in tokens.
     """
 
     prompt: SplitPrompt
@@ -46,6 +58,8 @@ class Task:
     tokenizer: Tokenizer
     send: Send
     language: str = "en"
+    converse: Converse | None = None
+    turn_cap: int = TURN
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,17 @@ from fathom.types import FathomError
 
 WIDE, NARROW, TILE = Size(620, 260), Size(290, 240), Size(230, 130)
 PAPER_SIZE, PAPER_TILE = Size(560, 300), Size(230, 150)
-APART = 0.05
+APART = 0.04
 """Octaves between the lines of two setups at one length, so that their intervals do not hide each other."""
-STEP = 0.25
-"""Between two labels of differences."""
+TITLED = {
+    "title": "tokens of a question with its reply",
+    "titleColor": MUTED.light,
+    "titleFontSize": 11,
+    "titleFontWeight": "normal",
+}
+"""Title of the axis of tokens."""
+STEPS = (0.25, 0.5)
+"""Between two labels of differences: of a small range, and of one of more than 1."""
 NAMED = (
     "datum.value >= 1048576 ? format(datum.value / 1048576, '~r') + 'M' : "
     "datum.value >= 1024 ? format(datum.value / 1024, '~r') + 'k' : format(datum.value, '~r')"
@@ -145,13 +152,15 @@ def difference_charts(compared: ComparedSetups, size: Size, *, titled: bool = Fa
     """Difference to the base against length, one chart per setup with one scale; filled points are significant."""
     order = (compared.reference, *compared.others)
     gaps = [point.difference for one in compared.others for point in one.points if point.difference is not None]
-    low = math.floor(min([0.0, *(gap.interval.low for gap in gaps)]) / STEP) * STEP
-    high = math.ceil(max([0.0, *(gap.interval.high for gap in gaps)]) / STEP) * STEP
-    values = [low + STEP * step for step in range(round((high - low) / STEP) + 1)]
+    least = min([0.0, *(gap.interval.low for gap in gaps)])
+    most = max([0.0, *(gap.interval.high for gap in gaps)])
+    step = STEPS[most - least > 1]
+    low, high = math.floor(least / step) * step, math.ceil(most / step) * step
+    values = [low + step * place for place in range(round((high - low) / step) + 1)]
     label = "(datum.value > 0 ? '+' : datum.value < 0 ? '−' : '') + format(abs(datum.value) * 100, '.0f')"
     y = alt.Y(
         "difference:Q",
-        scale=alt.Scale(domain=[low, max(high, low + STEP)], nice=False),
+        scale=alt.Scale(domain=[low, max(high, low + step)], nice=False),
         axis=axis_of(values=values, labelExpr=label, grid=True),
     )
     x = length_axis(compared.lengths, size)
@@ -212,7 +221,8 @@ def token_chart(
     powers = [2.0**power for power in range(math.floor(math.log2(low)), math.ceil(math.log2(high)) + 1)]
     inside = [power for power in powers if low <= power <= high] or amounts[:1]
     axis = axis_of(values=inside, labelExpr=NAMED, labelOverlap="greedy", grid=False, tickSize=4, ticks=True)
-    axis["title"] = "tokens of a question"
+    for name, value in TITLED.items():
+        axis[name] = value
     x = alt.X("tokens:Q", scale=alt.Scale(type="log", base=2, domain=[low, high], nice=False), axis=axis)
     return layered(_lines(compared, family, records, x, _score_axis(), legend=_legend(size, legend), sized=True), size)
 

@@ -1,0 +1,50 @@
+"""Print what papers found: their tables that compare methods, and what can be compared with them."""
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated
+
+from fathom.commands.shared import Json
+from fathom.options.declare import command, opt
+
+if TYPE_CHECKING:
+    from fathom.extend.published import PublishedComparison
+
+
+class PublishedOptions(Json):
+    _: KW_ONLY
+    paper: Annotated[str | None, opt("Only this paper, by its suite: leader, ada or hundred.", metavar="NAME")] = None
+
+
+@command(PublishedOptions)
+def lab_published(options: PublishedOptions) -> "list[PublishedComparison]":
+    """Print what papers found: their tables that compare methods, and what can be compared with them."""
+    from fathom.extend.published import published_comparisons
+    from fathom.names import unknown
+
+    found = published_comparisons()
+    papers = {one.paper for one in found}
+    if options.paper is not None and options.paper not in papers:
+        raise unknown("paper", options.paper, papers, see="fathom lab published")
+    return [one for one in found if options.paper in (None, one.paper)]
+
+
+def main(line: PublishedOptions) -> None:
+    """Print tables with remarks, or JSON."""
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from fathom.report.published import published_tables, remarks_of
+    from fathom.report.terminal import show
+    from fathom.terminal import print_json
+
+    found = lab_published.body(line)
+    if line.as_json:
+        return print_json(found)
+    console = Console()
+    for one in found:
+        show(published_tables([one], remarks=False), console, details=True)
+        for heading, sentences in remarks_of(one).items():
+            console.print(Text(heading, style="bold"))
+            for sentence in sentences:
+                console.print(Padding(Text(f"- {sentence}"), 0))

@@ -1,0 +1,160 @@
+"""Presses of NVIDIA's kvpress, which leave out keys and values by hooks of its own (``cache=kvpress&press=NAME``).
+
+A layer of the cache goes on counting the tokens that it has seen, so that positions stay right after a press.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from transformers.cache_utils import Cache, DynamicLayer
+
+from fathom.extend.methods import Method
+from fathom.names import unknown
+from fathom.types import FathomError
+
+INSTALL = "pip install 'fathom-eval[kvpress]'"
+_TRIED = 256
+"""Tokens of the text on which a press is tried."""
+_NO_PRESS = ("ScorerPress",)  # what others derive from
+
+
+class SeenLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typed here
+    """Keys and values of a layer, from which a press takes some away."""
+
+    keys: Any
+    values: Any
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen = 0
+
+    def update(self, key_states: Any, value_states: Any, *more: Any, **options: Any) -> tuple[Any, Any]:
+        """Add tokens; returns all keys and values."""
+        self._seen += key_states.shape[-2]
+        found: tuple[Any, Any] = super().update(key_states, value_states, *more, **options)
+        return found
+
+    def get_seq_length(self) -> int:
+        """Tokens that were seen."""
+        return self._seen
+
+    def get_mask_sizes(self, query_length: Any) -> tuple[int, int]:
+        """Tokens that attention sees, and the place of the first.
+
+        Args:
+            query_length: Tokens that are computed; before transformers 5.3 their places.
+        """
+        tokens = query_length if isinstance(query_length, int) else len(query_length)
+        return (self.keys.shape[-2] if self.is_initialized else 0) + tokens, 0
+
+
+def press_class(name: str) -> Any:
+    """A press by its name, one that needs a ratio and nothing else.
+
+    Raises:
+        FathomError: kvpress is not installed, has no such press, or the press needs more than a ratio.
+    """
+    try:
+        import kvpress
+    except ImportError as error:
+        raise FathomError(
+            "cache=kvpress needs NVIDIA's kvpress, which needs transformers before 5.3. Make an environment of its own "
+            f"for it: python -m venv .venv-kvpress, then .venv-kvpress/bin/{INSTALL}"
+        ) from error
+    presses = {key: one for key, one in vars(kvpress).items() if isinstance(one, type) and hasattr(one, "compress")}
+    able = [key for key, one in presses.items() if key not in _NO_PRESS and _needs_a_ratio_alone(one)]
+    if name not in presses:
+        raise unknown("press", name, able, see="the documentation of kvpress")
+    if name not in able:
+        raise FathomError(
+            f"kvpress: {name} needs more than a ratio, which a name cannot give; choose one of "
+            f"{', '.join(sorted(able))}"
+        )
+    return presses[name]
+
+
+def _needs_a_ratio_alone(press: type) -> bool:
+    if not dataclasses.is_dataclass(press):
+        return False
+    fields = {one.name: one for one in dataclasses.fields(press) if one.init}
+    missing = dataclasses.MISSING
+    needed = [name for name, one in fields.items() if one.default is missing and one.default_factory is missing]
+    return "compression_ratio" in fields and not set(needed) - {"compression_ratio"}
+
+
+def new_cache(config: Any) -> Any:
+    """An empty cache for one request, from which a press can take.
+
+    Args:
+        config: The configuration of the model's text.
+    """
+    return Cache(layers=[SeenLayer() for _ in range(config.num_hidden_layers)])
+
+
+@contextmanager
+def pressing(model: Any, method: Method) -> Iterator[None]:
+    """While this lasts, a text that the model begins to read is thinned out.
+
+    Args:
+        model: The model.
+        method: ``kvpress``, with its press and its ratio.
+    """
+    press = press_class(str(method["press"]))(compression_ratio=method.number("ratio"))
+    for module in model.modules():
+        if hasattr(module, "masked_key_indices"):
+            module.masked_key_indices = None  # which some presses leave behind
+    with press(model):
+        yield
+
+
+def try_press(model: Any, method: Method) -> None:
+    """Try a press on a short text with a reply.
+
+    Args:
+        model: The model.
+        method: ``kvpress``, with its press and its ratio.
+
+    Raises:
+        FathomError: It fails, or leaves nothing out.
+    """
+    vocabulary = model.get_input_embeddings().weight.shape[0]
+    ids, cache = torch.arange(1, _TRIED + 1, device=model.device)[None] % vocabulary, new_cache(model.config)
+    name = method["press"]
+    try:
+        with torch.inference_mode(), pressing(model, method):
+            model(ids, past_key_values=cache)
+        with torch.inference_mode():
+            model(ids[:, :1], past_key_values=cache)
+    except Exception as error:  # presses raise errors of many kinds for what they need besides
+        raise FathomError(
+            f"kvpress: {name} does not work with this model: {type(error).__name__}: {str(error)[:200]}; choose "
+            "another press"
+        ) from error
+    masked = any(getattr(module, "masked_key_indices", None) is not None for module in model.modules())
+    if method.number("ratio") and not masked and all(layer.keys.shape[2] > _TRIED for layer in cache.layers):
+        raise FathomError(f"kvpress: {name} left nothing out of a text of {_TRIED} tokens; choose another press")
+
+
+def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **more: Any) -> tuple[Any, Any]:
+    """The output of a layer with the attention of PyTorch, as kvpress has changed it, for ``AttentionInterface``.
+
+    Layers may have different numbers of keys, so a question after them gets a mask for each layer.
+
+    Args:
+        module: The layer.
+        query: Rotated, shape (batch, heads, queries, size).
+        key: Rotated, shape (batch, key heads, keys, size).
+        value: Shape (batch, key heads, keys, size).
+        attention_mask: Of ``sdpa``.
+        **more: What the model hands to all attention.
+    """
+    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+    from fathom.extend.hf.caches import after_context
+
+    mask = after_context(query, key, attention_mask)
+    found: tuple[Any, Any] = ALL_ATTENTION_FUNCTIONS["sdpa"](module, query, key, value, mask, **more)
+    return found

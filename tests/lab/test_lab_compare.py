@@ -1,0 +1,151 @@
+"""``fathom lab compare`` with baselines: values are chosen, setups asked and compared, and no stop loses anything."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fathom import api
+from fathom.lab import Comparison
+from fathom.run import read_manifest
+from fathom.types import FathomError
+
+MODEL = "fathom/lexical?window=2k&truncate=middle"
+
+
+@pytest.fixture(scope="module")
+def suites(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("suites")
+    for name, seed in (("suite", 1), ("tuning", 2)):
+        api.build("passkey,kv_retrieval", folder / name, lengths="1k,4k,8k", items=6, seed=seed)
+    return folder / "suite", folder / "tuning"
+
+
+@pytest.fixture(scope="module")
+def compared(suites: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Comparison]:
+    out = tmp_path_factory.mktemp("lab")
+    (found,) = api.lab_compare(
+        suites[0], MODEL, ["retrieval?top=1", "retrieval?top=2|6&passage=64|128"], out=out, tuning=suites[1]
+    )
+    return out, found
+
+
+def test_the_base_fails_beyond_its_window_and_retrieval_does_not(compared: tuple[Path, Comparison]) -> None:
+    _, found = compared
+    base, few, tuned = found.results
+    assert (found.base, found.window) == ("whole", 2048)
+    assert [one.setup.name for one in found.results] == ["whole", "retrieval top=1", "retrieval, tuned"]
+    beyond = [point.mean for point in base.points if point.length > 2048]
+    assert all(mean is not None and mean < 0.8 for mean in beyond)
+    assert tuned.gain is not None
+    assert tuned.gain.difference == pytest.approx(
+        sum(tuned.at(length).mean - base.at(length).mean for length in (4096, 8192)) / 2  # type: ignore[union-attr,operator]
+    )
+    assert tuned.verdict == "better"
+    assert tuned.first_better == 4096
+    assert tuned.tokens_ratio is not None
+    assert tuned.tokens_ratio < 1
+    assert few.setup.kind == "system"
+
+
+def test_values_are_chosen_on_other_items(compared: tuple[Path, Comparison], suites: tuple[Path, Path]) -> None:
+    out, found = compared
+    (tuned,) = found.tuned
+    assert [one.value for one in tuned.trials] == [
+        "top=2 passage=64", "top=2 passage=128", "top=6 passage=64", "top=6 passage=128",
+    ]  # fmt: skip
+    (chosen,) = [one for one in tuned.trials if one.chosen]
+    assert chosen.long == max(one.long or 0 for one in tuned.trials)
+    record = json.loads((out / "lab.json").read_text("utf-8"))
+    system = record["setups"][2]["system"]
+    assert all(part in system for part in chosen.value.split())
+    asked = {read_manifest(folder)["suite"]["path"] for folder in (out / "tuning").iterdir()}
+    assert asked == {str(suites[1])}
+    assert {read_manifest(folder)["suite"]["path"] for folder in (out / "runs").iterdir()} == {str(suites[0])}
+    assert chosen.value in found.results[2].setup.chosen
+
+
+def test_the_page_shows_the_setups_and_the_papers(compared: tuple[Path, Comparison]) -> None:
+    page = (compared[0] / "report.html").read_text("utf-8")
+    assert "Setups compared" in page
+    assert "retrieval, tuned" in page
+    assert "From 4k on" in page
+    assert "LongLeader" in page
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=.https?:", page)
+
+
+def test_the_same_call_asks_nothing_again(
+    compared: tuple[Path, Comparison], suites: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked(*_: Any) -> Any:
+        raise AssertionError("asked again")
+
+    out, found = compared
+    monkeypatch.setattr("fathom.run.baselines.BaselineClient.complete", asked)
+    (again,) = api.lab_compare(
+        suites[0], MODEL, ["retrieval?top=1", "retrieval?top=2|6&passage=64|128"], out=out, tuning=suites[1]
+    )
+    assert again.results == found.results
+
+
+def test_a_run_that_was_stopped_goes_on(suites: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(FathomError, match="--max-tokens-total"):
+        api.lab_compare(suites[0], MODEL, ["retrieval?top=1"], out=tmp_path, max_tokens_total=130_000)
+    (found,) = api.lab_compare(suites[0], MODEL, ["retrieval?top=1"], out=tmp_path)
+    assert [len(one.points) for one in found.results] == [3, 3]
+
+
+def test_each_of_several_models_is_compared_with_itself(suites: tuple[Path, Path], tmp_path: Path) -> None:
+    models = [MODEL, "fathom/lexical?window=1k&truncate=middle"]
+    found = api.lab_compare(suites[0], models, ["retrieval?top=1"], out=tmp_path)
+    assert [one.window for one in found] == [2048, 1024]
+    assert all((one.folder / "report.html").exists() for one in found)
+    assert found[0].folder != found[1].folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"setup": ["retrieval?top=1|2"]}, "--tuning"),
+        ({"setup": ["yarn"]}, "--server NAME=URL"),
+        ({"setup": ["retrieval?top=1", "retrieval?top=1&passage=256"]}, None),
+        ({"setup": ["retrival"]}, "did you mean retrieval"),
+        ({"setup": [], "model": "fathom/lexical"}, "give it with --window"),
+        ({"setup": [], "model": "fathom/lexcal?window=2k"}, "did you mean"),
+        ({"setup": [], "model": "hf/nowhere/at/all"}, "no folder|needs torch"),
+        ({"setup": [], "lengths": "2k"}, "--lengths 2k|no sample"),
+        ({"setup": [], "trained": ["fathom/guess"]}, "WHAT IT WAS TRAINED WITH"),
+    ],
+)
+def test_wrong_recipes_end_before_anything_is_asked(
+    suites: tuple[Path, Path], tmp_path: Path, changes: dict[str, Any], words: str | None
+) -> None:
+    options = {"model": MODEL, "setup": [], "out": tmp_path / "lab", **changes}
+    if words is None:
+        api.lab_compare(suites[0], **options)
+        return
+    with pytest.raises(FathomError, match=words):
+        api.lab_compare(suites[0], **options)
+    assert not (tmp_path / "lab").exists()
+
+
+def test_values_cannot_be_chosen_on_the_items_of_the_report(suites: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(FathomError, match="values must be chosen on other items"):
+        api.lab_compare(suites[0], MODEL, ["retrieval?top=1|2"], out=tmp_path / "lab", tuning=suites[0])
+
+
+def test_other_weights_have_a_table_of_their_own(suites: tuple[Path, Path], tmp_path: Path) -> None:
+    (found,) = api.lab_compare(
+        suites[0],
+        MODEL,
+        ["retrieval?top=1"],
+        trained=["fathom/lexical?window=4k&truncate=middle: nothing, but a larger window"],
+        out=tmp_path,
+    )
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert found.results[-1].setup.trained == "nothing, but a larger window"
+    assert "Trained" in page
