@@ -73,10 +73,10 @@ def report(rows: pl.DataFrame) -> None:
         read = tokens(part)
         systems = part.select("model", "variant").unique(maintain_order=True).rows()
         for model, variant in systems:
-            for (length,), cell in part.filter((pl.col("model") == model) & (pl.col("variant") == variant)).group_by(
+            for _, cell in part.filter((pl.col("model") == model) & (pl.col("variant") == variant)).group_by(
                 "length", maintain_order=True
             ):
-                size = int(str(length))
+                size = int(cell["length"][0])
                 name = f"{variant or 'whole'}{', no window' if model == ALL else ''}"
                 gap = "" if (model, variant) == (WINDOW, "") else difference(part, model, variant, size)
                 mean = cell["value"].mean()

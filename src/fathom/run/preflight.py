@@ -208,7 +208,6 @@ def forecast_run(
     price: Price,
     caps: Caps,
     request_mode: RequestModes = lambda task: PLAIN,
-    thinking: str = "",
     system: System | None = None,
 ) -> Preflight:
     """Forecast the remaining requests.
@@ -222,7 +221,6 @@ def forecast_run(
         caps: Output cap by task name.
         request_mode: Request mode by task name. A second request is counted for every sample, with the longest first
             reply in its prompt.
-        thinking: Description of the thinking settings.
         system: The system around the model, which keeps to the window by itself; what it asks at most is counted.
 
     Raises:
@@ -270,7 +268,6 @@ def forecast_run(
         on_overflow=limit.policy,
         checked=price.checked if priced else "",
         source=price.source if priced else "",
-        thinking=thinking,
     )
 
 
