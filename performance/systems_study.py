@@ -79,7 +79,7 @@ def report(rows: pl.DataFrame) -> None:
                 size = int(cell["length"][0])
                 name = f"{variant or 'whole'}{', no window' if model == ALL else ''}"
                 gap = "" if (model, variant) == (WINDOW, "") else difference(part, model, variant, size)
-                mean = cell["value"].mean()
+                mean = cell.select(pl.col("value").mean()).item()
                 print(f"| `{name}` | {format_length(size)} | {mean:.3f} | {read[model, variant, size]:,.0f} | {gap} |")
 
 

@@ -302,3 +302,11 @@ def test_the_forecast_of_a_run_counts_all_requests(suite: Path, tmp_path: Path) 
     assert sum(one.attempts for one in made) <= plan.requests
     assert sum(one.tokens_in or 0 for one in made) <= plan.tokens_in
     assert plan.requests > 4 * len(made)
+
+
+def test_readers_are_told_that_prompts_were_not_sent_as_shown(suite: Path, tmp_path: Path) -> None:
+    api.run(suite, "fathom/lexical", tmp_path / "run", system="compaction?chunk=256", limit=1)
+    api.run(suite, "fathom/lexical", tmp_path / "whole", limit=1)
+    words = "not sent the prompts as shown, but what the system compaction made of them"
+    assert any(words in note for note in api.show(tmp_path / "run")["notes"])
+    assert not any("system" in note for note in api.show(tmp_path / "whole")["notes"])
