@@ -54,6 +54,7 @@ def demo() -> list[SetupResult]:
 # Differences
 
 
+@pytest.mark.slow
 def test_differences_are_those_of_every_other_table() -> None:
     made = rows_of(DEMO[:3], np.random.default_rng(1), items=25, tasks=("kv", "qa"))
     found = compare_setups(made, [one.setup for one in DEMO[:3]], WHOLE, WINDOW, seed=3)
@@ -89,6 +90,7 @@ def test_p_values_are_adjusted_within_a_family(demo: list[SetupResult]) -> None:
     assert all(point.difference.adjusted == point.difference.p_value for point in trained.points if point.difference)
 
 
+@pytest.mark.slow
 def test_trained_setups_change_nothing_for_the_others(demo: list[SetupResult]) -> None:
     made = rows_of(DEMO, np.random.default_rng(0), items=30)
     alone = [one.setup for one in DEMO if not one.setup.trained]
@@ -150,6 +152,7 @@ def test_levels_of_the_two_rules_add_up_to_five_percent() -> None:
     assert list(verdict_levels(1)) == pytest.approx([0.0, 0.05])
 
 
+@pytest.mark.slow
 def test_guessing_is_a_floor_and_a_difference_above_it_is_none() -> None:
     rng = np.random.default_rng(2)
     quarter = {length: (rng.random(ITEMS) < 0.25).astype(float).tolist() for length in LENGTHS}
@@ -162,6 +165,16 @@ def test_guessing_is_a_floor_and_a_difference_above_it_is_none() -> None:
     # Without chance they are above zero.
     found = compare_setups(table.with_columns(chance=pl.lit(0.0)), setups, "base", WINDOW)[1]
     assert [point.limit for point in found.points] == [""] * 6
+
+
+def test_a_difference_that_is_significant_is_no_floor() -> None:
+    """Although both intervals contain chance."""
+    setups = [Setup("base", "none"), Setup("own", "cache")]
+    table = to_frame([*rows("base", shares(*(0.2,) * 6)), *rows("own", shares(*(0.375,) * 6))])
+    found = compare_setups(table.with_columns(chance=pl.lit(0.25)), setups, "base", WINDOW)
+    assert all(point.interval and point.interval.low < 0.25 for one in found for point in one.points)
+    assert [point.limit for point in found[1].points] == [""] * 6
+    assert found[1].verdict == "better"
 
 
 def test_a_length_from_which_on_a_setup_is_better() -> None:
@@ -301,10 +314,10 @@ def test_equal_setups_are_rarely_called_different_and_intervals_hold_the_truth()
     import setup_errors
 
     equal, apart = [list(setup_errors.BASE)] * 7, setup_errors.different()
-    trials = 60
+    trials = 40
     null = [setup_errors.compared(seed, equal, 30, 0.8, replicates=1000) for seed in range(trials)]
     real = [setup_errors.compared(seed, apart, 40, 0.5, replicates=1000) for seed in range(trials, 2 * trials)]
     assert setup_errors.errors(null, equal).verdicts <= 0.05 + 2 * (0.05 * 0.95 / trials) ** 0.5
     found = setup_errors.errors(real, apart)
-    assert 0.91 <= found.gain <= 0.985
-    assert 0.91 <= found.loss <= 0.985
+    assert 0.9 <= found.gain <= 0.995
+    assert 0.9 <= found.loss <= 0.995

@@ -65,6 +65,7 @@ def column(one: Table, label: str) -> list[str]:
     return [str(row[place]) for row in one.rows]
 
 
+@pytest.mark.slow
 def test_the_section_comes_first_and_is_open(page: str) -> None:
     sections = [part.split('"')[0] for part in page.split('<details class="section" id="')[1:]]
     assert sections[0] == "section-setups"
@@ -78,6 +79,7 @@ def test_without_setups_there_is_no_section(found: tuple[pl.DataFrame, ComparedS
     assert "Setups compared" not in report.markdown()
 
 
+@pytest.mark.slow
 def test_names_are_escaped_everywhere(made: Report, page: str) -> None:
     assert "<script>alert" not in page
     assert "<b>PI</b>" not in page
@@ -87,6 +89,7 @@ def test_names_are_escaped_everywhere(made: Report, page: str) -> None:
     assert "<script>" not in made.markdown()
 
 
+@pytest.mark.slow
 def test_trained_setups_have_tables_of_their_own(made: Report) -> None:
     names = [one.name for one in made if one.section == "setups"]
     assert [name for name in names if name in ("setups-1", "setups-2")] == ["setups-1", "setups-2"]
@@ -205,6 +208,7 @@ def data_of(chart: alt.LayerChart) -> list[Any]:
     return list(chart.to_dict(validate=False)["datasets"].values())
 
 
+@pytest.mark.slow
 def test_charts_are_valid_and_show_the_window(found: tuple[pl.DataFrame, ComparedSetups]) -> None:
     compared = found[1]
     family = compared.families[0][1]
@@ -246,6 +250,7 @@ def test_charts_are_written_as_files(found: tuple[pl.DataFrame, ComparedSetups],
         setup_figures(replace(found[1], results=(found[1].reference,)), tmp_path)
 
 
+@pytest.mark.slow
 def test_setups_without_tokens_or_times_have_no_such_columns() -> None:
     rows = rows_of(DEMO[:2], np.random.default_rng(0), items=12)
     bare = rows.with_columns(

@@ -26,6 +26,8 @@ from fathom.types import FathomError
 
 WIDE, NARROW, TILE = Size(620, 260), Size(290, 240), Size(230, 130)
 PAPER_SIZE, PAPER_TILE = Size(560, 300), Size(230, 150)
+TOGETHER = 7
+"""Setups that share a chart of scores; with more, each has one of its own, beside the base."""
 APART = 0.04
 """Octaves between the lines of two setups at one length, so that their intervals do not hide each other."""
 TITLED = {
@@ -35,6 +37,8 @@ TITLED = {
     "titleFontWeight": "normal",
 }
 """Title of the axis of tokens."""
+SAME_TOKENS = 0.05
+"""The share by which tokens may differ before a setup counts as taking others than the base."""
 STEPS = (0.25, 0.5)
 """Between two labels of differences: of a small range, and of one of more than 1."""
 NAMED = (
@@ -45,13 +49,18 @@ NAMED = (
 
 
 class View(NamedTuple):
-    """What the section on setups shows beside its tables."""
+    """What the section on setups shows beside its tables.
+
+    With ``tiled``, each setup has a figure of scores of its own, and the key is that of the base alone.
+    """
 
     answers: tuple[str, ...]
     key: tuple[tuple[str, str, tuple[int, ...], str], ...]
     scores: tuple[Figure, ...]
     differences: tuple[Figure, ...]
     tokens: tuple[Figure, ...]
+    token_key: tuple[tuple[str, str, tuple[int, ...], str], ...]
+    tiled: bool
 
 
 def view(compared: ComparedSetups | None) -> View | None:
@@ -60,23 +69,50 @@ def view(compared: ComparedSetups | None) -> View | None:
         return None
     order = (compared.reference, *compared.others)
     several = len(compared.families) > 1
+    tiled = any(len(family) > TOGETHER for _, family in compared.families)
     scores: list[Figure] = []
     tokens: list[Figure] = []
+    sized: list[SetupResult] = []
     for title, family in compared.families:
         heading = title if several else ""
-        scores.append(_figure(score_chart, compared, family, heading, "Score against length"))
-        if _spent(compared, family):
-            tokens.append(_figure(token_chart, compared, family, heading, "Score against tokens"))
+        if tiled:
+            scores += [_score_tile(compared, one) for one in family[1:]]
+        else:
+            scores.append(_figure(score_chart, compared, family, heading, "Score against length"))
+        if others := _with_other_tokens(compared, family):
+            tokens.append(_figure(token_chart, compared, others, heading, "Score against tokens"))
+            sized += others
+    key = {one.setup.name: (shown(one.setup), *style(number)[1:]) for number, one in enumerate(order)}
     return View(
         answers=tuple(answer(one, compared.base) for one in compared.others),
-        key=tuple((shown(one.setup), *style(number)[1:]) for number, one in enumerate(order)),
+        key=(key[compared.base],) if tiled else tuple(key.values()),
         scores=tuple(scores),
         differences=tuple(
             Figure(shown(one.setup), drawn(chart, f"Difference of {shown(one.setup)} to the base by length"))
             for one, chart in zip(compared.others, difference_charts(compared, TILE), strict=True)
         ),
         tokens=tuple(tokens),
+        token_key=tuple(key[name] for name in dict.fromkeys(one.setup.name for one in sized)),
+        tiled=tiled,
     )
+
+
+def _score_tile(compared: ComparedSetups, one: SetupResult) -> Figure:
+    chart = score_chart(compared, (compared.reference, one), TILE)
+    return Figure(shown(one.setup), drawn(chart, f"Score of {shown(one.setup)} against length; figures in the tables"))
+
+
+def _with_other_tokens(compared: ComparedSetups, family: Sequence[SetupResult]) -> list[SetupResult]:
+    """The base and the setups that take another number of tokens at some length; none if there are none."""
+    found = [family[0]]
+    for one in family[1:]:
+        for length in compared.lengths:
+            tokens = tokens_at(family, length)
+            own, least = tokens.get(one.setup.name), tokens.get(compared.base)
+            if own is not None and least is not None and abs(own.mean - least.mean) > SAME_TOKENS * least.mean:
+                found.append(one)
+                break
+    return found if len(found) > 1 else []
 
 
 def _figure(
@@ -113,10 +149,13 @@ def setup_figures(compared: ComparedSetups, folder: Path, suffix: str = ".svg") 
     made = []
     for title, family in compared.families:
         end = f"-{title.lower().replace(' ', '-')}" if several else ""
-        chart = score_chart(compared, family, PAPER_SIZE, legend=True)
+        chart: alt.LayerChart | alt.ConcatChart = score_chart(compared, family, PAPER_SIZE, legend=True)
+        if len(family) > TOGETHER:
+            parts = [score_chart(compared, (family[0], one), PAPER_TILE, title=shown(one.setup)) for one in family[1:]]
+            chart = alt.ConcatChart(concat=parts, columns=3, spacing=24)
         made.append(save(chart, folder / f"scores{end}{suffix}"))
-        if _spent(compared, family):
-            made.append(save(token_chart(compared, family, PAPER_SIZE, legend=True), folder / f"tokens{end}{suffix}"))
+        if others := _with_other_tokens(compared, family):
+            made.append(save(token_chart(compared, others, PAPER_SIZE, legend=True), folder / f"tokens{end}{suffix}"))
     tiles = difference_charts(compared, PAPER_TILE, titled=True)
     heading = alt.TitleParams(f"Difference to {shown(compared.base)}, in points", fontSize=14, offset=16)
     together = alt.ConcatChart(concat=tiles, columns=3, spacing=24, title=heading)
@@ -128,7 +167,7 @@ def setup_figures(compared: ComparedSetups, folder: Path, suffix: str = ".svg") 
 
 
 def score_chart(
-    compared: ComparedSetups, family: Sequence[SetupResult], size: Size, *, legend: bool = False
+    compared: ComparedSetups, family: Sequence[SetupResult], size: Size, *, legend: bool = False, title: str = ""
 ) -> alt.LayerChart:
     """Score against length with 95% intervals, one line per setup, and the window as a vertical line."""
     records = [
@@ -145,7 +184,7 @@ def score_chart(
     ]
     x, y = length_axis(compared.lengths, size), _score_axis()
     layers = [*_window(compared, size), *_lines(compared, family, records, x, y, legend=_legend(size, legend))]
-    return layered(layers, size)
+    return layered(layers, size, title)
 
 
 def difference_charts(compared: ComparedSetups, size: Size, *, titled: bool = False) -> list[alt.LayerChart]:
