@@ -302,6 +302,7 @@ def test_the_forecast_of_a_run_counts_all_requests(suite: Path, tmp_path: Path) 
     assert sum(one.attempts for one in made) <= plan.requests
     assert sum(one.tokens_in or 0 for one in made) <= plan.tokens_in
     assert plan.requests > 4 * len(made)
+    assert "the most that the system asks for" in str(plan)
 
 
 def test_readers_are_told_that_prompts_were_not_sent_as_shown(suite: Path, tmp_path: Path) -> None:
