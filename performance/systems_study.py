@@ -20,7 +20,7 @@ from fathom.length import format_length
 
 WINDOW = "fathom/lexical?window=8k&truncate=middle"
 ALL = "fathom/lexical"
-TASKS = "kv_retrieval,counting_stars,single_doc_qa"
+TASKS = "kv_retrieval,counting_stars,passage_retrieval,passage_count"
 SYSTEMS = (
     *(f"retrieval?top={top}" for top in (1, 2, 4, 8, 16)),
     "map-reduce",
@@ -61,7 +61,7 @@ def main() -> None:
     )
     folders = [run(suite, given.out, ALL, "whole", tasks), run(suite, given.out, WINDOW, "whole", tasks)]
     folders += [run(suite, given.out, WINDOW, system, tasks) for system in SYSTEMS]
-    report(api.rows(folders))
+    report(api.rows(folders).filter((pl.col("length") > 0) & pl.col("task").is_in(tasks)))
 
 
 def report(rows: pl.DataFrame) -> None:
@@ -73,13 +73,13 @@ def report(rows: pl.DataFrame) -> None:
         read = tokens(part)
         systems = part.select("model", "variant").unique(maintain_order=True).rows()
         for model, variant in systems:
-            for (length,), cell in part.filter((pl.col("model") == model) & (pl.col("variant") == variant)).group_by(
+            for _, cell in part.filter((pl.col("model") == model) & (pl.col("variant") == variant)).group_by(
                 "length", maintain_order=True
             ):
-                size = int(length)
+                size = int(cell["length"][0])
                 name = f"{variant or 'whole'}{', no window' if model == ALL else ''}"
                 gap = "" if (model, variant) == (WINDOW, "") else difference(part, model, variant, size)
-                mean = cell["value"].mean()
+                mean = cell.select(pl.col("value").mean()).item()
                 print(f"| `{name}` | {format_length(size)} | {mean:.3f} | {read[model, variant, size]:,.0f} | {gap} |")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from made_extended import make_config, make_extended, naive, some_ids
 
-from fathom.extend.methods import Method, split_name
+from fathom.extend.methods import FULL, Method, split_name
 from fathom.types import FathomError
 
 torch = pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")
@@ -309,3 +309,26 @@ def test_the_golden_rule_of_snapkv() -> None:
         assert torch.equal(pooled.gather(-1, chosen).sort(-1, descending=True).values, best)
         assert last.tolist() == torch.arange(32, 40).expand(1, 4, 8).tolist()
         assert torch.equal(layer.keys[..., 0].long(), layer.positions)
+
+
+@pytest.mark.parametrize("query", [SNAPKV, "cache=pyramid&budget=24&window=8&beta=4", "cache=h2o&ratio=0.5"])
+def test_no_more_is_held_while_a_prompt_is_read_than_is_checked_before(
+    query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fathom.extend.hf.caches import EvictingLayer, bytes_of
+    from fathom.extend.hf.checks import held_tokens
+
+    model, extension = make_extended("Llama", f"yarn&factor=4&{query}")
+    cache, most, update = extension.new_cache(), [0], EvictingLayer.update
+
+    def measured(layer: Any, *states: Any, **more: Any) -> Any:
+        found = update(layer, *states, **more)
+        most.append(bytes_of(cache))
+        return found
+
+    monkeypatch.setattr(EvictingLayer, "update", measured)
+    model(some_ids(PROMPT), past_key_values=cache)
+    token = 2 * FEW * 16 * 4
+    layers = model.config.num_hidden_layers
+    assert max(most) == token * held_tokens(layers, PROMPT, extension.cache) < token * layers * PROMPT
+    assert held_tokens(layers, PROMPT, FULL) == layers * PROMPT

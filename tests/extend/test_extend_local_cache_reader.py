@@ -8,22 +8,25 @@ import pytest
 from handwritten_reader import REPLY, make_items, save_reader
 from test_extend_local_reader import generated
 
+from fathom.extend.methods import is_apart
 from fathom.run.hugging_face import load_model
 
 torch = pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")
 pytest.importorskip("transformers", reason="transformers is not installed; make test-models runs this")
 
-LENGTHS = (128, 256, 512, 1024, 2048)
+LENGTHS = (128, 512, 2048)
 # Most weights of this model are 0 in float32, and among equal places the first stay: which fillers stay decides about
 # two items of twenty at most.
 CLOSE = 0.1
 TABLE = {
-    "snapkv&budget=128": (1, 1, 1, 1, 1),
-    "snapkv&budget=128&kernel=1": (1, 0.45, 0.25, 0.15, 0.1),
-    "h2o&budget=128": (1, 0.45, 0.25, 0.1, 0.05),
-    "random&budget=128": (1, 0.3, 0.1, 0.05, 0.05),
-    "recent&budget=128": (1, 0.5, 0.25, 0.1, 0.05),
-    "fp8": (1, 1, 1, 1, 1),
+    "snapkv&budget=128": (1, 1, 1),
+    "snapkv&budget=128&kernel=1": (1, 0.25, 0.1),
+    # The question is one word: without it, the last queries look for nothing.
+    "snapkv&budget=128&question=apart": (1, 0.25, 0.05),
+    "h2o&budget=128": (1, 0.25, 0.05),
+    "random&budget=128": (1, 0.1, 0.05),
+    "recent&budget=128": (1, 0.25, 0.05),
+    "fp8": (1, 1, 1),
 }
 
 
@@ -36,18 +39,26 @@ def share(folder: Path, query: str, length: int) -> float:
     """The share of items that are right, each of which must follow from what stayed."""
     loaded = load_model(f"hf/{folder}?extend=yarn&factor=8&cache={query}", {"device": "cpu"})
     assert loaded.extension is not None
-    right = 0
-    for item in make_items(length):
+    apart = is_apart(loaded.extension.cache)
+    right, items = 0, make_items(length)
+    if length == LENGTHS[-1] and TABLE[query][-1] == 1:
+        items = items[::2]  # as all are right, half of the longest say it too
+    for item in items:
         cache = loaded.extension.new_cache(item.prompt)
+        if apart:
+            with torch.inference_mode():
+                loaded.model.base_model(torch.tensor([item.prompt[:-1]]), past_key_values=cache)
         reply = generated(loaded.model, item, past_key_values=cache)
-        assert reply[0] == item.answer[0]  # it comes from the full prompt
         read = [True] * REPLY
-        if query != "fp8":  # layer 2 reads the words after a match, of which the first is read before anything is lost
+        if query != "fp8":  # layer 2 reads the words after a match
             stayed = set(cache.layers[1].positions[0, 0].tolist())
-            read[1:] = [item.place + 1 + step in stayed for step in range(1, REPLY)]
+            read = [item.place + 1 + step in stayed for step in range(REPLY)]
+        if not apart:  # the first word is read before anything is lost
+            assert reply[0] == item.answer[0]
+            read[0] = True
         assert (reply == item.answer) == all(read)
         right += reply == item.answer
-    return right / len(make_items(length))
+    return right / len(items)
 
 
 @pytest.mark.slow

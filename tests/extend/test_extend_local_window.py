@@ -19,6 +19,7 @@ pytest.importorskip("torch", reason="torch is not installed; make test-models ru
 pytest.importorskip("transformers", reason="transformers is not installed; make test-models runs this")
 
 PASSING = 0.856
+ITEMS = 10
 TASK = """
 from fathom.types import Score, Task
 
@@ -73,7 +74,7 @@ def make_suite(folder: Path) -> Path:
         write_documents(fresh, [])
         with SampleWriter(fresh) as writer:
             for length in LENGTHS:
-                for number, item in enumerate(make_items(length)):
+                for number, item in enumerate(make_items(length, ITEMS)):
                     writer.add(
                         Sample(
                             id=f"item{number}@{length}",
@@ -88,7 +89,7 @@ def make_suite(folder: Path) -> Path:
                             inputs={},
                         )
                     )
-        count = {"chain": len(LENGTHS) * len(make_items(LENGTHS[0]))}
+        count = {"chain": len(LENGTHS) * ITEMS}
         write_manifest(fresh, manifest | {"lengths": list(LENGTHS), "samples": count})
     return folder
 
@@ -97,14 +98,14 @@ def expected(query: str) -> int:
     """The longest length up to which the rule reads enough, as its place in LENGTHS; -1 if there is none."""
     rule = Rule(settled(split_name(f"hf/x?extend={query}")[1], 256))
     for place, length in enumerate(LENGTHS):
-        items = make_items(length)
+        items = make_items(length, ITEMS)
         if sum(map(rule.right, items)) < PASSING * len(items):
             return place - 1
     return len(LENGTHS) - 1
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)  # fifteen runs of a hundred prompts, in one process
+@pytest.mark.timeout(1800)  # fifteen runs of fifty prompts, in one process
 def test_every_window_is_recovered_within_one_length(tmp_path: Path) -> None:
     reader, suite = save_reader(tmp_path / "reader"), make_suite(tmp_path / "suite")
     divisors = tmp_path / "divisors.json"

@@ -45,6 +45,10 @@ def test_the_base_fails_beyond_its_window_and_retrieval_does_not(compared: tuple
     gaps = [point.difference.difference for point in tuned.points if point.length > 2048 and point.difference]
     assert tuned.gain.difference == pytest.approx(sum(gaps) / 2)
     assert tuned.verdict == "better"
+    longest = base.at(8192)
+    assert longest is not None
+    assert longest.tokens_in is not None
+    assert longest.tokens_in.mean <= 2048  # what the window left of the prompt
     assert tuned.first_better == 4096
     assert tuned.tokens_ratio is not None
     assert tuned.tokens_ratio < 1

@@ -217,6 +217,8 @@ def test_the_lexical_baseline_takes_notes_below_headings() -> None:
         "Reply with notes on this part only"
     )
     assert read(prompt, "notes", Random(0)).startswith("Passage 4:\nBirch lies on the river Tew.")
+    few = read(f"{prompt}, in at most 9 words: short", "notes", Random(0))
+    assert few == "Passage 4:\nBirch lies on the river Tew."
     assert read(prompt.replace("about Passage 4", "about Passage 9"), "notes", Random(0)) == "nothing"
     chinese = "文章3：\n柏村在特河边。\n\n请根据文章3的内容回答下面的问题。\n问题：柏村在哪里？\n请只回答笔记"
     assert read(chinese, "notes", Random(0)) == "文章3：\n柏村在特河边。"
@@ -300,3 +302,12 @@ def test_the_forecast_of_a_run_counts_all_requests(suite: Path, tmp_path: Path) 
     assert sum(one.attempts for one in made) <= plan.requests
     assert sum(one.tokens_in or 0 for one in made) <= plan.tokens_in
     assert plan.requests > 4 * len(made)
+    assert "the most that the system asks for" in str(plan)
+
+
+def test_readers_are_told_that_prompts_were_not_sent_as_shown(suite: Path, tmp_path: Path) -> None:
+    api.run(suite, "fathom/lexical", tmp_path / "run", system="compaction?chunk=256", limit=1)
+    api.run(suite, "fathom/lexical", tmp_path / "whole", limit=1)
+    words = "not sent the prompts as shown, but what the system compaction made of them"
+    assert any(words in note for note in api.show(tmp_path / "run")["notes"])
+    assert not any("system" in note for note in api.show(tmp_path / "whole")["notes"])

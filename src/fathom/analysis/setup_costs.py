@@ -66,7 +66,7 @@ def spent_by(rows: pl.DataFrame, seed: int = 0) -> dict[tuple[str, int], Spent]:
     sent = rows.filter(~pl.col("status").is_in(["error", "overflow"])).with_columns(
         item_name(),
         pl.col("cost", "seconds").fill_nan(None),
-        tokens_in=pl.coalesce("tokens_in", "tokens"),
+        tokens_in=pl.coalesce("tokens_in", pl.col("tokens") - pl.col("truncated")),
         generates=pl.col("tokens_out").is_not_null().any().over("model"),
     )
     sent = sent.with_columns(tokens=pl.col("tokens_in") + pl.when("generates").then("tokens_out").otherwise(0))

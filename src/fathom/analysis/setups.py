@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import polars as pl
 
+from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.compare import Pairing, pair_up
 from fathom.analysis.curve import CurvePoint, curve_of
 from fathom.analysis.effective import EffectiveLength, effective_length_of
@@ -207,7 +208,8 @@ class SetupResult:
             lengths or in ``gain``, at the levels of :func:`verdict_levels`. ``cannot tell``: a setup or the base has
             no score, both are at floor or ceiling everywhere, or the two rules contradict each other. "" for the base.
         reason: What the verdict rests on ("higher at 16k and 32k, and in the mean beyond the window").
-        effective: Effective lengths under the definitions of ``fathom.analysis.effective``.
+        effective: Effective lengths under the definitions of ``fathom.analysis.effective``; the base of a setup is its
+            own mean over the tested lengths up to the window.
         first_better: Shortest tested length from which on the score is significantly higher than that of the base, at
             it and at all longer ones; None without one.
         tokens_ratio: Tokens of a reply divided by those of the base, at ``first_better``; None if unknown.
@@ -269,6 +271,7 @@ def compare_setups(
     names = [one.name for one in setups]
     counted = scored_rows(_with_absent(rows.filter(pl.col("model").is_in(names)), names), unanswered)
     tested = _tested(counted)
+    short = [length for length in tested if length <= window]
     ready = {one.model: one for one in profiles(counted, seed=seed) if one.task == ALL}
     spent = spent_by(counted, seed)
     points = {name: _points(ready[name], tested, spent) for name in names}
@@ -291,7 +294,7 @@ def compare_setups(
     return [
         replace(
             one,
-            effective=tuple(effective_length_of([ready[one.setup.name]])),
+            effective=tuple(effective_length_of([ready[one.setup.name]], short or BASE_LENGTHS)),
             timings=tuple(sorted((t for t in timings if t.setup == one.setup.name), key=lambda timing: timing.length)),
         )
         for one in results

@@ -178,6 +178,12 @@ def _from_folder(
     manifest = read_manifest(folder)
     suite, model, variant = label
     notes = [sentence.partition(": its scores")[0] for sentence in unfinished([folder])]
+    system: Mapping[str, Any] | None = manifest.get("system")
+    if system:
+        notes.append(
+            f"the model was not sent the prompts as shown, but what the system {system['method']} made of them; "
+            "texts of requests before the last are shown as reasoning"
+        )
     if suite not in opened:
         try:
             opened[suite] = find_suite(folder, manifest, given)

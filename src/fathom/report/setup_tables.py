@@ -15,7 +15,8 @@ KINDS = {"none": "no method", "position": "positions", "cache": "KV cache", "sys
 ABOUT = (
     "Differences to {base} in percentage points, paired by item, with 95% intervals; p-values are adjusted by Holm’s "
     "method for all setups of the table. The gain is the mean over the tested lengths beyond the window of {window} "
-    "tokens. {rule} Times and cache are those of one request alone; costs are in US dollars for 1,000 replies."
+    "tokens. {rule} The base of effective lengths is the setup’s own mean up to the window. Times and cache are those "
+    "of one request alone; costs are in US dollars for 1,000 replies."
 )
 BOTH = (
     "“Better” and “worse” need an adjusted p-value of at most {mean:.3g} for the gain, or of at most {lengths:.3g} at "

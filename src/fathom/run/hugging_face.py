@@ -152,7 +152,8 @@ def plan(name: str, arguments: Mapping[str, Json]) -> "Extension | None":
         text = config.get_text_config()
         given = arguments.get("dtype") or arguments.get("torch_dtype")
         dtype = str(text.dtype or "float32") if given in (None, "auto") else str(given)
-        check_memory(text, found.window, dtype.removeprefix("torch."), _bytes(name, arguments), _room(arguments))
+        room = _room(arguments)
+        check_memory(text, found.window, dtype.removeprefix("torch."), _bytes(name, arguments), room, cache)
     except FathomError as error:
         raise FathomError(f"model {name}: {error}") from None
     return found

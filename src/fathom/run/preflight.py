@@ -67,6 +67,7 @@ class Preflight:
         source: The provider's price page.
         thinking: Description of the thinking settings; "" for other runs.
         unverified: Why the suite's integrity cannot be verified; "" if it can.
+        bounds: Whether requests and tokens are the most that a system around the model asks for.
     """
 
     model: str
@@ -80,6 +81,7 @@ class Preflight:
     source: str = ""
     thinking: str = ""
     unverified: str = ""
+    bounds: bool = False
 
     @property
     def requests(self) -> int:
@@ -125,12 +127,13 @@ class Preflight:
         price = price_range(self.cost_least, self.cost_most, self.checked)
         done = f"; {self.finished:,} replies exist already" if self.finished else ""
         unknown = "the model's window is not known; give --window to have prompts checked beforehand"
+        most = "requests and tokens are the most that the system asks for" if self.bounds else ""
         window = self.overflow_note or (unknown if self.window is None and self.cost_most != 0 else "")
         return "\n  ".join(
             (
                 f"{self.model}: {self.requests:,} requests, {self.tokens_in:,} tokens in, at most {self.tokens_out:,} "
                 f"out, {price}{done}",
-                *filter(None, (self.thinking, self.unverified, *map(str, self.lengths), window)),
+                *filter(None, (self.thinking, self.unverified, *map(str, self.lengths), most, window)),
             )
         )
 
@@ -208,7 +211,6 @@ def forecast_run(
     price: Price,
     caps: Caps,
     request_mode: RequestModes = lambda task: PLAIN,
-    thinking: str = "",
     system: System | None = None,
 ) -> Preflight:
     """Forecast the remaining requests.
@@ -222,7 +224,6 @@ def forecast_run(
         caps: Output cap by task name.
         request_mode: Request mode by task name. A second request is counted for every sample, with the longest first
             reply in its prompt.
-        thinking: Description of the thinking settings.
         system: The system around the model, which keeps to the window by itself; what it asks at most is counted.
 
     Raises:
@@ -270,7 +271,7 @@ def forecast_run(
         on_overflow=limit.policy,
         checked=price.checked if priced else "",
         source=price.source if priced else "",
-        thinking=thinking,
+        bounds=system is not None,
     )
 
 

@@ -226,11 +226,10 @@ def run(
         price=price,
         caps=caps,
         request_mode=mode,
-        thinking=words,
         system=around,
     )
     plan, spent = _look_ahead(out, facts, epochs, forecast)
-    plan = replace(plan, unverified=built.unverified)
+    plan = replace(plan, unverified=built.unverified, thinking=words)
     used = spent.tokens_in + spent.tokens_out
     check_budget(
         plan, spent_tokens=used, spent_cost=spent.cost or 0.0, max_tokens_total=max_tokens_total, max_cost=max_cost

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fathom.extend.methods import FULL, Method, evicts, reach, settled
+from fathom.extend.methods import FULL, Method, evicts, reach, settled, stay
 from fathom.types import FathomError
 
 _PER_REQUEST = ("dynamic", "longrope")
@@ -113,8 +113,10 @@ def window_of_method(config: Any, method: Method) -> int | None:
     return held
 
 
-def check_memory(config: Any, window: int | None, dtype: str, weights: int, room: int | None) -> None:
-    """Check that the keys and values of a whole window, and the weights, can be held.
+def check_memory(
+    config: Any, window: int | None, dtype: str, weights: int, room: int | None, cache: Method = FULL
+) -> None:
+    """Check that the keys and values of a prompt that fills the window, and the weights, can be held.
 
     Args:
         config: The model's configuration.
@@ -122,6 +124,7 @@ def check_memory(config: Any, window: int | None, dtype: str, weights: int, room
         dtype: How keys and values are stored, such as ``bfloat16``.
         weights: Bytes of the weights.
         room: Bytes of free memory; None if unknown.
+        cache: What is kept of keys and values.
 
     Raises:
         FathomError: They cannot.
@@ -130,13 +133,30 @@ def check_memory(config: Any, window: int | None, dtype: str, weights: int, room
         return
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    cached = 2 * config.num_hidden_layers * heads * size * _BYTES.get(dtype, 2) * window
+    cached = 2 * heads * size * _BYTES.get(dtype, 2) * held_tokens(config.num_hidden_layers, window, cache)
     if cached + weights > room:
         raise FathomError(
             f"a window of {window:,} tokens needs {cached / 2**30:,.1f} GiB for keys and values and "
             f"{weights / 2**30:,.1f} GiB for weights, and {room / 2**30:,.1f} GiB are free; say with length=TOKENS how "
             "long requests will be at most, or give a smaller factor"
         )
+
+
+def held_tokens(layers: int, tokens: int, cache: Method) -> int:
+    """The most tokens of a prompt that all layers together hold at once.
+
+    A cache that evicts thins out a layer before the next one is computed: at its peak it holds the whole prompt in one
+    layer, and what stays in all others. Presses of kvpress may only mask keys, so theirs counts in full.
+
+    Args:
+        layers: How many there are.
+        tokens: Tokens of the prompt.
+        cache: What is kept.
+    """
+    if not evicts(cache) or cache.name == "kvpress":
+        return layers * tokens
+    stays = [stay(cache, tokens, layer, layers) for layer in range(layers)]
+    return max(sum(stays[:layer]) + tokens for layer in range(layers))
 
 
 def free_memory() -> int | None:

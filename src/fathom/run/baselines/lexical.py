@@ -33,7 +33,7 @@ from fathom.types import AnswerKind
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NUMBER = re.compile(r"[0-9]+")
 _SUMMARY = 5  # sentences in a summary
-_NOTES = 8  # sentences in notes
+_NOTES = 150  # words in notes, if the prompt does not say
 _MARK = re.compile(r"^\[[^\]\n]{1,60}\]$", re.MULTILINE)  # stands before a part of which notes are taken
 _COMMON = 20  # words that represent the topic of a text
 _FUNCTION = 3  # maximum length of words ignored as function words
@@ -225,10 +225,16 @@ def _notes(parsed: ParsedPrompt, rng: Random) -> str:
     read = dict.fromkeys((heading, one) for heading, text in texts for one in sentences(text))
     found = [(heading, sentence) for heading, sentence in read if not _MARK.fullmatch(sentence)]
     scores = rank(parsed.question, [sentence for _, sentence in found])
-    best = sorted(range(len(found)), key=lambda i: -scores[i])[:_NOTES]
+    left = parsed.words or _NOTES
+    chosen: list[int] = []
+    for i in sorted((i for i in range(len(found)) if scores[i] > 0), key=lambda i: -scores[i]):
+        left -= len(terms(" ".join(found[i])))
+        if left < 0 and chosen:
+            break
+        chosen.append(i)
     lines: list[str] = []
     last = ""
-    for i in sorted(i for i in best if scores[i] > 0):
+    for i in sorted(chosen):
         heading, sentence = found[i]
         if heading != last:
             lines.append(f"\n{heading}")

@@ -31,6 +31,7 @@ _CLOSING: Mapping[Kind, re.Pattern[str]] = {
     "order": re.compile(r"Answer: \["),
     "label": re.compile(r"\blabel\b|标号"),
 }
+_MOST_WORDS = re.compile(r"at most ([0-9]{1,6}) words|不超过([0-9]{1,6})字")
 _OPTION = re.compile(r"^\(([0-9]{1,4})\) (.+)$", re.MULTILINE)
 _CHOICE = re.compile(r"^\(([A-D])\) (.*)$", re.MULTILINE)
 _LETTERED = re.compile(r"^A\. (.*)\nB\. (.*)\nC\. (.*)\nD\. (.*)$", re.MULTILINE)
@@ -79,6 +80,7 @@ class ParsedPrompt:
         options: The options by number; A is 1.
         passages: Numbers of the passages that the question is about; empty if it names none.
         closed: Whether the question comes without a context, so that "unanswerable" is a valid answer.
+        words: The most words that notes may have; 0 if the prompt does not say.
         pieces: The parts to be ordered, or the candidate answers; None for other kinds.
     """
 
@@ -90,6 +92,7 @@ class ParsedPrompt:
     options: Mapping[int, str] = field(default_factory=dict)
     passages: tuple[int, ...] = ()
     closed: bool = False
+    words: int = 0
     pieces: Pieces | None = None
 
 
@@ -152,9 +155,16 @@ def parse_prompt(prompt: str, kind: AnswerKind) -> ParsedPrompt:
         return ParsedPrompt(
             kind, prompt[: named.start()], prompt[named.end() : end].strip(), language, passages=numbers
         )
-    if kind == "notes" and (named := _NAMED.search(prompt, start, end)):
-        numbers = tuple(map(int, re.findall("[0-9]+", named.group(1))))
-        return ParsedPrompt(kind, prompt[:start], prompt[start:end].strip(), language, passages=numbers)
+    if kind == "notes":
+        named, most = _NAMED.search(prompt, start, end), _MOST_WORDS.search(reply)
+        return ParsedPrompt(
+            kind,
+            prompt[:start],
+            prompt[start:end].strip(),
+            language,
+            passages=tuple(map(int, re.findall("[0-9]+", named.group(1)))) if named else (),
+            words=int(most.group(1) or most.group(2)) if most else 0,
+        )
     return ParsedPrompt(kind, prompt[:start], prompt[start:end].strip(), language)
 
 

@@ -146,7 +146,7 @@ class MapReduce(_Notes):
             parts = _parts(left, size)
             requests, read = requests + parts, read + _counted(left) + parts * AROUND
             shorter = parts * (self.notes + SPARE)
-            if fits is None or shorter <= fits or parts == 1 or shorter >= left:
+            if fits is None or shorter <= fits or parts == 1 or not _shrinks(shorter, left):
                 left = shorter
                 break
             left = shorter
@@ -174,8 +174,8 @@ class MapReduce(_Notes):
             over = too_long(task, prompt, "the notes with the question")
             if over is None:
                 return await answered_by(task.send, prompt, earlier)
-            if sum(map(len, taken)) >= sum(len(unit.text) for unit in units):
-                return followed_by(earlier, over)  # notes on the notes would be no shorter
+            if not _shrinks(sum(map(len, taken)), sum(len(unit.text) for unit in units)):
+                return followed_by(earlier, over)  # notes on the notes would take request after request
             units = [Unit("", text + BREAK) for text in taken]
 
     async def _noted(self, task: Task, part: str, about: Mapping[str, int], earlier: Reply | None) -> tuple[str, Reply]:
@@ -269,6 +269,11 @@ def _window(task: Task) -> int | None:
 async def _cut(units: Sequence[Unit], tokens: int, task: Task) -> list[str]:
     """The text in parts, in a thread: a long one takes a while to be counted."""
     return await asyncio.to_thread(parts_of, units, tokens, task.tokenizer)
+
+
+def _shrinks(after: int, before: int) -> bool:
+    """Whether notes are so much shorter than what they are on that noting them again will come to an end."""
+    return 4 * after <= 3 * before
 
 
 def _is_nothing(notes: str, words: Words) -> bool:
