@@ -334,7 +334,7 @@ def _timed(recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell
     if not recipe.repeats:
         return Times()
     asked = [(one, _settings(recipe, one.ways[0])) for one in plan.every]
-    alone = [(one, settings) for one, settings in asked if settings.system == WHOLE]
+    alone = [(one, settings) for one, settings in asked if settings.system == WHOLE and not is_baseline(settings.model)]
     return times_of(
         alone,
         prompts_of(suite, recipe.options),

@@ -8,8 +8,10 @@ from typing import Any, Literal, TypeAlias, get_args
 import polars as pl
 
 from fathom.analysis import AverageScore, Filtered
+from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.ranking import Ranked
 from fathom.atomic import whole_file
+from fathom.length import named_lengths
 from fathom.printing import printable
 from fathom.report.markdown import setups_text, summary_text
 from fathom.report.page import TITLE, page
@@ -122,8 +124,11 @@ def measured(
     Raises:
         FathomError: There are no rows.
     """
+    short = () if setups is None else setups.within
+    if short:
+        made = (*made, ("Base of effective lengths", f"mean at {named_lengths(short)}, the lengths up to the window"))
     found = replace(
-        measure(rows, seed=seed, unanswered=unanswered),
+        measure(rows, seed=seed, unanswered=unanswered, base_lengths=short or BASE_LENGTHS),
         notes=tuple(map(printable, notes)),
         made=tuple((name, printable(value)) for name, value in made),
     )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import polars as pl
 
 from fathom import analysis
+from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.categories import category_scores
 from fathom.analysis.counts import Graded, graders
 from fathom.analysis.drops import Drop, drops_of
@@ -154,7 +155,13 @@ def system_of(measure: Measure) -> System:
     return System(measure.model, measure.variant)
 
 
-def measure(rows: pl.DataFrame | analysis.Filtered, *, seed: int = 0, unanswered: Unanswered = "zero") -> Results:
+def measure(
+    rows: pl.DataFrame | analysis.Filtered,
+    *,
+    seed: int = 0,
+    unanswered: Unanswered = "zero",
+    base_lengths: Sequence[int] = BASE_LENGTHS,
+) -> Results:
     """Measures everything that a report shows.
 
     Args:
@@ -162,6 +169,7 @@ def measure(rows: pl.DataFrame | analysis.Filtered, *, seed: int = 0, unanswered
             result of the filter.
         seed: Seed of the bootstrap.
         unanswered: How unanswered replies count (``fathom.stats.outcomes``).
+        base_lengths: Lengths whose mean score is the base of effective lengths.
 
     Returns:
         The results, with control characters in names replaced. Published averages without replies have only
@@ -190,7 +198,7 @@ def measure(rows: pl.DataFrame | analysis.Filtered, *, seed: int = 0, unanswered
             "suite with its whole prompts."
         )
     by_cell = analysis.cell_counts(asked)
-    scores = measure_profiles(analysis.profiles(kept, seed=seed))
+    scores = measure_profiles(analysis.profiles(kept, seed=seed), base_lengths)
     ranking = ranking_of(grids(kept), list(scores.average.values()), seed=seed)
     systems = [System(*pair) for pair in asked.select("model", "variant").unique(maintain_order=True).rows()]
     # Without average scores that can be compared, the mean over questions is the score of the report.
@@ -241,13 +249,15 @@ def with_setups(results: Results, compared: ComparedSetups) -> Results:
     return replace(ordered, ranking=(), by_question=replace(results.by_question, ranking=()))
 
 
-def measure_profiles(ready: Sequence[analysis.Profile]) -> Results:
+def measure_profiles(ready: Sequence[analysis.Profile], base_lengths: Sequence[int] = BASE_LENGTHS) -> Results:
     """Measures what profiles alone contain, for figures: no counts, no positions, no settings.
 
     Args:
         ready: Profiles of rows, or of a published table of scores.
+        base_lengths: Lengths whose mean score is the base of effective lengths.
     """
     average = {(system_of(one), one.task): one for one in analysis.average_scores_of(ready)}
+    effective = analysis.effective_length_of(ready, base_lengths)
     scores = Results(
         systems=(),
         ranking=tuple(ranking_of_profiles(ready, list(average.values()))),
@@ -256,7 +266,7 @@ def measure_profiles(ready: Sequence[analysis.Profile]) -> Results:
         average=average,
         curve={(system_of(one), one.task, one.length): one for one in analysis.curve_of(ready)},
         longscore={(system_of(one), one.task): one for one in analysis.longscore_of(ready)},
-        effective={(system_of(one), one.task, one.definition): one for one in analysis.effective_length_of(ready)},
+        effective={(system_of(one), one.task, one.definition): one for one in effective},
         position=(),
         by_task={},
         by_length={},

@@ -37,6 +37,11 @@ class ComparedSetups:
         return tuple(sorted({point.length for one in self.results for point in one.points}))
 
     @property
+    def within(self) -> tuple[int, ...]:
+        """Tested lengths up to the window, ascending."""
+        return tuple(length for length in self.lengths if length <= self.window)
+
+    @property
     def reference(self) -> SetupResult:
         """The result of the base."""
         return next(one for one in self.results if one.setup.name == self.base)
