@@ -78,6 +78,9 @@ def test_the_page_shows_the_setups_and_the_papers(compared: tuple[Path, Comparis
     assert "retrieval, tuned" in page
     assert "From 4k on" in page
     assert "LongLeader" in page
+    drawn = {path.name: path.read_text("utf-8") for path in (compared[0] / "figures").iterdir()}
+    assert set(drawn) == {"scores.svg", "differences.svg", "tokens.svg"}
+    assert all(text.startswith("<svg") and "retrieval, tuned" in text for text in drawn.values())
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=.https?:", page)
 
 

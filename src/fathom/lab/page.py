@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from fathom.extend.published import published_comparisons
 from fathom.lab.compare import Comparison
-from fathom.report import Report
+from fathom.report import Report, setup_figures
 from fathom.report.made import measured, write
 from fathom.report.published import published_tables
 from fathom.report.setups import ComparedSetups
 from fathom.stats.outcomes import Unanswered
 
 PAGE = "report.html"
+FIGURES = "figures"
+Figures: TypeAlias = Literal["svg", "pdf", "png", "none"]
 
 
 def report_of(
@@ -43,8 +46,20 @@ def report_of(
     )
 
 
-def write_page(found: Comparison, report: Report) -> Path:
-    """Write the page into the folder of the comparison; its address."""
+def write_page(found: Comparison, report: Report, figures: Figures = "svg") -> Path:
+    """Write the page into the folder of the comparison, and its charts as files for a paper.
+
+    Args:
+        found: The comparison.
+        report: Its report.
+        figures: Format of the charts; ``none`` for none.
+
+    Returns:
+        The address of the page.
+    """
     path = found.folder / PAGE
     write(report, path)
+    compared = report.results.setups
+    if figures != "none" and compared is not None and compared.others:
+        setup_figures(compared, found.folder / FIGURES, f".{figures}")
     return path

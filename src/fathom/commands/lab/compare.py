@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fathom.commands.shared import Choice, Json, Limits, Sampling, Seed, Terminal, Unanswered
 from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
@@ -68,6 +68,9 @@ class CompareOptions(Choice, Sampling, Limits, Terminal, Json):
     repeats: Annotated[
         int, opt("Requests at each length from which times are taken; 0 for no times.", check=at_least(0))
     ] = 5
+    figures: Annotated[
+        Literal["svg", "pdf", "png", "none"], opt("Format of the charts as files, for a paper or a slide.")
+    ] = "svg"
     unanswered: Unanswered = "zero"
     bootstrap_seed: Seed = 0
     tell: Annotated[Callable[[str, "Progress | None"], None] | None, hidden("Called with progress.")] = None
@@ -97,7 +100,7 @@ def lab_compare(options: CompareOptions) -> "list[Comparison]":
     counted: dict[str, Any] = {"unanswered": options.unanswered, "seed": options.bootstrap_seed}
     found = compare(recipe, Path(options.out), **counted, tell=options.tell or (lambda words, state: None))
     for one in found:
-        write_page(one, report_of(one, **counted))
+        write_page(one, report_of(one, **counted), options.figures)
     return found
 
 
