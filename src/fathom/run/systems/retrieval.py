@@ -31,7 +31,8 @@ class Retrieval:
 
     def most(self, tokens: int, cap: int, window: int | None) -> Forecasted:
         """One request."""
-        return Forecasted(1, min(tokens, self.top * self.passage + AROUND), cap)
+        read = min(tokens, self.top * self.passage + AROUND)
+        return Forecasted(1, read, cap, longest=read)
 
     async def answer(self, task: Task) -> Reply:
         """Rank the passages, and ask over the best."""
