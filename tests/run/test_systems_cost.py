@@ -9,9 +9,10 @@ from agent_server import AgentServer, Asked
 from scripted_server import Act, completion
 
 from fathom import api
-from fathom.run import run
+from fathom.run import run, session
 from fathom.run.preflight import Preflight
 from fathom.run.store import peek, replies
+from fathom.run.systems import SplitPrompt
 from fathom.run.systems.notes import Compaction, MapReduce
 from fathom.types import FathomError
 
@@ -112,3 +113,18 @@ def test_the_forecast_takes_the_price_of_long_prompts_only_where_one_is_long(sui
         assert plan.cost_most == pytest.approx((plan.tokens_in + 2 * plan.tokens_out) / 1_000_000)
         assert plan.tokens_in > 2 * 1_000
         assert (forecast(system, 700).cost_most or 0) > 0.5 * plan.tokens_in / 1_000
+
+
+@pytest.mark.parametrize(("policy", "status"), [("refuse", "overflow"), ("middle", "ok")])
+def test_a_prompt_without_a_text_is_handled_as_any_other_where_it_is_too_long(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: str, status: str
+) -> None:
+    monkeypatch.setattr(session, "split_prompt", lambda sample, texts: SplitPrompt("", (), "all of it"))
+    with AgentServer(short) as server:
+        run(
+            suite, "openai/tiered", out=tmp_path / "run", model_base_url=server.base_url, system="retrieval",
+            window=500, on_overflow=policy, max_output_tokens=50,
+        )  # fmt: skip
+    for one in replies(tmp_path / "run"):
+        assert one.reply.status == status
+        assert (one.reply.truncated == one.tokens - 450) == (policy == "middle")

@@ -275,7 +275,11 @@ class Session:
             return await system.answer(task)
         # A client that truncates prompts by itself does so here too.
         over = None if limit.by_client else too_long(task, prompt, "a prompt without a text to choose from")
-        return over or await send(Request(prompt))
+        budget = limit.budget(answer_cap)
+        if over is None or budget is None or budget < 1:
+            return over or await send(Request(prompt))
+        fitted = fit(prompt, budget, limit.policy, tokenizer)
+        return over if fitted is None else replace(await send(Request(fitted.prompt)), truncated=fitted.removed)
 
     async def _converse(
         self, chat: Chat, *, call: Call, mode: RequestMode, turn_cap: int, requests: list[Reply]
