@@ -117,6 +117,13 @@ def test_retrieval_keeps_to_the_window() -> None:
     assert "exceed the window" in reply.error
 
 
+def test_the_forecast_of_retrieval_counts_headings() -> None:
+    units = [Unit(f"\n\nPassage {number} of the old book of rivers:\n", "a b.") for number in range(100)]
+    system = Retrieval(top=100, passage=3, rank=lambda asked, texts: [1.0] * len(texts))
+    (prompt,), _ = answered(system, SplitPrompt("Read this.", tuple(units), "\n\nwhat?"))
+    assert 100 * 3 + 512 < TOKENIZER.count(prompt) <= system.most(1_000_000, 8, None).tokens_in
+
+
 def test_a_run_with_retrieval_reads_less_and_is_kept_apart(suite: Path, tmp_path: Path) -> None:
     api.run(suite, "fathom/lexical", tmp_path / "whole", tasks=["passkey"])
     api.run(suite, "fathom/lexical", tmp_path / "found", tasks=["passkey"], system="retrieval?top=2&passage=64")

@@ -30,8 +30,10 @@ def test_cosine_and_what_was_read() -> None:
     assert not rank.hint
     assert rank("ab", ["aabb", "a", "c", ""]) == pytest.approx([1, 0.5**0.5, 0, 0])
     assert rank("ab", ["a", "d"]) == pytest.approx([0.5**0.5, 0])
-    assert asked == [["ab", "aabb", "a", "c", ""], ["d"]]
-    assert rank.hint.startswith("embed/x embedded 6 texts of 60 tokens")
+    assert asked == [["ab", "aabb", "a", "c"], ["d"]]
+    assert rank.hint.startswith("embed/x embedded 5 texts of 50 tokens")
+    assert rank(" \n", ["a"]) == rank("ab", ["\n"]) == [0]
+    assert len(asked) == 2
     assert rank("\ud800", ["a"]) == [0]
 
 

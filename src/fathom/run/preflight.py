@@ -247,11 +247,11 @@ def forecast_run(
         tokens_in = max(0, budget) if beyond and budget is not None else sample.tokens
         replies = request_mode(sample.task).caps(cap)
         again = min(sample.tokens, cap + QUESTION) if len(replies) > 1 else 0
-        whole = Forecasted(1, tokens_in, replies[0])
+        whole = Forecasted(1, tokens_in, replies[0], tokens_in)
         first = whole if system is None else system.most(sample.tokens, replies[0], limit.window)
         requests, tokens_out = first.requests + len(replies) - 1, first.tokens_out + sum(replies[1:])
         least = price.cost(tokens_in if system is None else 0, 0)
-        most = price.cost(first.tokens_in + again, tokens_out)
+        most = price.cost(first.tokens_in + again, tokens_out, longest=max(first.longest, again))
         row = sums.setdefault(sample.length, [0, 0, 0, 0, 0.0, 0.0])
         counts = (sent * requests, sent * (first.tokens_in + again), sent * tokens_out, epochs if beyond else 0)
         for index, value in enumerate((*counts, sent * (least or 0), sent * (most or 0))):

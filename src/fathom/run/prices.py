@@ -46,13 +46,14 @@ class Price:
     checked: str = ""
     source: str = ""
 
-    def cost(self, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> float | None:
-        """Price of one request.
+    def cost(self, tokens_in: int, tokens_out: int, tokens_cached: int = 0, longest: int | None = None) -> float | None:
+        """Price of one request, or of several.
 
         Args:
             tokens_in: Prompt tokens, cached ones included.
             tokens_out: Completion tokens, reasoning included.
             tokens_cached: How many of ``tokens_in`` came from the provider's cache.
+            longest: Tokens of the longest of several prompts, which decides what all cost at most; None for one prompt.
 
         Returns:
             US dollars, or None if the table has no price.
@@ -60,7 +61,7 @@ class Price:
         if self.input is None or self.output is None:
             return None
         read, written = self.input, self.output
-        if self.above is not None and tokens_in > self.above:
+        if self.above is not None and (tokens_in if longest is None else longest) > self.above:
             read, written = self.input_above or read, self.output_above or written
         cached = min(tokens_cached, tokens_in)
         saved = cached * (read - self.cached * read / self.input) if self.cached is not None and self.input else 0.0

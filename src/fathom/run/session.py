@@ -17,7 +17,7 @@ from fathom.run.ledger import Key, Ledger
 from fathom.run.model import Call, Chat, Client, Conversing, Turn
 from fathom.run.overflow import fit
 from fathom.run.preflight import Caps
-from fathom.run.prices import Limit, Price
+from fathom.run.prices import Limit, Price, total_cost
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.request_mode import PLAIN, RequestMode, RequestModes, ended, together, within
 from fathom.run.retry import Health, Retry, Sending, ask
@@ -193,8 +193,9 @@ class Session:
 
     async def _do(self, sample: Sample, epoch: int) -> None:
         cap = self._work.caps(sample.task)
+        requests: list[Reply] = []
         try:
-            prompt_hash, reply = await self._reply(sample, epoch, cap)
+            prompt_hash, reply = await self._reply(sample, epoch, cap, requests)
         except FathomError:
             raise
         except OSError as error:
@@ -203,13 +204,14 @@ class Session:
             words = shorten(f"unexpected, please report it: {type(error).__name__}: {error}")
             self._health.errors, self._health.last = self._health.errors + 1, words
             prompt_hash, reply = "", Reply(status="error", stop="error", attempts=0, error=words)
-        cost = 0.0 if not prompt_hash else self._price(sample, reply)
+        cost = 0.0 if not prompt_hash else self._price(sample, requests)
         before = self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
         self._count(sample, reply, cost, sent=bool(prompt_hash), before=before)
         # Baselines answer without awaiting anything: let other tasks run.
         await asyncio.sleep(0)
 
-    async def _reply(self, sample: Sample, epoch: int, cap: int) -> tuple[str, Reply]:
+    async def _reply(self, sample: Sample, epoch: int, cap: int, requests: list[Reply]) -> tuple[str, Reply]:
+        """The hash of the prompt, "" if nothing was sent, and the reply; those to all requests are added to a list."""
         limit = self._work.limit
         budget = None if limit.by_client else limit.budget(cap)
         over = budget is not None and sample.tokens > budget and self._work.system is None
@@ -229,18 +231,18 @@ class Session:
         caps, answers = mode.caps(cap), mode.answers
         ending = len(question) if prompt.endswith(question) and question != prompt else 0
         call = Call(sample.id, epoch, self._work.seed, caps[0], mode.stop_sent, mode.continued, answers[0], ending)
-        reply = await self._answer(sample, prompt, call, mode)
+        reply = await self._answer(sample, prompt, call, mode, requests)
         if mode.follow_up is not None and reply.answered:  # a truncated reply is followed up too
             prompt = mode.follow_up(reply.text, sample)
             second = replace(call, max_output_tokens=caps[-1], answer=answers[-1], ending=0)
-            reply = together(reply, await self._ask(prompt, second, mode))
-        return prompt_hash, replace(reply, truncated=reply.truncated + removed)
+            reply = together(reply, await self._ask(prompt, second, mode, requests))
+        return prompt_hash if requests else "", replace(reply, truncated=reply.truncated + removed)
 
-    async def _answer(self, sample: Sample, prompt: str, call: Call, mode: RequestMode) -> Reply:
+    async def _answer(self, sample: Sample, prompt: str, call: Call, mode: RequestMode, requests: list[Reply]) -> Reply:
         """The reply to the prompt, or that of the system around the model."""
         system = self._work.system
         if system is None:
-            return await self._ask(prompt, call, mode)
+            return await self._ask(prompt, call, mode, requests)
 
         tokenizer = self._work.tokenizer()
         # Notes are sentences, whatever the answer is to look like, and nothing but the cap ends them.
@@ -251,26 +253,37 @@ class Session:
         async def send(request: Request) -> Reply:
             if request.notes is None:
                 same_end = request.prompt.endswith(question)
-                reply = await self._ask(request.prompt, call if same_end else replace(call, ending=0), mode)
+                own = call if same_end else replace(call, ending=0)
+                reply = await self._ask(request.prompt, own, mode, requests)
             else:
                 cap = self._work.sent_cap(request.notes)
                 own = replace(call, max_output_tokens=cap, stop=(), answer="notes", ending=0)
-                reply = await self._ask(request.prompt, own, noting)
+                reply = await self._ask(request.prompt, own, noting, requests)
             # Servers count for themselves; what nobody counts is counted here, so that systems can be compared.
-            return reply if reply.tokens_in is not None else replace(reply, tokens_in=tokenizer.count(request.prompt))
+            # A request that failed after others were answered has no tokens.
+            failed = reply.status in ("error", "overflow") and len(requests) > 1
+            if reply.tokens_in is None and not failed:
+                reply = requests[-1] = replace(reply, tokens_in=tokenizer.count(request.prompt))
+            return reply
 
         split = split_prompt(sample, self._texts)
         turn_cap = max(call.max_output_tokens, self._work.sent_cap(TURN))
-        converse = partial(self._converse, call=call, mode=mode, turn_cap=turn_cap)
+        converse = partial(self._converse, call=call, mode=mode, turn_cap=turn_cap, requests=requests)
         answer_cap, language = call.max_output_tokens, sample.language
         task = Task(split, answer_cap, limit.budget, tokenizer, send, language, converse, turn_cap)
         if split.units:
             return await system.answer(task)
         # A client that truncates prompts by itself does so here too.
         over = None if limit.by_client else too_long(task, prompt, "a prompt without a text to choose from")
-        return over or await send(Request(prompt))
+        budget = limit.budget(answer_cap)
+        if over is None or budget is None or budget < 1:
+            return over or await send(Request(prompt))
+        fitted = fit(prompt, budget, limit.policy, tokenizer)
+        return over if fitted is None else replace(await send(Request(fitted.prompt)), truncated=fitted.removed)
 
-    async def _converse(self, chat: Chat, *, call: Call, mode: RequestMode, turn_cap: int) -> Turn:
+    async def _converse(
+        self, chat: Chat, *, call: Call, mode: RequestMode, turn_cap: int, requests: list[Reply]
+    ) -> Turn:
         """One turn of a conversation."""
         client, said = self._client, Turn(Reply(status="error"))
         if not isinstance(client, Conversing):
@@ -283,13 +296,16 @@ class Session:
             said = await client.converse(chat, own)
             return said.reply
 
-        reply = await self._ask("", own, replace(mode, stop=(), capped=False, endless=False), send)
+        reply = await self._ask("", own, replace(mode, stop=(), capped=False, endless=False), requests, send)
         if said.message is None or said.message.tool_calls:
             return Turn(reply, said.message)
         return Turn(ended(within(reply, call.max_output_tokens, self._work.tokenizer()), mode), said.message)
 
-    async def _ask(self, prompt: str, call: Call, mode: RequestMode, send: Sending | None = None) -> Reply:
+    async def _ask(
+        self, prompt: str, call: Call, mode: RequestMode, requests: list[Reply], send: Sending | None = None
+    ) -> Reply:
         reply = await ask(self._client, prompt, call, self._work.retry, self._health, send)
+        requests.append(reply)
         self._replies += reply.status != "error"
         self._reasoned += bool(reply.reasoning or reply.tokens_reasoning)
         if len(reply.reasoning) > LARGE_TEXT:
@@ -310,9 +326,15 @@ class Session:
         except FathomError:
             return None
 
-    def _price(self, sample: Sample, reply: Reply) -> float | None:
+    def _price(self, sample: Sample, requests: Sequence[Reply]) -> float | None:
+        """The price of all requests for a sample, each by itself: long prompts have prices of their own."""
         if self._work.price.input == 0 == self._work.price.output:
             return 0.0
+        # After others that were answered, one that failed without a count adds nothing.
+        answered = [one for one in requests if one.status in ("ok", "incomplete") or one.tokens_out is not None]
+        return total_cost(self._price_of_one(sample, one) for one in answered or requests)
+
+    def _price_of_one(self, sample: Sample, reply: Reply) -> float | None:
         if reply.tokens_out is None:
             return None
         tokens_in = sample.tokens if reply.tokens_in is None else reply.tokens_in

@@ -85,9 +85,9 @@ class Agent:
     def most(self, tokens: int, cap: int, window: int | None) -> Forecasted:
         """All steps, each with the longest turns and results before it."""
         turn = max(cap, self.sent(TURN))
-        sizes = (AROUND + step * (turn + self.read + TURN) for step in range(self.steps))
-        sent = sum(size if window is None else min(size, window) for size in sizes)
-        return Forecasted(self.steps, sent, (self.steps - 1) * turn + cap)
+        sizes = [AROUND + step * (turn + self.read + TURN) for step in range(self.steps)]
+        sent = [size if window is None else min(size, window) for size in sizes]
+        return Forecasted(self.steps, sum(sent), (self.steps - 1) * turn + cap, longest=sent[-1])
 
     async def answer(self, task: Task) -> Reply:
         """Let the model search and read until it answers."""

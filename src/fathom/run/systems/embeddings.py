@@ -46,20 +46,26 @@ class Embeddings:
         self._turn = Lock() if alone else None
 
     def __call__(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        """The cosine of each text with the question; 0 for a vector without direction.
+        """The cosine of each text with the question; 0 for a vector without direction, and without a word.
+
+        Servers refuse empty texts, which are not sent.
 
         Raises:
             FathomError: The model cannot be asked, or vectors differ in their dimension.
         """
         import numpy as np
 
-        vectors = self._vectors_of([question, *texts])
+        said = [place for place, text in enumerate(texts) if text.strip()]
+        if not question.strip() or not said:
+            return [0.0] * len(texts)
+        vectors = self._vectors_of([question, *(texts[place] for place in said)])
         if len({vector.shape for vector in vectors}) > 1:
             raise FathomError(f"{self._name} returned vectors of different dimensions")
         table = np.stack(vectors).astype(np.float64)
         lengths = np.linalg.norm(table, axis=1)
         units = table / np.where(lengths > 0, lengths, 1.0)[:, None]
-        return [float(one) for one in units[1:] @ units[0]]
+        scores = dict(zip(said, units[1:] @ units[0], strict=True))
+        return [float(scores.get(place, 0.0)) for place in range(len(texts))]
 
     @property
     def hint(self) -> str:

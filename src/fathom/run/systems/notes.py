@@ -139,7 +139,7 @@ class MapReduce(_Notes):
         room = None if window is None else max(1, window - sent - AROUND)
         size = self.size(window, room)
         if _parts(tokens, size) <= 1:
-            return Forecasted(1, tokens, cap)
+            return Forecasted(1, tokens, cap, longest=tokens)
         requests, read, left = 0, 0, tokens
         fits = None if window is None else window - cap - AROUND
         for _ in range(64):
@@ -151,7 +151,8 @@ class MapReduce(_Notes):
                 break
             left = shorter
         last = left if fits is None else min(left, max(1, fits))
-        return Forecasted(requests + 1, read + last + AROUND, requests * sent + cap)
+        longest = max(_counted(size), last) + AROUND
+        return Forecasted(requests + 1, read + last + AROUND, requests * sent + cap, longest)
 
     async def answer(self, task: Task) -> Reply:
         """Take notes until they fit, and ask over them."""
@@ -202,11 +203,13 @@ class Compaction(_Notes):
         sent = self.sent(self.notes)
         kept = self.notes + self.notes // 2
         room = None if window is None else max(1, window - sent - AROUND - kept)
-        parts = _parts(tokens, self.size(window, room))
+        size = self.size(window, room)
+        parts = _parts(tokens, size)
         if parts <= 1:
-            return Forecasted(1, tokens, cap)
+            return Forecasted(1, tokens, cap, longest=tokens)
         read = _counted(tokens) + parts * (AROUND + kept)
-        return Forecasted(parts + 1, read + kept + AROUND, parts * sent + cap)
+        longest = _counted(size) + kept + AROUND
+        return Forecasted(parts + 1, read + kept + AROUND, parts * sent + cap, longest)
 
     async def answer(self, task: Task) -> Reply:
         """Keep notes part by part, and ask over them."""
@@ -282,7 +285,7 @@ def _is_nothing(notes: str, words: Words) -> bool:
 
 def _parts(tokens: int, size: int) -> int:
     """Parts of a text, at most: each is filled but for a passage, and headings are repeated."""
-    return -(-_counted(tokens) // max(1, size - size // 8)) if tokens > size else 1
+    return -(-_counted(tokens) // max(1, size - size // 8)) if _counted(tokens) > size else 1
 
 
 def _counted(tokens: int) -> int:

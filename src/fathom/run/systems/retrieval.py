@@ -13,6 +13,8 @@ Rank = Callable[[str, Sequence[str]], Sequence[float]]
 """The relevance of each text to a question; the larger, the better."""
 AROUND = 512
 """Tokens of instructions and question, for forecasts."""
+BESIDE = 16
+"""Tokens of a passage's heading and of the marks around it, for forecasts."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ class Retrieval:
 
     def most(self, tokens: int, cap: int, window: int | None) -> Forecasted:
         """One request."""
-        return Forecasted(1, min(tokens, self.top * self.passage + AROUND), cap)
+        read = min(tokens, self.top * (self.passage + BESIDE) + AROUND)
+        return Forecasted(1, read, cap, longest=read)
 
     async def answer(self, task: Task) -> Reply:
         """Rank the passages, and ask over the best."""

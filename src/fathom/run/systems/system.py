@@ -64,11 +64,19 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Forecasted:
-    """The most that a system asks for one sample: requests, and the tokens of their prompts and replies."""
+    """The most that a system asks for one sample.
+
+    Attributes:
+        requests: Requests.
+        tokens_in: Tokens of their prompts.
+        tokens_out: Tokens of their replies.
+        longest: Tokens of the longest prompt.
+    """
 
     requests: int
     tokens_in: int
     tokens_out: int
+    longest: int
 
 
 class System(Protocol):
@@ -104,6 +112,8 @@ async def answered_by(send: Send, prompt: str, earlier: Reply | None = None) -> 
 def followed_by(earlier: Reply | None, reply: Reply) -> Reply:
     """A reply with the tokens, the time and the texts of those before it; a failed request adds no tokens.
 
+    Servers leave out the tokens of reasoning and of their cache where there are none.
+
     Args:
         earlier: The replies before it, combined; None if there was none.
         reply: The next one.
@@ -111,14 +121,16 @@ def followed_by(earlier: Reply | None, reply: Reply) -> Reply:
     if earlier is None:
         return reply
     if reply.status in ("error", "overflow"):
-        reply = replace(
-            reply,
-            tokens_in=reply.tokens_in or 0,
-            tokens_out=reply.tokens_out or 0,
-            tokens_reasoning=reply.tokens_reasoning or 0,
-            tokens_cached=reply.tokens_cached or 0,
-        )
-    return together(earlier, reply)
+        reply = replace(reply, tokens_in=reply.tokens_in or 0, tokens_out=reply.tokens_out or 0)
+    return replace(
+        together(earlier, reply),
+        tokens_reasoning=_known(earlier.tokens_reasoning, reply.tokens_reasoning),
+        tokens_cached=_known(earlier.tokens_cached, reply.tokens_cached),
+    )
+
+
+def _known(first: int | None, second: int | None) -> int | None:
+    return None if first is None and second is None else (first or 0) + (second or 0)
 
 
 def too_long(task: Task, prompt: str, words: str, cap: int | None = None) -> Reply | None:
