@@ -105,7 +105,7 @@ def test_two_servers_and_many_people_lose_no_update(studio: Store, place: str) -
 
 @pytest.mark.slow
 def test_an_audit_reads_one_state_while_people_work(studio: Store, place: str) -> None:
-    stop = threading.Event()
+    stop, further = threading.Event(), threading.Event()
 
     def work() -> int:
         made = 0
@@ -113,12 +113,16 @@ def test_an_audit_reads_one_state_while_people_work(studio: Store, place: str) -
             while not stop.is_set():
                 create(other, f"s-{made}")
                 made += 1
+                further.set()
         return made
 
     with ThreadPoolExecutor(1) as pool:
         made = pool.submit(work)
         try:
-            found = [audit(studio) for _ in range(10)]
+            found = [audit(studio)]
+            further.clear()  # a machine with much to do may not have come to the other thread
+            assert further.wait(60)
+            found += [audit(studio) for _ in range(9)]
         finally:
             stop.set()
     assert [one.problems for one in found] == [()] * 10
