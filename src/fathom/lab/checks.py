@@ -1,7 +1,6 @@
 """What would make a comparison wrong without a word, found before anything is asked."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from fathom.lab.plan import Wanted, Way
@@ -59,48 +58,54 @@ def check_servers(model: str, servers: Mapping[str, str], base_url: str | None) 
             raise FathomError(f"--server {name} has the address of {other}: one server has one method")
 
 
-def check_tuning(
-    suite: BuiltSuite, tuning: BuiltSuite, options: Mapping[str, Any], windows: Sequence[int], *, folder: Path
-) -> None:
-    """Values must be chosen on other items than those of the report, and beyond the window.
+def shared_items(
+    suite: BuiltSuite, tuning: BuiltSuite, options: Mapping[str, Any], windows: Sequence[int]
+) -> frozenset[str]:
+    """The items of the tuning suite that the report is on too; values are chosen on the others.
 
-    Items are the same if they have the same prompt, or the same name, answers and sentences of their own, as items have
-    at another length.
+    Items are the same if they have the same prompt, the same name and answers from the same seed, or a question of
+    their own with the same answers.
 
     Args:
         suite: The suite of the report.
         tuning: The suite on which values are chosen.
         options: Options of ``fathom.run.run``.
         windows: Trained windows of the models, in tokens.
-        folder: Folder of the tuning suite, for messages.
 
     Raises:
-        FathomError: An item is in both, or the tuning suite has no sample beyond a window.
+        FathomError: No other item is left, or none beyond a window.
     """
-    other = "build it with another --seed, or of other data"
+    advice = "values must be chosen on other items; build it with another --seed, or of other data"
     if tuning.manifest["fingerprint"] == suite.manifest["fingerprint"]:
-        raise FathomError(
-            f"--tuning {folder} has the same samples as {suite.folder}: values must be chosen on other items; {other}"
-        )
-    known = {key for sample in chosen_samples(suite, options, parts=True) for key in _same(sample)}
-    shared, lengths = set(), set()
-    for sample in chosen_samples(tuning, options, parts=True):
-        lengths.add(sample.length)
-        if not known.isdisjoint(_same(sample)):
-            shared.add(sample.item)
-    if shared:
-        raise FathomError(
-            f"--tuning {folder} has {len(shared):,} items of {suite.folder}, such as {min(shared)}: values must be "
-            f"chosen on other items; {other}"
-        )
+        raise FathomError(f"--tuning {tuning.folder} has the same samples as {suite.folder}: {advice}")
+    known, asked = _keys(suite, options), _keys(tuning, options)
+    every = {key for keys in known.values() for key in keys}
+    shared = frozenset(item for item, keys in asked.items() if not every.isdisjoint(keys))
+    if len(shared) == len(asked):
+        raise FathomError(f"--tuning {tuning.folder} has no item that is not in {suite.folder}: {advice}")
+    longest = max(sample.length for sample in chosen_samples(tuning, options) if sample.item not in shared)
     for window in windows:
-        if not any(length > window for length in lengths):
+        if longest <= window:
             raise FathomError(
-                f"--tuning {folder}: no sample is beyond the window of {window:,} tokens, where values are chosen"
+                f"--tuning {tuning.folder}: no sample is beyond the window of {window:,} tokens, where values are "
+                "chosen"
             )
+    return shared
 
 
-def _same(sample: Sample) -> tuple[int, int]:
-    """What two samples of one item have in common: at one length, and at any."""
-    own = tuple(part for part in sample.parts if isinstance(part, str))
-    return hash((sample.task, sample.parts)), hash((sample.item, sample.targets, own))
+def _keys(suite: BuiltSuite, options: Mapping[str, Any]) -> dict[str, set[int]]:
+    """By item, what tells it from others: hashes, which need little memory."""
+    found: dict[str, set[int]] = {}
+    owners: dict[tuple[str, str], set[str]] = {}
+    asked: dict[str, list[tuple[str, str, int]]] = {}
+    for sample in chosen_samples(suite, options, parts=True):
+        own = found.setdefault(sample.item, set())
+        own.add(hash((sample.task, sample.parts)))
+        own.add(hash((sample.item, sample.targets, suite.manifest.get("seed"))))
+        if sample.asked:
+            owners.setdefault((sample.task, sample.asked), set()).add(sample.item)
+            key = hash((sample.task, sample.asked, sample.targets))
+            asked.setdefault(sample.item, []).append((sample.task, sample.asked, key))
+    for item, questions in asked.items():
+        found[item] |= {key for task, question, key in questions if len(owners[task, question]) == 1}
+    return found

@@ -15,7 +15,7 @@ from fathom.analysis.grid import ALL
 from fathom.analysis.setups import Setup, SetupResult, Trial, Tuned, compare_setups
 from fathom.atomic import whole_file
 from fathom.extend.methods import WHOLE
-from fathom.lab.checks import check_names, check_servers, check_tuning, chosen_samples, run_name
+from fathom.lab.checks import check_names, check_servers, chosen_samples, run_name, shared_items
 from fathom.lab.plan import Sizes, Wanted, Way, best_way, is_inside, trained, wanted
 from fathom.lab.times import Times, prompts_of, times_of
 from fathom.names import folder_name, listed
@@ -100,12 +100,14 @@ class _Plan:
         window: Its trained window.
         every: Its setups, the base first.
         folder: Folder of its runs.
+        left_out: Items of the tuning suite that are not used, because the report is on them.
     """
 
     model: str
     window: int
     every: tuple[Wanted, ...]
     folder: Path
+    left_out: frozenset[str] = frozenset()
 
     @property
     def base(self) -> Wanted:
@@ -196,7 +198,8 @@ def _plans(recipe: Recipe, suite: BuiltSuite, out: Path) -> list[_Plan]:
         _check(recipe, plan)
     if recipe.tuning is not None and any(one.tuned for plan in found for one in plan.every):
         windows = [plan.window for plan in found if any(one.tuned for one in plan.every)]
-        check_tuning(suite, _opened(recipe.tuning), recipe.options, windows, folder=recipe.tuning)
+        shared = shared_items(suite, _opened(recipe.tuning), recipe.options, windows)
+        found = [replace(plan, left_out=shared) for plan in found]
     return found
 
 
@@ -332,7 +335,7 @@ def _choose(plan: _Plan, asker: _Asker) -> tuple[_Plan, list[Tuned]]:
     place = plan.folder / "tuning"
 
     def rows_of(one: Wanted, words: str) -> pl.DataFrame:
-        return asker.rows(suite, one, place, f"tuning: {words}")
+        return asker.rows(suite, one, place, f"tuning: {words}").filter(~pl.col("item").is_in(list(plan.left_out)))
 
     base = rows_of(plan.base, plan.base.name)
     every, tuned = [], []
@@ -398,7 +401,11 @@ def _notes(recipe: Recipe, suite: BuiltSuite, plan: _Plan) -> list[str]:
     if recipe.tuning is not None:
         shared = set(suite.texts()) & set(open_suite(recipe.tuning).texts())
         if shared:
-            found.append(f"{len(shared):,} documents are in the suite and in the tuning suite; their items differ.")
+            found.append(f"{len(shared):,} documents are in the suite and in the tuning suite.")
+    if plan.left_out:
+        found.append(
+            f"{len(plan.left_out):,} items of the tuning suite are also in the suite: values were chosen on the others."
+        )
     return found
 
 
