@@ -76,6 +76,7 @@ def test_values_are_chosen_on_other_items(compared: tuple[Path, Comparison], sui
 def test_the_page_shows_the_setups_and_the_papers(compared: tuple[Path, Comparison]) -> None:
     page = (compared[0] / "report.html").read_text("utf-8")
     assert "Setups compared" in page
+    assert "Three setups were measured" in page
     assert "retrieval, tuned" in page
     assert "From 4k on" in page
     assert "LongLeader" in page
