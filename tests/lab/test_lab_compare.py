@@ -11,6 +11,7 @@ import pytest
 
 from fathom import api
 from fathom.lab import Comparison
+from fathom.lab.times import Times, times_of
 from fathom.run import read_manifest
 from fathom.types import FathomError
 
@@ -75,6 +76,7 @@ def test_values_are_chosen_on_other_items(compared: tuple[Path, Comparison], sui
 def test_the_page_shows_the_setups_and_the_papers(compared: tuple[Path, Comparison]) -> None:
     page = (compared[0] / "report.html").read_text("utf-8")
     assert "Setups compared" in page
+    assert "Three setups were measured" in page
     assert "retrieval, tuned" in page
     assert "From 4k on" in page
     assert "LongLeader" in page
@@ -142,6 +144,78 @@ def test_wrong_recipes_end_before_anything_is_asked(
 def test_values_cannot_be_chosen_on_the_items_of_the_report(suites: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(FathomError, match="values must be chosen on other items"):
         api.lab_compare(suites[0], MODEL, ["retrieval?top=1|2"], out=tmp_path / "lab", tuning=suites[0])
+
+
+@pytest.mark.parametrize("lengths", ["1k,4k,8k", "1k,4k"])
+def test_values_cannot_be_chosen_on_items_that_were_built_again(
+    suites: tuple[Path, Path], tmp_path: Path, lengths: str
+) -> None:
+    api.build("passkey,kv_retrieval", tmp_path / "again", lengths=lengths, items=3, seed=1)
+    with pytest.raises(FathomError, match="has no item that is not in"):
+        api.lab_compare(suites[0], MODEL, ["retrieval?top=1|2"], out=tmp_path / "lab", tuning=tmp_path / "again")
+    assert not (tmp_path / "lab").exists()
+
+
+def test_values_are_chosen_beyond_the_window(suites: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(FathomError, match="no sample is beyond the window of 2,048 tokens"):
+        api.lab_compare(suites[0], MODEL, ["retrieval?top=1|2"], out=tmp_path / "lab", tuning=suites[1], lengths=[1024])
+
+
+@pytest.mark.parametrize(
+    ("servers", "words"),
+    [
+        ({"a b": "http://127.0.0.1:1/v1", "a-b": "http://127.0.0.1:2/v1"}, "'a b' and 'a-b' would share a folder"),
+        ({"one": "http://127.0.0.1:1/v1", "two": "http://127.0.0.1:1/v1/"}, "two has the address of --server one"),
+        ({"one": "http://127.0.0.1:9/v1"}, "one has the address of --model-base-url"),
+    ],
+)
+def test_servers_never_share_replies(
+    suites: tuple[Path, Path], tmp_path: Path, servers: dict[str, str], words: str
+) -> None:
+    with pytest.raises(FathomError, match=words):
+        api.lab_compare(
+            suites[0],
+            "openai/x",
+            out=tmp_path / "lab",
+            window=2048,
+            server=servers,
+            model_base_url="http://127.0.0.1:9/v1",
+        )
+    assert not (tmp_path / "lab").exists()
+
+
+def test_models_never_share_a_folder(suites: tuple[Path, Path], tmp_path: Path) -> None:
+    for models, words in (
+        ([MODEL, MODEL], "each once"),
+        (["openai/a/b", "openai/a-b"], "would share a folder"),
+    ):
+        with pytest.raises(FathomError, match=words):
+            api.lab_compare(suites[0], models, out=tmp_path / "lab", window=2048)
+    with pytest.raises(FathomError, match="in this process, and asks no server"):
+        api.lab_compare(suites[0], MODEL, out=tmp_path / "lab", server={"yarn": "http://127.0.0.1:1/v1"})
+
+
+@pytest.mark.parametrize("kept", ["[1, 2]", "5", "{", '{"whole": 3, "none": {"key": 1, "timings": [1]}}'])
+def test_damaged_times_are_measured_again(tmp_path: Path, kept: str) -> None:
+    (tmp_path / "times.json").write_text(kept, "utf-8")
+    assert times_of([], {}, tmp_path, repeats=1, seed=0, tell=lambda name: None) == Times()
+
+
+def test_a_later_call_may_ask_for_fewer_samples(suites: tuple[Path, Path], tmp_path: Path) -> None:
+    api.lab_compare(suites[0], MODEL, ["retrieval?top=1"], out=tmp_path)
+    (found,) = api.lab_compare(
+        suites[0], MODEL, ["retrieval?top=1", "retrieval?top=2"], out=tmp_path, lengths=[1024, 4096]
+    )
+    assert [[point.length for point in one.points] for one in found.results] == [[1024, 4096]] * 3
+    assert all(not point.gap for one in found.results for point in one.points)
+
+
+def test_one_setup_in_two_spellings_is_said_to_be_one(suites: tuple[Path, Path], tmp_path: Path) -> None:
+    (found,) = api.lab_compare(
+        suites[0], MODEL, ["retrieval?top=%31", "retrieval?top=1&passage=256"], out=tmp_path, limit=1
+    )
+    said = "retrieval top=1 and retrieval top=1 passage=256 are one setup in several spellings."
+    assert said in found.notes
 
 
 def test_other_weights_have_a_table_of_their_own(suites: tuple[Path, Path], tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """One recipe for comparisons: setups of a model on one suite, tuned on another, with their costs."""
 
 from fathom.lab.compare import Comparison, Recipe, compare
-from fathom.lab.page import report_of, write_page
+from fathom.lab.page import numbers_of, report_of, write_page
 from fathom.lab.plan import Sizes, Wanted, Way, best_way, trained, wanted
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Way",
     "best_way",
     "compare",
+    "numbers_of",
     "report_of",
     "trained",
     "wanted",

@@ -1,7 +1,7 @@
 """Compares setups of a model: chooses values on one suite, asks all setups the samples of another, measures times."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import isnan, nan
 from pathlib import Path
@@ -9,11 +9,13 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from fathom import plugins
 from fathom.analysis import curve
 from fathom.analysis.grid import ALL
 from fathom.analysis.setups import Setup, SetupResult, Trial, Tuned, compare_setups
 from fathom.atomic import whole_file
 from fathom.extend.methods import WHOLE
+from fathom.lab.checks import check_names, check_servers, chosen_samples, run_name, shared_items
 from fathom.lab.plan import Sizes, Wanted, Way, best_way, is_inside, trained, wanted
 from fathom.lab.times import Times, prompts_of, times_of
 from fathom.names import folder_name, listed
@@ -32,7 +34,6 @@ RECORD = "lab.json"
 TEMPLATE = 64
 """Tokens that a chat template adds, at most."""
 _OF_MODEL = ("temperature", "seed", "max_output_tokens", "generation", "model_args", "on_overflow", "chat_template")
-_OF_SAMPLES = ("tasks", "lengths", "limit", "where")
 
 Tell: TypeAlias = Callable[[str, Progress | None], None]
 """Called with what is done, and how far it is."""
@@ -99,12 +100,14 @@ class _Plan:
         window: Its trained window.
         every: Its setups, the base first.
         folder: Folder of its runs.
+        left_out: Items of the tuning suite that are not used, because the report is on them.
     """
 
     model: str
     window: int
     every: tuple[Wanted, ...]
     folder: Path
+    left_out: frozenset[str] = frozenset()
 
     @property
     def base(self) -> Wanted:
@@ -113,7 +116,7 @@ class _Plan:
 
 def compare(
     recipe: Recipe, out: Path, *, unanswered: Unanswered = "zero", seed: int = 0, tell: Tell = lambda words, state: None
-) -> list[Comparison]:
+) -> Iterator[Comparison]:
     """Run a comparison; repeating the call resumes it.
 
     Everything is checked before the first request. Then values are chosen on the tuning suite, all setups are asked
@@ -126,23 +129,22 @@ def compare(
         seed: Seed of intervals, and of the order in which times are measured.
         tell: Called with progress.
 
-    Returns:
-        One comparison for each model.
+    Yields:
+        The comparison of each model, when it is finished.
 
     Raises:
-        FathomError: A setup is wrong, values are to be chosen and there is no tuning suite, or a run fails
-            (``fathom.run.run``). What is finished is kept.
+        FathomError: A setup is wrong, two runs would share a folder, values are to be chosen and there is no tuning
+            suite with other items, or a run fails (``fathom.run.run``). What is finished is kept.
     """
-    suite = open_suite(recipe.suite)
+    suite = _opened(recipe.suite)
     plans = _plans(recipe, suite, out)
     asker = _Asker(recipe, tell)
-    found = []
     for plan in plans:
         chosen, tuned = _choose(plan, asker)
         frames = []
         for number, one in enumerate(chosen.every, 1):
             words = f"{one.name} ({number} of {len(chosen.every)})"
-            frames.append(_named(asker.ask(recipe.suite, one, plan.folder / "runs", words), one.name))
+            frames.append(asker.rows(suite, one, plan.folder / "runs", words))
         times = _timed(recipe, chosen, suite, seed, tell)
         words_of = {one.setup: _in_words(one) for one in tuned}
         setups = [
@@ -154,14 +156,20 @@ def compare(
             rows, setups, plan.base.name, plan.window, timings=times.timings, unanswered=unanswered, seed=seed
         )
         _write(recipe, chosen, tuned, times)
-        notes = (*_notes(recipe, suite, plan.window), *_missing(times))
-        found.append(
-            Comparison(plan.model, plan.folder, tuple(results), plan.base.name, plan.window, tuple(tuned), rows, notes)
+        notes = (*_notes(recipe, suite, chosen), *_missing(times))
+        yield Comparison(
+            plan.model, plan.folder, tuple(results), plan.base.name, plan.window, tuple(tuned), rows, notes
         )
-    return found
 
 
 # What is to be done, checked before anything is asked
+
+
+def _opened(folder: Path) -> BuiltSuite:
+    """A suite, with the files of tasks that it was built with."""
+    suite = open_suite(folder)
+    plugins.use_again(suite.manifest.get("plugins"), folder)
+    return suite
 
 
 def _plans(recipe: Recipe, suite: BuiltSuite, out: Path) -> list[_Plan]:
@@ -172,17 +180,26 @@ def _plans(recipe: Recipe, suite: BuiltSuite, out: Path) -> list[_Plan]:
     """
     if not recipe.models:
         raise FathomError("name a model with --model")
+    if len(set(recipe.models)) < len(recipe.models):
+        raise FathomError(f"--model {listed(recipe.models)}: expected each once")
     found = []
     for number, model in enumerate(recipe.models):
         window = _window(recipe, model)
         every = _wanted(recipe, suite, model, window, more=number == 0)
         folder = out if len(recipe.models) == 1 else out / folder_name(model)
         found.append(_Plan(model, window, tuple(every), folder))
+    if len(found) > 1:
+        check_names("model", ((plan.model, plan.folder.name) for plan in found))
+    check_servers(recipe.models[0], recipe.servers, recipe.options.get("model_base_url"))
     unused = [text for text in recipe.setups if is_inside(text) and not any(map(is_local, recipe.models))]
     if unused:
         wanted(unused[0], recipe.models[0], Sizes(1, 1, 1))  # which says why
     for plan in found:
-        _check(recipe, plan, suite)
+        _check(recipe, plan)
+    if recipe.tuning is not None and any(one.tuned for plan in found for one in plan.every):
+        windows = [plan.window for plan in found if any(one.tuned for one in plan.every)]
+        shared = shared_items(suite, _opened(recipe.tuning), recipe.options, windows)
+        found = [replace(plan, left_out=shared) for plan in found]
     return found
 
 
@@ -224,7 +241,7 @@ def _sizes(recipe: Recipe, suite: BuiltSuite, window: int) -> Sizes:
     from fathom.registry import get_task
 
     options = recipe.options
-    facts = list(suite.samples(**{name: options.get(name) for name in _OF_SAMPLES}, parts=False))
+    facts = list(chosen_samples(suite, options))
     if not facts:
         raise FathomError(f"{recipe.suite}: no sample has both the requested tasks and lengths")
     longest = max(sample.tokens for sample in facts)
@@ -235,20 +252,14 @@ def _sizes(recipe: Recipe, suite: BuiltSuite, window: int) -> Sizes:
     return Sizes(window, longest, reserve + template, recipe.window is not None)
 
 
-def _check(recipe: Recipe, plan: _Plan, suite: BuiltSuite) -> None:
+def _check(recipe: Recipe, plan: _Plan) -> None:
     to_tune = [one.name for one in plan.every if one.tuned]
     if to_tune and recipe.tuning is None:
         raise FathomError(
             f"setup {to_tune[0]!r} has values to choose from, which needs other items than those of the report: build "
             "a second suite with another --seed, and name it with --tuning"
         )
-    if recipe.tuning is not None:
-        other = open_suite(recipe.tuning)
-        if other.manifest["fingerprint"] == suite.manifest["fingerprint"]:
-            raise FathomError(
-                f"--tuning {recipe.tuning} has the same samples as {recipe.suite}: values must be chosen on other "
-                "items; build it with another --seed"
-            )
+    check_names("setup", ((one.name, run_name(one, way)) for one in plan.every for way in one.ways))
     for one in plan.every:
         for way in one.ways:
             settings = _settings(recipe, way)
@@ -283,10 +294,23 @@ class _Asker:
         self.recipe, self._tell = recipe, tell
         self._spent: dict[Path, tuple[int, float]] = {}
 
+    def rows(self, suite: BuiltSuite, setup: Wanted, place: Path, words: str) -> pl.DataFrame:
+        """The rows of a setup, under its name, for the samples that are asked for now.
+
+        An earlier call may have asked more of them.
+        """
+        options = self.recipe.options
+        asked = [sample.id for sample in chosen_samples(suite, options)]
+        return (
+            load([self.ask(suite.folder, setup, place, words)])
+            .filter(pl.col("sample").is_in(asked), pl.col("epoch") <= options.get("epochs", 1))
+            .with_columns(pl.lit(setup.name).alias("model"), pl.lit("").alias("variant"))
+        )
+
     def ask(self, suite: Path, setup: Wanted, place: Path, words: str) -> Path:
         """The folder of the run of a setup with its first way; a finished one is not asked again."""
         way = setup.ways[0]
-        folder = place / folder_name(" ".join(filter(None, (setup.name, way.values))))
+        folder = place / run_name(setup, way)
         options = _options(self.recipe, way)
         others = [spent for path, spent in self._spent.items() if path != folder]
         for limit, number in (("max_tokens_total", 0), ("max_cost", 1)):
@@ -305,13 +329,13 @@ class _Asker:
 
 def _choose(plan: _Plan, asker: _Asker) -> tuple[_Plan, list[Tuned]]:
     """The setups with the values that are best on the tuning suite, and all that were tried."""
-    suite = asker.recipe.tuning
-    if suite is None or not any(one.tuned for one in plan.every):
+    if asker.recipe.tuning is None or not any(one.tuned for one in plan.every):
         return plan, []
+    suite = _opened(asker.recipe.tuning)
     place = plan.folder / "tuning"
 
     def rows_of(one: Wanted, words: str) -> pl.DataFrame:
-        return _named(asker.ask(suite, one, place, f"tuning: {words}"), one.name)
+        return asker.rows(suite, one, place, f"tuning: {words}").filter(~pl.col("item").is_in(list(plan.left_out)))
 
     base = rows_of(plan.base, plan.base.name)
     every, tuned = [], []
@@ -348,11 +372,6 @@ def _timed(recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell
 # What came of it
 
 
-def _named(folder: Path, name: str) -> pl.DataFrame:
-    """The rows of a run, under the name of the setup."""
-    return load([folder]).with_columns(pl.lit(name).alias("model"), pl.lit("").alias("variant"))
-
-
 def _means(rows: pl.DataFrame) -> dict[int, float]:
     """Mean score over tasks at each length, NaN without one."""
     points = curve(rows)
@@ -366,13 +385,15 @@ def _known(value: float) -> float | None:
 
 def _in_words(tuned: Tuned) -> str:
     """How values were chosen."""
-    value = next(one.value for one in tuned.trials if one.chosen)
-    return f"{value}, the best of {len(tuned.trials)} on {tuned.items} other items"
+    chosen = next(one for one in tuned.trials if one.chosen)
+    if chosen.long is None:
+        return f"{chosen.value}, the first of {len(tuned.trials)}: none has a score at all lengths beyond the window"
+    return f"{chosen.value}, the best of {len(tuned.trials)} on {tuned.items} other items"
 
 
-def _notes(recipe: Recipe, suite: BuiltSuite, window: int) -> list[str]:
-    lengths = recipe.options.get("lengths") or [int(one) for one in suite.manifest["lengths"]]
-    found = []
+def _notes(recipe: Recipe, suite: BuiltSuite, plan: _Plan) -> list[str]:
+    window, lengths = plan.window, {sample.length for sample in chosen_samples(suite, recipe.options)} - {0}
+    found = [f"{listed(names)} are one setup in several spellings." for names in _spellings(plan)]
     if not any(length > window for length in lengths):
         found.append(f"No length is beyond the window of {window:,} tokens: no gain can be measured.")
     if not any(length <= window for length in lengths):
@@ -380,8 +401,20 @@ def _notes(recipe: Recipe, suite: BuiltSuite, window: int) -> list[str]:
     if recipe.tuning is not None:
         shared = set(suite.texts()) & set(open_suite(recipe.tuning).texts())
         if shared:
-            found.append(f"{len(shared):,} documents are in the suite and in the tuning suite; their items differ.")
+            found.append(f"{len(shared):,} documents are in the suite and in the tuning suite.")
+    if plan.left_out:
+        found.append(
+            f"{len(plan.left_out):,} items of the tuning suite are also in the suite: values were chosen on the others."
+        )
     return found
+
+
+def _spellings(plan: _Plan) -> list[list[str]]:
+    """Names of setups that ask the model in the same way."""
+    names: dict[Way, list[str]] = {}
+    for one in plan.every:
+        names.setdefault(replace(one.ways[0], values=""), []).append(one.name)
+    return [each for each in names.values() if len(each) > 1]
 
 
 def _missing(times: Times) -> list[str]:
@@ -401,7 +434,7 @@ def _write(recipe: Recipe, plan: _Plan, tuned: Sequence[Tuned], times: Times) ->
         "window": plan.window,
         "base": plan.base.name,
         "setups": [
-            {"name": one.name, "kind": one.kind, "trained": one.trained, **asdict(one.ways[0])} for one in plan.every
+            {"name": one.name, "kind": one.kind, "trained": one.trained, **_asked(one.ways[0])} for one in plan.every
         ],
         "tuned": [asdict(one) for one in tuned],
         "kernels": dict(times.kernels),
@@ -409,3 +442,8 @@ def _write(recipe: Recipe, plan: _Plan, tuned: Sequence[Tuned], times: Times) ->
     }
     with whole_file(plan.folder / RECORD) as stream:
         stream.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+
+
+def _asked(way: Way) -> dict[str, str]:
+    """A way without the address of its server, which is no part of a run either."""
+    return {"model": way.model, "system": way.system, "values": way.values}

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from fathom.extend.published import published_comparisons
 from fathom.lab.compare import Comparison
 from fathom.report import Report, setup_figures
 from fathom.report.made import measured, write
 from fathom.report.published import published_tables
-from fathom.report.setups import ComparedSetups
+from fathom.report.setups import ComparedSetups, numbers
+from fathom.report.table import Table
 from fathom.stats.outcomes import Unanswered
 
 PAGE = "report.html"
@@ -28,13 +29,7 @@ def report_of(
         seed: Seed of the bootstrap.
         made: How it was made: name and value.
     """
-    compared = ComparedSetups(
-        results=found.results,
-        window=found.window,
-        base=found.base,
-        tuned=found.tuned,
-        published=tuple(published_tables(published_comparisons())),
-    )
+    compared = _compared(found, tuple(published_tables(published_comparisons())))
     return measured(
         found.rows,
         title=f"How far {found.model.rpartition('/')[2]} reads",
@@ -44,6 +39,15 @@ def report_of(
         made=made,
         setups=compared,
     )
+
+
+def numbers_of(found: Comparison) -> dict[str, Any]:
+    """The comparison of one model as numbers, without the tables of papers."""
+    return {"model": found.model, "folder": found.folder, "notes": found.notes, **numbers(_compared(found))}
+
+
+def _compared(found: Comparison, published: tuple[Table, ...] = ()) -> ComparedSetups:
+    return ComparedSetups(found.results, found.window, found.base, found.tuned, published)
 
 
 def write_page(found: Comparison, report: Report, figures: Figures = "svg") -> Path:

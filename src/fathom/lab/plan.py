@@ -1,6 +1,6 @@
 """What is compared: setups as users name them, and the ways of those that are to be tuned."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import isnan
@@ -105,16 +105,16 @@ def wanted(text: str, model: str, sizes: Sizes) -> Wanted:
         ways.append(_way(model, given, sizes, " ".join(tried)))
     if len(ways) > TRIALS:
         raise FathomError(f"setup {text!r}: {len(ways)} combinations of values; {TRIALS} at most")
-    return Wanted(_shown(named, grids), _kind(parts), tuple(ways))
+    names = [(family, name) for family, (name, _) in parts.items()]
+    return Wanted(_shown(names, grids), _kind(parts), tuple(ways))
 
 
-def _shown(parts: Sequence[str], grids: Sequence[tuple[str, str, list[str]]]) -> str:
+def _shown(parts: Iterable[tuple[str, str]], grids: Sequence[tuple[str, str, list[str]]]) -> str:
     """The name of a setup: what is fixed, and that the rest is tuned."""
-    fixed = {f"{key}={values[0]}" for _, key, values in grids if len(values) == 1}
     names = []
-    for part in parts:
-        name, _, query = part.partition("?")
-        names.append(" ".join([name, *(pair for pair in query.split("&") if pair in fixed)]))
+    for family, name in parts:
+        fixed = (f"{key}={values[0]}" for own, key, values in grids if own == family and len(values) == 1)
+        names.append(" ".join([name, *fixed]))
     return " + ".join(names) + (", tuned" if any(len(values) > 1 for _, _, values in grids) else "")
 
 

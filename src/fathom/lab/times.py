@@ -3,12 +3,14 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from fathom.analysis.setups import Timing
 from fathom.atomic import whole_file
+from fathom.lab.checks import chosen_samples
 from fathom.lab.plan import Wanted
 from fathom.length import render
 from fathom.run.model import Settings
@@ -61,7 +63,8 @@ def times_of(
     kernels: dict[str, str] = {}
     missing: dict[str, str] = {}
     for one, settings in order:
-        key = f"{settings.model} {settings.base_url or ''} {sorted(prompts)} {repeats}"
+        server = sha256(settings.base_url.encode()).hexdigest()[:12] if settings.base_url else ""
+        key = f"{settings.model} {server} {sorted(prompts)} {repeats}"
         known = kept.get(one.name)
         if known is None or known["key"] != key:
             tell(one.name)
@@ -83,11 +86,11 @@ def prompts_of(suite: BuiltSuite, options: Mapping[str, Any]) -> dict[int, str]:
 
     Args:
         suite: The suite.
-        options: Options of ``fathom.run.run``; ``tasks`` and ``lengths`` choose the samples.
+        options: Options of ``fathom.run.run``; some of them choose the samples.
     """
     found: dict[int, str] = {}
     texts = suite.texts()
-    for sample in suite.samples(tasks=options.get("tasks"), lengths=options.get("lengths"), parts=True):
+    for sample in chosen_samples(suite, options, parts=True):
         if sample.length and sample.length not in found:
             found[sample.length] = render(sample, texts)
     return dict(sorted(found.items()))
@@ -95,9 +98,18 @@ def prompts_of(suite: BuiltSuite, options: Mapping[str, Any]) -> dict[int, str]:
 
 def _earlier(out: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads((out / TIMES).read_text("utf-8")))
-    except (OSError, ValueError):
+        found = json.loads((out / TIMES).read_text("utf-8"))
+        return {name: one for name, one in found.items() if _is_whole(one)}
+    except (OSError, ValueError, RecursionError, AttributeError):
         return {}  # they are measured again
+
+
+def _is_whole(known: Any) -> bool:
+    """Whether the file is undamaged, as far as one setup goes."""
+    if not isinstance(known, dict) or not isinstance(known.get("timings"), list):
+        return False
+    needed = {*_KEPT, "kernel", "reason"}
+    return "key" in known and all(isinstance(each, dict) and needed <= each.keys() for each in known["timings"])
 
 
 def _write(out: Path, kept: Mapping[str, Any]) -> None:

@@ -100,7 +100,7 @@ def _scope(results: Results) -> str:
     lengths = [words.tokens(length) for length in results.lengths]
     over = f"at {lengths[0]}" if len(lengths) == 1 else f"at {len(lengths)} lengths from {lengths[0]} to {lengths[-1]}"
     tasks = f"the task {results.tasks[0]}" if len(results.tasks) == 1 else words.several(len(results.tasks), "task")
-    models = words.several(len(results.systems), "model")
+    models = words.several(len(results.systems), "setup" if results.setups else "model")
     verb = "was" if len(results.systems) == 1 else "were"
     return words.opening(
         f"{models} {verb} measured on {tasks} {over} tokens: "

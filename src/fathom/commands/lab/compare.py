@@ -1,7 +1,7 @@
 """Compare ways to read further: methods for positions and for the cache, and systems around a model."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, asdict
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -98,15 +98,17 @@ def lab_compare(options: CompareOptions) -> "list[Comparison]":
         repeats=options.repeats,
     )
     counted: dict[str, Any] = {"unanswered": options.unanswered, "seed": options.bootstrap_seed}
-    found = compare(recipe, Path(options.out), **counted, tell=options.tell or (lambda words, state: None))
-    for one in found:
+    found = []
+    for one in compare(recipe, Path(options.out), **counted, tell=options.tell or (lambda words, state: None)):
         write_page(one, report_of(one, **counted), options.figures)
+        found.append(one)
     return found
 
 
 def main(line: CompareOptions) -> None:
     """Compare, write the page, and print the tables."""
-    from fathom.lab.page import PAGE, report_of
+    from fathom.lab.page import PAGE, numbers_of, report_of
+    from fathom.printing import printable
     from fathom.report import show
     from fathom.terminal import print_json, progress_bars
 
@@ -120,7 +122,10 @@ def main(line: CompareOptions) -> None:
 
         found = lab_compare.body(line.but(tell=tell))
     if line.as_json:
-        return print_json([asdict(one) for comparison in found for one in comparison.results])
+        return print_json(list(map(numbers_of, found)))
     for one in found:
-        show([table for table in report_of(one, unanswered=line.unanswered) if table.section == "setups"])
+        report = report_of(one, unanswered=line.unanswered, seed=line.bootstrap_seed)
+        show([table for table in report if table.section == "setups"])
+        for note in one.notes:
+            print(printable(note))
         print(one.folder / PAGE)

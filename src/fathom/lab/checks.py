@@ -1,0 +1,111 @@
+"""What would make a comparison wrong without a word, found before anything is asked."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from fathom.lab.plan import Wanted, Way
+from fathom.names import folder_name
+from fathom.run.hugging_face import is_local
+from fathom.run.model import is_baseline
+from fathom.suitefile import BuiltSuite
+from fathom.types import FathomError, Sample
+
+OF_SAMPLES = ("tasks", "lengths", "limit", "where")
+"""Options of ``fathom.run.run`` that choose samples."""
+
+
+def run_name(setup: Wanted, way: Way) -> str:
+    """The name of the folder of a setup's run in one way."""
+    return folder_name(" ".join(filter(None, (setup.name, way.values))))
+
+
+def chosen_samples(suite: BuiltSuite, options: Mapping[str, Any], *, parts: bool = False) -> Iterator[Sample]:
+    """The samples that a run with these options asks, of all subsets."""
+    return suite.samples(**{name: options.get(name) for name in OF_SAMPLES}, parts=parts)
+
+
+def check_names(what: str, names: Iterable[tuple[str, str]]) -> None:
+    """Two runs must not share a folder: the second would show the replies of the first.
+
+    Args:
+        what: What has the names, for the message.
+        names: The name of each as the user gives it, and that of its folder.
+
+    Raises:
+        FathomError: Two of the folders have the same name, perhaps but for capital letters, which some disks ignore.
+    """
+    owners: dict[str, str] = {}
+    for name, folder in names:
+        other = owners.setdefault(folder.casefold(), name)
+        if other != name:
+            raise FathomError(
+                f"{what} {other!r} and {name!r} would share a folder, {folder}; name one of them otherwise"
+            )
+
+
+def check_servers(model: str, servers: Mapping[str, str], base_url: str | None) -> None:
+    """Servers must be others than that of the base.
+
+    Raises:
+        FathomError: The model is in this process, or two servers have one address.
+    """
+    if servers and (is_local(model) or is_baseline(model)):
+        raise FathomError(f"--server {next(iter(servers))}: {model} is in this process, and asks no server")
+    owners = {} if base_url is None else {base_url.rstrip("/"): "--model-base-url"}
+    for name, url in servers.items():
+        other = owners.setdefault(url.rstrip("/"), f"--server {name}")
+        if other != f"--server {name}":
+            raise FathomError(f"--server {name} has the address of {other}: one server has one method")
+
+
+def shared_items(
+    suite: BuiltSuite, tuning: BuiltSuite, options: Mapping[str, Any], windows: Sequence[int]
+) -> frozenset[str]:
+    """The items of the tuning suite that the report is on too; values are chosen on the others.
+
+    Items are the same if they have the same prompt, the same name and answers from the same seed, or a question of
+    their own with the same answers.
+
+    Args:
+        suite: The suite of the report.
+        tuning: The suite on which values are chosen.
+        options: Options of ``fathom.run.run``.
+        windows: Trained windows of the models, in tokens.
+
+    Raises:
+        FathomError: No other item is left, or none beyond a window.
+    """
+    advice = "values must be chosen on other items; build it with another --seed, or of other data"
+    if tuning.manifest["fingerprint"] == suite.manifest["fingerprint"]:
+        raise FathomError(f"--tuning {tuning.folder} has the same samples as {suite.folder}: {advice}")
+    known, asked = _keys(suite, options), _keys(tuning, options)
+    every = {key for keys in known.values() for key in keys}
+    shared = frozenset(item for item, keys in asked.items() if not every.isdisjoint(keys))
+    if len(shared) == len(asked):
+        raise FathomError(f"--tuning {tuning.folder} has no item that is not in {suite.folder}: {advice}")
+    longest = max(sample.length for sample in chosen_samples(tuning, options) if sample.item not in shared)
+    for window in windows:
+        if longest <= window:
+            raise FathomError(
+                f"--tuning {tuning.folder}: no sample is beyond the window of {window:,} tokens, where values are "
+                "chosen"
+            )
+    return shared
+
+
+def _keys(suite: BuiltSuite, options: Mapping[str, Any]) -> dict[str, set[int]]:
+    """By item, what tells it from others: hashes, which need little memory."""
+    found: dict[str, set[int]] = {}
+    owners: dict[tuple[str, str], set[str]] = {}
+    asked: dict[str, list[tuple[str, str, int]]] = {}
+    for sample in chosen_samples(suite, options, parts=True):
+        own = found.setdefault(sample.item, set())
+        own.add(hash((sample.task, sample.parts)))
+        own.add(hash((sample.item, sample.targets, suite.manifest.get("seed"))))
+        if sample.asked:
+            owners.setdefault((sample.task, sample.asked), set()).add(sample.item)
+            key = hash((sample.task, sample.asked, sample.targets))
+            asked.setdefault(sample.item, []).append((sample.task, sample.asked, key))
+    for item, questions in asked.items():
+        found[item] |= {key for task, question, key in questions if len(owners[task, question]) == 1}
+    return found
