@@ -85,7 +85,13 @@ class LocalClient:
         self._held = None if loaded.window is None else max(loaded.window, settings.window or 0)
         self._template = _template(loaded.tokenizer, settings)
         self._more = _template_options(settings)
-        self._config = _generation(loaded, settings, _count(settings, "prefill_chunk_size", None))
+        chunk = _count(settings, "prefill_chunk_size", None)
+        if chunk is not None and loaded.turns_by_length:
+            raise FathomError(
+                f"model {settings.model}: its frequencies depend on the length, so that a prompt has to be computed as "
+                "a whole; leave out -M prefill_chunk_size"
+            )
+        self._config = _generation(loaded, settings, chunk)
         self._endings = frozenset(self._config.eos_token_id or ())
         self._waiting: list[_Job] = []
         self._working = asyncio.Lock()
@@ -259,6 +265,8 @@ class LocalClient:
                     **({} if cache is None else {"past_key_values": cache}),
                 )
             last = _now(model.device)
+        if extension is not None and extension.cache != FULL and found.past_key_values is not cache:
+            raise FathomError(f"{extension.cache.name}: the model replaced its cache by another one; leave out cache")
         if ended.is_set():
             self._forget()
             return

@@ -26,9 +26,32 @@ def rope_of(config: Any) -> dict[str, Any]:
         )
     if any(isinstance(one, Mapping) for one in found.values()):
         raise FathomError(f"{_kind(config)} has different rotary positions by layer, which methods do not support")
-    if "mrope_section" in found or found.get("rope_theta") is None:
+    if found.get("rope_theta") is None and "mrope_section" not in found:
+        raise FathomError(
+            f"{_kind(config)} has no rope_theta in its rope_parameters, which every method needs; choose another model"
+        )
+    if "mrope_section" in found:
         raise FathomError(f"{_kind(config)} has rotary positions of several dimensions, which methods do not support")
     return dict(found)
+
+
+def own_kind(config: Any) -> str:
+    """The ``rope_type`` of a configuration; "default" where it says none.
+
+    Args:
+        config: The model's configuration (``get_text_config``).
+    """
+    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    return str(rope.get("rope_type", rope.get("type")) or "default")
+
+
+def turns_by_length(config: Any) -> bool:
+    """Whether transformers changes the frequencies of a model with the length of the text, also within a reply.
+
+    Args:
+        config: The model's configuration (``get_text_config``).
+    """
+    return own_kind(config) in _PER_REQUEST
 
 
 def head_size(config: Any) -> int:
@@ -86,6 +109,11 @@ def check_cache(config: Any, cache: Method) -> None:
         )
     if getattr(config, "kv_lora_rank", None):
         raise FathomError(f"{cache.name}: the latent attention of {_kind(config)} is not supported")
+    if own_kind(config) == "longrope" and hasattr(config, "original_max_position_embeddings"):
+        raise FathomError(
+            f"{cache.name}: {_kind(config)} with LongRoPE computes its whole cache anew beyond its original window; "
+            "leave out cache"
+        )
     if evicts(cache) and getattr(config, "attn_logit_softcapping", None):
         raise FathomError(f"{cache.name}: {_kind(config)} bounds its attention scores, which is not supported")
     if cache.name == "kvpress":
