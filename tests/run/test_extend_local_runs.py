@@ -354,6 +354,24 @@ def test_a_question_apart_is_read_after_the_choice(base: Path, query: str) -> No
     assert "question-aware" in client(base, f"none&cache={query}").notes[0]
 
 
+def test_a_question_apart_begins_at_the_same_place_in_a_chat(base: Path) -> None:
+    """What the template writes before the prompt is context, what it writes after it belongs to the question."""
+    before, after = "the keeper wrote: ", " and then"
+    template = f"{before}{{{{ messages[0]['content'] | trim }}}}{after}"
+    settings = Settings(
+        f"hf/{base}?cache=snapkv&budget=12&window=4&question=apart", model_args={"chat_template": template}
+    )
+    model = open_local_client(settings)
+    tokenizer = model._loaded.tokenizer
+    whole = tokenizer(f"{before}{TEXT}{QUESTION}{after}", add_special_tokens=False)["input_ids"]
+    context = tokenizer(f"{before}{TEXT}", add_special_tokens=False)["input_ids"]
+    assert whole[: len(context)] == context
+    asyncio.run(model.complete(f"\n {TEXT}{QUESTION}", replace(CALL, ending=len(QUESTION))))
+    size = 2 * 4 * sum(layer.keys[0, :, 0].numel() for layer in model._cache.layers)  # bytes of a token
+    assert model.cached is not None
+    assert model.cached[0] == size * (12 + len(whole) - len(context))
+
+
 def test_a_prompt_is_cut_between_its_tokens(base: Path) -> None:
     tokenizer = load_tokenizer(f"hf/{base}", {})
 

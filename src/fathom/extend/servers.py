@@ -123,6 +123,16 @@ def rope_parameters(method: Method, head_dim: int, base: float) -> dict[str, Jso
 
 
 _TYPES = {"linear": "pi"}
+_NOTES: Mapping[str, str] = {
+    "dynamic": (
+        "the server was started with dynamic NTK, which servers compute with one base for all requests, that of factor "
+        "x window: it is NTK with a fixed factor"
+    ),
+    "longrope": (
+        "the server was started with LongRoPE: servers choose the short or the long divisors once, from the longest "
+        "length that they are started for, not for each request"
+    ),
+}
 _LLAMA = {
     "--rope-scale": "factor",
     "--yarn-orig-ctx": "original",
@@ -150,6 +160,17 @@ def method_of_command(line: str) -> Method | None:
         return make_method(name, options) if name else None
     except (FathomError, ValueError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def notes_of_command(line: str) -> tuple[str, ...]:
+    """What a reader of the results must know of the method that a server was started with.
+
+    Args:
+        line: The server's command line.
+    """
+    method = method_of_command(line)
+    note = None if method is None else _NOTES.get(method.name)
+    return () if note is None else (note,)
 
 
 def _given(words: Sequence[str]) -> dict[str, str]:
