@@ -158,7 +158,7 @@ def method_of_command(line: str) -> Method | None:
         overrides = [json.loads(given[name]) for name in _OVERRIDES if name in given]
         name, options = _of_overrides(overrides[0]) if overrides else _of_llama(given)
         return make_method(name, options) if name else None
-    except (FathomError, ValueError, TypeError, AttributeError, RecursionError):
+    except (FathomError, ValueError, ZeroDivisionError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -203,7 +203,10 @@ def _of_llama(given: Mapping[str, str]) -> tuple[str, dict[str, object]]:
     """The method of llama.cpp's flags, and its options."""
     kind = given.get("--rope-scaling", "none")
     if kind != "none":
-        return _TYPES.get(kind, kind), {name: given[flag] for flag, name in _LLAMA.items() if flag in given}
+        options: dict[str, object] = {name: given[flag] for flag, name in _LLAMA.items() if flag in given}
+        if "--rope-freq-scale" in given:
+            options["factor"] = 1 / float(given["--rope-freq-scale"])
+        return _TYPES.get(kind, kind), options
     return ("abf", {"theta": given["--rope-freq-base"]}) if "--rope-freq-base" in given else ("", {})
 
 

@@ -187,11 +187,17 @@ def held_tokens(layers: int, tokens: int, cache: Method) -> int:
     return max(sum(stays[:layer]) + tokens for layer in range(layers))
 
 
-def free_memory() -> int | None:
-    """Bytes of memory that are free, within the limit of a container too; None if unknown."""
+def free_memory(root: Path = Path("/")) -> int | None:
+    """Bytes of memory that are free, within the limit of a container too; None if unknown.
+
+    What holds files that were read counts as free, because the system gives it back.
+
+    Args:
+        root: Where ``proc`` and ``sys`` are.
+    """
     found = []
     try:
-        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text("utf-8").splitlines())
+        lines = dict(line.split(":", 1) for line in (root / "proc/meminfo").read_text("utf-8").splitlines())
         found.append(int(lines["MemAvailable"].split()[0]) * 1024)
     except (OSError, KeyError, ValueError):
         try:
@@ -199,11 +205,15 @@ def free_memory() -> int | None:
         except (OSError, ValueError, AttributeError):
             return None
     try:
-        most = Path("/sys/fs/cgroup/memory.max").read_text("utf-8").strip()
-        used = Path("/sys/fs/cgroup/memory.current").read_text("utf-8").strip()
+        most, used, parts = (
+            (root / "sys/fs/cgroup" / f"memory.{name}").read_text("utf-8").strip()
+            for name in ("max", "current", "stat")
+        )
+        sizes = dict(line.split() for line in parts.splitlines())
         if most != "max":
-            found.append(int(most) - int(used))
-    except (OSError, ValueError):
+            files = sum(int(sizes[name]) for name in ("active_file", "inactive_file"))
+            found.append(int(most) - int(used) + files)
+    except (OSError, KeyError, ValueError):
         pass
     return min(found)
 
