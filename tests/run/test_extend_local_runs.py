@@ -195,8 +195,20 @@ def test_no_keys_are_shared_where_transformers_changes_frequencies(base: Path, t
     assert reply.tokens_cached == 0
     assert (alone.tokens_in or 0) < 600
     assert reply.text == alone.text
-    with pytest.raises(FathomError, match="leave out -M prefill_chunk_size"):
-        open_local_client(replace(settings, model_args={"prefill_chunk_size": 64}))
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_prompts_are_computed_alone_where_transformers_changes_frequencies(
+    base: Path, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transformers import AutoModelForCausalLM
+
+    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", lambda *_, **__: pytest.fail("weights were read"))
+    settings = Settings(f"hf/{changed(base, tmp_path / 'own', kind, **OWN[kind])}", chat_template="never")
+    for name in ("batch_size", "prefill_chunk_size"):
+        for attempt in (open_local_client, check_local_model):
+            with pytest.raises(FathomError, match=f"leave out -M {name}"):
+                attempt(replace(settings, model_args={name: 64}))
 
 
 @pytest.mark.parametrize("kind", OWN)

@@ -205,6 +205,24 @@ def trained_window(name: str, arguments: Mapping[str, Json]) -> int | None:
     return window_of(_configuration(name, arguments))
 
 
+def turns_by_length(name: str, arguments: Mapping[str, Json]) -> bool:
+    """Whether transformers itself changes the frequencies of a model with the length, by its configuration.
+
+    Args:
+        name: As for ``load_model``.
+        arguments: As for ``load_model``.
+
+    Returns:
+        False also where the configuration cannot be read, which loading tells.
+    """
+    try:
+        from fathom.extend.hf import checks
+
+        return checks.turns_by_length(_configuration(name, arguments).get_text_config())
+    except (ImportError, FathomError):
+        return False
+
+
 def _configuration(name: str, arguments: Mapping[str, Json]) -> Any:
     """The configuration of a model, with the arguments that change it."""
     from transformers import AutoConfig
