@@ -4,8 +4,8 @@
 
 A Llama with random weights learns three tasks (``small_model_tasks``) from rows of at most ``--window`` tokens. Then
 the same held-out items, at a quarter of the window to 8 times the window, are asked by fathom's own client for local
-models, ``hf/FOLDER?extend=...``: once for each method for positions, and once for each method for the cache under
-``--under``. With ``--finetune``, copies of the model are trained further at ``--factor`` windows, each with the
+models, ``hf/FOLDER?extend=...``: once for each method for positions, and once for each of several methods for the cache
+under ``--under``. With ``--finetune``, copies of the model are trained further at ``--factor`` windows, each with the
 frequencies of one method, and measured beside the same methods without that.
 
 FOLDER keeps the model, the suite, the runs, ``results.json`` and ``tables.md``. The same command resumes what was
@@ -93,7 +93,7 @@ def yarn_divisors(shape: Shape) -> list[float]:
 
 
 def cache_settings(under: str, positions: Sequence[Setting], budget: int) -> list[Setting]:
-    """Every method for the cache with one budget, under one method for positions."""
+    """Methods for the cache with one budget, under one method for positions."""
     query = next(one.query for one in positions if one.name == under)
     half = f"budget={budget}&recent={budget // 2}"
     queries = {

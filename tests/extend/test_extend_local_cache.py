@@ -213,6 +213,27 @@ def test_a_budget_of_everything_is_the_full_cache_and_the_first_token_always_is(
     assert torch.allclose(small.logits[1], full.logits[1], atol=EXACT) == same
 
 
+@pytest.mark.parametrize("query", [SNAPKV, "cache=h2o&budget=24", "cache=fp8"])
+@pytest.mark.parametrize("kind", ["Phi", "Phi3"])
+def test_a_model_that_would_compute_its_cache_anew_keeps_it(kind: str, query: str) -> None:
+    """Beyond the original window, Phi-3 makes a new cache while it generates, which would be full."""
+    model, extension = make_extended(kind, f"yarn&factor=4&{query}")
+    cache = extension.new_cache()
+    assert asked(model, cache, some_ids(PROMPT)).past_key_values is cache
+    if query != "cache=fp8":
+        assert cache.layers[0].keys.shape[2] == 24 + (0 if "h2o" in query else REPLY - 1)
+
+
+def test_longrope_of_a_model_that_computes_its_cache_anew_is_refused() -> None:
+    from fathom.extend.hf.extension import plan_extension
+
+    divisors = [1.0] * 8
+    rope = {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": divisors, "long_factor": divisors}
+    config = make_config("Phi3", rope_parameters={**rope, "factor": 4.0, "original_max_position_embeddings": 64})
+    with pytest.raises(FathomError, match=r"snapkv: .* with LongRoPE computes its whole cache anew"):
+        plan_extension(config, *split_name(f"hf/x?{SNAPKV}")[1:])
+
+
 def test_a_request_leaves_nothing_for_the_next() -> None:
     model, extension = make_extended("Llama", "yarn&factor=4&cache=random&budget=24")
     ids, other = some_ids(PROMPT, 1), some_ids(PROMPT, 2)

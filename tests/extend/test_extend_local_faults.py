@@ -63,6 +63,12 @@ def test_dynamic_keeps_the_longest_request_in_transformers_and_not_in_ours() -> 
 
     assert difference(theirs, lambda tokens: None) > 0.5
     assert difference(ours, extension.fit) == 0
+    alone, fitted = make_extended("Llama", "dynamic")
+    fitted.fit(500)
+    extension.fit(100)
+    extension.fit(500)
+    with torch.inference_mode():
+        assert torch.equal(ours(long, use_cache=False).logits, alone(long, use_cache=False).logits)
 
 
 def test_dynamic_is_not_causal_in_transformers_and_is_in_ours() -> None:

@@ -172,7 +172,7 @@ def test_the_method_of_a_server_is_read_from_its_flags(name: str) -> None:
         "", "vllm serve m", "serve 'unbalanced", "serve --hf-overrides", "serve --hf-overrides '{'",
         "serve --hf-overrides '[1]'", "serve --hf-overrides '{\"rope_parameters\": 1}'", "serve --rope-scaling none",
         "serve --hf-overrides '{\"rope_parameters\": {\"rope_type\": \"default\"}}'",
-        "serve --rope-scaling yarn --rope-scale x",
+        "serve --rope-scaling yarn --rope-scale x", "serve --rope-scaling linear --rope-freq-scale 0",
         "serve --hf-overrides '{\"rope_parameters\": {\"rope_type\": \"mine\", \"factor\": 2}}'",
         "serve --hf-overrides '" + "[" * 100_000 + "'",
     ],
@@ -187,3 +187,6 @@ def test_a_command_line_over_several_lines_is_read() -> None:
     )
     assert read is not None
     assert (read.name, read["factor"], read["original"]) == ("yarn", 4.0, 4096)
+    read = method_of_command("llama-server -m m.gguf --rope-scaling linear --rope-freq-scale 0.125")
+    assert read is not None
+    assert (read.name, read["factor"]) == ("pi", 8.0)

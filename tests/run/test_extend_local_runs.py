@@ -158,23 +158,92 @@ def test_a_run_names_the_method_and_what_to_know_of_it(base: Path, tmp_path: Pat
         run(suite, f"hf/{base}?extend=dynamic", out=tmp_path / "run", chat_template="never", limit=1)
 
 
+def changed(base: Path, folder: Path, kind: str, **more: object) -> Path:
+    """The same model with another configuration of its rotary positions, whose original window is 600 tokens."""
+    folder.mkdir()
+    for file in base.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    config["rope_parameters"] = {"rope_type": kind, "rope_theta": 10000.0, **more}
+    if kind == "dynamic":
+        config["max_position_embeddings"] = 600
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    return folder
+
+
+OWN: dict[str, dict[str, object]] = {
+    "dynamic": {"factor": 4.0},
+    "longrope": {
+        "factor": 4.0,
+        "short_factor": [1.0] * 4,
+        "long_factor": [4.0, 8.0, 16.0, 32.0],
+        "original_max_position_embeddings": 600,
+    },
+}
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_no_keys_are_shared_where_transformers_changes_frequencies(base: Path, tmp_path: Path, kind: str) -> None:
+    settings = Settings(
+        f"hf/{changed(base, tmp_path / 'own', kind, **OWN[kind])}", chat_template="never", window=WINDOW
+    )
+    model = open_local_client(settings)
+    long = " ".join([SENTENCE] * 36)
+    ask(model, long)
+    within = long[: len(long) * 9 // 16]
+    reply, alone = ask(model, within)[0], ask(open_local_client(settings), within)[0]
+    assert reply.tokens_cached == 0
+    assert (alone.tokens_in or 0) < 600
+    assert reply.text == alone.text
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_prompts_are_computed_alone_where_transformers_changes_frequencies(
+    base: Path, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transformers import AutoModelForCausalLM
+
+    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", lambda *_, **__: pytest.fail("weights were read"))
+    settings = Settings(f"hf/{changed(base, tmp_path / 'own', kind, **OWN[kind])}", chat_template="never")
+    for name in ("batch_size", "prefill_chunk_size"):
+        for attempt in (open_local_client, check_local_model):
+            with pytest.raises(FathomError, match=f"leave out -M {name}"):
+                attempt(replace(settings, model_args={name: 64}))
+
+
+@pytest.mark.parametrize("kind", OWN)
+def test_likelihoods_are_those_of_one_pass_where_transformers_changes_frequencies(
+    base: Path, tmp_path: Path, kind: str
+) -> None:
+    import torch
+
+    name = f"hf/{changed(base, tmp_path / 'own', kind, **OWN[kind])}"
+    model, text = LocalModel(name), " ".join([SENTENCE] * 36)
+    model._window = WINDOW  # dynamic NTK reads beyond its own
+    asyncio.run(model.score(text))  # whose frequencies dynamic NTK would keep
+    for one in (text[: len(text) // 2], text):
+        fresh = load_model(name)
+        ids = torch.tensor([fresh.tokenizer(one)["input_ids"]])
+        with torch.inference_mode():
+            told = fresh.model(ids, use_cache=False).logits[0, :-1].float().log_softmax(-1)
+        expected = told.gather(1, ids[0, 1:, None])[:, 0].tolist()
+        assert asyncio.run(model.score(one)).logprobs[1:] == pytest.approx(expected, abs=2e-3)
+
+
+@pytest.mark.parametrize("query", ["", "?extend=rerope&window=64", "?cache=fp8"])
+@pytest.mark.parametrize("name", ["rope_scaling", "rope_parameters"])
+def test_rotary_parameters_without_their_base_are_refused(base: Path, query: str, name: str) -> None:
+    with pytest.raises(FathomError, match="transformers loses its rope_theta"):
+        load_model(f"hf/{base}{query}", {name: {"rope_type": "linear", "factor": 8.0}})
+
+
 @pytest.mark.parametrize(("kind", "told"), [("dynamic", "order of requests"), ("longrope", "within a reply")])
 def test_a_run_of_a_model_with_a_fault_of_transformers_says_so(
     base: Path, tmp_path: Path, kind: str, told: str
 ) -> None:
     from fathom.run import run
 
-    folder = tmp_path / "model"
-    folder.mkdir()
-    for file in base.iterdir():
-        (folder / file.name).write_bytes(file.read_bytes())
-    config = json.loads((folder / "config.json").read_text("utf-8"))
-    config["rope_parameters"] = {"rope_type": kind, "rope_theta": 10000.0, "factor": 2.0}
-    if kind == "longrope":
-        divisors = [1.0, 2.0, 3.0, 4.0]
-        more = {"short_factor": divisors, "long_factor": divisors, "original_max_position_embeddings": 2048}
-        config["rope_parameters"] |= more
-    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    folder = changed(base, tmp_path / "model", kind, **OWN[kind])
     suite = make_suite(tmp_path / "suite", 2)
     summary = run(suite, f"hf/{folder}", out=tmp_path / "run", chat_template="never", limit=1)
     assert told in summary.hints[-1]
@@ -295,6 +364,24 @@ def test_a_question_apart_is_read_after_the_choice(base: Path, query: str) -> No
     assert not any("have one token" in note for note in model.notes)
     assert "question-agnostic" in model.notes[0]
     assert "question-aware" in client(base, f"none&cache={query}").notes[0]
+
+
+def test_a_question_apart_begins_at_the_same_place_in_a_chat(base: Path) -> None:
+    """What the template writes before the prompt is context, what it writes after it belongs to the question."""
+    before, after = "the keeper wrote: ", " and then"
+    template = f"{before}{{{{ messages[0]['content'] | trim }}}}{after}"
+    settings = Settings(
+        f"hf/{base}?cache=snapkv&budget=12&window=4&question=apart", model_args={"chat_template": template}
+    )
+    model = open_local_client(settings)
+    tokenizer = model._loaded.tokenizer
+    whole = tokenizer(f"{before}{TEXT}{QUESTION}{after}", add_special_tokens=False)["input_ids"]
+    context = tokenizer(f"{before}{TEXT}", add_special_tokens=False)["input_ids"]
+    assert whole[: len(context)] == context
+    asyncio.run(model.complete(f"\n {TEXT}{QUESTION}", replace(CALL, ending=len(QUESTION))))
+    size = 2 * 4 * sum(layer.keys[0, :, 0].numel() for layer in model._cache.layers)  # bytes of a token
+    assert model.cached is not None
+    assert model.cached[0] == size * (12 + len(whole) - len(context))
 
 
 def test_a_prompt_is_cut_between_its_tokens(base: Path) -> None:

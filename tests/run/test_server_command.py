@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,6 +54,34 @@ def test_it_is_in_the_manifest_without_keys(suite: Path, tmp_path: Path, server:
     assert "key-of-mine-1" not in out + err
     for file in filter(Path.is_file, (tmp_path / "run").rglob("*")):
         assert b"key-of-mine-1" not in file.read_bytes(), file
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("dynamic", "one base for all requests"),
+        ("longrope", "choose the short or the long divisors once"),
+        ("yarn", ""),
+    ],
+)
+def test_a_run_says_what_servers_do_in_another_way(
+    suite: Path, tmp_path: Path, server: ScriptedServer, kind: str, told: str
+) -> None:
+    rope = {"rope_type": kind, "factor": 4.0, **({"long_factor": [2.0]} if kind == "longrope" else {})}
+    line = f"vllm serve lab/m --hf-overrides {shlex.quote(json.dumps({'rope_parameters': rope}))}"
+    summary = run(
+        suite,
+        "openai/m",
+        out=tmp_path / "run",
+        model_base_url=server.base_url,
+        server_command=line,
+        limit=1,
+        max_output_tokens=9,
+    )
+    notes = read_manifest(tmp_path / "run").get("notes", [])
+    assert told in " ".join(notes)
+    assert bool(notes) == bool(told)
+    assert set(notes) <= set(summary.hints)
 
 
 def test_another_command_line_is_another_run(suite: Path, tmp_path: Path, server: ScriptedServer) -> None:

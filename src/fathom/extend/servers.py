@@ -123,6 +123,16 @@ def rope_parameters(method: Method, head_dim: int, base: float) -> dict[str, Jso
 
 
 _TYPES = {"linear": "pi"}
+_NOTES: Mapping[str, str] = {
+    "dynamic": (
+        "the server was started with dynamic NTK, which servers compute with one base for all requests, that of factor "
+        "x window: it is NTK with a fixed factor"
+    ),
+    "longrope": (
+        "the server was started with LongRoPE: servers choose the short or the long divisors once, from the longest "
+        "length that they are started for, not for each request"
+    ),
+}
 _LLAMA = {
     "--rope-scale": "factor",
     "--yarn-orig-ctx": "original",
@@ -148,8 +158,19 @@ def method_of_command(line: str) -> Method | None:
         overrides = [json.loads(given[name]) for name in _OVERRIDES if name in given]
         name, options = _of_overrides(overrides[0]) if overrides else _of_llama(given)
         return make_method(name, options) if name else None
-    except (FathomError, ValueError, TypeError, AttributeError, RecursionError):
+    except (FathomError, ValueError, ZeroDivisionError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def notes_of_command(line: str) -> tuple[str, ...]:
+    """What a reader of the results must know of the method that a server was started with.
+
+    Args:
+        line: The server's command line.
+    """
+    method = method_of_command(line)
+    note = None if method is None else _NOTES.get(method.name)
+    return () if note is None else (note,)
 
 
 def _given(words: Sequence[str]) -> dict[str, str]:
@@ -182,7 +203,10 @@ def _of_llama(given: Mapping[str, str]) -> tuple[str, dict[str, object]]:
     """The method of llama.cpp's flags, and its options."""
     kind = given.get("--rope-scaling", "none")
     if kind != "none":
-        return _TYPES.get(kind, kind), {name: given[flag] for flag, name in _LLAMA.items() if flag in given}
+        options: dict[str, object] = {name: given[flag] for flag, name in _LLAMA.items() if flag in given}
+        if "--rope-freq-scale" in given:
+            options["factor"] = 1 / float(given["--rope-freq-scale"])
+        return _TYPES.get(kind, kind), options
     return ("abf", {"theta": given["--rope-freq-base"]}) if "--rope-freq-base" in given else ("", {})
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fathom.extend.servers import notes_of_command
 from fathom.run.hugging_face import is_local
 from fathom.run.local_client import LocalClient, open_local_client
 from fathom.run.model import Client, Settings, is_baseline
@@ -47,9 +48,14 @@ def extension_of(client: Client) -> "Extension | None":
     return client.extension if isinstance(client, LocalClient) else None
 
 
-def notes_of(client: Client) -> tuple[str, ...]:
-    """What a reader of the results must know of how a model in this process is computed."""
-    return client.notes if isinstance(client, LocalClient) else ()
+def notes_of(client: Client, command: str | None = None) -> tuple[str, ...]:
+    """What a reader of the results must know of how a model is computed.
+
+    Args:
+        client: The model's client.
+        command: The command line with which its server was started; None if unsaid.
+    """
+    return client.notes if isinstance(client, LocalClient) else notes_of_command(command or "")
 
 
 def kernel_of(client: Client) -> str:

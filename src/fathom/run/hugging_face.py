@@ -51,12 +51,21 @@ class Loaded:
 
         return faults_of(self.model.config) if self.extension is None else self.extension.notes
 
+    @property
+    def turns_by_length(self) -> bool:
+        """Whether transformers itself changes the model's frequencies with the length of the text."""
+        from fathom.extend.hf.checks import turns_by_length
+
+        return turns_by_length(self.model.config.get_text_config())
+
     def fit(self, tokens: int) -> Hashable:
         """Prepare the model for a request of so many tokens, prompt and reply together.
 
         Returns:
             A value; where it differs from that of the request before, their caches cannot be shared.
         """
+        if self.turns_by_length:
+            return object()  # keys of the request before may have been turned by other frequencies
         return None if self.extension is None else self.extension.fit(tokens)
 
     def chat_text(self, prompt: str, template: str | None, **more: Json) -> str:
@@ -134,6 +143,12 @@ def plan(name: str, arguments: Mapping[str, Json]) -> "Extension | None":
         FathomError: The model cannot be extended by the method, or not in this memory.
     """
     method, cache = method_of(name), cache_of(name)
+    for rope in (arguments.get(key) for key in ("rope_scaling", "rope_parameters")):
+        if isinstance(rope, Mapping) and "rope_theta" not in rope:
+            raise FathomError(
+                f"model {name}: -M rope_scaling and rope_parameters replace all of the configuration's, and "
+                "transformers loses its rope_theta; write rope_theta into them, or use extend=METHOD"
+            )
     if method is NONE and cache == FULL:
         return None
     from transformers import __version__
@@ -188,6 +203,24 @@ def trained_window(name: str, arguments: Mapping[str, Json]) -> int | None:
         FathomError: The configuration cannot be read.
     """
     return window_of(_configuration(name, arguments))
+
+
+def turns_by_length(name: str, arguments: Mapping[str, Json]) -> bool:
+    """Whether transformers itself changes the frequencies of a model with the length, by its configuration.
+
+    Args:
+        name: As for ``load_model``.
+        arguments: As for ``load_model``.
+
+    Returns:
+        False also where the configuration cannot be read, which loading tells.
+    """
+    try:
+        from fathom.extend.hf import checks
+
+        return checks.turns_by_length(_configuration(name, arguments).get_text_config())
+    except (ImportError, FathomError):
+        return False
 
 
 def _configuration(name: str, arguments: Mapping[str, Json]) -> Any:

@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any
 from fathom.extend.methods import FULL, evicts, is_apart
 from fathom.run.answers import Output, checked, to_reply
 from fathom.run.failures import Failure
-from fathom.run.hugging_face import Loaded, cache_of, failure_of_model, load_model, load_tokenizer, method_of, plan
+from fathom.run.hugging_face import (
+    Loaded,
+    cache_of,
+    failure_of_model,
+    load_model,
+    load_tokenizer,
+    method_of,
+    plan,
+    turns_by_length,
+)
 from fathom.run.model import Call, Measured, RequestError, Settings
 from fathom.run.overflow import Overflow
 from fathom.types import FathomError, Json, Reply
@@ -259,6 +268,8 @@ class LocalClient:
                     **({} if cache is None else {"past_key_values": cache}),
                 )
             last = _now(model.device)
+        if extension is not None and extension.cache != FULL and found.past_key_values is not cache:
+            raise FathomError(f"{extension.cache.name}: the model replaced its cache by another one; leave out cache")
         if ended.is_set():
             self._forget()
             return
@@ -397,6 +408,21 @@ def _check(settings: Settings) -> None:
             "out -M batch_size"
         )
     _check_cache(settings)
+    _check_whole(settings)
+
+
+def _check_whole(settings: Settings) -> None:
+    """Check that prompts are computed whole and alone, where transformers changes frequencies with the length."""
+    given = [
+        name
+        for name, most in (("batch_size", 1), ("prefill_chunk_size", 0))
+        if (_count(settings, name, None) or 0) > most
+    ]
+    if given and turns_by_length(settings.model, _of_model(settings)):
+        raise FathomError(
+            f"model {settings.model}: by its configuration, frequencies depend on the length, so that each prompt has "
+            f"to be computed as a whole and alone; leave out -M {given[0]}"
+        )
 
 
 def _check_cache(settings: Settings) -> None:

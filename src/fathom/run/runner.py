@@ -206,7 +206,7 @@ def run(
     extension = extension_of(client)
     if extension is not None:
         manifest["extension"] = extension.record()
-    if notes := notes_of(client):
+    if notes := notes_of(client, server_command):
         manifest["notes"] = list(notes)
     known = entry.context if entry and extension is None else None
     window_limit = find_limit(settings, client, price, known, context_of(client))
@@ -258,7 +258,9 @@ def run(
         sent_cap=notes_cap(settings, price),
     )
     done = drive(work_on(out, client, work, plan.total))
-    return replace(done, hints=(*done.hints, *notes_of(client), *hints_of(around)))  # which knows of the replies too
+    return replace(
+        done, hints=(*done.hints, *notes_of(client, server_command), *hints_of(around))
+    )  # which knows of the replies too
 
 
 def run_folder(suite: Path, name: str, end: str, after: str = "") -> Path:

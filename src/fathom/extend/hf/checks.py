@@ -26,9 +26,32 @@ def rope_of(config: Any) -> dict[str, Any]:
         )
     if any(isinstance(one, Mapping) for one in found.values()):
         raise FathomError(f"{_kind(config)} has different rotary positions by layer, which methods do not support")
-    if "mrope_section" in found or found.get("rope_theta") is None:
+    if found.get("rope_theta") is None and "mrope_section" not in found:
+        raise FathomError(
+            f"{_kind(config)} has no rope_theta in its rope_parameters, which every method needs; choose another model"
+        )
+    if "mrope_section" in found:
         raise FathomError(f"{_kind(config)} has rotary positions of several dimensions, which methods do not support")
     return dict(found)
+
+
+def own_kind(config: Any) -> str:
+    """The ``rope_type`` of a configuration; "default" where it says none.
+
+    Args:
+        config: The model's configuration (``get_text_config``).
+    """
+    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    return str(rope.get("rope_type", rope.get("type")) or "default")
+
+
+def turns_by_length(config: Any) -> bool:
+    """Whether transformers changes the frequencies of a model with the length of the text, also within a reply.
+
+    Args:
+        config: The model's configuration (``get_text_config``).
+    """
+    return own_kind(config) in _PER_REQUEST
 
 
 def head_size(config: Any) -> int:
@@ -86,6 +109,11 @@ def check_cache(config: Any, cache: Method) -> None:
         )
     if getattr(config, "kv_lora_rank", None):
         raise FathomError(f"{cache.name}: the latent attention of {_kind(config)} is not supported")
+    if own_kind(config) == "longrope" and hasattr(config, "original_max_position_embeddings"):
+        raise FathomError(
+            f"{cache.name}: {_kind(config)} with LongRoPE computes its whole cache anew beyond its original window; "
+            "leave out cache"
+        )
     if evicts(cache) and getattr(config, "attn_logit_softcapping", None):
         raise FathomError(f"{cache.name}: {_kind(config)} bounds its attention scores, which is not supported")
     if cache.name == "kvpress":
@@ -159,11 +187,17 @@ def held_tokens(layers: int, tokens: int, cache: Method) -> int:
     return max(sum(stays[:layer]) + tokens for layer in range(layers))
 
 
-def free_memory() -> int | None:
-    """Bytes of memory that are free, within the limit of a container too; None if unknown."""
+def free_memory(root: Path = Path("/")) -> int | None:
+    """Bytes of memory that are free, within the limit of a container too; None if unknown.
+
+    What holds files that were read counts as free, because the system gives it back.
+
+    Args:
+        root: Where ``proc`` and ``sys`` are.
+    """
     found = []
     try:
-        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text("utf-8").splitlines())
+        lines = dict(line.split(":", 1) for line in (root / "proc/meminfo").read_text("utf-8").splitlines())
         found.append(int(lines["MemAvailable"].split()[0]) * 1024)
     except (OSError, KeyError, ValueError):
         try:
@@ -171,11 +205,15 @@ def free_memory() -> int | None:
         except (OSError, ValueError, AttributeError):
             return None
     try:
-        most = Path("/sys/fs/cgroup/memory.max").read_text("utf-8").strip()
-        used = Path("/sys/fs/cgroup/memory.current").read_text("utf-8").strip()
+        most, used, parts = (
+            (root / "sys/fs/cgroup" / f"memory.{name}").read_text("utf-8").strip()
+            for name in ("max", "current", "stat")
+        )
+        sizes = dict(line.split() for line in parts.splitlines())
         if most != "max":
-            found.append(int(most) - int(used))
-    except (OSError, ValueError):
+            files = sum(int(sizes[name]) for name in ("active_file", "inactive_file"))
+            found.append(int(most) - int(used) + files)
+    except (OSError, KeyError, ValueError):
         pass
     return min(found)
 

@@ -1,6 +1,7 @@
 """Methods applied to a model of ``transformers``: first to its configuration, then to the loaded model."""
 
 import itertools
+import sys
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,16 @@ import numpy as np
 
 from fathom.extend.frequencies import Floats, dynamic_base, frequencies, is_long
 from fathom.extend.hf.attention import MappedAttention
-from fathom.extend.hf.checks import check_cache, check_extension, head_size, is_mapped, rope_of, window_of_method
+from fathom.extend.hf.checks import (
+    check_cache,
+    check_extension,
+    head_size,
+    is_mapped,
+    own_kind,
+    rope_of,
+    turns_by_length,
+    window_of_method,
+)
 from fathom.extend.methods import FULL, Method, evicts, is_apart, stay
 from fathom.extend.servers import rope_parameters
 from fathom.types import FathomError, Json
@@ -175,6 +185,7 @@ class Extension:
             self._turn(*frequencies(self.method, self.rotary.size, self.rotary.base))
         elif self.method.kind.family == "frequencies":
             self._check_frequencies()
+        _keep_cache(model)
         if self.cache.name == "kvpress":
             from fathom.extend.hf.presses import try_press
 
@@ -271,8 +282,7 @@ def faults_of(config: Any) -> tuple[str, ...]:
         config: Its configuration.
     """
     text = config.get_text_config()
-    rope = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
-    kind = rope.get("rope_type", rope.get("type"))
+    kind = own_kind(text)
     if kind == "longrope" and str(text.model_type).startswith("phi"):  # which computes its cache anew
         return ()
     return () if kind not in _FAULTS else (_FAULTS[kind],)
@@ -314,6 +324,17 @@ def plan_extension(config: Any, method: Method, cache: Method = FULL) -> Extensi
     if window is not None and made.kind.family == "frequencies":
         text.max_position_embeddings = max(window, text.max_position_embeddings)
     return Extension(made, config, window, rotary, attention, cache)
+
+
+def _keep_cache(model: Any) -> None:
+    """Let a model of Phi's kind keep its cache beyond its original window.
+
+    It would compute a new one there, because LongRoPE changes its frequencies, also where they do not change; and the
+    new one would be full. By now all frequencies are computed.
+    """
+    text = model.config.get_text_config()
+    if hasattr(text, "original_max_position_embeddings") and not turns_by_length(text):
+        text.original_max_position_embeddings = sys.maxsize
 
 
 def _changed(method: Method, rotary: Rotary) -> dict[str, Json] | None:

@@ -82,11 +82,14 @@ class LocalModel:
         if fitted != self._fitted:
             self._forget()
         self._fitted = fitted
+        if self._loaded.turns_by_length:
+            self._turn_back()
+        step = len(ids) if self._loaded.turns_by_length else CHUNK
         place = self._go_back(ids)
         logprobs: list[float | None] = self._logprobs[: place + 1] or [None]
         with torch.inference_mode():
             while place < len(ids):
-                chunk = ids[place : place + CHUNK]
+                chunk = ids[place : place + step]
                 logits = self._forward(chunk).float()
                 targets = torch.tensor(ids[place + 1 : place + 1 + len(chunk)], device=logits.device)
                 rows = logits[: len(targets)]
@@ -105,6 +108,13 @@ class LocalModel:
         self._cache = found.past_key_values
         self.forwarded += len(chunk)
         return found.logits[0]
+
+    def _turn_back(self) -> None:
+        """Forget the longest text before, whose frequencies dynamic NTK of transformers keeps."""
+        for one in self._model.modules():
+            if getattr(one, "rope_type", None) == "dynamic":
+                one.inv_freq = one.original_inv_freq.clone()
+                one.max_seq_len_cached = one.original_max_seq_len
 
     def _go_back(self, ids: list[int]) -> int:
         """Shorten the cache to the prefix shared with the new text; returns its number of tokens."""
