@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fathom.lab.plan import Wanted, Way
-from fathom.names import folder_name
+from fathom.names import folder_name, listed
 from fathom.run.hugging_face import is_local
 from fathom.run.model import is_baseline
 from fathom.suitefile import BuiltSuite
@@ -41,6 +41,17 @@ def check_names(what: str, names: Iterable[tuple[str, str]]) -> None:
             raise FathomError(
                 f"{what} {other!r} and {name!r} would share a folder, {folder}; name one of them otherwise"
             )
+
+
+def check_commands(commands: Iterable[str], servers: Sequence[str]) -> None:
+    """Every command line must be that of a server.
+
+    Raises:
+        FathomError: There is no server of that name.
+    """
+    for name in commands:
+        if name not in servers:
+            raise FathomError(f"--server-command {name}: no server has this name; there are {listed(servers)}")
 
 
 def check_servers(model: str, servers: Mapping[str, str], base_url: str | None) -> None:

@@ -15,7 +15,7 @@ from fathom.analysis.grid import ALL
 from fathom.analysis.setups import Setup, SetupResult, Trial, Tuned, compare_setups
 from fathom.atomic import whole_file
 from fathom.extend.methods import WHOLE
-from fathom.lab.checks import check_names, check_servers, chosen_samples, run_name, shared_items
+from fathom.lab.checks import check_commands, check_names, check_servers, chosen_samples, run_name, shared_items
 from fathom.lab.plan import Sizes, Wanted, Way, best_way, is_inside, trained, wanted
 from fathom.lab.times import Times, prompts_of, times_of
 from fathom.names import folder_name, listed
@@ -31,6 +31,8 @@ from fathom.tokens import get_tokenizer
 from fathom.types import FathomError
 
 RECORD = "lab.json"
+BASE = WHOLE.name
+"""The base of models that are not in this process."""
 TEMPLATE = 64
 """Tokens that a chat template adds, at most."""
 _OF_MODEL = ("temperature", "seed", "max_output_tokens", "generation", "model_args", "on_overflow", "chat_template")
@@ -49,6 +51,8 @@ class Recipe:
         setups: Setups as users name them (``fathom.lab.plan.wanted``); the base is added.
         trained: Setups of the first model with other weights (``fathom.lab.plan.trained``).
         servers: Addresses of servers that the user started for a setup of the first model, by the name of the setup.
+        commands: The command lines with which these were started, and under the name of the base that of the server
+            which all other setups are asked on.
         tuning: The suite on which values are chosen; None if there are none to choose.
         window: Trained window of the models in tokens; None for that of their configuration.
         options: Further options of ``fathom.run.run``, the same for all setups.
@@ -60,6 +64,7 @@ class Recipe:
     setups: tuple[str, ...]
     trained: tuple[str, ...] = ()
     servers: Mapping[str, str] = field(default_factory=dict)
+    commands: Mapping[str, str] = field(default_factory=dict)
     tuning: Path | None = None
     window: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -191,6 +196,7 @@ def _plans(recipe: Recipe, suite: BuiltSuite, out: Path) -> list[_Plan]:
     if len(found) > 1:
         check_names("model", ((plan.model, plan.folder.name) for plan in found))
     check_servers(recipe.models[0], recipe.servers, recipe.options.get("model_base_url"))
+    check_commands(recipe.commands, (BASE, *recipe.servers))
     unused = [text for text in recipe.setups if is_inside(text) and not any(map(is_local, recipe.models))]
     if unused:
         wanted(unused[0], recipe.models[0], Sizes(1, 1, 1))  # which says why
@@ -224,11 +230,13 @@ def _window(recipe: Recipe, model: str) -> int:
 def _wanted(recipe: Recipe, suite: BuiltSuite, model: str, window: int, *, more: bool) -> list[Wanted]:
     """All setups of a model, the base first; with ``more`` also those on other servers and with other weights."""
     sizes = _sizes(recipe, suite, window)
-    base = "none" if is_local(model) else "whole"
+    base = "none" if is_local(model) else BASE
     texts = dict.fromkeys([base, *(text for text in recipe.setups if is_local(model) or not is_inside(text))])
     found = [wanted(text, model, sizes) for text in texts]
     if more:
-        found += [Wanted(name, "position", (Way(model, base_url=url),)) for name, url in recipe.servers.items()]
+        for name, url in recipe.servers.items():
+            way = Way(model, base_url=url, server_command=recipe.commands.get(name))
+            found.append(Wanted(name, "position", (way,)))
         found += [trained(text) for text in recipe.trained]
     names = [one.name for one in found]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -281,7 +289,8 @@ def _options(recipe: Recipe, way: Way) -> dict[str, Any]:
         found["window"] = recipe.window
     if way.base_url is not None:
         found["model_base_url"] = way.base_url
-    return found
+    command = way.server_command if way.base_url is not None else recipe.commands.get(BASE)
+    return found if command is None else {**found, "server_command": command}
 
 
 # What is done

@@ -44,12 +44,14 @@ class Way:
         system: The system around it.
         values: The values that are tried, such as ``factor=8``; "" if none are.
         base_url: Address of a server that is started for this setup; None for that of all.
+        server_command: The command line with which its server was started; None if the user does not say.
     """
 
     model: str
     system: str = WHOLE.name
     values: str = ""
     base_url: str | None = None
+    server_command: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

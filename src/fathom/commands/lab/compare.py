@@ -65,6 +65,16 @@ class CompareOptions(Choice, Sampling, Limits, Terminal, Json):
             read=texts_of,
         ),
     ] = unset
+    server_command: Annotated[
+        Mapping[str, str] | None,
+        opt(
+            "The command line with which a server was started, recorded in run.json without keys; that of the server "
+            "at --model-base-url is named whole. May be given more than once.",
+            metavar="NAME=TEXT",
+            many=True,
+            read=texts_of,
+        ),
+    ] = unset
     repeats: Annotated[
         int, opt("Requests at each length from which times are taken; 0 for no times.", check=at_least(0))
     ] = 5
@@ -92,6 +102,7 @@ def lab_compare(options: CompareOptions) -> "list[Comparison]":
         setups=options.setup,
         trained=options.trained,
         servers=options.server or {},
+        commands=options.server_command or {},
         tuning=options.tuning,
         window=asked.pop("window"),
         options=asked,
