@@ -69,6 +69,18 @@ def test_a_model_is_measured(base: Path, query: str, kernel: str) -> None:
     assert (long.cache_bytes_prompt == short.cache_bytes_prompt) == ("budget" in query)
 
 
+def test_a_cache_that_does_not_see_the_question_is_measured(base: Path) -> None:
+    how = settings(base, "?cache=recent&budget=16&question=apart")
+    told, untold = (
+        time_model(how, {512: TEXT}, endings=endings, repeats=1, reply_tokens=3, seed=1) for endings in ({512: 30}, {})
+    )
+    assert told[0].repeats == 1
+    assert told[0].cache_bytes_prompt
+    assert told[0].cache_bytes_prompt > 16 * TOKEN  # the question stays too
+    assert untold[0].repeats == 0
+    assert "where in the prompt the question begins" in untold[0].reason
+
+
 def test_nothing_of_the_prompt_before_is_used_nor_kept(base: Path) -> None:
     model = client(base)
     counted: list[int] = []

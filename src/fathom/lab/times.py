@@ -12,12 +12,20 @@ from fathom.analysis.setups import Timing
 from fathom.atomic import whole_file
 from fathom.lab.checks import chosen_samples
 from fathom.lab.plan import Wanted
-from fathom.length import render
+from fathom.length import question_part, render
 from fathom.run.model import Settings
 from fathom.suitefile import BuiltSuite
 
 TIMES = "times.json"
 _KEPT = ("length", "first_token_seconds", "tokens_per_second", "cache_bytes_prompt", "cache_bytes", "repeats")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt, and how many characters at its end ask; 0 if that is unknown."""
+
+    text: str
+    ending: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +45,7 @@ class Times:
 
 def times_of(
     every: Sequence[tuple[Wanted, Settings]],
-    prompts: Mapping[int, str],
+    prompts: Mapping[int, Prompt],
     out: Path,
     *,
     repeats: int,
@@ -56,6 +64,8 @@ def times_of(
     """
     from fathom.run.timing import time_model
 
+    texts = {length: one.text for length, one in prompts.items()}
+    endings = {length: one.ending for length, one in prompts.items()}
     kept = _earlier(out)
     order = list(every)
     Random(seed).shuffle(order)
@@ -68,7 +78,8 @@ def times_of(
         known = kept.get(one.name)
         if known is None or known["key"] != key:
             tell(one.name)
-            known = {"key": key, "timings": [asdict(each) for each in time_model(settings, prompts, repeats=repeats)]}
+            found = time_model(settings, texts, endings=endings, repeats=repeats)
+            known = {"key": key, "timings": [asdict(each) for each in found]}
             if all(each["repeats"] for each in known["timings"]):  # what failed is measured again
                 kept[one.name] = known
                 _write(out, kept)
@@ -81,18 +92,18 @@ def times_of(
     return Times(tuple(timings), kernels, missing)
 
 
-def prompts_of(suite: BuiltSuite, options: Mapping[str, Any]) -> dict[int, str]:
+def prompts_of(suite: BuiltSuite, options: Mapping[str, Any]) -> dict[int, Prompt]:
     """The first prompt of each length.
 
     Args:
         suite: The suite.
         options: Options of ``fathom.run.run``; some of them choose the samples.
     """
-    found: dict[int, str] = {}
+    found: dict[int, Prompt] = {}
     texts = suite.texts()
     for sample in chosen_samples(suite, options, parts=True):
         if sample.length and sample.length not in found:
-            found[sample.length] = render(sample, texts)
+            found[sample.length] = Prompt(render(sample, texts), len(question_part(sample)))
     return dict(sorted(found.items()))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 from statistics import median
+from types import MappingProxyType
 from typing import TypeAlias
 
 from fathom.run.clients import kernel_of, open_client
@@ -18,6 +19,7 @@ from fathom.run.model import Call, Client, Measured, RequestError, Settings, is_
 from fathom.tokens import get_tokenizer
 
 REPEATS = 5
+NO_ENDINGS: Mapping[int, int] = MappingProxyType({})
 REPLY_TOKENS = 32
 _MARKED = 40
 """Characters at the beginning of a prompt that are replaced: no fewer tokens than their replacement has."""
@@ -55,6 +57,7 @@ def time_model(
     settings: Settings,
     prompts: Mapping[int, str],
     *,
+    endings: Mapping[int, int] = NO_ENDINGS,
     repeats: int = REPEATS,
     reply_tokens: int = REPLY_TOKENS,
     seed: int | None = None,
@@ -68,7 +71,9 @@ def time_model(
     async def measure() -> list[Timed]:
         client = open_client(settings, get_tokenizer)
         try:
-            return await time_client(client, settings, prompts, repeats=repeats, reply_tokens=reply_tokens, seed=seed)
+            return await time_client(
+                client, settings, prompts, endings=endings, repeats=repeats, reply_tokens=reply_tokens, seed=seed
+            )
         finally:
             await client.close()
 
@@ -82,6 +87,7 @@ async def time_client(
     settings: Settings,
     prompts: Mapping[int, str],
     *,
+    endings: Mapping[int, int] = NO_ENDINGS,
     repeats: int = REPEATS,
     reply_tokens: int = REPLY_TOKENS,
     seed: int | None = None,
@@ -97,6 +103,7 @@ async def time_client(
         settings: How the model is asked.
         prompts: One prompt for each length in tokens of the suite; its first 40 characters are replaced by numbers that
             differ for each request.
+        endings: For each length the characters at the end of its prompt that ask, for caches with ``question=apart``.
         repeats: Measured replies of each length, at least 1.
         reply_tokens: Tokens of each reply. Prompt and reply must fit the model's window.
         seed: For these numbers. With the same one a server may know the prompts from an earlier measurement; None
@@ -113,7 +120,8 @@ async def time_client(
     rng = Random(seed)
     found = []
     for length, prompt in prompts.items():
-        call = Call(f"timing {length}", 1, settings.seed, reply_tokens, continued=settings.chat_template == "never")
+        continued, ending = settings.chat_template == "never", endings.get(length, 0)
+        call = Call(f"timing {length}", 1, settings.seed, reply_tokens, continued=continued, ending=ending)
         try:
             measured = [await measure(_marked(prompt, rng), call) for _ in range(repeats + 1)][1:]
         except RequestError as error:
