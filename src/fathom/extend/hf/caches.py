@@ -18,7 +18,37 @@ from fathom.extend.methods import FULL, Method, always, is_apart, stay
 from fathom.types import FathomError
 
 
-class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typed here
+class SeenLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typed here
+    """Keys and values of a layer, of which some are left out; it goes on counting the tokens that it has seen."""
+
+    keys: Any
+    values: Any
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen = 0
+
+    def update(self, key_states: Any, value_states: Any, *more: Any, **options: Any) -> tuple[Any, Any]:
+        """Add tokens; returns all keys and values."""
+        self._seen += key_states.shape[-2]
+        found: tuple[Any, Any] = super().update(key_states, value_states, *more, **options)
+        return found
+
+    def get_seq_length(self) -> int:
+        """Tokens that were seen."""
+        return self._seen
+
+    def get_mask_sizes(self, query_length: Any) -> tuple[int, int]:
+        """Tokens that attention sees, and the place of the first.
+
+        Args:
+            query_length: Tokens that are computed; before transformers 5.3 their places.
+        """
+        tokens = query_length if isinstance(query_length, int) else len(query_length)
+        return (self.keys.shape[-2] if self.is_initialized else 0) + tokens, 0
+
+
+class EvictingLayer(SeenLayer):
     """Keys and values of a layer, of which a budget stays after the prompt; the reply is added to it.
 
     Args:
@@ -31,14 +61,11 @@ class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not 
         waits: Whether tokens came that no attention has seen since.
     """
 
-    keys: Any
-    values: Any
-
     def __init__(self, method: Method, draw: int = 0, place: tuple[int, int] = (0, 1)) -> None:
         super().__init__()
         self._method, self._draw, self._place = method, draw, place
         self._budget, self._every = 0, method.name == "h2o" and not is_apart(method)
-        self._seen, self._chosen = 0, False
+        self._chosen = False
         self._scores: Any = None
         self.positions: Any = None
         self.waits = False
@@ -57,27 +84,15 @@ class EvictingLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not 
                 f"{self._method.name}: the attention of this model is not of the usual kind, so that nothing can be "
                 "left out of its cache; leave out cache"
             )
+        start = self._seen
         super().update(key_states, value_states)
-        batch, heads, tokens, _size = key_states.shape
-        places = torch.arange(self._seen, self._seen + tokens, device=key_states.device).expand(batch, heads, -1)
+        batch, heads = key_states.shape[:2]
+        places = torch.arange(start, self._seen, device=key_states.device).expand(batch, heads, -1)
         self.positions = places if self.positions is None else torch.cat((self.positions, places), dim=-1)
-        self._seen, self.waits = self._seen + tokens, True
+        self.waits = True
         keys = self.keys.view_as(self.keys)  # a view, because a layer that held what leads to it would not be freed
         keys.evicting = self
         return keys, self.values
-
-    def get_seq_length(self) -> int:
-        """Tokens that were seen."""
-        return self._seen
-
-    def get_mask_sizes(self, query_length: Any) -> tuple[int, int]:
-        """Tokens that attention sees, and the place of the first.
-
-        Args:
-            query_length: Tokens that are computed; before transformers 5.3 their places.
-        """
-        tokens = query_length if isinstance(query_length, int) else len(query_length)
-        return (self.keys.shape[-2] if self.is_initialized else 0) + tokens, 0
 
     def crop(self, tokens_to_remove: int) -> None:
         """Refuse: what was evicted does not come back."""

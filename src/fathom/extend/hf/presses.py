@@ -1,7 +1,4 @@
-"""Presses of NVIDIA's kvpress, which leave out keys and values by hooks of its own (``cache=kvpress&press=NAME``).
-
-A layer of the cache goes on counting the tokens that it has seen, so that positions stay right after a press.
-"""
+"""Presses of NVIDIA's kvpress, which leave out keys and values by hooks of its own (``cache=kvpress&press=NAME``)."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -9,8 +6,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from transformers.cache_utils import Cache, DynamicLayer
+from transformers.cache_utils import Cache
 
+from fathom.extend.hf.caches import SeenLayer, after_context
 from fathom.extend.methods import Method
 from fathom.names import unknown
 from fathom.types import FathomError
@@ -19,36 +17,6 @@ INSTALL = "pip install 'fathom-eval[kvpress]'"
 _TRIED = 256
 """Tokens of the text on which a press is tried."""
 _NO_PRESS = ("ScorerPress",)  # what others derive from
-
-
-class SeenLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not typed here
-    """Keys and values of a layer, from which a press takes some away."""
-
-    keys: Any
-    values: Any
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._seen = 0
-
-    def update(self, key_states: Any, value_states: Any, *more: Any, **options: Any) -> tuple[Any, Any]:
-        """Add tokens; returns all keys and values."""
-        self._seen += key_states.shape[-2]
-        found: tuple[Any, Any] = super().update(key_states, value_states, *more, **options)
-        return found
-
-    def get_seq_length(self) -> int:
-        """Tokens that were seen."""
-        return self._seen
-
-    def get_mask_sizes(self, query_length: Any) -> tuple[int, int]:
-        """Tokens that attention sees, and the place of the first.
-
-        Args:
-            query_length: Tokens that are computed; before transformers 5.3 their places.
-        """
-        tokens = query_length if isinstance(query_length, int) else len(query_length)
-        return (self.keys.shape[-2] if self.is_initialized else 0) + tokens, 0
 
 
 def press_class(name: str) -> Any:
@@ -152,8 +120,6 @@ def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, *
         **more: What the model hands to all attention.
     """
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-
-    from fathom.extend.hf.caches import after_context
 
     mask = after_context(query, key, attention_mask)
     found: tuple[Any, Any] = ALL_ATTENTION_FUNCTIONS["sdpa"](module, query, key, value, mask, **more)
