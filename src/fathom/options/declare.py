@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import functools
+import inspect
 import hashlib
 import inspect
 import tomllib
@@ -299,7 +300,7 @@ def fields_of(options: type) -> tuple[Field, ...]:
 
 @functools.cache
 def _fields_of(options: Any) -> tuple[Field, ...]:
-    owners = {name: owner for owner in reversed(options.__mro__) for name in vars(owner).get("__annotations__", ())}
+    owners = {name: owner for owner in reversed(options.__mro__) for name in inspect.get_annotations(owner)}
     found = []
     for field in dataclasses.fields(options):
         kind = cast(Any, field.type)
@@ -346,7 +347,7 @@ class Options:
 
     def of(self, *kinds: type) -> dict[str, Any]:
         """The values of the options that some classes declare themselves, by name: for functions that take them all."""
-        own = {name for kind in kinds for name in vars(kind)["__annotations__"]}
+        own = {name for kind in kinds for name in inspect.get_annotations(kind)}
         return {field.name: getattr(self, field.name) for field in fields_of(type(self)) if field.name in own}
 
     def record(self) -> dict[str, Any]:

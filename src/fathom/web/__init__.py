@@ -54,11 +54,20 @@ def site_place(out: Path, kind: str, mark: str, first: str) -> Path:
     """
     try:
         place = out.resolve()
-        if place.exists():
+        if _is_there(place):
             _check(out, place, kind, mark, first)
-    except (OSError, RuntimeError) as error:  # RuntimeError: circular links
+    except (OSError, RuntimeError) as error:  # RuntimeError: circular links, before Python 3.13
         raise FathomError(f"--out {out}: cannot be read ({error}); choose another folder") from None
     return place
+
+
+def _is_there(place: Path) -> bool:
+    """Whether there is such a file or folder; unlike `Path.exists`, says that links are circular."""
+    try:
+        place.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def _check(out: Path, place: Path, kind: str, mark: str, first: str) -> None:

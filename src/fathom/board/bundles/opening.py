@@ -214,6 +214,8 @@ def _check_entries(entries: Sequence[zipfile.ZipInfo], size: int) -> None:
     missing = [name for name in (HEAD, ROWS, DIGESTS) if name not in names]
     if missing:
         raise RefusedError("entry", f"{', '.join(missing)} missing from the archive")
+    if any(one.header_offset >= later.header_offset for one, later in pairwise(entries)):
+        raise RefusedError("damaged", "files of the archive share their bytes; send the file again")
 
 
 def _check_files(head: Mapping[str, Any], content: Mapping[str, bytes]) -> None:

@@ -223,6 +223,9 @@ class PostsParser:
     def _start(self, opening: bytes = b"") -> XMLParserType:
         # The bytes are UTF-8, whatever the XML declaration said.
         parser = ParserCreate("UTF-8")
+        # Versions of expat from 2.6 on wait for more bytes than a row has, and then report damage after later rows.
+        if hasattr(parser, "SetReparseDeferralEnabled"):
+            parser.SetReparseDeferralEnabled(False)
         parser.StartElementHandler = self._element
         parser.EntityDeclHandler = _refuse_entities
         if opening:
