@@ -211,7 +211,22 @@ def made_project(root: Path, changelog: str, imported: str = "0.3.0") -> Path:
     return root
 
 
-CHANGES = "# Changelog\n\n## [Unreleased]\n\n- b\n\n## [0.3.0] - 2026-12-01\n\n### Added\n\n- a\n\n## [0.2.0] - 2026-11-01\n\n- c\n"
+CHANGES = """# Changelog
+
+## [Unreleased]
+
+- b
+
+## [0.3.0] - 2026-12-01
+
+### Added
+
+- a
+
+## [0.2.0] - 2026-11-01
+
+- c
+"""
 
 
 def test_notes_of_a_release_are_its_section(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import functools
-import inspect
 import hashlib
 import inspect
 import tomllib

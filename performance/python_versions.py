@@ -1,0 +1,135 @@
+"""Build the wheel, install it with the extra ``test`` for several Pythons, and run the quick tests with each.
+
+    python performance/python_versions.py                       # every python3.11 to python3.14 on PATH
+    python performance/python_versions.py PYTHON... --workers 2
+    python performance/python_versions.py --installed           # only install, import and run a suite
+
+Each Python gets a virtual environment in a temporary folder. The tests run against the installed wheel, not the source
+tree. Prints a table; the exit code is 1 if a version fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+COUNTS = re.compile(r"(\d+) (passed|failed|skipped|error)")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of one Python.
+
+    Attributes:
+        version: Of Python.
+        seconds: For installing and for testing.
+        counts: Tests that passed, were skipped, failed or had an error.
+        why: The last lines of what failed, else "".
+    """
+
+    version: str
+    seconds: tuple[float, float]
+    counts: dict[str, int]
+    why: str
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("pythons", nargs="*", help="interpreters; by default those on PATH")
+    parser.add_argument("--workers", default="2", help="processes of each run of the tests")
+    parser.add_argument("--installed", action="store_true", help="no tests: import, build and run a suite")
+    given = parser.parse_args()
+    pythons = given.pythons or [path for name in VERSIONS if (path := shutil.which(f"python{name}"))]
+    with tempfile.TemporaryDirectory(prefix="fathom-pythons-") as scratch:
+        wheel = built(Path(scratch))
+        print(
+            f"{wheel.name}\n\n| Python | installed in | passed | skipped | failed | tested in |\n" + "| --- " * 6 + "|"
+        )
+        rows = [tried(python, wheel, Path(scratch), given.workers, given.installed) for python in pythons]
+    for row in rows:
+        if row.why:
+            print(f"\n{row.version}:\n{row.why}")
+    sys.exit(any(row.why for row in rows) or not rows)
+
+
+def built(folder: Path) -> Path:
+    """The wheel of the working tree."""
+    subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, ROOT], check=True)
+    return next(folder.glob("*.whl"))
+
+
+def tried(python: str, wheel: Path, scratch: Path, workers: str, only_installed: bool) -> Found:
+    """Install the wheel for a Python, test it and print its row."""
+    version = subprocess.run(
+        [python, "-c", "import sys; print(sys.version.split()[0])"], capture_output=True, text=True
+    )
+    name = version.stdout.strip()
+    place, begun = scratch / f"venv-{name}", time.monotonic()
+    why = ended_well([python, "-m", "venv", place], scratch)
+    ours = str(place / "bin" / "python")
+    extra = "" if only_installed else "[test]"
+    why = why or ended_well([ours, "-m", "pip", "install", "--quiet", f"{wheel}{extra}"], scratch)
+    installed, counts = time.monotonic(), dict[str, int]()
+    if not why:
+        why, counts = used(ours, scratch) if only_installed else tested(ours, scratch / name, workers)
+    found = Found(name, (installed - begun, time.monotonic() - installed), counts, why)
+    failed = counts.get("failed", 0) + counts.get("error", 0)
+    numbers = f"{counts.get('passed', 0):,} | {counts.get('skipped', 0)} | {failed}"
+    print(f"| {name} | {found.seconds[0]:.0f} s | {numbers} | {found.seconds[1]:.0f} s |", flush=True)
+    shutil.rmtree(place, ignore_errors=True)
+    return found
+
+
+def tested(python: str, folder: Path, workers: str) -> tuple[str, dict[str, int]]:
+    """Run the quick tests of a copy of the repository, whose sources are not on the path of Python."""
+    folder.mkdir()
+    for name in ("src", "tests", "docs", "performance", ".github"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in (*ROOT.glob("*.*"), ROOT / "Makefile", ROOT / ".ci" / "run"):
+        if path.is_file():
+            (folder / path.relative_to(ROOT)).parent.mkdir(exist_ok=True)
+            shutil.copy(path, folder / path.relative_to(ROOT))
+    words = [python, "-m", "pytest", "-n", workers, "-m", "not slow and not browser", "-p", "no:cacheprovider"]
+    ended = subprocess.run(words, cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": ""})
+    counts = {kind: int(number) for number, kind in COUNTS.findall(last(ended.stdout.splitlines(), 1))}
+    return last(ended.stdout.splitlines(), 20) if ended.returncode else "", counts
+
+
+def used(python: str, folder: Path) -> tuple[str, dict[str, int]]:
+    """Import the installed package and do the main job with it."""
+    fathom, out = Path(python).with_name("fathom"), folder / "used"
+    for words in (
+        [python, "-W", "error::DeprecationWarning:fathom", "-c", "import fathom; fathom.api.build"],
+        [fathom, "build", "passkey", "--lengths", "1k", "--items", "5", "--out", out / "suite"],
+        [fathom, "run", out / "suite", "--model", "fathom/lexical", "--out", out / "run", "--yes"],
+        [fathom, "report", out / "run", "--out", out / "report.html"],
+    ):
+        if why := ended_well(words, folder):
+            return why, {}
+    shutil.rmtree(out)
+    return "", {}
+
+
+def ended_well(words: Iterable[object], folder: Path) -> str:
+    """The last lines of a command that failed, else ""."""
+    ended = subprocess.run([*map(str, words)], cwd=folder, capture_output=True, text=True)
+    return last((ended.stdout + ended.stderr).splitlines(), 20) if ended.returncode else ""
+
+
+def last(lines: list[str], number: int) -> str:
+    return "\n".join(lines[-number:])
+
+
+if __name__ == "__main__":
+    main()
