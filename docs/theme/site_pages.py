@@ -9,12 +9,13 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import blocks
-import notebooks
-import reference
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+import site_blocks as blocks
+import site_notebooks as notebooks
+import site_reference as reference
 
 Nav = list[dict[str, Any]]
 
@@ -39,7 +40,9 @@ def nav_of(index: str) -> Nav:
     for line in index.splitlines():
         heading = HEADING.fullmatch(line)
         if heading is None:
-            group += [{title.replace("`", ""): site_path(path)} for title, path in LINK.findall(line) if "://" not in path]
+            group += [
+                {title.replace("`", ""): site_path(path)} for title, path in LINK.findall(line) if "://" not in path
+            ]
         elif len(heading[1]) == 2:
             section = group = []
             nav.append({heading[2]: section})
@@ -60,7 +63,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Take the navigation from the index page."""
     index = Path(config.docs_dir, "index.md")
     config.nav = nav_of(index.read_text("utf-8"))
-    config.watch.append(str(Path(config.docs_dir).parent / "src"))
+    config.theme.static_templates.discard("404.html")  # its links are right for one address of the site only
     return config
 
 
@@ -81,9 +84,19 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Make a page as code hosts show it one of the site."""
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation", "toc"]
     markdown = blocks.labelled(markdown)
     markdown = TARGET.sub(lambda link: link[1] + _target(link[2], page.file.src_uri, files) + link[3], markdown)
     return reference.expanded(markdown)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Name what the theme leaves without a name of its own, for those who listen to a page."""
+    output = output.replace(
+        'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    )
+    return output.replace('<nav class="md-nav" aria-label="', '<nav class="md-nav" aria-label="On this page: ')
 
 
 def _target(target: str, source: str, files: Files) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 
-ASKED = re.compile(r"^<!-- api: (?P<module>[\w.]+)(?P<names>(?:\s+\w+)*) -->$", re.MULTILINE)
+ASKED = re.compile(r"^<!-- api: (?P<module>[\w.]+)(?P<names>(?:\s+\w+)*)\s+-->$", re.MULTILINE)
 
 
 def expanded(markdown: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -16,13 +15,15 @@ SECTION = re.compile(r"^(Returns|Raises|Yields|Examples?|Note):", re.MULTILINE)
 
 
 class Commands(griffe.Extension):
-    """Gives a function that is decorated with ``@command(...)`` the parameters that callers see."""
+    """Gives functions that are made from a class of options the parameters that callers see."""
 
     def on_function(self, *, func: griffe.Function, **kwargs: Any) -> None:
         """Replace the body's one parameter by the options."""
-        if not any(str(one.value).startswith("command(") for one in func.decorators):
+        if not func.decorators or not func.module.path.startswith("fathom.commands."):
             return
-        function: Any = getattr(importlib.import_module(func.module.path), func.name)
+        function: Any = getattr(importlib.import_module(func.module.path), func.name, None)
+        if not hasattr(function, "options"):
+            return
         signature = inspect.signature(function)
         func.parameters = griffe.Parameters(*(_parameter(one) for one in signature.parameters.values()))
         if func.docstring is not None:
@@ -48,8 +49,8 @@ def _default(value: object) -> str:
     return repr(str(value) if isinstance(value, Path) else value)
 
 
-def annotation(kind: Any) -> griffe.Expr | str:
-    """A type as an expression whose names lead to their documentation."""
+def annotation(kind: Any) -> Any:
+    """A type as an expression of griffe, whose names lead to their documentation."""
     arguments = get_args(kind)
     origin = get_origin(kind)
     if kind in (None, NoneType):
