@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 DEMO := demo
 
-.PHONY: help demo test quick test-models test-kvpress lint lint-project clean
+.PHONY: help demo test quick site test-models test-kvpress lint lint-project clean
 .DEFAULT_GOAL := help
 
 help:  ## show the targets
@@ -55,6 +55,9 @@ test-models: $(MODELS)/tested  ## test runs, judges, likelihoods and embeddings 
 test-kvpress: .venv-kvpress/installed  ## test caches with the presses of NVIDIA's kvpress
 	.venv-kvpress/bin/pytest tests/extend/test_extend_local_kvpress.py tests/run/test_kvpress_local.py
 
+site: $(VENV)/tested  ## build the documentation into site/, which opens from disk
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 lint: $(VENV)/tested  ## lint, types and the import contract
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -75,4 +78,4 @@ lint-project: $(TOOLS)/installed $(VENV)/tested  ## check workflows, the action,
 	$(BIN)/pytest -n 0 -rs tests/test_project_files.py
 
 clean:  ## remove what the demo and the tools made
-	rm -rf $(DEMO) report.html builds runs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(DEMO) site report.html builds runs .mypy_cache .ruff_cache .pytest_cache .hypothesis
