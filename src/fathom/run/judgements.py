@@ -10,7 +10,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -222,12 +222,14 @@ class JudgementStore:
         self.folder = folder
         self.judge = judge
         self._version = fathom_version()
-        with clear_errors(folder, FILE):
+        with clear_errors(folder, FILE), ExitStack() as opening:
             self._db = sqlite3.connect(folder / FILE, timeout=BUSY_SECONDS, isolation_level=None)
+            opening.callback(self._db.close)
             enter_wal(self._db)
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(_SCHEMA)
             add_checksums(self._db, folder / FILE, _CHECKED)
+            opening.pop_all()  # nothing went wrong: it stays open
 
     def judgement(self, key: str) -> Judgement | None:
         """The judgement of a case, by ``case_key``; None if it is still to be made."""

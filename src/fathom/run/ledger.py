@@ -9,7 +9,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -53,8 +53,9 @@ class Ledger:
         self.folder = folder
         self.worker = worker
         self._version = fathom_version()
-        with clear_errors(folder):
+        with clear_errors(folder), ExitStack() as opening:
             self._db = sqlite3.connect(folder / FILE, timeout=BUSY_SECONDS, isolation_level=None)
+            opening.callback(self._db.close)
             self._db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             enter_wal(self._db)
             self._db.execute("PRAGMA synchronous = NORMAL")
@@ -68,6 +69,7 @@ class Ledger:
                     "INSERT INTO workers VALUES (?, ?, ?, ?, ?, ?, 0)",
                     (worker.id, worker.pid, worker.host, worker.born, worker.started, worker.started),
                 )
+            opening.pop_all()  # nothing went wrong: it stays open
 
     def _bring_up_to_date(self) -> int:
         """The format of the store. Early versions stored neither the bare question nor the worker of a reply."""
