@@ -1,8 +1,10 @@
 """The documentation is true: commands parse and run, names and links exist, examples work, no page is long.
 
-The words after a fence say how a block is tested. ``sh`` is parsed; ``sh run`` is also run; ``sh fails`` must end with
-exit code 2. A ``text`` block that follows must be in their output, with ``...`` for anything. ``json file=NAME`` and
-``toml file=NAME`` are written to a file first. Python blocks that begin with ``# NAME.py`` are modules of a package.
+The words after a fence say how a block is tested. Every command is parsed. ``sh run`` and ``python run`` are also run,
+``sh fails`` must end with exit code 2; all others say with ``needs=WORD,...`` what they need that is not here (the words
+are in ``docs/theme/site_blocks.py``). A ``text`` block that follows must be in their output, with ``...`` for anything.
+``json file=NAME`` and ``toml file=NAME`` are written to a file first; documents and runs that a page takes for granted are
+made (``files_of_docs.py``). Python blocks that begin with ``# NAME.py`` are modules of a package.
 
     python tests/test_docs.py    # writes the tables of options into docs/reference/commands
 """
@@ -19,6 +21,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +30,7 @@ from typing import Any
 
 import pytest
 
+import files_of_docs
 from fathom.cli import main
 from fathom.cli.app import commands
 from fathom.options import declare
@@ -35,18 +39,17 @@ from fathom.registry import suites, tasks
 from fathom.run.baselines import baselines
 from fathom.score.registry import metrics
 from made import make_document
+from site_blocks import NEEDS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 COMMANDS = sorted((DOCS / "reference" / "commands").glob("*.md"))
 GROUPS = ("analyze", "board", "compress", "data", "lab", "studio")
-# Pages whose commands are run. Those of one list are run in this order and share a folder.
+# Pages that share a folder, in which their commands are run in this order. Every other page has a folder of its own.
 COMMAND_PAGES = ("index", "build", "run", "results", "analyze", "length")
-RUNNABLE = [
+TOGETHER = [
     [DOCS / "reference" / "commands" / f"{name}.md" for name in COMMAND_PAGES],
-    [DOCS / "explanation" / "longscore.md"],
-    [DOCS / "how-to" / "compression.md"],
     [
         DOCS / "tutorials" / "getting-started.md",
         DOCS / "how-to" / "documents.md",
@@ -55,8 +58,9 @@ RUNNABLE = [
 ]
 MOST_LINES = 400
 
-FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *```([^\n]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+COMMAND = re.compile(r"^(\$ )?(fathom|pip|python|make|docker|curl|vllm) +\w[^:\n]* --?\w", re.MULTILINE)
 MARKED = re.compile(r"(<!-- options: ?(.*?) ?-->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -74,7 +78,19 @@ class Block:
 
 
 def blocks_of(page: Path) -> list[Block]:
-    return [Block(tuple(info.split()), text) for info, text in FENCE.findall(page.read_text("utf-8"))]
+    found = FENCE.findall(page.read_text("utf-8"))
+    return [Block(tuple(info.split()), textwrap.dedent(text)) for info, text in found]
+
+
+def is_run(block: Block) -> bool:
+    """Whether the tests run it."""
+    return block.info[0] in ("sh", "python") and block.info[1:2] in (("run",), ("fails",))
+
+
+def runnable() -> list[list[Path]]:
+    """Pages with commands that are run; those of one list share a folder."""
+    others = [page for page in PAGES if not any(page in pages for pages in TOGETHER)]
+    return [*TOGETHER, *([page] for page in others if any(map(is_run, blocks_of(page))))]
 
 
 def command_lines(block: Block) -> list[list[str]]:
@@ -177,7 +193,12 @@ def scripts_of(page: Path) -> list[list[str]]:
     """Words of the scripts and tests that a page names, in its text and in its shell blocks."""
     shown = [shlex.split(line) for line in CODE.findall(FENCE.sub("", page.read_text("utf-8")))]
     lines = [words for block in blocks_of(page) if block.info[0] == "sh" for words in command_lines(block)]
-    return shown + [words for words in lines if words[0] == "pytest" or words[:1] == ["python"]]
+    ours = ("pytest", "venv")
+    return shown + [
+        words
+        for words in lines
+        if words[0] == "pytest" or (words[0] == "python" and (words[1] != "-m" or words[2] in ours))
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -247,31 +268,70 @@ def prepare(page: Path) -> None:
                 stream.write(json.dumps(row) + "\n")
 
 
+def run_python(text: str, names: dict[str, Any]) -> str:
+    """What a Python block prints; it sees the names of those before it on its page."""
+    Path("example.py").write_text(text, "utf-8")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        names.update(runpy.run_path("example.py", init_globals=names))
+    return printed.getvalue()
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    files_of_docs.make(folder)
+    return folder
+
+
 # Inspect's model layer still uses what the library that it retries with has deprecated.
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
-@pytest.mark.parametrize("pages", RUNNABLE, ids=lambda pages: pages[0].stem)
-def test_commands_do_what_the_pages_say(pages: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("pages", runnable(), ids=lambda pages: pages[0].relative_to(ROOT).with_suffix("").as_posix())
+def test_commands_do_what_the_pages_say(
+    pages: list[Path], made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     for variable in [name for name in os.environ if "OPENAI" in name or name == "FATHOM_PRICES"]:
         monkeypatch.delenv(variable)
     for page in pages:
         prepare(page)
-    printed, ran = "", 0
+    printed, names = "", dict[str, Any]()
     for block in [block for page in pages for block in blocks_of(page)]:
-        mode = block.info[1] if len(block.info) > 1 else ""
-        if block.info[0] == "sh" and mode in ("run", "fails"):
-            printed = ""
-            for words in command_lines(block):
-                assert words[0] == "fathom", f"only fathom is run here: {shlex.join(words)}"
-                code, output = run_line(words, monkeypatch)
-                assert code == (2 if mode == "fails" else 0), f"{shlex.join(words)}\n{output}"
-                printed, ran = printed + output, ran + 1
-        elif block.info[0] == "text" and printed:
-            assert says(block.text, printed), f"{block.text}\nis not in\n{printed}"
+        if not is_run(block):
+            if block.info[0] == "text" and printed:
+                assert says(block.text, printed), f"{block.text}\nis not in\n{printed}"
+            printed = printed if block.info[0] == "text" else ""
+            continue
+        if block.info[0] == "python":
+            printed = run_python(block.text, names)
+            continue
+        printed = ""
+        for words in command_lines(block):
+            assert words[0] == "fathom", f"only fathom is run here: {shlex.join(words)}"
+            files_of_docs.give(made, words)
+            code, output = run_line(words, monkeypatch)
+            assert code == (2 if block.info[1] == "fails" else 0), f"{shlex.join(words)}\n{output}"
+            printed += output
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_of_commands_is_run_or_says_what_it_needs(page: Path) -> None:
+    for block in blocks_of(page):
+        kind, *marks = block.info
+        needs = [word.removeprefix("needs=").split(",") for word in marks if word.startswith("needs=")]
+        if kind in ("sh", "python"):
+            module = kind == "python" and re.match(r"# \w+\.py\n", block.text)
+            assert is_run(block) + len(needs) == 1 or (module and not marks), f"{page.name}: not marked:\n{block.text}"
+            assert set(*needs) <= set(NEEDS), f"{page.name}: {needs}"
         else:
-            printed = ""
-    assert ran > (2 if pages[0].stem == "longscore" else 10)
+            assert kind not in ("bash", "console", "shell"), f"{page.name}: commands are in `sh`:\n{block.text}"
+            assert not COMMAND.search(block.text), f"{page.name}: commands are in `sh`:\n{block.text}"
+
+
+def test_most_commands_that_need_nothing_are_run() -> None:
+    found = [block for page in PAGES for block in blocks_of(page) if block.info[0] in ("sh", "python")]
+    assert sum(map(is_run, found)) >= 80, "blocks lost their `run`"
 
 
 # ------------------------------------------------------------------------------------------------- examples
@@ -336,19 +396,6 @@ def test_tasks_of_the_examples_register_build_and_score(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("lost_umbrella 6\nquote_source 6\n")
-
-
-@pytest.mark.slow
-def test_the_library_example_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    found = [block.text for page in PAGES for block in blocks_of(page) if block.info == ("python", "run")]
-    assert found
-    for text in found:
-        Path("example.py").write_text(text, "utf-8")
-        runpy.run_path("example.py")
-        assert capsys.readouterr().out.count("passkey") == 2
 
 
 # -------------------------------------------------------------------------------------------- names and links

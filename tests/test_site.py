@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 pytest.importorskip("material", reason="mkdocs-material is not installed")
-sys.path.insert(0, str(DOCS / "theme"))
 
 import site_notebooks as notebooks  # noqa: E402
 import site_pages as pages  # noqa: E402
 
-SHOWN = ("index", "tutorials/getting-started", "how-to/run-a-model", "reference/commands/run", "reference/python/run")
+SHOWN = ("index", "tutorials/getting-started", "how-to/run-a-model", "reference/commands/run", "reference/python/results")
 
 pytestmark = pytest.mark.slow
 
@@ -244,7 +243,7 @@ def test_no_page_is_wider_than_a_phone(site: Path, browser: Browser) -> None:
     page = browser.new_page(viewport={"width": 390, "height": 844})
     wide = []
     for path in sorted(site.rglob("*.html")):
-        page.goto(path.as_uri())
+        page.goto(path.as_uri(), wait_until="domcontentloaded")
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             wide.append(str(path.relative_to(site)))
     page.close()

@@ -6,18 +6,19 @@ import re
 
 FENCE = re.compile(r"^( *)```(\w+)((?: [^\n`]+)?)$", re.MULTILINE)
 NEEDS = {
-    "data": "a published data set or your own documents",
-    "docker": "Docker",
-    "files": "files of your own",
-    "gpu": "a GPU",
-    "install": "a new environment and a connection",
-    "key": "an API key",
-    "model": "a model on this machine",
-    "server": "a server that runs",
-    "service": "the rights of an administrator",
-    "time": "minutes to hours",
+    "data": "needs published data sets",
+    "docker": "needs Docker",
+    "files": "needs files or runs of your own",
+    "gpu": "needs a GPU",
+    "install": "installs packages",
+    "key": "needs an API key",
+    "model": "needs a model on this machine",
+    "server": "needs a server that answers",
+    "stop": "runs until you stop it",
+    "system": "changes this machine: needs an administrator",
+    "time": "takes minutes to hours",
 }
-"""Words after ``needs=`` on a fence, and what the site says."""
+"""Words after ``needs=`` on a fence, and what the site says there."""
 
 
 def labelled(markdown: str) -> str:
@@ -28,7 +29,7 @@ def labelled(markdown: str) -> str:
 def _opened(fence: re.Match[str]) -> str:
     indent, language, rest = fence[1], fence[2], fence[3].split()
     needs = [word.removeprefix("needs=") for word in rest if word.startswith("needs=")]
-    said = " and ".join(NEEDS[name] for one in needs for name in one.split(","))
+    said = ", ".join(NEEDS[name] for one in needs for name in one.split(","))
     file = next((word.removeprefix("file=") for word in rest if word.startswith("file=")), "")
-    title = f"needs {said}" if said else file
+    title = said[:1].upper() + said[1:] if said else file
     return f"{indent}```{language}" + (f' title="{title}"' if title else "")

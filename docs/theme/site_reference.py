@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 
 ASKED = re.compile(r"^<!-- api: (?P<module>[\w.]+)(?P<names>(?:\s+\w+)*)\s+-->$", re.MULTILINE)
@@ -18,6 +19,8 @@ def _shown(module: str, names: list[str]) -> list[str]:
 
 
 def public(module: str) -> list[str]:
-    """The names in ``__all__`` of a module, without former names of classes."""
+    """The names in ``__all__`` of a module without former names of classes: functions, then classes, then all else."""
     found = importlib.import_module(module)
-    return [name for name in found.__all__ if getattr(getattr(found, name), "__name__", name) == name]
+    values = {name: getattr(found, name) for name in found.__all__}
+    named = {name: value for name, value in values.items() if getattr(value, "__name__", name) == name}
+    return sorted(named, key=lambda name: (not inspect.isfunction(named[name]), not inspect.isclass(named[name])))
