@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 Kind = TypeVar("Kind")
+RECORDS = 30
+"""Values of a field that are shown as a table; the number of the others is said."""
 
 # Before "?" and "&", after the others, so that a query starts a new line.
 _SEAM = re.compile(r"(?<=[/=_\-·,])|(?=[?&])")
@@ -74,23 +76,56 @@ def folded(text: str, width: int) -> str:
 
 
 def readable(kind: type[Kind]) -> type[Kind]:
-    """Make a dataclass show itself as one line for each field that holds something, in consoles and in notebooks."""
+    """Make a dataclass show itself as one line for each field that holds something, in consoles and in notebooks.
+
+    A field with values of one dataclass, such as the checks of a diagnosis, is a table below its name.
+    """
     named: Any = kind
 
-    def shown(self: Any) -> list[tuple[str, str]]:
-        values = ((field.name, _short(getattr(self, field.name))) for field in fields(self))
-        return [(name, text) for name, text in values if text]
+    def shown(self: Any) -> list[tuple[str, str, list[list[str]]]]:
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return [(name, text, _records(value)) for name, value in values if (text := _short(value))]
 
     def as_text(self: Any) -> str:
-        width = max((len(name) for name, _ in shown(self)), default=0)
-        return "\n".join((kind.__name__, *(f"  {name:{width}}  {text}" for name, text in shown(self))))
+        found = shown(self)
+        width = max((len(name) for name, _, _ in found), default=0)
+        lines = [kind.__name__]
+        for name, text, records in found:
+            lines.append(f"  {name:{width}}  {text if not records else ''}".rstrip())
+            widths = [max(map(len, column)) for column in zip(*records, strict=True)]
+            for record in records:
+                cells = (f"{cell:{room}}" for cell, room in zip(record, widths, strict=True))
+                lines.append(f"    {'  '.join(cells)}".rstrip())
+        return "\n".join(lines)
 
     def as_html(self: Any) -> str:
-        lines = (f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in shown(self))
+        lines = (
+            f"<tr><th>{name}</th><td>{_html_records(records) if records else html.escape(text)}</td></tr>"
+            for name, text, records in shown(self)
+        )
         return f"<table><caption>{kind.__name__}</caption>{''.join(lines)}</table>"
 
     named.__repr__, named._repr_html_ = as_text, as_html
     return kind
+
+
+def _records(value: Any) -> list[list[str]]:
+    """The first values of one dataclass as lines of cells, the names of the fields that hold something before them."""
+    several = value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+    kinds = {type(one) for one in several}
+    if len(kinds) != 1 or not is_dataclass(kind := kinds.pop()):
+        return []
+    lines = [[_short(getattr(one, field.name)) for field in fields(kind)] for one in several[:RECORDS]]
+    held = [number for number, column in enumerate(zip(*lines, strict=True)) if any(column)]
+    rest = len(several) - len(lines)
+    found = [[fields(kind)[number].name for number in held], *([line[number] for number in held] for line in lines)]
+    return [*found, [f"... {rest} more", *[""] * (len(held) - 1)]] if rest else found
+
+
+def _html_records(records: list[list[str]]) -> str:
+    first, *rest = ("".join(f"<td>{html.escape(cell)}</td>" for cell in record) for record in records)
+    headings = first.replace("td>", "th>")
+    return f"<table><tr>{headings}</tr>{''.join(f'<tr>{line}</tr>' for line in rest)}</table>"
 
 
 def _short(value: Any) -> str:
@@ -100,9 +135,11 @@ def _short(value: Any) -> str:
     elif is_dataclass(value) and not isinstance(value, type):
         text = _short({field.name: getattr(value, field.name) for field in fields(value)})
     elif isinstance(value, Mapping):
-        text = ", ".join(f"{name} {_short(one)}" for name, one in value.items() if one not in (None, "", (), [], {}))
+        # A count of 0, such as that of replies that failed, would push out what did happen.
+        text = ", ".join(f"{name} {_short(one)}" for name, one in value.items() if one not in (None, "", 0, (), [], {}))
     elif isinstance(value, Sequence):
         text = ", ".join(map(_short, value)) if len(value) <= 8 else f"{len(value):,} values"
     else:
-        text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        text = f"{value:,}" if whole else f"{value:.4g}" if isinstance(value, float) and abs(value) < 1e4 else str(value)
     return textwrap.shorten(printable(text), 100, placeholder=" ...") if text else ""

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -81,6 +82,14 @@ def download_bar(quiet: bool) -> Iterator[Callable[[str, int, int | None], None]
             bar.update(job, completed=done, total=total)
 
         yield show
+
+
+@contextmanager
+def no_widgets() -> Iterator[None]:
+    """For the import of libraries whose progress bars ask for ipywidgets in a notebook; none of these bars is shown."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="IProgress not found")
+        yield
 
 
 def tell(note: str) -> None:

@@ -95,6 +95,18 @@ class Comparison:
     rows: pl.DataFrame
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        """The tables of the setups."""
+        from fathom.lab.page import report_of
+        from fathom.report.studies import Tables
+
+        return repr(Tables(table for table in report_of(self) if table.section == "setups" and not table.detail))
+
+    def _repr_html_(self) -> str:
+        from fathom.lab.page import report_of
+
+        return report_of(self)._repr_html_()
+
 
 @dataclass(frozen=True, slots=True)
 class _Plan:

@@ -14,6 +14,7 @@ from fathom.atomic import whole_file
 from fathom.length import named_lengths
 from fathom.printing import printable
 from fathom.report.markdown import setups_text, summary_text
+from fathom.report.notebook import as_notebook
 from fathom.report.page import TITLE, page
 from fathom.report.results import ALL, Results, System, measure, system_of, with_setups
 from fathom.report.setups import ComparedSetups
@@ -42,6 +43,9 @@ class Report(Tables):
     results: Results
     title: str
     link: Callable[[Replies], str] | None
+
+    def _repr_html_(self) -> str:
+        return as_notebook(self.results, self)
 
     @property
     def summary(self) -> Summary:

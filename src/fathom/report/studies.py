@@ -49,7 +49,7 @@ class Tables(tuple[Table, ...]):
         return _text(self, None)
 
     def _repr_html_(self) -> str:
-        return "\n".join(map(_html, self))
+        return "\n".join(map(as_markup, self))
 
 
 def tables_of(found: Sequence[Any]) -> list[Table]:
@@ -99,13 +99,13 @@ def _text(tables: Iterable[Table], width: int | None) -> str:
     from rich.console import Console
 
     stream = io.StringIO()
-    show(tables, Console(file=stream, width=width, color_system=None), details=True)
+    show(tables, Console(file=stream, width=width, color_system=None, force_jupyter=False), details=True)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()).strip("\n")
 
 
 def as_html(found: Sequence[Any]) -> str:
     """The tables and notes for a notebook; every text is escaped."""
-    return "\n".join((*map(_html, tables_of(found)), *(Markup("<p>{}</p>").format(note) for note in notes_of(found))))
+    return "\n".join((*map(as_markup, tables_of(found)), *(Markup("<p>{}</p>").format(note) for note in notes_of(found))))
 
 
 def print_section(rows: analysis.Filtered, section: str, seed: int, unanswered: Unanswered, empty: str) -> None:
@@ -127,7 +127,7 @@ def print_results(found: Sequence[Any], as_json: bool, empty: str = "") -> None:
         print(note)
 
 
-def _html(table: Table) -> Markup:
+def as_markup(table: Table) -> Markup:
     """One table, with the headings of groups before those of their columns."""
     headings = "".join(
         Markup("<th>{}</th>").format(" ".join(filter(None, (one.group, one.label)))) for one in table.columns

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fathom.extend.methods import FULL, NONE, Method, split_name
 from fathom.run.failures import Failure, shorten
+from fathom.terminal import no_widgets
 from fathom.types import FathomError, Json
 
 if TYPE_CHECKING:
@@ -266,7 +267,9 @@ def load_tokenizer(name: str, arguments: Mapping[str, Json]) -> Any:
     """
     try:
         import torch  # noqa: F401
-        from transformers import AutoTokenizer
+
+        with no_widgets():
+            from transformers import AutoTokenizer
         from transformers.utils.logging import disable_progress_bar, set_verbosity_error
     except ImportError as error:
         raise FathomError(f"model {name}: needs torch and transformers: {INSTALL}") from error

@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -135,7 +137,9 @@ def open_inspect_client(settings: Settings) -> InspectClient:
 
     def get(**more: Any) -> Model:
         arguments = {**settings.model_args, **more}
-        return get_model(_inspect_name(settings), config=config, base_url=settings.base_url, memoize=False, **arguments)
+        with _outside_notebooks():
+            name, url = _inspect_name(settings), settings.base_url
+            return get_model(name, config=config, base_url=url, memoize=False, **arguments)
 
     try:
         try:
@@ -151,6 +155,23 @@ def open_inspect_client(settings: Settings) -> InspectClient:
             raise _unknown_model(settings.model) from None
         raise FathomError(f"model {settings.model!r}: {error}") from None
     return InspectClient(model, settings)
+
+
+@contextmanager
+def _outside_notebooks() -> Iterator[None]:
+    """Inspect opens a model without changing the process.
+
+    In a notebook it asks for ipywidgets, lets event loops nest, and shows every error with all frames. Models need none
+    of these: ``fathom.run.loop`` gives them a thread and a loop of their own.
+    """
+    from inspect_ai._util import platform
+
+    asked, hook = platform.running_in_notebook, platform.set_exception_hook
+    platform.running_in_notebook, platform.set_exception_hook = (lambda: False), (lambda: None)
+    try:
+        yield
+    finally:
+        platform.running_in_notebook, platform.set_exception_hook = asked, hook
 
 
 def _inspect_name(settings: Settings) -> str:

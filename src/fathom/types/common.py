@@ -13,6 +13,10 @@ Class = TypeVar("Class", bound=type)
 class FathomError(Exception):
     """A user-fixable error: the message says what is wrong and what to do. Commands exit with code 2."""
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the message; the lines of fathom's code would say nothing more to its reader."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 def earlier_names(**names: str) -> Callable[[Class], Class]:
     """Decorate a dataclass so that earlier names of fields still work: ``earlier_names(card="candidate")``."""

@@ -2,8 +2,12 @@
 
 import logging
 import re
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
+
+from fathom.terminal import no_widgets
 
 # Each Chinese character is a term; UUIDs, dates and numbers with separators are one term.
 _TERM = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:[-'’.,][^\W_\u3400-\u9fff]+)*")
@@ -59,7 +63,7 @@ def rank(query: str, texts: Sequence[str], background: Sequence[str] = ()) -> li
     pairs = {pair: " ".join(pair) for pair in pairwise(words)}
     if not wanted or not texts:
         return [0.0] * len(texts)
-    from bm25s import BM25
+    index = _bm25()
 
     indexed: list[list[str]] = []
     for text in (*texts, *background):
@@ -69,8 +73,16 @@ def rank(query: str, texts: Sequence[str], background: Sequence[str] = ()) -> li
         indexed.append(kept)
     if not any(indexed):
         return [0.0] * len(texts)
-    logging.getLogger("bm25s").setLevel(logging.WARNING)  # importing it enables debug logging
-    index = BM25()
     index.index(indexed, show_progress=False)
     scores = index.get_scores([*dict.fromkeys(words), *pairs.values()])
     return [float(score) for score in scores[: len(texts)]]
+
+
+def _bm25() -> Any:
+    if "bm25s" not in sys.modules:
+        with no_widgets():
+            import bm25s  # noqa: F401
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # importing it enables debug logging
+    from bm25s import BM25
+
+    return BM25()

@@ -1,0 +1,58 @@
+"""A report in a notebook: the ranking and the chart, the breakdowns folded below, and what only the page has left out."""
+
+from base64 import b64encode
+from collections.abc import Sequence
+
+import altair as alt
+import vl_convert
+from markupsafe import Markup
+
+from fathom.report.colours import PAPER
+from fathom.report.figure import specification
+from fathom.report.plot import chart_of
+from fathom.report.results import Results
+from fathom.report.setup_charts import PAPER_SIZE, score_chart
+from fathom.report.studies import as_markup
+from fathom.report.summary import WHOLE, summary
+from fathom.report.table import Table
+from fathom.types import FathomError
+
+FIRST = ("headline", "setups")
+LEFT_OUT = ("counts", "graders", "settings", "published")
+"""Sections that are about how the report was made; they are on the page."""
+
+
+def as_notebook(results: Results, tables: Sequence[Table]) -> str:
+    """The report as HTML for a notebook.
+
+    Args:
+        results: What was measured.
+        tables: Those of the report.
+    """
+    seen = [table for table in tables if table.section in FIRST and not table.detail]
+    folded = [table for table in tables if table not in seen and table.section not in LEFT_OUT]
+    missing = "".join(Markup("<li>{}</li>").format(one) for one in map(str, summary(results).unmeasured))
+    parts = [Markup("<p>Not measured:</p><ul>{}</ul>").format(Markup(missing)) if missing else f"<p>{WHOLE}</p>"]
+    parts += [as_markup(table) for table in seen]
+    parts += [image(chart) for chart in _charts(results)]
+    if folded:
+        more = "\n".join(map(as_markup, folded))
+        parts.append(f"<details><summary>By task, LongScore and effective lengths</summary>{more}</details>")
+    return "\n".join(parts)
+
+
+def image(chart: alt.TopLevelMixin, label: str = "Score against length; the figures are in the tables") -> Markup:
+    """A chart as an image within HTML: notebooks remove drawings from HTML that they do not trust, and keep images."""
+    drawing = str(vl_convert.vegalite_to_svg(specification(chart, PAPER.light)))
+    data = b64encode(drawing.encode()).decode()
+    return Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(label, data)
+
+
+def _charts(results: Results) -> list[alt.TopLevelMixin]:
+    compared = results.setups
+    if compared is not None and compared.others:
+        return [score_chart(compared, family, PAPER_SIZE, legend=True) for _, family in compared.families]
+    try:
+        return [chart_of(results, "curve")]
+    except FathomError:  # nothing has a score
+        return []
