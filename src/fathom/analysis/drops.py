@@ -9,6 +9,7 @@ from fathom.analysis.grid import ALL
 from fathom.analysis.profile import Profile, shared_draws
 from fathom.stats.intervals import LEVEL, Interval, interval_of
 from fathom.stats.ranks import holm
+from fathom.stats.student import lower_tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,6 @@ def drops_of(ready: Sequence[Profile]) -> list[Drop]:
 
 def _losses(profile: Profile) -> list[Drop]:
     """The loss at each length but the first, with its p-value by itself: one-sided, from Student's distribution."""
-    from scipy.special import stdtr
-
     columns = np.flatnonzero(profile.complete)
     if len(columns) < 2:
         return []
@@ -72,7 +71,7 @@ def _losses(profile: Profile) -> list[Drop]:
         lost = draws[:, place] - draws[:, 0]
         before, after = float(profile.means[first]), float(profile.means[column])
         items = int(min(profile.scored[first], profile.scored[column]))
-        p_value = float(stdtr(max(1, items - 1), (after - before) / max(float(lost.std()), 1e-12)))
+        p_value = lower_tail((after - before) / max(float(lost.std()), 1e-12), max(1, items - 1))
         lengths = int(profile.lengths[first]), int(profile.lengths[column])
         interval = interval_of(lost, after - before)
         made.append(Drop(profile.model, profile.variant, profile.task, *lengths, before, after, interval, p_value))

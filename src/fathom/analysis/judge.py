@@ -229,7 +229,6 @@ def _correlation(first: Floats, second: Floats) -> float | None:
 
 def _ranks(values: Floats) -> Floats:
     """Ranks; equal values share their mean rank."""
-    from scipy.stats import rankdata
+    import polars as pl
 
-    ranks: Floats = rankdata(values)
-    return ranks
+    return pl.Series(values).rank("average").to_numpy()

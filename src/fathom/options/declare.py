@@ -37,6 +37,7 @@ from typing import (
     overload,
 )
 
+from fathom.extras import missing_library
 from fathom.types import FathomError
 
 P = ParamSpec("P")
@@ -401,18 +402,27 @@ def command(options: Callable[P, Given]) -> Callable[[Callable[[Given], Result]]
 
     def wrap(body: Callable[[Given], Result]) -> Command[P, Given, Result]:
         @functools.wraps(body)
+        def explained(given: Given) -> Result:
+            try:
+                return body(given)
+            except ModuleNotFoundError as error:
+                if missing := missing_library(error):
+                    raise missing from error
+                raise
+
+        @functools.wraps(body)
         def call(*args: Any, **kwargs: Any) -> Result:
             for wrong in (name for name in kwargs if name not in known):
                 raise TypeError(f"{body.__name__}() has no argument {wrong!r}{_meant(wrong, known)}")
             given = {*kwargs, *known_in_order[: len(args)]}
             if missing := [field.name for field in taken if field.required and field.name not in given]:
                 raise TypeError(f"{body.__name__}() needs {' and '.join(missing)}")
-            return body(kind(*args, **kwargs))
+            return explained(kind(*args, **kwargs))
 
         del call.__dict__["__wrapped__"]
         lines = [f"    {field.name}: {field.option.help}" for field in taken]
         call.__doc__ = "\n".join((inspect.getdoc(body) or "", "", "Args:", *lines))
-        call.__dict__.update(options=options, body=body, __signature__=_signature(kind))
+        call.__dict__.update(options=options, body=explained, __signature__=_signature(kind))
         return cast(Command[P, Given, Result], call)
 
     return wrap

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from fathom.extras import MissingLibraryError
 from fathom.registry import get_task
 from fathom.run.embedding_judge import judge_kind
 from fathom.run.judgements import Judgement, case_key, case_of, judgements, judges
@@ -156,6 +157,8 @@ def _outcome(reply: Reply, score: Callable[[], Score]) -> Score:
 def _attempt(score: Callable[[], Score]) -> Score:
     try:
         return score()
+    except MissingLibraryError:  # which says nothing of the reply
+        raise
     except FathomError as error:
         return Score(None, valid=False, detail=str(error))
     except Exception as error:  # scorers may come from any package, and one reply must not stop the others

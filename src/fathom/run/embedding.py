@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathom.address import check_address
+from fathom.extras import install
 from fathom.run.failures import shorten
 from fathom.run.usage import count
 from fathom.secrets import remember
@@ -66,9 +67,7 @@ class SentenceTransformer:
         try:
             import sentence_transformers
         except ImportError as error:
-            raise FathomError(
-                f"embeddings by {self.model} need sentence-transformers: pip install 'fathom-eval[embed]'"
-            ) from error
+            raise FathomError(f"embeddings by {self.model} need sentence-transformers: {install('embed')}") from error
         options = {"tokenizer_kwargs": {"padding_side": self.padding}} if self.padding else {}
         try:
             return sentence_transformers.SentenceTransformer(self.model, **options)

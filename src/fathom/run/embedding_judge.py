@@ -16,6 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
+from fathom.extras import install
 from fathom.run.embedding import Endpoint, Floats, SentenceTransformer
 from fathom.run.failures import Failure, classify, shorten
 from fathom.run.model import TINY_PROMPT, Call, RequestError, Settings
@@ -174,7 +175,7 @@ def _check_library(model: str) -> None:
     from importlib.util import find_spec
 
     if find_spec("sentence_transformers") is None:
-        raise FathomError(f"judge {model} needs sentence-transformers: pip install 'fathom-eval[embed]'")
+        raise FathomError(f"judge {model} needs sentence-transformers: {install('embed')}")
 
 
 def _tell(words: str) -> None:

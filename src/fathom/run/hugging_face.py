@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fathom.extend.methods import FULL, NONE, Method, split_name
+from fathom.extras import install
 from fathom.run.failures import Failure, shorten
 from fathom.terminal import no_widgets
 from fathom.types import FathomError, Json
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from fathom.extend.hf.extension import Extension
 
 PREFIX = "hf/"
-INSTALL = "pip install 'fathom-eval[hf]'"
+INSTALL = install("hf")
 PLACES = ("device", "device_map", "max_memory", "batch_size", "prefill_chunk_size")
 """Arguments that say where and how many prompts are computed at once; a run may be resumed with others."""
 OWN_CODE = "trust_remote_code"  # named by all messages of transformers about models that come with code

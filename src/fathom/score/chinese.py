@@ -16,6 +16,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from fathom.counts import cache_folder
+from fathom.extras import missing_library
 
 if TYPE_CHECKING:
     import jieba
@@ -43,7 +44,12 @@ def _segmenter() -> tuple[Callable[[str], list[str]], Callable[[str], tuple[str,
     with warnings.catch_warnings():
         # jieba 0.42 has escapes and an import that cause warnings in newer Pythons.
         warnings.simplefilter("ignore")
-        import jieba
+        try:
+            import jieba
+        except ModuleNotFoundError as error:
+            if missing := missing_library(error):
+                raise missing from error
+            raise
     jieba.setLogLevel("ERROR")
     segmenter = jieba.Tokenizer()
     # Its dictionary is cached in a folder of the user, not in one that all users can write.

@@ -12,6 +12,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from fathom.extras import install
 from fathom.types import FathomError
 
 LOCK = "serving.lock"
@@ -149,7 +150,7 @@ def engine_of(place: str, schema: Schema) -> Engine:
             connect_args={"application_name": schema.application},
         )
     except ImportError as error:
-        raise FathomError(f"PostgreSQL needs psycopg: pip install 'fathom-eval[{schema.name}]'") from error
+        raise FathomError(f"PostgreSQL needs psycopg: {install(schema.name)}") from error
 
 
 def tighten(folder: Path, schema: Schema) -> None:

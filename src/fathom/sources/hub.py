@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
+from fathom.extras import install
 from fathom.types import FathomError
 
 T = TypeVar("T")
@@ -72,7 +73,7 @@ def require() -> None:
         from huggingface_hub.utils import httpx  # noqa: F401
     except ImportError as error:
         raise FathomError(
-            "fetching data needs huggingface_hub 1.32 or newer: pip install 'fathom-eval[hub]'; "
+            f"fetching data needs huggingface_hub 1.32 or newer: {install('hub')}; "
             "or put the files into a folder yourself and build with --data FOLDER"
         ) from error
 

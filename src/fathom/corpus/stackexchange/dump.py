@@ -19,6 +19,7 @@ from xml.parsers.expat import ExpatError, ParserCreate, XMLParserType
 
 from fathom.corpus.stackexchange.markup import post_text
 from fathom.corpus.stackexchange.threads import Answer, Progress, Thread
+from fathom.extras import install
 from fathom.records import COMPRESSED, DamagedError, Problem, Problems, path_text, read_chunks
 from fathom.types import FathomError
 
@@ -368,6 +369,6 @@ def _library(path: Path) -> Any:
         return import_module("py7zr")
     except ModuleNotFoundError as error:
         raise FathomError(
-            f"{path_text(path)}: reading a .7z needs py7zr. Install it with `pip install 'fathom-eval[dump]'`, "
+            f"{path_text(path)}: reading a .7z needs py7zr. Install it with `{install('dump')}`, "
             "or unpack the archive and name its Posts.xml."
         ) from error

@@ -10,10 +10,11 @@ from transformers.cache_utils import Cache
 
 from fathom.extend.hf.caches import SeenLayer, after_context
 from fathom.extend.methods import Method
+from fathom.extras import install
 from fathom.names import unknown
 from fathom.types import FathomError
 
-INSTALL = "pip install 'fathom-eval[kvpress]'"
+INSTALL = install("kvpress")
 _TRIED = 256
 """Tokens of the text on which a press is tried."""
 _NO_PRESS = ("ScorerPress",)  # what others derive from

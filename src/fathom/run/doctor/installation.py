@@ -10,21 +10,13 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 
+from fathom.extras import EXTRAS, PACKAGE, install
 from fathom.run.doctor.checks import Check, Diagnosis
 from fathom.types import FathomError
 
-PACKAGE = "fathom-eval"
-FOR = {
-    "board": "fathom board serve",
-    "dump": "archives of Stack Exchange (.7z)",
-    "embed": "embedding models as judges, and fathom compress embed",
-    "hf": "local models as hf/PATH",
-    "hub": "fathom data fetch",
-}
-"""What extras are for."""
 NEEDED = 1_000_000_000
 """Bytes of free disk space below which there is a warning."""
-_OURS = frozenset({"test"})
+_OURS = frozenset({"all", "docs", "test"})
 _EXTRA = re.compile(r"extra *== *[\"']([\w-]+)[\"']")
 
 
@@ -73,10 +65,9 @@ def _libraries() -> list[Check]:
     extras = {name[1] for line in required if (name := _EXTRA.search(line)) is not None}
     for extra in sorted(extras - _OURS):
         absent = [name for name in _names(required, extra) if not _installed(name)]
-        use = f" (for {FOR[extra]})" if extra in FOR else ""
+        use = f" (for {EXTRAS[extra].use})" if extra in EXTRAS else ""
         if absent:
-            command = f"pip install '{PACKAGE}[{extra}]'"
-            found.append(Check(f"extra {extra}", "absent", f"{', '.join(absent)} missing{use}", command))
+            found.append(Check(f"extra {extra}", "absent", f"{', '.join(absent)} missing{use}", install(extra)))
         else:
             found.append(Check(f"extra {extra}", "ok", f"installed{use}"))
     return found

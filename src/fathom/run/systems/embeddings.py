@@ -7,6 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from fathom.address import check_address
+from fathom.extras import install
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -146,6 +147,6 @@ def _local(by: str, name: str) -> Embeddings:
     from fathom.run.embedding import SentenceTransformer
 
     if find_spec("sentence_transformers") is None:
-        raise FathomError(f"retrieval by {by} needs sentence-transformers: pip install 'fathom-eval[embed]'")
+        raise FathomError(f"retrieval by {by} needs sentence-transformers: {install('embed')}")
     model = SentenceTransformer(name)
     return Embeddings(by, lambda texts: (model(texts), None), alone=True)

@@ -1,0 +1,55 @@
+"""The parts of fathom that need more libraries, and what to install where one is missing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fathom.types import FathomError
+
+PACKAGE = "fathom-eval"
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """Libraries that are installed with ``pip install 'fathom-eval[NAME]'``.
+
+    Attributes:
+        use: What needs them.
+        modules: The modules that only they provide, as they are imported.
+    """
+
+    use: str
+    modules: tuple[str, ...]
+
+
+EXTRAS: Mapping[str, Extra] = {
+    "board": Extra("fathom board serve", ("fastapi", "uvicorn", "sqlalchemy", "psycopg")),
+    "compress": Extra("fathom compress, reports of its estimates, fathom analyze difficulty", ("scipy", "sklearn")),
+    "documents": Extra("PDF, Word, PowerPoint, HTML and EPUB files", ("lxml", "mammoth", "pptx", "pypdfium2")),
+    "dump": Extra("archives of Stack Exchange (.7z)", ("py7zr",)),
+    "embed": Extra("embedding models as judges, and fathom compress embed", ("sentence_transformers",)),
+    "hf": Extra("local models as hf/PATH", ("torch", "transformers", "accelerate")),
+    "hub": Extra("fathom data fetch", ("filelock", "huggingface_hub")),
+    "kvpress": Extra("presses of NVIDIA's kvpress, in an environment of its own", ("kvpress",)),
+    "studio": Extra("fathom studio", ("argon2", "zxcvbn", "multipart", "python_multipart")),
+    "zh": Extra("scores of Chinese answers, which need their words", ("jieba",)),
+}
+"""By name. A module of several extras is listed with the first that most people want."""
+_EXTRA_OF = {module: name for name, extra in EXTRAS.items() for module in extra.modules}
+
+
+class MissingLibraryError(FathomError):
+    """A library is missing that an extra of fathom installs."""
+
+
+def install(extra: str) -> str:
+    """The command that installs an extra."""
+    return f"pip install '{PACKAGE}[{extra}]'"
+
+
+def missing_library(error: ModuleNotFoundError) -> MissingLibraryError | None:
+    """What to say of a module that was not found; None if no extra provides it."""
+    name = (error.name or "").partition(".")[0]
+    extra = _EXTRA_OF.get(name)
+    if extra is None:
+        return None
+    return MissingLibraryError(f"{name} is not installed, which is for {EXTRAS[extra].use}: {install(extra)}")
