@@ -14,6 +14,7 @@ from fathom.names import system_name
 from fathom.registry import task_name
 from fathom.report.known import said_of_filter
 from fathom.rows import load, unfinished
+from fathom.rows.parts import Wanted
 from fathom.rows.scoring import NOT_JUDGED
 from fathom.stats.outcomes import Unanswered, counted, scored_rows, unmeasured
 from fathom.types import FathomError
@@ -56,7 +57,7 @@ def filtered(
         FathomError: A source cannot be read, or see ``fathom.analysis.known_filter``.
     """
     paths = list(map(Path, sources))
-    frame = load(paths, judge=judge)
+    frame = load(paths, judge=judge, wanted=Wanted(tell=tell))
     tell_unfinished(paths, tell)
     return without_known(frame, filter=filter, threshold=threshold, panel=panel, judge=judge, seed=seed, tell=tell)
 
