@@ -27,8 +27,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 SCRIPTS = HERE / "foreign"
 FIXTURES = HERE.parent / "tests" / "rows" / "foreign"
-sys.path.insert(0, str(SCRIPTS))
-from scripted_model import MODEL, serving  # noqa: E402
+sys.path.insert(0, str(HERE.parent / "tests"))
+from code_server import MODEL, serving  # noqa: E402
 
 LENGTHS = (64, 128)
 ITEMS = 6

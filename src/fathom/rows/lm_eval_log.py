@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from fathom.records import ARCHIVE, TABLES, File, checked_records, find_files, format_of, unread
-from fathom.rows.parts import Part, Record, Wanted, as_mapping, first_key, say_chosen, unit
+from fathom.rows.parts import Part, Record, Wanted, as_mapping, first_key, head_of, say_chosen, unit
 from fathom.rows.schema import check_rows, to_frame
 from fathom.types import Facet, FathomError, Row
 
@@ -91,7 +91,7 @@ def recognises(path: Path) -> bool:
     """Whether a file is a log of lm-evaluation-harness: its name, and its first sample or its first field."""
     if path.name.startswith("samples_") and format_of(path.name) in TABLES:
         plain = path.suffix in (".jsonl", ".json")
-        return not plain or '"doc_id"' in path.open("rb").read(1 << 12).decode("utf-8", "replace")
+        return not plain or '"doc_id"' in head_of(path, 1 << 12)
     return bool(_RESULTS.fullmatch(path.name)) and first_key(path) == "results"
 
 
@@ -207,7 +207,8 @@ def _first_metric(file: File, filter_name: str, wanted: Wanted) -> str:
 
 def _metric_names(record: Mapping[str, Any]) -> list[str]:
     listed = record.get("metrics")
-    return [str(name) for name in (listed if isinstance(listed, list) else record) if name not in _NOT_METRICS]
+    names = map(str, listed if isinstance(listed, list) else record)
+    return [name for name in names if name not in _NOT_METRICS]
 
 
 def _length(record: Mapping[str, Any]) -> int:

@@ -1,117 +1,111 @@
-datasets = [
-    dict(
-        abbr="codes_acc_64",
-        eval_cfg=dict(evaluator=dict(type="opencompass.openicl.icl_evaluator.AccEvaluator")),
+datasets=[
+    dict(abbr='codes_acc_64',
+        eval_cfg=dict(
+            evaluator=dict(
+                type='opencompass.openicl.icl_evaluator.AccEvaluator')),
         infer_cfg=dict(
-            inferencer=dict(type="opencompass.openicl.icl_inferencer.GenInferencer"),
+            inferencer=dict(
+                type='opencompass.openicl.icl_inferencer.GenInferencer'),
             prompt_template=dict(
                 template=dict(
                     round=[
-                        dict(prompt="{prompt}", role="HUMAN"),
-                    ]
-                ),
-                type="opencompass.openicl.icl_prompt_template.PromptTemplate",
-            ),
-            retriever=dict(type="opencompass.openicl.icl_retriever.ZeroRetriever"),
-        ),
+                        dict(prompt='{prompt}',
+                            role='HUMAN'),
+                        ]),
+                type='opencompass.openicl.icl_prompt_template.PromptTemplate'),
+            retriever=dict(
+                type='opencompass.openicl.icl_retriever.ZeroRetriever')),
         local_mode=True,
-        path="codes_64.jsonl",
+        path='codes_64.jsonl',
         reader_cfg=dict(
             input_columns=[
-                "prompt",
-            ],
-            output_column="answer",
-        ),
-        type="opencompass.datasets.CustomDataset",
-    ),
-    dict(
-        abbr="codes_acc_128",
-        eval_cfg=dict(evaluator=dict(type="opencompass.openicl.icl_evaluator.AccEvaluator")),
+                'prompt',
+                ],
+            output_column='answer'),
+        type='opencompass.datasets.CustomDataset'),
+    dict(abbr='codes_acc_128',
+        eval_cfg=dict(
+            evaluator=dict(
+                type='opencompass.openicl.icl_evaluator.AccEvaluator')),
         infer_cfg=dict(
-            inferencer=dict(type="opencompass.openicl.icl_inferencer.GenInferencer"),
+            inferencer=dict(
+                type='opencompass.openicl.icl_inferencer.GenInferencer'),
             prompt_template=dict(
                 template=dict(
                     round=[
-                        dict(prompt="{prompt}", role="HUMAN"),
-                    ]
-                ),
-                type="opencompass.openicl.icl_prompt_template.PromptTemplate",
-            ),
-            retriever=dict(type="opencompass.openicl.icl_retriever.ZeroRetriever"),
-        ),
+                        dict(prompt='{prompt}',
+                            role='HUMAN'),
+                        ]),
+                type='opencompass.openicl.icl_prompt_template.PromptTemplate'),
+            retriever=dict(
+                type='opencompass.openicl.icl_retriever.ZeroRetriever')),
         local_mode=True,
-        path="codes_128.jsonl",
+        path='codes_128.jsonl',
         reader_cfg=dict(
             input_columns=[
-                "prompt",
-            ],
-            output_column="answer",
-        ),
-        type="opencompass.datasets.CustomDataset",
-    ),
-    dict(
-        abbr="codes_em_64",
-        eval_cfg=dict(evaluator=dict(type="opencompass.openicl.icl_evaluator.EMEvaluator")),
+                'prompt',
+                ],
+            output_column='answer'),
+        type='opencompass.datasets.CustomDataset'),
+    dict(abbr='codes_em_64',
+        eval_cfg=dict(
+            evaluator=dict(
+                type='opencompass.openicl.icl_evaluator.EMEvaluator')),
         infer_cfg=dict(
-            inferencer=dict(type="opencompass.openicl.icl_inferencer.GenInferencer"),
+            inferencer=dict(
+                type='opencompass.openicl.icl_inferencer.GenInferencer'),
             prompt_template=dict(
                 template=dict(
                     round=[
-                        dict(prompt="{prompt}", role="HUMAN"),
-                    ]
-                ),
-                type="opencompass.openicl.icl_prompt_template.PromptTemplate",
-            ),
-            retriever=dict(type="opencompass.openicl.icl_retriever.ZeroRetriever"),
-        ),
+                        dict(prompt='{prompt}',
+                            role='HUMAN'),
+                        ]),
+                type='opencompass.openicl.icl_prompt_template.PromptTemplate'),
+            retriever=dict(
+                type='opencompass.openicl.icl_retriever.ZeroRetriever')),
         local_mode=True,
-        path="codes_64.jsonl",
+        path='codes_64.jsonl',
         reader_cfg=dict(
             input_columns=[
-                "prompt",
-            ],
-            output_column="answers",
-        ),
-        type="opencompass.datasets.CustomDataset",
-    ),
-    dict(
-        abbr="codes_em_128",
-        eval_cfg=dict(evaluator=dict(type="opencompass.openicl.icl_evaluator.EMEvaluator")),
+                'prompt',
+                ],
+            output_column='answers'),
+        type='opencompass.datasets.CustomDataset'),
+    dict(abbr='codes_em_128',
+        eval_cfg=dict(
+            evaluator=dict(
+                type='opencompass.openicl.icl_evaluator.EMEvaluator')),
         infer_cfg=dict(
-            inferencer=dict(type="opencompass.openicl.icl_inferencer.GenInferencer"),
+            inferencer=dict(
+                type='opencompass.openicl.icl_inferencer.GenInferencer'),
             prompt_template=dict(
                 template=dict(
                     round=[
-                        dict(prompt="{prompt}", role="HUMAN"),
-                    ]
-                ),
-                type="opencompass.openicl.icl_prompt_template.PromptTemplate",
-            ),
-            retriever=dict(type="opencompass.openicl.icl_retriever.ZeroRetriever"),
-        ),
+                        dict(prompt='{prompt}',
+                            role='HUMAN'),
+                        ]),
+                type='opencompass.openicl.icl_prompt_template.PromptTemplate'),
+            retriever=dict(
+                type='opencompass.openicl.icl_retriever.ZeroRetriever')),
         local_mode=True,
-        path="codes_128.jsonl",
+        path='codes_128.jsonl',
         reader_cfg=dict(
             input_columns=[
-                "prompt",
-            ],
-            output_column="answers",
-        ),
-        type="opencompass.datasets.CustomDataset",
-    ),
-]
-models = [
-    dict(
-        abbr="seven-b",
+                'prompt',
+                ],
+            output_column='answers'),
+        type='opencompass.datasets.CustomDataset'),
+    ]
+models=[
+    dict(abbr='seven-b',
         batch_size=1,
-        key="none",
+        key='none',
         max_out_len=32,
-        openai_api_base="http://127.0.0.1:8000/v1",
-        path="made/seven-b",
+        openai_api_base='http://127.0.0.1:8000/v1',
+        path='made/seven-b',
         query_per_second=100,
         retry=1,
-        tokenizer_path="made/seven-b",
-        type="opencompass.models.OpenAISDK",
-    ),
-]
-work_dir = "out/20261124_023252"
+        tokenizer_path='made/seven-b',
+        type='opencompass.models.OpenAISDK'),
+    ]
+work_dir='out/20261124_023252'
