@@ -40,6 +40,7 @@ def filtered(
     judge: str | None = None,
     seed: int = 0,
     tell: Tell | None = None,
+    tell_read: Tell | None = None,
 ) -> Filtered:
     """Rows without the questions that models answer closed-book, and what was excluded.
 
@@ -52,12 +53,13 @@ def filtered(
         judge: See ``fathom.rows.load``.
         seed: Seed of the intervals.
         tell: Called with notes on what the filter excluded, and on runs that are not finished or not judged.
+        tell_read: Called with notes on how results of other programs were read; ``tell`` if it is None.
 
     Raises:
         FathomError: A source cannot be read, or see ``fathom.analysis.known_filter``.
     """
     paths = list(map(Path, sources))
-    frame = load(paths, judge=judge, wanted=Wanted(tell=tell))
+    frame = load(paths, judge=judge, wanted=Wanted(tell=tell_read or tell))
     tell_unfinished(paths, tell)
     return without_known(frame, filter=filter, threshold=threshold, panel=panel, judge=judge, seed=seed, tell=tell)
 

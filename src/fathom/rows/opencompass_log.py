@@ -65,7 +65,7 @@ def _part(file: Path, wanted: Wanted) -> Part | str:
         return f"averages only ({as_text(averages)}); run OpenCompass with --dump-eval-details"
     metric = wanted.metric or next((name for name in _SCORES if any(name in one for _, one in details)), "")
     if not metric and _equals_accuracy(content, details):
-        wanted.say("samples without a score are right if prediction and reference are equal, which gives the accuracy")
+        wanted.say("Samples without a score are right if prediction and reference are equal, which gives the accuracy")
         metric = "accuracy"
     elif not metric or not any(metric in one for _, one in details):
         fields = ", ".join(dict.fromkeys(name for _, one in details for name in one))

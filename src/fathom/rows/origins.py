@@ -145,6 +145,6 @@ def _tell_of(frame: pl.DataFrame, origin: Origin, wanted: Wanted) -> None:
     unknown = frame.filter(pl.col("length") == 0, ~pl.col("facets").str.contains('"context"', literal=True))
     if len(unknown) and origin in ORIGINS:
         wanted.say(
-            f"{len(unknown):,} of {len(frame):,} replies have no length: {origin.title} does not say it. Name a field "
-            "with --columns length=FIELD, or one length for all with --set length=8k"
+            f"{len(unknown):,} of {len(frame):,} replies have no length: {origin.title} does not say it. `fathom rows "
+            "--columns length=FIELD` names a field, `--set length=8k` one length for all"
         )

@@ -117,7 +117,7 @@ def choose_metric(place: str, scores: Iterable[Record], wanted: Wanted) -> str:
         return wanted.metric
     if not usable:
         raise FathomError(
-            f"{place}: no metric is a number in [0, 1] in every sample; there are: {listed}. Name one with --metric"
+            f"{place}: no metric is a number in [0, 1] in every sample; there are: {listed}. `fathom rows --metric` names one"
         )
     if len(usable) > 1:
         say_chosen(usable, usable[0], wanted)
@@ -126,7 +126,7 @@ def choose_metric(place: str, scores: Iterable[Record], wanted: Wanted) -> str:
 
 def say_chosen(names: Sequence[str], chosen: str, wanted: Wanted) -> None:
     """Tell which of several metrics is used."""
-    wanted.say(f"samples have several metrics ({', '.join(names)}): {chosen} is used; --metric NAME chooses another")
+    wanted.say(f"Samples have several metrics ({', '.join(names)}): {chosen} is used; `fathom rows --metric` chooses")
 
 
 def read_json(path: Path) -> Any:
