@@ -84,7 +84,7 @@ def test_samples_of_our_tasks(tmp_path: Path, suffix: str) -> None:
 def test_samples_of_other_tasks(tmp_path: Path) -> None:
     samples = [make_sample(0, "x", metadata={"level": 3, "notes": ["a"]}, id=7, target=["a", "b"], **scored("C"))]
     row = rows_from_inspect(write_log(tmp_path, samples)).row(0, named=True)
-    assert (row["suite"], row["task"], row["item"], row["sample"]) == ("data", "kv_task", "7", "7")
+    assert (row["suite"], row["task"], row["item"], row["sample"]) == ("data", "kv_task", "kv_task/7", "kv_task/7")
     assert (row["length"], row["tokens"], row["chance"], row["target"]) == (0, None, None, "a")
     assert json.loads(row["facets"]) == {"level": 3}
 

@@ -327,7 +327,8 @@ def test_a_folder_without_results_says_what_is_expected(call: Call, tmp_path: Pa
     assert "no results of LongBench Pro here; expected MODEL/MODE_context-N_bon-K_summary.json" in error
     with pytest.raises(FathomError, match="no such file or folder"):
         rows_from_longbench_pro(tmp_path / "absent")
-    assert "choose fathom, inspect, lm-eval, longbench-pro" in call("rows", "--from", "elsewhere", tmp_path)[2]
+    known = "fathom, inspect, lm-eval, lighteval, opencompass, helmet, nemo-evaluator, table, longbench-pro"
+    assert f"choose {known}" in call("rows", "--from", "elsewhere", tmp_path)[2]
 
 
 # ------------------------------------------------------------------------------------------- what others published

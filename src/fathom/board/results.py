@@ -14,7 +14,7 @@ from fathom.board.likeness import Answer, Prints, prints_of
 from fathom.board.model import Provenance
 from fathom.board.sameness import answers_of, answers_of_run
 from fathom.registry import task_name, tasks
-from fathom.rows.runs import SAME_REPLY, labels, load
+from fathom.rows.runs import SAME_REPLY, is_foreign, labels, load
 from fathom.run.manifest import FILE, fathom_version, read_manifest
 from fathom.secrets import HIDDEN
 from fathom.types import FathomError, Json
@@ -98,7 +98,7 @@ def _within(path: Path) -> list[Path]:
     """The path itself, or the runs and bundles in a folder."""
     if not path.exists():
         raise FathomError(f"{path}: no such run folder, rows file or bundle")
-    if not path.is_dir() or (path / FILE).exists():
+    if not path.is_dir() or (path / FILE).exists() or is_foreign(path):
         return [path]
     inside = sorted(path.iterdir())
     found = [one for one in inside if one.suffix == BUNDLE and one.is_file()]

@@ -66,14 +66,14 @@ def report(options: ReportOptions) -> "Report":
     from fathom.report.reading import filtered
     from fathom.rows import fingerprints, unfinished, unread_files
 
-    sources = paths_of(options.sources)
-    left = filtered(sources, **options.of(Known), judge=options.judge, seed=options.seed)
+    sources, read = paths_of(options.sources), list[str]()
+    left = filtered(sources, **options.of(Known), judge=options.judge, seed=options.seed, tell_read=read.append)
     made = measured(
         left,
         title=options.title or TITLE,
         seed=options.seed,
         unanswered=options.unanswered,
-        notes=[*unread_files(sources), *unfinished(sources)],
+        notes=[*unread_files(sources), *unfinished(sources), *read],
         made=(*fingerprints(sources), ("Command", _command(options))),
         link=_link(options, sources),
     )

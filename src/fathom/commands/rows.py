@@ -1,4 +1,4 @@
-"""Turn runs, logs of other harnesses, or published results into one table of scored replies."""
+"""Turn runs, results of other programs, or published results into one table of scored replies."""
 
 from dataclasses import KW_ONLY
 from pathlib import Path
@@ -6,27 +6,50 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from fathom.commands.shared import JudgeOfRows, Known, Tell
 from fathom.options.declare import arg, command, given, opt, unset
-from fathom.options.values import ManyPaths, MaybePath, paths_of
+from fathom.options.values import ManyPaths, MaybePath, Texts, paths_of
+from fathom.types import origins
 
 if TYPE_CHECKING:
     import polars as pl
 
-ORIGINS = ("fathom", "inspect", "lm-eval", "longbench-pro")
+ORIGINS = (origins.OWN, *(one.name for one in origins.ORIGINS))
+"""Names after ``--from``; benchmarks declare more, for published results."""
 Out: TypeAlias = Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file.", "-o")]
 
 
 class RowsOptions(Known):
-    sources: Annotated[ManyPaths, arg("Run folders and rows files; or logs of another harness, or published results.")]
+    sources: Annotated[ManyPaths, arg("Run folders, rows files, results of other programs, or published results.")]
     out: Out = unset
     _: KW_ONLY
     origin: Annotated[
         str,
         opt(
-            "Program that wrote the sources: fathom, inspect, lm-eval or longbench-pro.",
+            f"Program that wrote the sources: {', '.join(ORIGINS)}, or a benchmark whose published results are read, "
+            "such as longbench-pro. With fathom, files of the other programs are recognised, except those of table.",
             flag="--from",
             metavar="ORIGIN",
         ),
-    ] = "fathom"
+    ] = origins.OWN
+    metric: Annotated[
+        str | None,
+        opt("Metric or scorer to use if results of another program have several; default: the first that can be used."),
+    ] = None
+    columns: Annotated[
+        Texts,
+        opt(
+            "Field of the other program's records for a column of rows: value=score, length=metadata.max_length. May "
+            "be given more than once.",
+            metavar="COLUMN=FIELD",
+        ),
+    ] = unset
+    constants: Annotated[
+        Texts,
+        opt(
+            "One value of a column for all rows: model=my-model, length=8k. May be given more than once.",
+            flag="--set",
+            metavar="COLUMN=VALUE",
+        ),
+    ] = unset
     rule: Annotated[
         Literal["strict", "official"], opt("strict, or official (as the code of the paper that a task comes from).")
     ] = "strict"
@@ -36,11 +59,20 @@ class RowsOptions(Known):
 
 @command(RowsOptions)
 def rows(options: RowsOptions) -> "pl.DataFrame":
-    """Turn runs, logs of other harnesses, or published results into one table of scored replies."""
+    """Turn runs, results of other programs, or published results into one table of scored replies."""
     from fathom import rows as table
     from fathom.report.reading import without_known
 
-    frame = table.read(paths_of(options.sources), options.origin, options.rule, options.judge, options.tell)
+    frame = table.read(
+        paths_of(options.sources),
+        options.origin,
+        options.rule,
+        options.judge,
+        metric=options.metric or "",
+        columns=options.columns,
+        constants=options.constants,
+        tell=options.tell,
+    )
     if options.filter is not None or options.panel:
         frame = without_known(frame, **options.of(Known), judge=options.judge).rows
     if options.out is not None:

@@ -194,6 +194,10 @@ Paths: TypeAlias = Annotated[
 Tokens: TypeAlias = Annotated[
     Read[Sequence[int | str] | str | int | None, tuple[int, ...] | None], opt(metavar="TOKENS,...", read=lengths_of)
 ]
+Texts: TypeAlias = Annotated[
+    Read[Mapping[str, Any] | Sequence[str] | None, dict[str, str] | None],
+    opt(metavar="NAME=TEXT", many=True, read=texts_of),
+]
 Pairs: TypeAlias = Annotated[
     Read[Mapping[str, Any] | Sequence[str] | None, dict[str, Any] | None],
     opt(metavar="NAME=VALUE", many=True, read=pairs_of),

@@ -48,7 +48,7 @@ def _scores(results: Results) -> str:
     if not scored:
         return "No score."
     worst = min(scored, key=lambda one: one.mean or 0.0)
-    at = f"{worst.task} at {words.tokens(worst.length)}"
+    at = f"{worst.task} at {words.length(worst.length)}"
     return f"Lowest{_of(results, first)}: {words.percent(worst.mean)} on {at}."
 
 
@@ -101,7 +101,7 @@ def _position(results: Results) -> str:
     if not apart:
         return "No difference between positions has an interval without 0." if results.contrasts else ""
     largest = max(apart, key=lambda one: abs(one.difference))
-    at = "all lengths" if largest.length is None else words.tokens(largest.length)
+    at = "all lengths" if largest.length is None else words.length(largest.length)
     return (
         f"Largest difference: {SHOWN[largest.first]} − {SHOWN[largest.second]} {words.change(largest.difference)} "
         f"points on {largest.task} at {at}{_of(results, system_of(largest))}."
@@ -124,7 +124,7 @@ def _answers(results: Results) -> str:
     if not points:
         return ""
     worst = min(points, key=lambda one: one.followed.value)
-    at = f"{worst.task} at {words.tokens(worst.length)}"
+    at = f"{worst.task} at {words.length(worst.length)}"
     share = words.percent(worst.followed.value)
     return f"Lowest share of valid replies: {share}% on {at}{_of(results, system_of(worst))}."
 
@@ -144,10 +144,10 @@ def _counts(results: Results) -> str:
         return ""
     every: Counts = total(counts)
     cost = f", {words.money(every.cost)}" if every.cost else ""
-    return (
-        f"{words.count(every.scored)} of {words.several(every.replies, 'reply', 'replies')} scored; "
-        f"{words.count(every.tokens_in)} tokens in, {words.count(every.tokens_out)} out{cost}."
-    )
+    spent = f"{words.count(every.tokens_in)} tokens in, {words.count(every.tokens_out)} out"
+    if not (every.tokens_in or every.tokens_out):  # results of programs that do not store them
+        spent = "tokens unknown"
+    return f"{words.count(every.scored)} of {words.several(every.replies, 'reply', 'replies')} scored; {spent}{cost}."
 
 
 def _settings(results: Results) -> str:

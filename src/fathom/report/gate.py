@@ -68,7 +68,7 @@ def _flips(flips: Sequence[Flip]) -> tuple[tuple[Cell, ...], ...]:
         (
             Cell(printable(one.sample)),
             Cell(printable(one.task)),
-            Cell(words.tokens(one.length)),
+            Cell(words.length(one.length)),
             Cell(words.percent(one.candidate)),
             Cell(words.percent(one.baseline)),
         )

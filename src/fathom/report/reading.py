@@ -14,6 +14,7 @@ from fathom.names import system_name
 from fathom.registry import task_name
 from fathom.report.known import said_of_filter
 from fathom.rows import load, unfinished
+from fathom.rows.parts import Wanted
 from fathom.rows.scoring import NOT_JUDGED
 from fathom.stats.outcomes import Unanswered, counted, scored_rows, unmeasured
 from fathom.types import FathomError
@@ -39,6 +40,7 @@ def filtered(
     judge: str | None = None,
     seed: int = 0,
     tell: Tell | None = None,
+    tell_read: Tell | None = None,
 ) -> Filtered:
     """Rows without the questions that models answer closed-book, and what was excluded.
 
@@ -51,12 +53,13 @@ def filtered(
         judge: See ``fathom.rows.load``.
         seed: Seed of the intervals.
         tell: Called with notes on what the filter excluded, and on runs that are not finished or not judged.
+        tell_read: Called with notes on how results of other programs were read; ``tell`` if it is None.
 
     Raises:
         FathomError: A source cannot be read, or see ``fathom.analysis.known_filter``.
     """
     paths = list(map(Path, sources))
-    frame = load(paths, judge=judge)
+    frame = load(paths, judge=judge, wanted=Wanted(tell=tell_read or tell))
     tell_unfinished(paths, tell)
     return without_known(frame, filter=filter, threshold=threshold, panel=panel, judge=judge, seed=seed, tell=tell)
 

@@ -97,13 +97,17 @@ def _made(results: Results) -> tuple[tuple[str, str], ...]:
 def _scope(results: Results) -> str:
     counts = _counts(results).values()
     replies, scored = sum(one.replies for one in counts), sum(one.scored for one in counts)
-    lengths = [words.tokens(length) for length in results.lengths]
-    over = f"at {lengths[0]}" if len(lengths) == 1 else f"at {len(lengths)} lengths from {lengths[0]} to {lengths[-1]}"
+    lengths = [words.tokens(length) for length in results.lengths if length] or [""]
+    over = f"at {lengths[0]} tokens"
+    if len(lengths) > 1:
+        over = f"at {len(lengths)} lengths from {lengths[0]} to {lengths[-1]} tokens"
+    if 0 in results.lengths:
+        over = "at unknown lengths" if len(lengths) == 1 else f"{over}, and at unknown ones"
     tasks = f"the task {results.tasks[0]}" if len(results.tasks) == 1 else words.several(len(results.tasks), "task")
     models = words.several(len(results.systems), "setup" if results.setups else "model")
     verb = "was" if len(results.systems) == 1 else "were"
     return words.opening(
-        f"{models} {verb} measured on {tasks} {over} tokens: "
+        f"{models} {verb} measured on {tasks} {over}: "
         f"{words.several(replies, 'reply', 'replies')}, {'all' if scored == replies else words.count(scored)} scored."
     )
 

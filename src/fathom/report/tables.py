@@ -245,7 +245,7 @@ def scores(results: Results, system: System) -> Table:
         )
     columns = (
         Column("Task", number=False),
-        *(Column(words.tokens(length), group="Length in tokens") for length in results.lengths),
+        *(Column(words.length(length), group="Length in tokens") for length in results.lengths),
         Column("All lengths"),
         CHANCE,
         SCORED,

@@ -120,7 +120,7 @@ def _counts(results: Results, system: System | None, kind: str) -> Table:
     else:
         rows = [
             (
-                Cell(words.tokens(length)),
+                Cell(words.length(length)),
                 *count_cells(results.by_length.get((one, length)), replies_of(one, length=length)),
             )
             for length in results.lengths

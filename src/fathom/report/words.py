@@ -44,6 +44,11 @@ def bounds(interval: Interval | None, *, signed: bool = False) -> str:
     return f"[{write(interval.low)}, {write(interval.high)}]"
 
 
+def length(value: float | None) -> str:
+    """A length of prompts: as ``tokens``; 0 is an unknown one, since samples without context are in no table."""
+    return "unknown" if value == 0 else tokens(value)
+
+
 def tokens(value: float | None) -> str:
     """A length in tokens: 8192 is "8k", 9300 is "9.1k", 2 ** 20 is "1M"; 32000, a multiple of 1000, is "32k"."""
     if value is None or not _known(value):

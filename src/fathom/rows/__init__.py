@@ -1,20 +1,22 @@
-"""Converts results to rows: our runs, and logs of other harnesses.
+"""Converts results to rows: our runs, and results of other programs.
 
 A rows table is a polars frame with the columns of :data:`SCHEMA`; analysis, reports and the leaderboard read only rows.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from fathom.registry import results
 from fathom.rows.inspect_log import rows_from_inspect
 from fathom.rows.labels import read_labels
 from fathom.rows.lm_eval_log import rows_from_lm_eval
-from fathom.rows.runs import fingerprints, load, rows_from_run, unfinished, unread_files
+from fathom.rows.origins import origin_names, origins
+from fathom.rows.parts import COLUMNS, Wanted
+from fathom.rows.runs import fingerprints, load, read_foreign, rows_from_run, unfinished, unread_files
 from fathom.rows.schema import SCHEMA, check_rows, read_rows, rows_from_results, to_frame, write_rows
 from fathom.types import FathomError
+from fathom.types.origins import OWN
 
 __all__ = [
     "SCHEMA",
@@ -37,30 +39,36 @@ __all__ = [
 
 def read(
     paths: Sequence[Path],
-    origin: str = "fathom",
+    origin: str = OWN,
     rule: str = "strict",
     judge: str | None = None,
+    metric: str = "",
+    columns: Mapping[str, str] | None = None,
+    constants: Mapping[str, object] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> pl.DataFrame:
     """One rows table of results.
 
     Args:
-        paths: Run folders and rows files; or logs of another harness, or published results.
-        origin: Whose they are: ``fathom``, ``inspect``, ``lm-eval`` or a benchmark with published results.
+        paths: Run folders, rows files, results of other programs, or published results.
+        origin: Whose they are, one of ``fathom.rows.origins.origin_names``; with ``fathom``,
+            results of other programs are recognised by their files.
         rule: See ``load``.
         judge: See ``load``.
+        metric: The metric to use if results of another program have several; "" for the first one that can be used.
+        columns: Column of a row -> field of the other program's records, with dots for nested ones.
+        constants: Column of a row -> its value in all rows.
         tell: Called with what the reader of the rows must know.
 
     Raises:
         FathomError: There is no such origin, or a path cannot be read.
     """
-    known = results()
-    if origin == "fathom":
-        return load(paths, rule, judge)
-    if origin == "inspect":
-        return pl.concat([rows_from_inspect(path) for path in paths])
-    if origin == "lm-eval":
-        return pl.concat([rows_from_lm_eval(path, tell=tell) for path in paths])
-    if origin in known:
-        return pl.concat([rows_from_results(known[origin], path, tell) for path in paths])
-    raise FathomError(f"--from {origin}: choose {', '.join(('fathom', 'inspect', 'lm-eval', *known))}")
+    if origin not in origin_names():
+        raise FathomError(f"--from {origin}: choose {', '.join(origin_names())}")
+    wanted = Wanted(metric, dict(columns or {}), {name: str(value) for name, value in (constants or {}).items()}, tell)
+    for option, given in (("--columns", wanted.columns), ("--set", wanted.constants)):
+        if unknown := [name for name in given if name not in COLUMNS]:
+            raise FathomError(f"{option} {unknown[0]}: not a column of rows; choose {', '.join(COLUMNS)}")
+    if origin == OWN:
+        return load(paths, rule, judge, wanted)
+    return read_foreign(paths, origins()[origin], wanted)

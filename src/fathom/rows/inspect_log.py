@@ -8,13 +8,17 @@ the log does not have it.
 from __future__ import annotations
 
 import math
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from fathom.records import walk
+from fathom.records.reading import MOST_BYTES, MOST_TIMES, SMALL
 from fathom.registry import task_name, tasks
+from fathom.rows.parts import Part, Record, Wanted, first_key, head_of, say_chosen
 from fathom.rows.schema import check_rows, to_frame
 from fathom.run.answers import to_reply
 from fathom.run.inspect_client import read_output
@@ -29,6 +33,7 @@ DETAIL_AT_MOST = 500
 """Characters of an explanation that are kept: some scorers store the whole reply."""
 _UNREAD = {"messages", "events", "store", "attachments", "timelines", "events_data"}
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+_NOT_SETTINGS = ("max_retries", "timeout", "attempt_timeout", "max_connections", "adaptive_connections", "batch")
 _FACTS = (
     "item",
     "task",
@@ -51,7 +56,8 @@ def rows_from_inspect(log: Path, scorer: str = "") -> pl.DataFrame:
 
     Args:
         log: A ``.eval`` or ``.json`` log file.
-        scorer: The scorer to use if samples have several; by default the first one of the log.
+        scorer: The scorer to use if samples have several; by default the first one of the log. ``SCORER.KEY`` names one
+            value of a scorer that gives several.
 
     Returns:
         A rows table, one row per sample and epoch. Letters are C = 1, P = 0.5, I and N = 0; a score that is not a
@@ -61,22 +67,115 @@ def rows_from_inspect(log: Path, scorer: str = "") -> pl.DataFrame:
     Raises:
         FathomError: The file is missing or not an Inspect log, or no sample has the scorer.
     """
+    part = _part(log, Wanted(scorer))
+    return check_rows(to_frame(row for row, _ in part.rows), str(log))
+
+
+def recognises(path: Path) -> bool:
+    """Whether a file is a log of Inspect: a ``.eval`` file, or a ``.json`` file that starts as its logs do."""
+    if path.suffix == ".eval":
+        return head_of(path, 2) == "PK"
+    return path.suffix == ".json" and first_key(path) == "version" and '"eval"' in head_of(path)
+
+
+def read(path: Path, wanted: Wanted) -> Iterator[Part]:
+    """Read logs of Inspect: a file, or a folder of logs at any depth.
+
+    Raises:
+        FathomError: There is no log, or one is damaged.
+    """
+    files = [path] if not path.is_dir() else [file for file in walk(path).files if recognises(file)]
+    if not files:
+        raise FathomError(f"{path}: no log of Inspect here; expected .eval or .json files")
+    for file in files:
+        yield _part(file, wanted)
+
+
+def _part(log: Path, wanted: Wanted) -> Part:
     from inspect_ai.log import read_eval_log
 
     if not log.is_file():
         raise FathomError(f"{log}: no such file; expected an Inspect log (.eval or .json)")
+    _check_archive(log)
     try:
         header = read_eval_log(log, header_only=True)
-        rows = [_row(header, sample, scorer) for sample in _samples(log, header)]
     except Exception as error:  # a damaged zip, JSON or field: Inspect raises many types
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FathomError(f"{log}: cannot be read as an Inspect log: {reason}") from error
-    known = [found.name for found in header.eval.scorers or []]
-    if scorer and scorer not in known and all(row.metric != scorer for row in rows):
+        raise _unreadable(log, error) from error
+    if header.status != "success":
+        wanted.say(f"{log.name} is not a finished log (status {header.status}): its scores are those of a part")
+    return Part(str(log), _rows(log, header, wanted), _settings(header))
+
+
+def _rows(log: Path, header: EvalLog, wanted: Wanted) -> Iterator[tuple[Row, Record]]:
+    chosen, found = wanted.metric, False
+    known = [one.name for one in header.eval.scorers or []]
+    try:
+        for sample in _samples(log, header):
+            chosen = chosen or _first_metric(sample, wanted)
+            there = wanted.metric or _score(sample, chosen)[1] is not None
+            row = _row(header, sample, chosen if there else "")
+            found = found or bool(row.metric)
+            yield row, _record(sample)
+    except FathomError:
+        raise
+    except Exception as error:  # see above
+        raise _unreadable(log, error) from error
+    if wanted.metric and not found and wanted.metric not in known:
         raise FathomError(
-            f"{log}: no sample was scored by {scorer!r}; scorers of the log: {', '.join(known) or 'none'}"
+            f"{log}: no sample was scored by {wanted.metric!r}; scorers of the log: {', '.join(known) or 'none'}"
         )
-    return check_rows(to_frame(rows), str(log))
+
+
+def _unreadable(log: Path, error: Exception) -> FathomError:
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return FathomError(f"{log}: cannot be read as an Inspect log: {reason}")
+
+
+def _check_archive(log: Path) -> None:
+    """Refuse archives that unpack to far more than they are: Inspect reads each member whole."""
+    if log.suffix != ".eval":
+        return
+    try:
+        with zipfile.ZipFile(log) as archive:
+            members = archive.infolist()
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise _unreadable(log, error) from error
+    for one in members:
+        if one.file_size > MOST_BYTES or (one.file_size > SMALL and one.file_size > MOST_TIMES * one.compress_size):
+            raise FathomError(f"{log}: {one.filename!r} unpacks to {one.file_size:,} bytes; the log is refused")
+
+
+def _first_metric(sample: EvalSample, wanted: Wanted) -> str:
+    """The first scorer of a sample; of several values that it gives, the first one in [0, 1]."""
+    names = [name for scorer, score in (sample.scores or {}).items() for name in _names(scorer, score)]
+    if len(names) > 1:
+        usable = [
+            name for name in names if (score := _score(sample, name)[1]) is not None and _value(score) is not None
+        ]
+        chosen = (usable or names)[0]
+        say_chosen(names, chosen, wanted)
+        return chosen
+    return names[0] if names else ""
+
+
+def _names(scorer: str, score: Score) -> list[str]:
+    if isinstance(score.value, Mapping) and len(score.value) > 1:
+        return [f"{scorer}.{key}" for key in score.value]
+    return [scorer]
+
+
+def _settings(header: EvalLog) -> dict[str, object]:
+    """How the model was asked, without what does not change replies."""
+    config = header.plan.config.model_dump(exclude_none=True) | header.eval.model_generate_config.model_dump(
+        exclude_none=True
+    )
+    asked = {name: value for name, value in config.items() if name not in _NOT_SETTINGS}
+    return asked | {f"task.{name}": value for name, value in (header.eval.task_args or {}).items()}
+
+
+def _record(sample: EvalSample) -> Record:
+    """What ``--columns`` can name."""
+    return {"id": sample.id, "epoch": sample.epoch, "input": sample.input, "metadata": sample.metadata or {}}
 
 
 def _samples(log: Path, header: EvalLog) -> Iterator[EvalSample]:
@@ -101,17 +200,19 @@ def _row(header: EvalLog, sample: EvalSample, scorer: str) -> Row:
     elif score is not None:
         detail = (score.explanation or reason)[:DETAIL_AT_MOST]
         if value is None:
-            detail = f"score {score.value!r} is not a number in [0, 1]"
+            detail = f"score {score.value!r} is not a number in [0, 1]"[:DETAIL_AT_MOST]
+    own = bool(facts.get("item") and facts.get("task"))
+    task = str(facts.get("task") or header.eval.task)
     graded: Mapping[str, Any] = (score.metadata or {}) if score is not None else {}
     usage = sample.output.usage
     target = sample.target if isinstance(sample.target, str) else (list(sample.target) or [""])[0]
     return Row(
         suite=str(facts.get("suite") or header.eval.dataset.name or ""),
-        task=str(facts.get("task") or header.eval.task),
-        item=str(facts.get("item") or sample.id),
-        sample=str(sample.id),
+        task=task,
+        item=str(facts["item"]) if own else f"{task}/{sample.id}",
+        sample=str(sample.id) if own else f"{task}/{sample.id}",
         model=header.eval.model,
-        length=int(facts.get("length") or 0),
+        length=_whole(facts.get("length")) or 0,
         value=value,
         epoch=sample.epoch,
         valid=answered and bool(graded.get("valid", value is not None)),
@@ -141,9 +242,19 @@ def _row(header: EvalLog, sample: EvalSample, scorer: str) -> Row:
 
 
 def _score(sample: EvalSample, scorer: str) -> tuple[str, Score | None]:
+    """A score by the name of its scorer, or by SCORER.KEY."""
     scores = sample.scores or {}
     name = scorer or next(iter(scores), "")
-    return (name, scores[name]) if name in scores else ("", None)
+    if name in scores:
+        return name, scores[name]
+    first, _, key = name.partition(".")
+    while first not in scores and "." in key:  # names of scorers may have dots
+        more, _, key = key.partition(".")
+        first = f"{first}.{more}"
+    score = scores.get(first)
+    if score is None or not isinstance(score.value, Mapping) or key not in score.value:
+        return "", None
+    return name, score.model_copy(update={"value": score.value[key]})
 
 
 def _value(score: Score) -> float | None:

@@ -8,19 +8,20 @@ older versions) and one field per metric. A document has one line per filter. Fo
 RULER's tasks name their metrics by length and give -1 for every other length; ``doc.max_length`` is the length.
 """
 
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from fathom.records import ARCHIVE, TABLES, File, checked_records, find_files, unread
+from fathom.records import ARCHIVE, TABLES, File, checked_records, find_files, format_of, unread
+from fathom.rows.parts import Part, Record, Wanted, as_mapping, first_key, head_of, say_chosen, unit
 from fathom.rows.schema import check_rows, to_frame
 from fathom.types import Facet, FathomError, Row
 
 _SAMPLES = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+))?")
+_RESULTS = re.compile(r"results_\d{4}-\d\d-\d\dT[\d.-]+\.json")
 _NOT_METRICS = frozenset(
     {
         "doc_id",
@@ -63,6 +64,15 @@ def rows_from_lm_eval(
     Raises:
         FathomError: There is no such file, a line is not a sample, or no sample has the filter or a metric.
     """
+    files, beside = _files(path, tell)
+    wanted = Wanted(metric, tell=tell)
+    parts = [_part(file, beside, wanted, filter_name, model) for file in files]
+    rows = [row for part in parts for row, _ in part.rows]
+    return check_rows(to_frame(rows), str(path))
+
+
+def _files(path: Path, tell: Callable[[str], None] | None) -> tuple[list[File], Sequence[File]]:
+    """The files with samples, and all files; those that are not read are told."""
     found = find_files(path, TABLES)
     alone = path.is_file() and path.suffix.lower() != ARCHIVE
     files = [file for file in found.files if alone or file.name.name.startswith("samples_")]
@@ -70,61 +80,94 @@ def rows_from_lm_eval(
         raise FathomError(
             f"{path}: no samples_*.jsonl here; run lm-evaluation-harness with --log_samples and --output_path"
         )
-    rows = [row for file in files for row in _rows(file, found.files, metric, filter_name, model)]
     others = [str(one.name) for one in found.files if one not in files and not one.name.name.startswith("results_")]
     if tell is not None:
         for problem in (*found.problems, *found.unread, *unread(path, others, "their names are not samples_*.jsonl")):
             tell(str(problem))
-    return check_rows(to_frame(rows), str(path))
+    return files, found.files
 
 
-def _rows(file: File, beside: Sequence[File], metric: str, filter_name: str, model: str) -> Iterator[Row]:
+def recognises(path: Path) -> bool:
+    """Whether a file is a log of lm-evaluation-harness: its name, and its first sample or its first field."""
+    if path.name.startswith("samples_") and format_of(path.name) in TABLES:
+        plain = path.suffix in (".jsonl", ".json")
+        return not plain or '"doc_id"' in head_of(path, 1 << 12)
+    return bool(_RESULTS.fullmatch(path.name)) and first_key(path) == "results"
+
+
+def read(path: Path, wanted: Wanted) -> Iterator[Part]:
+    """Read logged samples, see ``rows_from_lm_eval``; the metric ``METRIC,FILTER`` names a filter too.
+
+    Raises:
+        FathomError: See ``rows_from_lm_eval``.
+    """
+    metric, _, filter_name = wanted.metric.partition(",")
+    chosen = Wanted(metric, wanted.columns, wanted.constants, wanted.tell)
+    if _RESULTS.fullmatch(path.name) and path.is_file():
+        raise FathomError(
+            f"{path}: averages only. Run the harness with --log_samples, and give its folder or samples_*.jsonl"
+        )
+    files, beside = _files(path, wanted.tell)
+    for file in files:
+        yield _part(file, beside, chosen, filter_name, "")
+
+
+def _part(file: File, beside: Sequence[File], wanted: Wanted, filter_name: str, model: str) -> Part:
     named = _SAMPLES.fullmatch(file.stem)
     task, date = (named["task"], named["date"] or "") if named else (file.stem, "")
     results = _results(file, beside, date)
     versions = results.get("versions")
     version = str(versions.get(task, "")) if isinstance(versions, dict) else ""
-    model = model or _model(results) or file.folder
-    filter_name = filter_name or next((str(record.get("filter", "")) for record in _records(file)), "")
-    metric = metric or _first_metric(file, filter_name)
+    filters = dict.fromkeys(str(record.get("filter", "")) for record in _records(file))
+    if len(filters) > 1 and not filter_name:
+        first = next(iter(filters))
+        wanted.say(
+            f"Replies have several filters ({', '.join(filters)}): {first} is used; `fathom rows --metric METRIC,FILTER` chooses"
+        )
+    about = _About(task, model or _model(results) or file.folder, filter_name or next(iter(filters), ""), version)
+    metric = wanted.metric or _first_metric(file, about.filter, wanted)
+    return Part(str(file), _rows(file, about, metric), _settings(results, task))
+
+
+class _About(NamedTuple):
+    """What the rows of a file share."""
+
+    task: str
+    model: str
+    filter: str
+    version: str
+
+
+def _rows(file: File, about: _About, metric: str) -> Iterator[tuple[Row, Record]]:
     scored = False
-    for record in _filtered(file, filter_name):
-        doc: Mapping[str, Any] = record["doc"] if isinstance(record.get("doc"), dict) else {}
-        length = _length(record)
+    for record in _filtered(file, about.filter):
         name = _by_length(record) or metric
-        value = _unit(record.get(name))
+        value = unit(record.get(name))
         scored = scored or value is not None
-        yield _row(record, doc, (model, task, length), (name, value), filter_name, version)
+        yield _row(record, about, name, value), record
     if not scored:
         sought = f"metric {metric!r}" if metric else "metric"
         raise FathomError(
-            f"{file}: no sample of filter {filter_name!r} has a {sought} in [0, 1]; available are {_listed(file)}"
+            f"{file}: no sample of filter {about.filter!r} has a {sought} in [0, 1]; available are {_listed(file)}"
         )
 
 
-def _row(
-    record: Mapping[str, Any],
-    doc: Mapping[str, Any],
-    place: tuple[str, str, int],
-    score: tuple[str, float | None],
-    filter_name: str,
-    version: str,
-) -> Row:
-    model, task, length = place
-    name, value = score
-    item = f"{task}/{record['doc_id']}"
-    facets: dict[str, Facet] = {"filter": filter_name} if filter_name else {}
-    if version:
-        facets["version"] = version
+def _row(record: Mapping[str, Any], about: _About, name: str, value: float | None) -> Row:
+    doc, length = as_mapping(record.get("doc")), _length(record)
+    item = f"{about.task}/{record['doc_id']}"
+    facets: dict[str, Facet] = {"filter": about.filter} if about.filter else {}
+    if about.version:
+        facets["version"] = about.version
+    answered = _answered(record.get("resps"))
     return Row(
         suite="lm-eval",
-        task=task,
+        task=about.task,
         item=item,
         sample=f"{item}@{length}" if length else item,
-        model=model,
+        model=about.model,
         length=length,
-        value=value,
-        valid=value is not None,
+        value=value if answered is not False else 0.0,
+        valid=value is not None and answered is not False,
         answer=_answer(record.get("filtered_resps")),
         target=str(record.get("target", "")),
         tokens=doc["length"] if length and isinstance(doc.get("length"), int) else None,
@@ -134,7 +177,7 @@ def _row(
         prompt_hash=str(record.get("prompt_hash", "")),
         source="lm-eval",
         detail="" if value is not None else "no metric in [0, 1] in the log",
-        answered=_answered(record.get("resps")),
+        answered=answered,
         facets=facets,
     )
 
@@ -150,19 +193,22 @@ def _filtered(file: File, filter_name: str) -> Iterator[Mapping[str, Any]]:
     return (record for record in _records(file) if str(record.get("filter", "")) == filter_name)
 
 
-def _first_metric(file: File, filter_name: str) -> str:
+def _first_metric(file: File, filter_name: str, wanted: Wanted) -> str:
     """The first metric that is in [0, 1] in every sample; a partial one would mix two scales."""
     candidates: list[str] | None = None
     for record in _filtered(file, filter_name):
         if not _by_length(record):
             names = _metric_names(record) if candidates is None else candidates
-            candidates = [name for name in names if _unit(record.get(name)) is not None]
+            candidates = [name for name in names if unit(record.get(name)) is not None]
+    if candidates and len(candidates) > 1:
+        say_chosen(candidates, candidates[0], wanted)
     return candidates[0] if candidates else ""
 
 
 def _metric_names(record: Mapping[str, Any]) -> list[str]:
     listed = record.get("metrics")
-    return [str(name) for name in (listed if isinstance(listed, list) else record) if name not in _NOT_METRICS]
+    names = map(str, listed if isinstance(listed, list) else record)
+    return [name for name in names if name not in _NOT_METRICS]
 
 
 def _length(record: Mapping[str, Any]) -> int:
@@ -175,12 +221,6 @@ def _by_length(record: Mapping[str, Any]) -> str:
     """RULER's metric for the length of this sample; "" for other tasks."""
     name = str(_length(record))
     return name if name in record else ""
-
-
-def _unit(value: object) -> float | None:
-    if isinstance(value, bool | int | float) and math.isfinite(value) and 0 <= value <= 1:
-        return float(value)
-    return None
 
 
 def _listed(file: File) -> str:
@@ -216,3 +256,20 @@ def _model(results: Mapping[str, Any]) -> str:
     config = results.get("config")
     name = results.get("model_name") or (config.get("model") if isinstance(config, dict) else "")
     return name if isinstance(name, str) else ""
+
+
+_MODEL_ARGS = ("revision", "dtype", "peft", "delta", "quantization", "rope_scaling", "max_length", "enable_thinking")
+
+
+def _settings(results: Mapping[str, Any], task: str) -> dict[str, object]:
+    """How the model was asked, as far as it can change replies."""
+    config = as_mapping(results.get("config"))
+    given = config.get("model_args")
+    if isinstance(given, str):
+        given = dict(pair.partition("=")[::2] for pair in given.split(","))
+    found = {name: as_mapping(given).get(name) for name in _MODEL_ARGS}
+    found["gen_kwargs"] = config.get("gen_kwargs")
+    found["chat_template"] = bool(results.get("chat_template"))
+    found["system_instruction"] = results.get("system_instruction")
+    found["fewshot"] = as_mapping(results.get("n-shot")).get(task)
+    return found

@@ -10,14 +10,18 @@ import polars as pl
 
 from fathom import plugins
 from fathom.registry import task_name
+from fathom.rows.origins import origin_of, read_origin
+from fathom.rows.parts import Wanted
 from fathom.rows.schema import SCHEMA, check_rows, read_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
-from fathom.run.manifest import read_manifest
+from fathom.run.manifest import FILE, read_manifest
 from fathom.run.progress import status
 from fathom.run.store import StoredReply, peek, replies, unasked
 from fathom.tokens import public_name
 from fathom.types import FathomError, Row
+from fathom.types.origins import ORIGINS, TABLE, Origin
 
+_NOTHING_SAID = Wanted()
 _UNTOLD, _PLAIN = "not told", "no other flags"
 _KEY = ["suite", "model", "variant", "sample", "epoch"]
 SAME_REPLY = [*_KEY, "rule", "prompt_hash", "status", "value", "answer", "tokens_out", "seconds"]
@@ -47,8 +51,13 @@ def rows_from_run(folder: Path, rule: str = "strict", judge: str | None = None) 
     return _frame(folder, manifest, rule, choose_judges([folder], judge))
 
 
-def load(paths: Sequence[Path], rule: str = "strict", judge: str | None = None) -> pl.DataFrame:
-    """Read run folders and rows files into one table.
+def load(
+    paths: Sequence[Path],
+    rule: str = "strict",
+    judge: str | None = None,
+    wanted: Wanted = _NOTHING_SAID,
+) -> pl.DataFrame:
+    """Read run folders, rows files and results of other programs into one table.
 
     Runs of one model with different settings (temperature, overflow policy, window, ...) are distinguished by
     ``variant``: the run's own variant (``thinking``), the settings that differ, and the server's address if nothing
@@ -60,9 +69,10 @@ def load(paths: Sequence[Path], rule: str = "strict", judge: str | None = None) 
         paths: Run folders, and rows files for :func:`fathom.rows.read_rows`.
         rule: Scoring rule for run folders.
         judge: The judge for tasks with a rubric, see ``rows_from_run``; the same for all runs.
+        wanted: What the user said about results of other programs.
 
     Returns:
-        One rows table, in the order of ``paths``.
+        One rows table: runs and rows files in the order of ``paths``, then the results of other programs.
 
     Raises:
         FathomError: A path is neither, the judge is ambiguous, or two paths have different replies to the same sample
@@ -71,12 +81,15 @@ def load(paths: Sequence[Path], rule: str = "strict", judge: str | None = None) 
     for path in paths:
         if not path.exists():
             raise FathomError(f"{path}: no such run folder or rows file")
-    manifests = {path: read_manifest(path) for path in paths if path.is_dir()}
+    others = {path: found for path in paths if (found := _origin(path, wanted)) is not None}
+    manifests = {path: read_manifest(path) for path in paths if path.is_dir() and path not in others}
     variants, names = _variants(manifests), _suite_names(manifests)
     chosen = choose_judges(list(manifests), judge)
     frames = [pl.DataFrame(schema=dict(SCHEMA))]
     origins: list[str] = []
     for path in paths:
+        if path in others:
+            continue
         if path in manifests:
             renamed = {"variant": variants[path], "suite": names[path]}
             frame = _frame(path, manifests[path], rule, chosen).with_columns(
@@ -86,15 +99,61 @@ def load(paths: Sequence[Path], rule: str = "strict", judge: str | None = None) 
             frame = read_rows(path)
         frames.append(frame)
         origins += [str(path)] * len(frame)
+    for origin in dict.fromkeys(others.values()):
+        frame, places = read_origin([path for path, one in others.items() if one == origin], origin, wanted)
+        frames.append(frame)
+        origins += places
     together = pl.concat(frames).with_columns(pl.Series("origin", origins, dtype=pl.String))
     return _without_duplicates(together).drop("origin")
+
+
+def read_foreign(paths: Sequence[Path], origin: Origin, wanted: Wanted) -> pl.DataFrame:
+    """Read results of one other program.
+
+    Args:
+        paths: Files and folders.
+        origin: The program.
+        wanted: What the user said about them.
+
+    Raises:
+        FathomError: A file cannot be read, or two files have different replies to the same sample.
+    """
+    frame, places = read_origin(paths, origin, wanted)
+    named = frame.with_columns(pl.Series("origin", places, dtype=pl.String))
+    # Published results may be averages, several for each sample.
+    return (named if origin not in ORIGINS else _without_duplicates(named)).drop("origin")
+
+
+def _origin(path: Path, wanted: Wanted) -> Origin | None:
+    """The program that wrote a source; None for runs and for rows files."""
+    if is_run(path):
+        return None
+    found = origin_of(path)
+    if found is None and path.is_file() and (wanted.columns or wanted.constants or wanted.metric):
+        return next(one for one in ORIGINS if one.name == TABLE)
+    return found
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder is a run."""
+    return path.is_dir() and (path / FILE).exists()
+
+
+def is_foreign(path: Path) -> bool:
+    """Whether a source has results of another program."""
+    return not is_run(path) and origin_of(path) is not None
+
+
+def run_folders(paths: Iterable[Path]) -> list[Path]:
+    """The folders that have no results of other programs: runs, or what is read as one and is an error."""
+    return [path for path in paths if path.is_dir() and (is_run(path) or not is_foreign(path))]
 
 
 def unfinished(paths: Iterable[Path]) -> list[str]:
     """A sentence about each run that is not finished, or asked some samples only: its scores are those of a part."""
     found = []
-    for folder in paths:
-        one = status(folder) if folder.is_dir() else None
+    for folder in run_folders(paths):
+        one = status(folder)
         if one is None:
             continue
         if one.finished < one.total:
@@ -115,7 +174,7 @@ def unfinished(paths: Iterable[Path]) -> list[str]:
 
 def unread_files(paths: Iterable[Path]) -> list[str]:
     """A sentence about each suite that was built although files of its corpus could not be read."""
-    suites = [read_manifest(path)["suite"] for path in paths if path.is_dir()]
+    suites = [read_manifest(path)["suite"] for path in run_folders(paths)]
     missed = {suite["fingerprint"]: (suite["name"], suite.get("unread_files") or 0) for suite in suites}
     return [
         f"{count:,} file{'s' if count > 1 else ''} of the documents of {name} could not be read; manifest.json of the "
@@ -127,7 +186,7 @@ def unread_files(paths: Iterable[Path]) -> list[str]:
 
 def fingerprints(paths: Iterable[Path]) -> list[tuple[str, str]]:
     """The fingerprints of the suites of runs, as one setting; none without runs."""
-    suites = [read_manifest(path)["suite"] for path in paths if path.is_dir()]
+    suites = [read_manifest(path)["suite"] for path in run_folders(paths)]
     found = list(dict.fromkeys(str(suite["fingerprint"]) for suite in suites if suite.get("fingerprint")))
     return [("Fingerprint of the suite", ", ".join(found))] if found else []
 
@@ -295,6 +354,6 @@ def labels(paths: Sequence[Path]) -> dict[Path, tuple[str, str, str]]:
     Raises:
         FathomError: A folder holds no run.
     """
-    manifests = {path: read_manifest(path) for path in paths if path.is_dir()}
+    manifests = {path: read_manifest(path) for path in run_folders(paths)}
     variants, suites = _variants(manifests), _suite_names(manifests)
     return {path: (suites[path], str(manifest["model"]), variants[path]) for path, manifest in manifests.items()}

@@ -112,7 +112,8 @@ def read_rows(path: Path) -> pl.DataFrame:
     if missing:
         raise FathomError(
             f"{path}: not a rows table: missing columns {', '.join(missing)} "
-            f"(it has {', '.join(frame.columns) or 'none'}). Write one with `fathom rows RUN --out FILE.parquet`."
+            f"(it has {', '.join(frame.columns) or 'none'}). Write one with `fathom rows RUN --out FILE.parquet`; "
+            "of another table, with `fathom rows FILE --from table --columns model=FIELD --out rows.parquet`."
         )
     frame = frame.with_columns(
         pl.lit(_DEFAULTS[name], dtype=SCHEMA[name]).alias(name) for name in SCHEMA if name not in frame.columns

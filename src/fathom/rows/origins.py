@@ -1,0 +1,150 @@
+"""Reads results of the programs of ``fathom.types.origins``: which program wrote a file, and its rows.
+
+A new origin is a module with ``read``, ``recognises`` and a test for its files, and an entry in that table.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+import polars as pl
+
+from fathom.records import ARCHIVE, TABLES, find_files, walk
+from fathom.registry import results
+from fathom.rows.parts import Part, Reader, Wanted, with_wanted
+from fathom.rows.schema import check_rows, to_frame
+from fathom.types import FathomError, Results
+from fathom.types.origins import ORIGINS, OWN, TABLE, Origin
+
+
+def origins() -> dict[str, Origin]:
+    """All origins by name, with the forms of published results that benchmarks declare."""
+    published = {name: Origin(name, form.description, "published results") for name, form in results().items()}
+    return {one.name: one for one in ORIGINS} | published
+
+
+def origin_names() -> tuple[str, ...]:
+    """Values of ``--from``."""
+    return (OWN, *origins())
+
+
+def _reader(origin: Origin) -> Reader:
+    if not origin.module:
+        return _published_reader(results()[origin.name])
+    return cast(Reader, import_module(origin.module).read)
+
+
+def _recognises(origin: Origin, file: Path) -> bool:
+    return origin.name != TABLE and bool(import_module(origin.module).recognises(file))
+
+
+def _published_reader(form: Results) -> Reader:
+    def read(path: Path, wanted: Wanted) -> Iterator[Part]:
+        for place, rows in form.read(path, wanted.tell):
+            found = list(rows)
+            if not found:
+                raise FathomError(f"{place}: it contains no replies")
+            yield Part(place, [(row, {}) for row in found])
+
+    return read
+
+
+def origin_of(path: Path) -> Origin | None:
+    """The program that wrote a file or the files of a folder; None if none is recognised.
+
+    Raises:
+        FathomError: The folder has results of several programs.
+    """
+    if path.is_file() and path.suffix.lower() == ARCHIVE:
+        return _of_archive(path)
+    files = (path,) if path.is_file() else walk(path).files if path.is_dir() else ()
+    found: dict[str, tuple[Origin, Path]] = {}
+    for file in files:
+        for one in ORIGINS:
+            if one.name not in found and _recognises(one, file):
+                found[one.name] = one, file
+    if len(found) > 1:
+        listed = ", ".join(f"{one.title} ({file.name})" for one, file in found.values())
+        raise FathomError(f"{path}: results of several programs: {listed}. Name one with --from, or give its folder")
+    return next((one for one, _ in found.values()), None)
+
+
+def _of_archive(path: Path) -> Origin | None:
+    """lm-evaluation-harness if the archive holds its samples; the other programs' results are not read from one."""
+    named = [file for file in find_files(path, TABLES).files if file.name.name.startswith("samples_")]
+    return next(one for one in ORIGINS if one.name == "lm-eval") if named else None
+
+
+def read_origin(paths: Sequence[Path], origin: Origin, wanted: Wanted) -> tuple[pl.DataFrame, list[str]]:
+    """Rows of another program's results, and the file of each row.
+
+    Runs of one model that were asked with different settings are distinguished by ``variant``.
+
+    Args:
+        paths: Files and folders.
+        origin: The program.
+        wanted: What the user said.
+
+    Raises:
+        FathomError: A file cannot be read, or its rows are invalid; the message names it.
+    """
+    told: set[str] = set()
+
+    def once(note: str) -> None:
+        if note not in told:
+            told.add(note)
+            wanted.say(note)
+
+    own = replace(wanted, tell=once)
+    reader = _reader(origin)
+    read: list[tuple[Part, pl.DataFrame]] = []
+    for path in paths:
+        for part in reader(path, own):
+            frame = check_rows(to_frame(with_wanted(part, own)), part.place)
+            if not frame.is_empty():
+                read.append((part, frame))
+    if not read:
+        raise FathomError(f"{', '.join(map(str, paths))}: no replies in these results of {origin.title}")
+    if "variant" not in {*own.columns, *own.constants}:
+        read = _with_variants(read)
+    frame = pl.concat([one for _, one in read])
+    _tell_of(frame, origin, own)
+    return frame, [part.place for part, one in read for _ in range(len(one))]
+
+
+def _with_variants(read: Sequence[tuple[Part, pl.DataFrame]]) -> list[tuple[Part, pl.DataFrame]]:
+    """The parts with variants that name the settings in which a model's runs of one task differ."""
+    groups: dict[object, list[Mapping[str, object]]] = {}
+    keys = [tuple(one.select("suite", "task", "model", "variant").row(0)) for _, one in read]
+    for key, (part, _) in zip(keys, read, strict=True):
+        groups.setdefault(key, []).append(part.settings)
+    found = []
+    for key, (part, one) in zip(keys, read, strict=True):
+        fellows = groups[key]
+        names = sorted({name for settings in fellows for name in settings})
+        differing = [name for name in names if len({repr(settings.get(name)) for settings in fellows}) > 1]
+        said = ", ".join(f"{name}={_plain(part.settings.get(name))}" for name in differing)
+        if said:
+            both = pl.concat_str(pl.col("variant"), pl.lit(f", {said}")).str.strip_prefix(", ")
+            one = one.with_columns(both.alias("variant"))
+        found.append((part, one))
+    return found
+
+
+def _plain(value: object) -> str:
+    return "default" if value is None else str(value)
+
+
+def _tell_of(frame: pl.DataFrame, origin: Origin, wanted: Wanted) -> None:
+    """Notes on what the results lack."""
+    lost = frame.filter(pl.col("value").is_null(), pl.col("status") == "ok")
+    if len(lost):
+        wanted.say(f"{len(lost):,} of {len(frame):,} replies have no score and count as missing: {lost['detail'][0]}")
+    unknown = frame.filter(pl.col("length") == 0, ~pl.col("facets").str.contains('"context"', literal=True))
+    if len(unknown) and origin in ORIGINS:
+        wanted.say(
+            f"{len(unknown):,} of {len(frame):,} replies have no length: {origin.title} does not say it. `fathom rows "
+            "--columns length=FIELD` names a field, `--set length=8k` one length for all"
+        )

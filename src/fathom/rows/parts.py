@@ -1,0 +1,268 @@
+"""What readers of other programs' results share: rows with their records, the choice of a metric, columns by name."""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fathom.length import parse_length
+from fathom.types import FathomError, Row, Tell
+
+Record: TypeAlias = Mapping[str, object]
+COLUMNS = tuple(one.name for one in fields(Row))
+_WHOLE = ("epoch", "truncated", "tokens", "tokens_in", "tokens_out", "tokens_reasoning", "task_version")
+_NUMBERS = ("value", "chance", "cost", "seconds")
+_FLAGS = ("valid", "answered")
+_WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+LARGEST = 2 << 30
+"""Bytes of a JSON file that is read as a whole."""
+MOST = 2_000_000_000
+"""Maximum length in tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the user said about results of another program.
+
+    Attributes:
+        metric: The metric to use; "" for the first one that can be used.
+        columns: Column of a row -> field of the program's record; dots enter nested fields.
+        constants: Column of a row -> its value in all rows.
+        tell: Called with what the reader of the rows must know.
+    """
+
+    metric: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    constants: Mapping[str, str] = field(default_factory=dict)
+    tell: Tell | None = None
+
+    def say(self, note: str) -> None:
+        """Pass on a note."""
+        if self.tell is not None:
+            self.tell(note)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of results.
+
+    Attributes:
+        place: The file, for messages.
+        rows: Its rows, each with the record that it was made of.
+        settings: How the model was asked; settings in which runs of one model differ name its variants.
+        mapped: Whether the reader has applied the user's columns and constants itself.
+    """
+
+    place: str
+    rows: Iterable[tuple[Row, Record]]
+    settings: Mapping[str, object] = field(default_factory=dict)
+    mapped: bool = False
+
+
+Reader: TypeAlias = Callable[[Path, Wanted], Iterator[Part]]
+
+
+def unit(value: object) -> float | None:
+    """A score in [0, 1]; None for anything else."""
+    if isinstance(value, bool | int | float) and math.isfinite(value) and 0 <= value <= 1:
+        return float(value)
+    return None
+
+
+def whole(value: object) -> int | None:
+    """A count of 0 or more; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return int(value) if 0 <= value <= MOST else None
+
+
+def as_text(value: object) -> str:
+    """A value as text: lists and objects as JSON, nothing as ""."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def as_mapping(value: object) -> Mapping[str, Any]:
+    """The value if it is a JSON object, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def choose_metric(place: str, scores: Iterable[Record], wanted: Wanted) -> str:
+    """The metric of a file: the one that the user named, else the first whose scores are all in [0, 1].
+
+    A metric that is in [0, 1] in some samples only would mix two scales.
+
+    Args:
+        place: The file, for messages.
+        scores: The scores of each sample by metric; a sample without any says nothing.
+        wanted: What the user said.
+
+    Raises:
+        FathomError: There is no such metric.
+    """
+    every: dict[str, None] = {}
+    usable: list[str] | None = None
+    for one in scores:
+        every.update(dict.fromkeys(one))
+        if one:
+            usable = [name for name in (one if usable is None else usable) if unit(one.get(name)) is not None]
+    listed = ", ".join(every) or "none"
+    if wanted.metric:
+        if wanted.metric not in every:
+            raise FathomError(f"{place}: no sample has the metric {wanted.metric!r}; there are: {listed}")
+        return wanted.metric
+    if not usable:
+        raise FathomError(
+            f"{place}: no metric is a number in [0, 1] in every sample; there are: {listed}. `fathom rows --metric` names one"
+        )
+    if len(usable) > 1:
+        say_chosen(usable, usable[0], wanted)
+    return usable[0]
+
+
+def say_chosen(names: Sequence[str], chosen: str, wanted: Wanted) -> None:
+    """Tell which of several metrics is used."""
+    wanted.say(f"Samples have several metrics ({', '.join(names)}): {chosen} is used; `fathom rows --metric` chooses")
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file.
+
+    Raises:
+        FathomError: The file cannot be read, is larger than 2 GiB, or is not JSON.
+    """
+    try:
+        if path.stat().st_size > LARGEST:
+            raise FathomError(f"{path}: larger than {LARGEST >> 30} GiB; split it, or convert it to JSONL rows")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeError) as error:
+        raise FathomError(f"{path}: cannot be read: {error}") from None
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise FathomError(f"{path}: not JSON ({reason}); was it written to its end?") from None
+
+
+def head_of(path: Path, size: int = 2048) -> str:
+    """The start of a file as text; "" if it cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(size).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def first_key(path: Path) -> str:
+    """The first name in a JSON object, by the start of the file; "" if there is none."""
+    found = re.match(r'\s*\{\s*"([^"\\]{1,80})"\s*:', head_of(path))
+    return found[1] if found else ""
+
+
+def with_wanted(part: Part, wanted: Wanted) -> Iterator[Row]:
+    """The rows of a part with the columns and constants that the user named.
+
+    Raises:
+        FathomError: A field is missing or has the wrong type; the message names the row.
+    """
+    sample_given = "sample" in wanted.columns or "sample" in wanted.constants
+    for number, (row, record) in enumerate(part.rows, start=1):
+        if part.mapped:
+            yield row
+            continue
+        place = f"{part.place}: row {number}"
+        changes: dict[str, object] = {}
+        for column, name in wanted.columns.items():
+            changes[column] = _taken(row, record, column, name, place)
+        for column, text in wanted.constants.items():
+            changes[column] = cell(column, text, place)
+        if not changes:
+            yield row
+            continue
+        made = replace(row, **changes)  # type: ignore[arg-type]  # checked by cell
+        if not sample_given and made.item != row.item:
+            made = replace(made, sample=f"{made.item}@{made.length}" if made.length else made.item)
+        yield made
+
+
+def _taken(row: Row, record: Record, column: str, name: str, place: str) -> object:
+    found = look_up(record, name)
+    if found is None and name in COLUMNS:
+        found = getattr(row, name)
+        if column == "length" and isinstance(found, int):
+            return power_of_two(found)
+    if found is None and column in ("length", "item", "sample", "model", "task"):
+        raise FathomError(f"{place}: no field {name!r} for the column {column}; there are: {named_fields(record)}")
+    return cell(column, found, place)
+
+
+def power_of_two(tokens: int) -> int:
+    """The smallest power of two that is not below a number of tokens."""
+    return 1 << max(0, tokens - 1).bit_length()
+
+
+def look_up(record: Record, name: str) -> object:
+    """A field by its name, or by its path with dots; None if there is none."""
+    if name in record:
+        return record[name]
+    first, dot, rest = name.partition(".")
+    inside = record.get(first)
+    return look_up(inside, rest) if dot and isinstance(inside, Mapping) else None
+
+
+def named_fields(record: Record) -> str:
+    """The names of the fields of a record, those of objects in it with dots, for messages."""
+    found = []
+    for name, value in record.items():
+        found += [f"{name}.{one}" for one in value] if isinstance(value, Mapping) and value else [str(name)]
+    return ", ".join(found[:40]) + (f" and {len(found) - 40} more" if len(found) > 40 else "") or "none"
+
+
+def cell(column: str, value: object, place: str) -> object:
+    """A value as the type of a column.
+
+    Args:
+        column: The column of a row.
+        value: Any value; texts are read.
+        place: File and row, for messages.
+
+    Raises:
+        FathomError: The value is not of the type.
+    """
+    if column == "length":
+        return _length(value, place)
+    if column in _FLAGS:
+        if isinstance(value, bool) or value is None:
+            return bool(value) if column == "valid" else value
+        if (known := _WORDS.get(str(value).strip().lower())) is not None:
+            return known
+        raise FathomError(f"{place}: {column} is {value!r}, expected true or false")
+    if column in (*_WHOLE, *_NUMBERS):
+        if value is None or value == "":
+            return None
+        try:
+            number = float(value)  # type: ignore[arg-type]  # any other type is an error
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if column in _WHOLE and (not math.isfinite(number) or number != int(number) or abs(number) > 1e15):
+            raise FathomError(f"{place}: {column} is {value!r}, expected a whole number")
+        if math.isnan(number) and not (isinstance(value, float) and column == "value"):
+            raise FathomError(f"{place}: {column} is {value!r}, expected a number")
+        return int(number) if column in _WHOLE else number
+    if column == "answer":
+        return None if value is None else as_text(value)
+    return as_text(value)
+
+
+def _length(value: object, place: str) -> int:
+    if (known := whole(value)) is not None and known == value:
+        return known
+    text = str(value).strip()
+    if text.isdecimal() and len(text) < 11:
+        return int(text)
+    try:
+        return parse_length(text)
+    except FathomError:
+        raise FathomError(f"{place}: length is {value!r}, expected tokens such as 8192 or 8k") from None
