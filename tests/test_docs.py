@@ -47,6 +47,7 @@ RUNNABLE = [
     [DOCS / "reference" / "commands" / f"{name}.md" for name in COMMAND_PAGES],
     [DOCS / "explanation" / "longscore.md"],
     [DOCS / "how-to" / "compression.md"],
+    [DOCS / "how-to" / "share-results.md"],
     [
         DOCS / "tutorials" / "getting-started.md",
         DOCS / "how-to" / "documents.md",

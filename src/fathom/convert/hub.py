@@ -41,11 +41,12 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
         raise FathomError(
             "--to hub needs --dataset OWNER/NAME, the data set on the Hub whose leaderboard lists the results"
         )
-    figures = _wanted(found.figures(system), choices)
+    every = found.figures(system)
+    figures = _wanted(every, choices)
     entries = [
         EvalResultEntry(
             dataset_id=choices.dataset,
-            task_id=choices.task_ids.get(one.name, one.name),
+            task_id=_task_id(one, every, choices),
             value=round(100 * one.mean, 4),
             dataset_revision=choices.revision,
             date=choices.date or _date(found, system),
@@ -69,10 +70,21 @@ def _wanted(figures: Sequence[Figure], choices: Choices) -> list[Figure]:
     """The figures that the user named, such as ``kv_retrieval`` or ``all@8k``; by default the means over lengths."""
     if not choices.task_ids:
         return [one for one in figures if one.length is None]
-    there = [one.name for one in figures]
-    if strange := [name for name in choices.task_ids if name not in there]:
-        raise FathomError(f"--task-id {strange[0]}: no such figure; there are {', '.join(there)}")
-    return [one for one in figures if one.name in choices.task_ids]
+    there = [_named(one, figures) for one in figures]
+    if strange := [name for name in choices.task_ids if not any(name in names for names in there)]:
+        known = ", ".join(names[0] for names in there)
+        raise FathomError(f"--task-id {strange[0]}: no such figure; there are {known}")
+    return [one for one, names in zip(figures, there, strict=True) if any(name in choices.task_ids for name in names)]
+
+
+def _named(one: Figure, figures: Sequence[Figure]) -> tuple[str, ...]:
+    """The names of a figure: that of a single task is also the mean over all tasks."""
+    alone = len({other.task for other in figures}) == 1
+    return (one.name, one._replace(task=ALL).name) if alone else (one.name,)
+
+
+def _task_id(one: Figure, figures: Sequence[Figure], choices: Choices) -> str:
+    return next((choices.task_ids[name] for name in _named(one, figures) if name in choices.task_ids), one.name)
 
 
 def _date(found: Material, system: System) -> str | None:

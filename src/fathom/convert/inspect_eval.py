@@ -82,6 +82,7 @@ def _write_log(found: Material, folder: Path, system: System, task: str, choices
 
 async def _written(log: EvalLog, samples: Iterator[EvalSample], place: Path) -> None:
     # ``write_eval_log`` would hold all samples, with their prompts, in memory.
+    from inspect_ai.log import condense_sample
     from inspect_ai.log._recorders.create import create_recorder_for_location
 
     recorder = create_recorder_for_location(str(place), str(place.parent))
@@ -89,7 +90,8 @@ async def _written(log: EvalLog, samples: Iterator[EvalSample], place: Path) -> 
     await recorder.log_start(log.eval, log.plan)
     held = 0
     for sample in samples:
-        await recorder.log_sample(log.eval, sample)
+        # Condensed, a prompt is stored once, although it is the input and a message too.
+        await recorder.log_sample(log.eval, condense_sample(sample))
         held += len(str(sample.input)) + len(sample.output.completion)
         if held > FLUSH_AT:
             await recorder.flush(log.eval)
@@ -122,7 +124,7 @@ def _header(found: Material, system: System, task: str, created: str, choices: C
     config = GenerateConfig(max_tokens=cap, temperature=settings.get("temperature"), seed=settings.get("seed"))
     figures = [one for one in found.figures(system) if one.task == task]
     results = _results(figures, rows.height, unscored(rows), _metric(rows["metric"].to_list()))
-    stats = EvalStats(started_at=created, completed_at=created)
+    stats = EvalStats(started_at=created, model_usage=_usage(system, figures))
     return EvalLog(
         status="success", eval=spec, plan=EvalPlan(name="fathom", config=config), results=results, stats=stats
     )
@@ -147,18 +149,31 @@ def _results(figures: Sequence[Figure], replies: int, without: int, metric: str)
 
     metrics: dict[str, EvalMetric] = {}
     for one in figures:
-        if one.mean is None:
+        if one.mean is None and one.length is not None:
             continue
         at = "" if one.length is None else f" at {one.name.rpartition('@')[2]}"
         counts = {} if one.counts is None else {"replies": one.counts.replies, "unanswered": one.counts.unanswered}
-        metrics[f"mean{at}"] = EvalMetric(name=f"mean{at}", value=one.mean, metadata=counts)
+        # The mean comes first and is the headline: without it, the viewer would show that of the shortest length.
+        mean = math.nan if one.mean is None else one.mean
+        about: dict[str, Any] = {**counts, **({"why": one.why} if one.why else {})}
+        metrics[f"mean{at}"] = EvalMetric(name=f"mean{at}", value=mean, metadata=about)
         if one.interval is not None and one.standard_error is not None:
-            about = {"low": one.interval.low, "high": one.interval.high, "level": one.interval.level}
-            metrics[f"stderr{at}"] = EvalMetric(name=f"stderr{at}", value=one.standard_error, metadata=about)
+            range_of = {"low": one.interval.low, "high": one.interval.high, "level": one.interval.level}
+            metrics[f"stderr{at}"] = EvalMetric(name=f"stderr{at}", value=one.standard_error, metadata=range_of)
     score = EvalScore(
         name=metric, scorer=metric, metrics=metrics, scored_samples=replies - without, unscored_samples=without
     )
     return EvalResults(total_samples=replies, completed_samples=replies, scores=[score])
+
+
+def _usage(system: System, figures: Sequence[Figure]) -> dict[str, Any]:
+    from inspect_ai.model import ModelUsage
+
+    counts = next((one.counts for one in figures if one.length is None and one.counts is not None), None)
+    if counts is None or not (counts.tokens_in or counts.tokens_out):
+        return {}
+    sent, made = counts.tokens_in, counts.tokens_out
+    return {system.model: ModelUsage(input_tokens=sent, output_tokens=made, total_tokens=sent + made)}
 
 
 def _metric(names: Sequence[str | None]) -> str:
@@ -168,6 +183,7 @@ def _metric(names: Sequence[str | None]) -> str:
 def _sample(told: Told, spec: EvalSpec, prompts: Prompts | None) -> EvalSample:
     from inspect_ai._util.error import EvalError
     from inspect_ai.log import EvalSample
+    from inspect_ai.model import ChatMessage, ChatMessageUser
 
     row, stored = told
     prompt = prompts.text(row) if prompts is not None else None
@@ -176,10 +192,13 @@ def _sample(told: Told, spec: EvalSpec, prompts: Prompts | None) -> EvalSample:
     if row.status == "error":
         why = (stored.reply.error if stored is not None else "") or row.detail or "the request failed"
         failed = EvalError(message=why, traceback="", traceback_ansi="")
+    asked = prompt or (stored.asked if stored is not None else "") or NO_PROMPT
+    messages: list[ChatMessage] = [ChatMessageUser(content=asked), *(one.message for one in output.choices)]
     return EvalSample(
         id=row.sample,
         epoch=row.epoch,
-        input=prompt or (stored.asked if stored is not None else "") or NO_PROMPT,
+        input=asked,
+        messages=messages,
         target=list(stored.targets) if stored is not None and stored.targets else row.target,
         output=output,
         scores=None if row.status == "error" else {row.metric or "score": _score(row)},
