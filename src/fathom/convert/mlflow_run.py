@@ -88,7 +88,8 @@ def _log(client: MlflowClient, experiment: str, found: Material, system: System)
     key = key_of(found, system)
     before = client.search_runs([experiment], f"tags.`{KEY}` = '{key}'")
     tags = {KEY: key, "fathom.version": fathom_version(), "fathom.variant": system.variant}
-    made = client.create_run(experiment, run_name=system.name, tags={name: one for name, one in tags.items() if one})
+    named = {name: hide_in_text(one) for name, one in tags.items() if one}
+    made = client.create_run(experiment, run_name=hide_in_text(system.name), tags=named)
     run = made.info.run_id
     try:
         _log_into(client, run, found, system)

@@ -63,7 +63,7 @@ def _log(found: Material, system: System, folder: Path, choices: Choices) -> str
         mode="offline",
         project=choices.experiment or "fathom",
         id=key_of(found, system),
-        name=system.name,
+        name=hide_in_text(system.name),
         config=parameters(found, system, found.run_of(system)),
         reinit="create_new",
         # Nothing of this machine, its folders or its command line belongs to the results.
