@@ -36,7 +36,8 @@ test: $(VENV)/tested  ## run the whole test suite
 $(MODELS)/tested: pyproject.toml
 	test -x $(MODELS)/bin/python || $(PYTHON) -m venv $(MODELS)
 	$(MODELS)/bin/python -m pip install --quiet --upgrade pip
-	$(MODELS)/bin/python -m pip install --quiet --editable ".[test,hf,embed]" gguf "llama-cpp-python[server]"
+	$(MODELS)/bin/python -m pip install --quiet --editable ".[test,hf,embed,mlflow,wandb]" gguf "llama-cpp-python[server]" \
+		"every-eval-ever>=0.3,<0.4; python_version >= '3.12'"
 	touch $@
 
 # kvpress needs an earlier transformers than the models of test-models; CI does without it.
@@ -49,8 +50,9 @@ $(MODELS)/tested: pyproject.toml
 quick: $(VENV)/tested  ## test all but what is slow or drives a browser
 	$(BIN)/pytest -m "not slow and not browser"
 
-test-models: $(MODELS)/tested  ## test runs, judges, likelihoods and embeddings with a real server and local models, all tiny
-	$(MODELS)/bin/pytest tests/run/test_*local*.py tests/run/test_*llama*.py tests/extend/test_*local*.py
+test-models: $(MODELS)/tested  ## test runs, judges, likelihoods and embeddings with a real server and local models, all tiny; MLflow, W&B, Every Eval Ever
+	$(MODELS)/bin/pytest tests/run/test_*local*.py tests/run/test_*llama*.py tests/extend/test_*local*.py \
+		tests/convert/test_*local*.py
 
 test-kvpress: .venv-kvpress/installed  ## test caches with the presses of NVIDIA's kvpress
 	.venv-kvpress/bin/pytest tests/extend/test_extend_local_kvpress.py tests/run/test_kvpress_local.py

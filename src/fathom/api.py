@@ -44,6 +44,7 @@ from fathom.commands.compress.select import compress_select as compress_select
 from fathom.commands.compress.study import COMPRESSION_STUDIES as COMPRESSION_STUDIES
 from fathom.commands.compress.study import compress_study as compress_study
 from fathom.commands.compress.validate import compress_validate as compress_validate
+from fathom.commands.convert import convert as convert
 from fathom.commands.data.fetch import data_fetch as data_fetch
 from fathom.commands.data.verify import data_verify as data_verify
 from fathom.commands.doctor import doctor as doctor

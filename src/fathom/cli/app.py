@@ -9,7 +9,21 @@ from fathom.options.line import Group
 
 NAMES = (
     *("list", "draft", "build", "show", "export", "doctor", "run", "status", "likelihood", "judge"),
-    *("rows", "score", "browse", "report", "plot", "analyze", "gate", "compress", "lab", "board", "studio", "data"),
+    *(
+        "rows",
+        "score",
+        "browse",
+        "report",
+        "plot",
+        "convert",
+        "analyze",
+        "gate",
+        "compress",
+        "lab",
+        "board",
+        "studio",
+        "data",
+    ),
 )
 
 

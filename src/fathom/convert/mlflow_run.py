@@ -1,0 +1,173 @@
+"""Runs of MLflow: one for each model and variant, with parameters, metrics by length, and the report as an artifact."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import time
+from typing import TYPE_CHECKING, Any
+
+from fathom.atomic import whole_file
+from fathom.convert.formats import Choices, Written
+from fathom.convert.material import Figure, Material, RunFolder, without_score
+from fathom.convert.places import library
+from fathom.report.results import System
+from fathom.rows import write_rows
+from fathom.run.manifest import fathom_version
+from fathom.secrets import hide_in_address, hide_in_text, hide_secrets, remember
+from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+KEY, COMPLETE = "fathom.key", "fathom.complete"
+LONGEST = 500
+"""Characters of the value of a parameter that every version of MLflow stores."""
+
+
+def write(found: Material, out: Path | str, choices: Choices) -> Written:
+    """Logs one run for each model and variant.
+
+    A run has a key made of suites, model and variant. A complete run with that key is not repeated: it is replaced with
+    ``force``, and refused otherwise. An incomplete one, whose conversion was stopped, is replaced.
+
+    Args:
+        found: Rows and figures.
+        out: A tracking URI, such as ``sqlite:///mlflow.db`` or ``http://localhost:5000``.
+        choices: ``experiment`` names the experiment, ``most_rows`` is not used: the artifact has all rows.
+
+    Raises:
+        FathomError: MLflow is missing, cannot be reached, or has the run already.
+    """
+    address = str(out)
+    remember(address)
+    with library("--to mlflow", "mlflow"):
+        from mlflow import MlflowClient
+        from mlflow.exceptions import MlflowException
+    systems = [one for one in found.systems if choices.model in (None, one.model, one.name)]
+    if not systems:
+        raise FathomError(f"--model {choices.model}: no such model")
+    try:
+        client = MlflowClient(tracking_uri=address)
+        experiment = _experiment(client, choices.experiment or ", ".join(found.results.suites) or "fathom")
+        for system in systems:  # before the first is written
+            _refuse(client, experiment, found, system, choices)
+        names = [_log(client, experiment, found, system) for system in systems]
+    except (MlflowException, OSError) as error:
+        reason = hide_in_text((str(error).splitlines() or [type(error).__name__])[0])
+        raise FathomError(f"{hide_in_address(address)}: MLflow says: {reason}") from error
+    notes = [note for system in systems for note in without_score(system, found.figures(system))]
+    return Written(tuple(names), tuple(notes))
+
+
+def _experiment(client: MlflowClient, name: str) -> str:
+    there = client.get_experiment_by_name(name)
+    return str(there.experiment_id if there is not None else client.create_experiment(name))
+
+
+def key_of(found: Material, system: System) -> str:
+    """The identity of a system's results: suites, with fingerprints where they are known, model and variant."""
+    prints = [str(run.manifest["suite"].get("fingerprint")) for run in found.runs if run.system == system]
+    parts = (*found.suites_of(system), *prints, *system)
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:24]
+
+
+def _refuse(client: MlflowClient, experiment: str, found: Material, system: System, choices: Choices) -> None:
+    for run in client.search_runs([experiment], f"tags.`{KEY}` = '{key_of(found, system)}'"):
+        if run.data.tags.get(COMPLETE) == "true" and not choices.force:
+            raise FathomError(
+                f"{system.name}: MLflow has these results as run {run.info.run_id}; replace them with --force"
+            )
+
+
+def _log(client: MlflowClient, experiment: str, found: Material, system: System) -> str:
+    key = key_of(found, system)
+    before = client.search_runs([experiment], f"tags.`{KEY}` = '{key}'")
+    tags = {KEY: key, "fathom.version": fathom_version(), "fathom.variant": system.variant}
+    named = {name: hide_in_text(one) for name, one in tags.items() if one}
+    made = client.create_run(experiment, run_name=hide_in_text(system.name), tags=named)
+    run = made.info.run_id
+    try:
+        _log_into(client, run, found, system)
+        client.set_tag(run, COMPLETE, "true")
+    except BaseException:
+        client.set_terminated(run, "FAILED")
+        raise
+    client.set_terminated(run, "FINISHED")
+    # Only now: until the new run is complete, the earlier one is the result.
+    for earlier in before:
+        client.delete_run(earlier.info.run_id)
+    return f"run {run} ({system.name})"
+
+
+def _log_into(client: MlflowClient, run: str, found: Material, system: System) -> None:
+    from mlflow.entities import Metric, Param
+
+    folder, now = found.run_of(system), int(1000 * time())
+    figures = found.figures(system)
+    metrics = [Metric(name, value, now, step) for name, value, step in metrics_of(figures)]
+    params = [Param(name, value[:LONGEST]) for name, value in parameters(found, system, folder).items()]
+    for first in range(0, len(metrics), 1000):
+        client.log_batch(run, metrics=metrics[first : first + 1000])
+    for first in range(0, len(params), 100):
+        client.log_batch(run, params=params[first : first + 100])
+    with TemporaryDirectory() as place:
+        write_artifacts(found, system, Path(place))
+        client.log_artifacts(run, place)
+
+
+def metrics_of(figures: list[Figure]) -> Iterator[tuple[str, float, int]]:
+    """Name, value and step (the length in tokens; 0 for the mean over lengths) of the figures that have a score."""
+    for one in figures:
+        name, step = _plain(one.task), one.length or 0
+        where = "by_length" if one.length is not None else "score"
+        if one.mean is not None:
+            yield f"{where}/{name}", one.mean, step
+        if one.interval is not None:
+            yield f"{where}/{name}/low", one.interval.low, step
+            yield f"{where}/{name}/high", one.interval.high, step
+        if one.counts is not None:
+            for outcome in ("replies", "scored", "unanswered", "overflow", "missing", "cut"):
+                yield f"{where}/{name}/{outcome}", float(getattr(one.counts, outcome)), step
+
+
+def parameters(found: Material, system: System, run: RunFolder | None) -> dict[str, str]:
+    """Settings without secrets and without addresses."""
+    settings: dict[str, Any] = {
+        "model": system.model,
+        "variant": system.variant,
+        "suite": ", ".join(found.suites_of(system)),
+        "unanswered": found.results.unanswered,
+        "closed_book_filter": found.filtered.policy,
+    }
+    if run is not None:
+        manifest: Mapping[str, Any] = run.manifest
+        settings |= {f"suite.{name}": manifest["suite"].get(name) for name in ("fingerprint", "tokenizer")}
+        settings |= {f"generation.{name}": value for name, value in run.generation.items()}
+        settings |= {name: manifest.get(name) for name in ("window", "on_overflow", "chat_template", "started")}
+        settings |= {f"version.{name}": value for name, value in (manifest.get("versions") or {}).items()}
+    shown = hide_secrets(settings)
+    return {_plain(name): hide_in_text(str(value)) for name, value in shown.items() if value not in (None, "")}
+
+
+def write_artifacts(found: Material, system: System, folder: Path) -> None:
+    """Writes ``report.html`` about all models, and ``rows.parquet`` of one."""
+    from fathom.report.page import page
+
+    write_rows(found.rows_of(system).drop("origin", strict=False), folder / "rows.parquet")
+    with whole_file(folder / "report.html") as stream:
+        stream.write(page(found.results))
+
+
+def _plain(name: str) -> str:
+    """A name with the characters that MLflow allows."""
+    return re.sub(r"[^\w\-. :/]+", "_", name).strip("/. ")[:200] or "unnamed"
+
+
+def address_from_environment() -> str | None:
+    """The tracking URI that MLflow's own variable names."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or None

@@ -1,0 +1,126 @@
+"""Metadata of a model card (``model-index``), merged into its README.md without losing what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from fathom.atomic import whole_file
+from fathom.convert.formats import Choices, Written
+from fathom.convert.material import Figure, Material, only_system, without_score
+from fathom.convert.places import library, refuse_existing
+from fathom.report.results import ALL, System
+from fathom.run.manifest import fathom_version
+from fathom.types import FathomError
+
+WHAT = "a model card"
+TASK = {"type": "text-generation", "name": "Text generation"}
+METRIC = "fathom"
+"""The part of our metrics' names that says whose they are."""
+
+
+def write(found: Material, out: Path | str, choices: Choices) -> Written:
+    """Merges the figures into the metadata of a model card; the text below stays as it is.
+
+    Args:
+        found: Figures.
+        out: A README.md, or the folder of the repository.
+        choices: ``dataset`` names the data set; with ``force`` our earlier figures are replaced. Those of others stay.
+
+    Raises:
+        FathomError: There are several models, no score, the card cannot be read, or has our figures already.
+    """
+    with library("--to model-card", "hub"):
+        from huggingface_hub import metadata_load, metadata_save
+    system = only_system(found, choices.model, WHAT)
+    figures = found.figures(system)
+    if all(one.mean is None for one in figures):
+        raise FathomError(f"{system.name}: no figure has a score, so that there is nothing to write")
+    place = Path(out) / "README.md" if Path(out).is_dir() else Path(out)
+    refuse_existing(place, True)
+    try:
+        before: dict[str, Any] = (metadata_load(place) or {}) if place.exists() else {}
+    except Exception as error:  # yaml has many
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise FathomError(f"{place}: its metadata cannot be read: {reason}; correct the YAML at its top") from error
+    after = {
+        **before,
+        "model-index": _merged(before.get("model-index"), _ours(found, system, figures, choices), place, choices),
+    }
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "README.md"
+        if place.exists():
+            copy.write_bytes(place.read_bytes())
+        metadata_save(copy, after)
+        content = copy.read_bytes()
+    with whole_file(place, "wb") as stream:
+        stream.write(content)
+    return Written(
+        (str(place),), tuple(without_score(system, figures)), f"hf upload OWNER/MODEL {place} README.md --create-pr"
+    )
+
+
+def _ours(found: Material, system: System, figures: Sequence[Figure], choices: Choices) -> list[dict[str, Any]]:
+    from huggingface_hub import EvalResult
+    from huggingface_hub.repocard_data import eval_results_to_model_index
+
+    suite = ", ".join(found.suites_of(system))
+    results = [
+        EvalResult(
+            task_type=TASK["type"],
+            task_name=TASK["name"],
+            dataset_type=choices.dataset or suite,
+            dataset_name=suite,
+            dataset_config=choices.task_ids.get(one.name, one.name),
+            dataset_revision=choices.revision,
+            metric_type="score" if one.task == ALL else _metric(found, system, one.task),
+            metric_name=f"{METRIC}: mean score",
+            metric_value=one.mean,
+            metric_args=_args(one, system, choices),
+            source_url=choices.source,
+            source_name=f"fathom {fathom_version()}" if choices.source else None,
+        )
+        for one in figures
+        if one.mean is not None
+    ]
+    index: list[dict[str, Any]] = eval_results_to_model_index(system.model, results)
+    return index
+
+
+def _metric(found: Material, system: System, task: str) -> str:
+    names = found.rows_of(system, task=task)["metric"].drop_nulls().unique(maintain_order=True)
+    return next((str(name) for name in names if name), "score")
+
+
+def _args(one: Figure, system: System, choices: Choices) -> dict[str, Any]:
+    counts = one.counts
+    return {
+        **({"variant": system.variant} if system.variant else {}),
+        **({"length": one.length} if one.length is not None else {}),
+        **({"interval_95": [one.interval.low, one.interval.high]} if one.interval is not None else {}),
+        **({"replies": counts.replies, "unanswered": counts.unanswered, "missing": counts.missing} if counts else {}),
+        **({"notes": choices.notes} if choices.notes else {}),
+    }
+
+
+def _merged(there: Any, ours: list[dict[str, Any]], place: Path, choices: Choices) -> list[dict[str, Any]]:
+    """The index with our results in place of our earlier ones; those of others unchanged."""
+    if there is None or there == []:
+        return ours
+    if not isinstance(there, list) or not all(
+        isinstance(one, dict) and isinstance(one.get("results"), list) for one in there
+    ):
+        raise FathomError(f"{place}: model-index is not a list of models with results; correct it first")
+    kept, replaced = [], 0
+    for result in there[0]["results"]:
+        metrics = result.get("metrics") if isinstance(result, dict) else None
+        mine = isinstance(metrics, list) and any(
+            isinstance(one, dict) and str(one.get("name", "")).startswith(f"{METRIC}:") for one in metrics
+        )
+        replaced += mine
+        kept += [] if mine else [result]
+    if replaced and not choices.force:
+        raise FathomError(f"{place} has {replaced} results of fathom; replace them with --force")
+    return [{**there[0], "results": [*kept, *ours[0]["results"]]}, *there[1:]]
