@@ -128,7 +128,7 @@ class Publisher:
         try:
             with locked(self.out / "building.lock"):
                 self._done = self._rebuild()
-            self._failed = self._error = ""
+            self._failed, self._error, self.built = "", "", time.time()
             log.info("the site is built")
         except (FathomError, OSError) as error:
             if self._stopping.is_set():
