@@ -18,8 +18,8 @@ from typing import Any
 
 import httpx
 import pytest
+from proxies import NAMES, Proxy, free_port, proxy
 
-from deploy.proxies import NAMES, Proxy, free_port, proxy
 from fathom.board.serve.store import Store
 from fathom.board.serve.tokens import make_token
 from fathom.server.answers import HEADERS
@@ -169,25 +169,29 @@ def test_no_acknowledged_submission_is_lost_when_the_server_restarts(name: str, 
 
     process = start()
     try:
-        with proxy(name, "board", f"http://127.0.0.1:{port}", tmp_path / "proxy") as front:
-            with ThreadPoolExecutor(4) as threads:
-                people = [threads.submit(submit, person) for person in range(4)]
+        with (
+            proxy(name, "board", f"http://127.0.0.1:{port}", tmp_path / "proxy") as front,
+            ThreadPoolExecutor(4) as threads,
+        ):
+            people = [threads.submit(submit, person) for person in range(4)]
+            try:
                 for goal in (8, 16):
                     until(lambda goal=goal: len(acknowledged) >= goal)  # type: ignore[misc]
                     process.send_signal(signal.SIGTERM)
                     process.wait()
                     process = start()
                 until(lambda: len(acknowledged) >= 24)
+            finally:
                 stop.set()
-                for one in people:
-                    one.result()
+            for one in people:
+                one.result()
     finally:
         stop.set()
         process.kill()
         process.wait()
     with closing(Store(str(place))) as store:
         there = {one.id for one in store.listed()}
-        assert set(acknowledged.values()) == there
+        assert set(acknowledged.values()) <= there
 
 
 def _answers(port: int) -> bool:

@@ -43,11 +43,11 @@ class Metrics:
     """
 
     def __init__(self, server: str) -> None:
-        from fathom import __version__
+        from fathom.run.manifest import fathom_version
 
         self.server, self.registry = server, CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        labels = {"server": server, "version": __version__, "python": platform.python_version()}
+        labels = {"server": server, "version": fathom_version(), "python": platform.python_version()}
         build = Gauge("fathom_build_info", "The version that runs.", list(labels), registry=self.registry)
         build.labels(**labels).set(1)
         self.running = Gauge("fathom_http_requests_running", "Requests in progress.", registry=self.registry)
