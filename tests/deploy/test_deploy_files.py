@@ -236,3 +236,33 @@ def test_the_script_is_clean() -> None:
         pytest.skip("there is no shellcheck on this machine (Debian: apt-get install shellcheck)")
     end = subprocess.run(["shellcheck", str(DEPLOY / "backup")], capture_output=True, text=True, check=False)
     assert (end.returncode, end.stdout) == (0, "")
+
+
+@pytest.mark.slow
+def test_the_caddyfile_is_valid(tmp_path: Path) -> None:
+    if shutil.which("caddy") is None:
+        pytest.skip("there is no caddy on this machine (Debian: apt-get install caddy)")
+    config = DEPLOY / "caddy" / "Caddyfile"
+    environment = {**os.environ, "HOME": str(tmp_path), "FATHOM_ACME_EMAIL": "admin@example.org"}
+    command = ["caddy", "adapt", "--config", str(config), "--adapter", "caddyfile"]
+    end = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert end.returncode == 0, end.stderr
+    for name in ("board.example.org", "studio.example.org", "admin@example.org"):
+        assert name in end.stdout
+
+
+def test_what_the_pages_say_of_the_files_is_there() -> None:
+    """Files, units, alerts and numbers that the pages name are those of ``deploy``."""
+    pages = "".join(
+        (DEPLOY.parent / "docs" / "how-to" / f"{name}.md").read_text("utf-8") for name in ("deploy", "operate")
+    )
+    for path in re.findall(r"\bdeploy/[\w./@-]*\w", pages):
+        assert (DEPLOY.parent / path).exists(), path
+    rules = yaml.safe_load(text_of("prometheus/rules.yaml"))["groups"][0]["rules"]
+    alerts = {rule["alert"] for rule in rules}
+    assert set(re.findall(r"`(Fathom[A-Z]\w+)`", pages)) == alerts
+    units = {path.name for path in (DEPLOY / "systemd").iterdir()}
+    for unit in re.findall(r"\bfathom-[\w@-]+\.(?:service|timer)", pages):
+        assert unit.replace("@board", "@").replace("@studio", "@") in units, unit
+    for variable in re.findall(r"\bFATHOM_\w+", pages):
+        assert variable in text_of("backup") + text_of("compose.yaml") + text_of("systemd/password.conf"), variable

@@ -332,7 +332,7 @@ def test_a_password_of_a_database_may_be_in_a_file(
     assert url_of(new_database.replace("board@", "board:own@"), BOARD).password == "own"
     Store(new_database).close()
     file.unlink()
-    with pytest.raises(FathomError, match="FATHOM_BOARD_PASSWORD_FILE: .* cannot be read"):
+    with pytest.raises(FathomError, match=r"FATHOM_BOARD_PASSWORD_FILE: .* cannot be read"):
         Store(new_database)
     file.write_text("\n", "utf-8")
     with pytest.raises(FathomError, match="is empty"):
