@@ -115,6 +115,7 @@ def main(order: dict[str, Any]) -> None:
 
     from fathom.server.backup import serving as in_use
     from fathom.server.listening import address_of, listening, serve_app
+    from fathom.server.logs import set_up
 
     stopping = threading.Event()
 
@@ -130,11 +131,12 @@ def main(order: dict[str, Any]) -> None:
 
     limits = replace(GOOD, **order["limits"])
     place = order["store"]
+    set_up("fathom.board")
     with listening("127.0.0.1", 0) as listener, closing(Store(place)) as store, in_use(place):
         publisher = Publisher(store, Path(order["out"]), list_bundles, stopping, look=0.5)
-        app = make_app(store, publisher, check, limits)
+        app = make_app(store, publisher, check, limits, proxied=bool(order["proxies"]))
         print(address_of("127.0.0.1", listener), flush=True)
-        serve_app(app, listener, stopping, limits, order["proxies"], logger="fathom.board")
+        serve_app(app, listener, stopping, limits, order["proxies"])
 
 
 if __name__ == "__main__":

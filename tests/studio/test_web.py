@@ -296,7 +296,8 @@ def test_there_is_no_route_beside_the_listed_ones(app: Any) -> None:
     from starlette.routing import Route
 
     paths = {(method, one.path) for one in app.app.routes if isinstance(one, Route) for method in one.methods or ()}
-    listed = {(one.method, one.path) for one in ROUTES} | {("GET", "/healthz"), ("GET", "/static/{name}")}
+    open_to_all = ("/healthz", "/health/live", "/health/ready", "/static/{name}")
+    listed = {(one.method, one.path) for one in ROUTES} | {("GET", path) for path in open_to_all}
     assert {one for one in paths if one[0] != "HEAD"} == listed
 
 

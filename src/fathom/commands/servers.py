@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from fathom.options.declare import Option, Read, hidden, opt
+from fathom.options.declare import Option, Options, Read, hidden, opt
 from fathom.types import FathomError
 
 Host: TypeAlias = Annotated[str, opt("Address to listen on.", metavar="ADDRESS")]
@@ -21,6 +21,27 @@ Proxies: TypeAlias = Annotated[
 ]
 Ready: TypeAlias = Annotated[Callable[[str], None] | None, hidden("Called with the address once the server listens.")]
 BackupFile: TypeAlias = Annotated[Path | str, opt("The file; its SHA-256 is written beside it.", "-o", metavar="FILE")]
+
+
+def _address(text: str) -> str:
+    host, _, port = text.rpartition(":")
+    return "" if not text or (host and port.isascii() and port.isdecimal()) else "expected ADDRESS:PORT"
+
+
+class Monitored(Options, kw_only=True):
+    """Monitoring."""
+
+    metrics: Annotated[
+        str,
+        opt(
+            "Address and port for Prometheus, such as 127.0.0.1:9100; whoever reaches it can read the metrics.",
+            metavar="ADDRESS:PORT",
+            check=_address,
+        ),
+    ] = ""
+    log_format: Annotated[
+        Literal["text", "json"], opt("Logs on standard error: lines of text, or a JSON object a line.")
+    ] = "text"
 
 
 def store_option(variable: str) -> Option:

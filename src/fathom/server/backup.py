@@ -18,9 +18,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, Table, func, inspect, make_url, select, text
+from sqlalchemy import URL, Connection, Engine, Table, func, inspect, select, text
 
-from fathom.server.database import LOCK, READING, Schema, clear_errors, engine_of, tighten
+from fathom.server.database import LOCK, READING, Schema, clear_errors, engine_of, tighten, url_of
 from fathom.types import FathomError
 
 Held = TypeVar("Held")
@@ -335,7 +335,7 @@ def _sync(path: Path) -> None:
 def _connected(place: str, kind: Kind[Any]) -> Iterator[tuple[Engine, URL]]:
     engine = engine_of(place, kind.schema)
     try:
-        yield engine, make_url(place)
+        yield engine, url_of(place, kind.schema)
     finally:
         engine.dispose()
 

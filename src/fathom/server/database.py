@@ -1,5 +1,6 @@
 """Databases of servers: a folder with SQLite or a PostgreSQL, their numbered migrations, and clear errors."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, MetaData, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, MetaData, Table, create_engine, event, func, make_url, select, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -18,6 +19,7 @@ from fathom.types import FathomError
 LOCK = "serving.lock"
 """Lock held by servers of a folder, so that their store cannot be replaced."""
 BUSY_SECONDS = 60
+CONNECT_SECONDS = 10
 READING = "fathom_reading"
 """Execution option of read-only connections; others take SQLite's single write lock at once."""
 _ONE_STATE: dict[str, dict[str, Any]] = {
@@ -133,10 +135,7 @@ def engine_of(place: str, schema: Schema) -> Engine:
     """
     if "://" not in place:
         return _sqlite(Path(place), schema)
-    try:
-        url = make_url(place)
-    except (ArgumentError, ValueError) as error:  # its message would contain the URL with the password
-        raise FathomError("--store: the URL cannot be read; write postgresql+psycopg://USER@HOST:5432/NAME") from error
+    url = url_of(place, schema)
     if url.drivername not in ("postgresql", "postgresql+psycopg"):
         raise FathomError(
             f"--store: {url.drivername} is not supported; give a folder, or postgresql+psycopg://USER@HOST:5432/NAME"
@@ -147,10 +146,43 @@ def engine_of(place: str, schema: Schema) -> Engine:
             pool_size=10,
             pool_pre_ping=True,
             hide_parameters=True,
-            connect_args={"application_name": schema.application},
+            connect_args={"application_name": schema.application} | _waiting(url),
         )
     except ImportError as error:
         raise FathomError(f"PostgreSQL needs psycopg: {install(schema.name)}") from error
+
+
+def url_of(place: str, schema: Schema) -> URL:
+    """The URL of a PostgreSQL database, with the password of the file that an environment variable names.
+
+    Args:
+        place: The URL. A password in it counts more than that of the file.
+        schema: The tables, whose name is part of the variable's: ``FATHOM_BOARD_PASSWORD_FILE``.
+
+    Raises:
+        FathomError: It is no URL, or the file cannot be read.
+    """
+    try:
+        url = make_url(place)
+    except (ArgumentError, ValueError) as error:  # its message would contain the URL with the password
+        raise FathomError("--store: the URL cannot be read; write postgresql+psycopg://USER@HOST:5432/NAME") from error
+    variable = f"FATHOM_{schema.name.upper()}_PASSWORD_FILE"
+    file = os.environ.get(variable, "")
+    if not file or url.password or "password" in url.query:
+        return url
+    try:
+        password = Path(file).read_text("utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        said = getattr(error, "strerror", None) or "it is not text"
+        raise FathomError(f"{variable}: {file}: cannot be read: {said}") from error
+    if not password:
+        raise FathomError(f"{variable}: {file}: the file is empty; expected the password of the database")
+    return url.set(password=password)
+
+
+def _waiting(url: URL) -> dict[str, int]:
+    """Time to connect, unless the URL says another: a machine that is gone would keep threads for minutes."""
+    return {} if "connect_timeout" in url.query else {"connect_timeout": CONNECT_SECONDS}
 
 
 def tighten(folder: Path, schema: Schema) -> None:
@@ -209,12 +241,15 @@ class Database:
     Attributes:
         engine: Connections that write.
         reading: Connections that only read; all queries of a transaction read one state.
+        schema: Its tables.
+        folder: Folder of a SQLite store; None for PostgreSQL.
 
     Raises:
         FathomError: It cannot be opened.
     """
 
     def __init__(self, place: str, schema: Schema) -> None:
+        self.schema, self.folder = schema, None if "://" in place else Path(place)
         self.engine = engine_of(place, schema)
         self.reading = self.engine.execution_options(**{READING: True} | _ONE_STATE.get(self.engine.dialect.name, {}))
         try:
@@ -236,3 +271,23 @@ class Database:
             return True
         except SQLAlchemyError:
             return False
+
+    def is_current(self) -> bool:
+        """Whether the store has exactly the migrations of this fathom; a later fathom may have added some since."""
+        try:
+            with self.reading.connect() as connection:
+                taken: int = connection.execute(text("SELECT MAX(number) FROM migrations")).scalar_one()
+            return taken == len(self.schema.migrations)
+        except SQLAlchemyError:
+            return False
+
+    def pool(self) -> dict[str, int]:
+        """Connections of this process: those in use, and those that wait to be used."""
+        pool: Any = self.engine.pool
+        return {"used": pool.checkedout(), "idle": pool.checkedin()}
+
+    def by_state(self, table: Table) -> dict[str, int]:
+        """Numbers of rows of a table by their column ``state``."""
+        query = select(table.c.state, func.count()).group_by(table.c.state)
+        with clear_errors(), self.reading.connect() as connection:
+            return {row[0]: row[1] for row in connection.execute(query)}

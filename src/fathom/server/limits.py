@@ -68,6 +68,11 @@ class Shares:
         self.most = most
         self._held: Counter[str] = Counter()
 
+    @property
+    def held(self) -> int:
+        """Number of running actions of all."""
+        return self._held.total()
+
     @contextmanager
     def hold(self, name: str) -> Iterator[bool]:
         """Counts one more action within this context; False if it is too many."""

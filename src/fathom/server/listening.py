@@ -1,7 +1,7 @@
 """A server process: a listening socket, and an application that is served on it until a signal."""
 
-import logging
 import os
+import signal
 import socket
 import threading
 from collections.abc import Collection, Iterator
@@ -17,6 +17,10 @@ from fathom.types import FathomError
 
 BACKLOG = 200
 """Backlog of the socket."""
+GRACE_SECONDS = 20.0
+"""After SIGTERM: for running checks of bundles, which are ended then."""
+STOP_SECONDS = 30
+"""After SIGTERM: for running requests, which are cancelled then. Service managers should wait somewhat longer."""
 
 
 @contextmanager
@@ -35,26 +39,27 @@ def serve_app(
     stopping: threading.Event,
     limits: ConnectionLimits,
     proxies: Collection[str] = (),
-    *,
-    logger: str,
 ) -> None:
     """Serves an application on a socket until a signal.
 
     Args:
         app: The application.
         listener: The listening socket.
-        stopping: Set at the signal.
+        stopping: Set at Ctrl-C and at a second signal; at a first SIGTERM, after ``GRACE_SECONDS``.
         limits: Limits of connections: number and time.
         proxies: Addresses of reverse proxies.
-        logger: Name of the logger of the server.
     """
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            stopping.set()  # running checks and builds end at once
+            if sig == signal.SIGINT or self.should_exit:
+                stopping.set()  # running checks and builds end at once
+            else:
+                late.start()  # a service manager stops or restarts: running checks may end by themselves
             super().handle_exit(sig, frame)
 
-    _log(logger)
+    late = threading.Timer(GRACE_SECONDS, stopping.set)
+    late.daemon = True
     room = room_for(limits.connections)
     config = uvicorn.Config(
         app,
@@ -67,11 +72,12 @@ def serve_app(
         ws="none",
         lifespan="on",
         timeout_keep_alive=15,
-        timeout_graceful_shutdown=30,
+        timeout_graceful_shutdown=STOP_SECONDS,
     )
     try:
         Server(config).run(sockets=[listener])
     finally:
+        late.cancel()
         stopping.set()
 
 
@@ -98,13 +104,3 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 def address_of(host: str, listener: socket.socket) -> str:
     """The URL of a socket for a browser."""
     return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}/"
-
-
-def _log(logger: str) -> None:
-    """One line for each request and each failure, on standard error."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%dT%H:%M:%S"))
-    for name, level in ((logger, logging.INFO), ("fathom.server", logging.INFO), ("uvicorn.error", logging.WARNING)):
-        log = logging.getLogger(name)
-        log.handlers, log.propagate = [handler], False
-        log.setLevel(level)

@@ -13,6 +13,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 """Names of those who hold tokens or accounts."""
 _MOST_DAYS = 3650
 _TOKEN = re.compile(r"fathom-([0-9a-f]{16})-[A-Za-z0-9_-]{43}")
+_LIKE_A_TOKEN = re.compile(r"(fathom-[0-9a-f]{16}-)[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,11 @@ def key_of(token: str) -> str | None:
     """The public part of a token; None if it is none."""
     found = _TOKEN.fullmatch(token)
     return found[1] if found else None
+
+
+def without_tokens(text: str) -> str:
+    """A text with ``***`` for the secret part of each token in it, also of one that was cut."""
+    return _LIKE_A_TOKEN.sub(r"\1***", text)
 
 
 def is_same(hashed: str, token: str) -> bool:

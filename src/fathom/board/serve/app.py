@@ -10,19 +10,22 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp
 
 from fathom.board.serve.checking import Check
 from fathom.board.serve.desk import Desk
 from fathom.board.serve.limits import Limits
-from fathom.board.serve.publishing import Publisher, living, settle
+from fathom.board.serve.metrics import timed, watch_store, watch_work
+from fathom.board.serve.publishing import INCOMING, Publisher, living, settle
 from fathom.board.serve.store import Store
 from fathom.board.serve.submitting import router
 from fathom.printing import printable
 from fathom.server.answers import AnswerError, file_answer
 from fathom.server.database import FullStoreError
+from fathom.server.health import Health
 from fathom.server.limits import Rate, Shares, Turns
+from fathom.server.metrics import Metrics
 from fathom.server.requests import Logged
 from fathom.types import FathomError
 
@@ -31,7 +34,15 @@ PAGES = Path(__file__).parent / "pages"
 _SOON = "<!doctype html><meta charset=utf-8><title>Soon</title><p>The site is being built. Try again in a minute.</p>"
 
 
-def make_app(store: Store, publisher: Publisher, check: Check, limits: Limits) -> ASGIApp:
+def make_app(
+    store: Store,
+    publisher: Publisher,
+    check: Check,
+    limits: Limits,
+    metrics: Metrics | None = None,
+    *,
+    proxied: bool = False,
+) -> ASGIApp:
     """The server as an ASGI application.
 
     Args:
@@ -39,11 +50,16 @@ def make_app(store: Store, publisher: Publisher, check: Check, limits: Limits) -
         publisher: Started and stopped with the application.
         check: Checks a bundle.
         limits: Limits for each person and address.
+        metrics: Where requests and checks are counted.
+        proxied: Whether a reverse proxy is in front.
 
     Raises:
         FathomError: The folder of sites cannot be created, or has other content.
     """
     settle(publisher.out)
+    metrics = metrics or Metrics("board")
+    folders = {"site": publisher.out / INCOMING} | ({"store": store.folder} if store.folder else {})
+    watch_store(metrics, store, folders)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -55,9 +71,10 @@ def make_app(store: Store, publisher: Publisher, check: Check, limits: Limits) -
     # No API documentation pages: they would load scripts from other sites.
     app = FastAPI(title="fathom board", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     counts = Rate(limits.per_hour), Shares(limits.under_way), Turns(limits.checks)
-    app.state.desk = Desk(store, publisher, check, limits, *counts)
+    watch_work(metrics, publisher, counts[1])
+    app.state.desk = Desk(store, publisher, timed(check, metrics), limits, *counts)
     app.include_router(router)
-    app.add_api_route("/healthz", _health, methods=["GET", "HEAD"])
+    Health(store, folders).add_to(app)
     app.add_api_route("/moderate", _moderate, methods=["GET", "HEAD"])
     app.add_api_route("/moderate/{name}", _moderate, methods=["GET", "HEAD"])
     app.add_api_route("/{path:path}", _site, methods=["GET", "HEAD"])
@@ -67,13 +84,8 @@ def make_app(store: Store, publisher: Publisher, check: Check, limits: Limits) -
     app.add_exception_handler(HTTPException, _answer)
     app.add_exception_handler(FathomError, _answer)
     app.add_exception_handler(Exception, _answer)
-    return Logged(app, limits.per_address)  # outermost, so that it sees error responses too
-
-
-def _health(request: Request) -> Response:
-    desk: Desk = request.app.state.desk
-    there = desk.store.is_there()
-    return JSONResponse({"store": there}, 200 if there else 503)
+    # Outermost, so that it sees error responses too.
+    return Logged(app, limits.per_address, metrics=metrics, proxied=proxied)
 
 
 def _moderate(request: Request, name: str = "moderate.html") -> Response:

@@ -64,6 +64,9 @@ class Publisher:
         build: Builds a site.
         stopping: Set when the server stops; the build should end early then.
         look: Seconds between checks for submissions that other servers on the same store accepted.
+
+    Attributes:
+        built: When this process last had the site of the accepted submissions, in seconds since the epoch; 0 before.
     """
 
     def __init__(
@@ -73,7 +76,7 @@ class Publisher:
         self._store, self._build, self._look = store, build, look
         self._wake, self._stopping = threading.Event(), stopping
         self._building, self._error, self._done = False, "", ""
-        self._failed, self._again = "", 0.0
+        self._failed, self._again, self.built = "", 0.0, 0.0
         self._thread = threading.Thread(target=self._keep, name="publisher", daemon=True)
 
     def start(self) -> None:
@@ -86,6 +89,11 @@ class Publisher:
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the last attempt to bring the site up to date failed."""
+        return bool(self._error)
 
     def nudge(self) -> None:
         """Checks now whether the site is up to date; repeats a failed build."""
@@ -104,6 +112,7 @@ class Publisher:
                 wanted = edition_of(self._store.accepted())
                 if wanted == self._done:
                     self._failed = self._error = ""
+                    self.built = time.time()
                 elif wanted != self._failed or time.monotonic() > self._again:
                     self._publish(wanted)
             except FathomError as error:  # the store is unavailable and may come back
@@ -119,7 +128,7 @@ class Publisher:
         try:
             with locked(self.out / "building.lock"):
                 self._done = self._rebuild()
-            self._failed = self._error = ""
+            self._failed, self._error, self.built = "", "", time.time()
             log.info("the site is built")
         except (FathomError, OSError) as error:
             if self._stopping.is_set():

@@ -1,5 +1,6 @@
 """The server process: listens, serves the application until a signal, and builds the site."""
 
+import logging
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -18,9 +19,12 @@ from fathom.run.manifest import FILE
 from fathom.run.manifest import read_manifest as read_run
 from fathom.server.backup import serving
 from fathom.server.listening import address_of, listening, private_files, serve_app
+from fathom.server.logs import LogFormat, set_up
+from fathom.server.metrics import Metrics, exposed
 from fathom.suitefile import read_manifest as read_suite
 from fathom.types import FathomError
 
+log = logging.getLogger("fathom.board")
 BUILD_SECONDS = 3600.0
 """Time limit for building the site."""
 _EMPTY = "<!doctype html><meta charset=utf-8><title>No results yet</title><p>There are no results yet.</p>\n"
@@ -40,6 +44,8 @@ def serve(
     host: str,
     port: int,
     proxies: Collection[str],
+    metrics: str,
+    log_format: LogFormat,
     ready: Callable[[str], None] | None,
 ) -> None:
     """Serves a leaderboard and accepts bundles, until interrupted.
@@ -55,6 +61,8 @@ def serve(
         host: Address to listen on.
         port: Port; 0 for a free one.
         proxies: Addresses of trusted reverse proxies.
+        metrics: Address and port of the metrics; "" for none.
+        log_format: Format of the logs.
         ready: Called with the address when the server listens.
 
     Raises:
@@ -62,16 +70,26 @@ def serve(
     """
     _check(policy)
     policy = replace(policy, names=(*policy.names, *_models(results)))
-    stopping = threading.Event()
-    with private_files(), listening(host, port) as listener, closing(Store(store)) as opened, serving(store):
+    set_up("fathom.board", log_format)
+    stopping, counted = threading.Event(), Metrics("board")
+    with (
+        private_files(),
+        listening(host, port) as listener,
+        exposed(metrics, counted.registry) as exposed_at,
+        closing(Store(store)) as opened,
+        serving(store),
+    ):
         options = [f"--title={title}"] * (title is not None) + ["--no-published"] * (not published)
         options += [f"--suite={folder.resolve()}" for folder in policy.suites]
         own = [one.resolve() for one in results]
         publisher = Publisher(opened, out.resolve(), build_of(own, options, stopping), stopping)
-        app = make_app(opened, publisher, check_of(policy, limits, stopping, OwnResults(own, stopping)), limits)
+        check = check_of(policy, limits, stopping, OwnResults(own, stopping))
+        app = make_app(opened, publisher, check, limits, counted, proxied=bool(proxies))
+        if exposed_at:
+            log.info("metrics are at %s", exposed_at)
         if ready:
             ready(address_of(host, listener))
-        serve_app(app, listener, stopping, limits, proxies, logger="fathom.board")
+        serve_app(app, listener, stopping, limits, proxies)
 
 
 def _models(results: Sequence[Path]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.board.shared import STORE, Published, Store, Title, libraries
-from fathom.commands.servers import Host, Port, Proxies, Ready
+from fathom.commands.servers import Host, Monitored, Port, Proxies, Ready
 from fathom.options.declare import Options, arg, command, given, hidden, opt
 from fathom.options.values import ManyPaths, Paths, paths_of
 
@@ -51,7 +51,7 @@ class Limited(Options, kw_only=True):
     per_address: Annotated[int, opt("Connections, and requests in progress, of one address; 0 for no limit.")] = 64
 
 
-class ServeOptions(Accepted, Limited):
+class ServeOptions(Accepted, Limited, Monitored):
     results: Annotated[ManyPaths, arg("Results that are always on the site, in addition to accepted submissions.")] = ()
     _: KW_ONLY
     store: Store = STORE
@@ -95,15 +95,20 @@ def board_serve(options: ServeOptions) -> None:
         host=options.host,
         port=options.port,
         proxies=options.proxies,
+        **options.of(Monitored),
         ready=options.ready,
     )
 
 
 def main(line: ServeOptions) -> None:
     """Serve, and say where."""
+    with libraries():
+        from fathom.server.logs import announced
     from fathom.terminal import tell
 
     def ready(address: str) -> None:
-        tell(f"the board is at {address}, its moderation page at {address}moderate")
+        announced("fathom.board", line.log_format, tell)(
+            f"the board is at {address}, its moderation page at {address}moderate"
+        )
 
     board_serve.body(line.but(ready=ready))

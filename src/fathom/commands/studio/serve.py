@@ -6,15 +6,15 @@ from dataclasses import KW_ONLY
 from functools import partial
 from typing import Annotated
 
-from fathom.commands.servers import Host, Port, Proxies, Ready
+from fathom.commands.servers import Host, Monitored, Port, Proxies, Ready
 from fathom.commands.studio.asking import TasksFolder
 from fathom.commands.studio.shared import STORE, DesignFile, Store, libraries, opened
 from fathom.names import listed
-from fathom.options.declare import Options, command, given, hidden, opt, unset
+from fathom.options.declare import command, given, hidden, opt, unset
 from fathom.types import FathomError
 
 
-class ServeOptions(Options):
+class ServeOptions(Monitored):
     store: Store = STORE
     _: KW_ONLY
     demo: Annotated[
@@ -80,6 +80,7 @@ def studio_serve(options: ServeOptions) -> None:
         host=options.host,
         port=options.port,
         proxies=options.proxies,
+        **options.of(Monitored),
         ready=options.ready,
     )
 
@@ -108,12 +109,16 @@ def _is_loopback(host: str) -> bool:
 
 def main(line: ServeOptions) -> None:
     """Serve, and say where."""
+    with libraries():
+        from fathom.server.logs import announced
     from fathom.terminal import tell
+
+    say = announced("fathom.studio", line.log_format, tell)
 
     def accounts(roles: Mapping[str, str], password: str) -> None:
         people = listed([f"{name} ({role})" for name, role in roles.items()])
         print(f"accounts: {people}\npassword of each, until the next start: {password}", flush=True)
 
     studio_serve.body(
-        line.but(ready=lambda address: tell(f"the studio is at {address}"), making=tell, accounts=accounts)
+        line.but(ready=lambda address: say(f"the studio is at {address}"), making=tell, accounts=accounts)
     )

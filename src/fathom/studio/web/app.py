@@ -1,8 +1,10 @@
 """The application: routes with the role that each needs, and responses."""
 
 import logging
+import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeAlias
 
 import anyio
@@ -15,7 +17,9 @@ from starlette.types import ASGIApp
 from fathom.printing import printable
 from fathom.server.answers import AnswerError, file_answer
 from fathom.server.database import FullStoreError, StoreError
+from fathom.server.health import Health
 from fathom.server.limits import Rate, Shares
+from fathom.server.metrics import Metrics
 from fathom.server.requests import Logged
 from fathom.studio.histories import Histories
 from fathom.studio.people import LoginError, People, ThrottledError
@@ -23,6 +27,7 @@ from fathom.studio.states import RefusedError
 from fathom.studio.store import MissingError, Store
 from fathom.studio.types import Role
 from fathom.studio.web import accounts, documents, progress, ratings, samples
+from fathom.studio.web.metrics import watch_store
 from fathom.studio.web.receiving import close
 from fathom.studio.web.settings import Settings
 from fathom.studio.web.visit import HTTPS_ONLY, POLICY, STATIC, Visit, known, with_form
@@ -85,14 +90,26 @@ ROUTES = (
 """All pages and forms. Rights to act on one sample or document are checked again by the workflow."""
 
 
-def make_app(store: Store, people: People, settings: Settings = Settings()) -> ASGIApp:  # noqa: B008 - a frozen value
+def make_app(
+    store: Store,
+    people: People,
+    settings: Settings = Settings(),  # noqa: B008 - a frozen value
+    metrics: Metrics | None = None,
+    *,
+    proxied: bool = False,
+) -> ASGIApp:
     """The studio as an ASGI application.
 
     Args:
         store: The store; stays open.
         people: Its accounts.
         settings: Title, tasks, limits.
+        metrics: Where requests are counted.
+        proxied: Whether a reverse proxy is in front.
     """
+    metrics = metrics or Metrics("studio")
+    folders = {"uploads": Path(tempfile.gettempdir())} | ({"store": store.folder} if store.folder else {})
+    watch_store(metrics, store, folders)
     # No API documentation pages: they would load scripts from other sites.
     # Redirections of "/users/" would lead to the host that the request names.
     app = FastAPI(title="fathom studio", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
@@ -100,7 +117,7 @@ def make_app(store: Store, people: People, settings: Settings = Settings()) -> A
     app.state.hashing = anyio.CapacityLimiter(settings.hashes)
     app.state.reading = anyio.CapacityLimiter(1)
     app.state.uploads = Shares(1)
-    app.add_api_route("/healthz", lambda: _health(store), methods=["GET"], response_model=None)
+    Health(store, folders).add_to(app)
     app.add_api_route("/static/{name}", _static, methods=["GET"], response_model=None)
     app.state.common = Visit(Request({"type": "http"}), settings, store, people, Histories(store))
     for route in ROUTES:
@@ -108,7 +125,8 @@ def make_app(store: Store, people: People, settings: Settings = Settings()) -> A
     for kind in (AnswerError, ClientDisconnect, HTTPException, FathomError, Exception):
         app.add_exception_handler(kind, _answer)
     headers = POLICY | (HTTPS_ONLY if settings.secure else {})
-    return Logged(app, settings.per_address, headers)  # outermost, so that it sees error responses too
+    # Outermost, so that it sees error responses too.
+    return Logged(app, settings.per_address, headers, metrics=metrics, proxied=proxied)
 
 
 def _endpoint(route: Route) -> Callable[[Request], Awaitable[Response]]:
@@ -147,11 +165,6 @@ async def _with_files(route: Route, visit: Visit) -> Response:
             return await anyio.to_thread.run_sync(route.handler, visit, limiter=state.reading)
         finally:
             close(visit.files)
-
-
-def _health(store: Store) -> Response:
-    there = store.is_there()
-    return JSONResponse({"store": there}, 200 if there else 503)
 
 
 def _static(request: Request, name: str) -> Response:

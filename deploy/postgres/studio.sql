@@ -1,0 +1,2 @@
+-- Run once, when the container of PostgreSQL makes its first database.
+CREATE DATABASE studio;

@@ -1,0 +1,112 @@
+"""nginx and Caddy, configured as ``deploy`` does it, in front of the real studio with ``--secure``."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from fathom.studio.people import People
+from fathom.studio.store import Store
+from fathom.studio.types import Person
+from fathom.studio.web.visit import HTTPS_ONLY, POLICY
+from processes import until
+from proxies import NAMES, Proxy, proxy
+from studio_browser import Forms
+from studio_stores import OPERATOR, PASSWORD
+
+pytestmark = pytest.mark.slow
+FATHOM = "import sys; from fathom.cli import main; main()"
+MIB = 1 << 20
+
+
+@pytest.fixture(params=NAMES)
+def front(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Proxy]:
+    """A proxy in front of a studio with one account."""
+    place = tmp_path / "store"
+    with closing(Store(str(place))) as store:
+        people = People(store)
+        store.set_person(Person("ann", "annotator"), OPERATOR)
+        people.set_password("ann", PASSWORD)
+    with served(place, tmp_path) as address, proxy(request.param, "studio", address, tmp_path / "proxy") as found:
+        yield found
+
+
+@contextmanager
+def served(place: Path, folder: Path) -> Iterator[str]:
+    words = ["studio", "serve", "--port", "0", "--secure", "--proxy", "127.0.0.1", "--store", str(place)]
+    log = folder / "server.log"
+    with log.open("wb") as stream:
+        process = subprocess.Popen([sys.executable, "-c", FATHOM, *words], stderr=stream, cwd=folder, env=os.environ)
+        try:
+            until(lambda: "studio is at" in log.read_text("utf-8"), process)
+            yield re.findall(r"http://\S+", log.read_text("utf-8"))[0]
+        finally:
+            process.kill()
+            process.wait()
+
+
+def logged_in(front: Proxy) -> httpx.Client:
+    client = front.client(headers={"Accept": "text/html", "Origin": front.address.rstrip("/")})
+    answer = client.post("login", data={"name": "ann", "password": PASSWORD})
+    assert answer.status_code == 303, answer.text
+    return client
+
+
+def test_people_log_in_and_add_documents(front: Proxy, tmp_path: Path) -> None:
+    with logged_in(front) as client:
+        assert {cookie.name for cookie in client.cookies.jar} == {"__Host-fathom-studio"}
+        assert all(cookie.secure for cookie in client.cookies.jar)
+        page = client.get("documents")
+        names = [key.lower() for key, _ in page.headers.multi_items()]
+        for one in (*POLICY, *HTTPS_ONLY, "X-Request-ID", "Cache-Control"):
+            assert names.count(one.lower()) == 1, one
+        csrf = Forms(page.text).found["/logout"]["csrf"]
+        form = {"csrf": csrf, "language": "en", "source": "made", "licence": "CC0"}
+        text = "The lamp was lit by Ida at six. " * 4000
+        added = client.post("documents", data=form, files={"files": ("lamp.txt", text.encode(), "text/plain")})
+        assert added.status_code in (200, 303), added.text[:500]
+        assert "lamp" in client.get("documents").text
+        # The server's limit of one file, with its own words; the proxy's of a form.
+        large = {"files": ("large.txt", b"x" * (65 * MIB), "text/plain")}
+        refused = client.post("documents", data=form, files=large)
+        assert refused.status_code in (200, 303, 413), refused.status_code
+        others = client.post("login", data={"name": "ann", "password": "x"}, headers={"Origin": "https://evil.example"})
+        assert others.status_code == 403
+    assert "127.0.0.1 ann POST /documents" in (tmp_path / "server.log").read_text("utf-8")
+
+
+def test_a_form_beyond_all_limits_is_refused(front: Proxy) -> None:
+    with logged_in(front) as client:
+        length = str(300 * MIB)
+        answer = client.post(
+            "documents",
+            content=b"",
+            headers={"Content-Length": length, "Content-Type": "multipart/form-data; boundary=x"},
+        )
+        assert answer.status_code == 413
+
+
+def test_nginx_limits_logins_of_an_address(tmp_path: Path) -> None:
+    with closing(Store(str(tmp_path / "store"))):
+        pass
+    with (
+        served(tmp_path / "store", tmp_path) as address,
+        proxy("nginx", "studio", address, tmp_path / "proxy") as front,
+        front.client() as client,
+    ):
+        origin = {"Origin": front.address.rstrip("/")}
+        statuses = [
+            client.post("login", data={"name": f"n{one}", "password": "x"}, headers=origin).status_code
+            for one in range(14)
+        ]
+        assert statuses[0] == 401
+        assert statuses[-1] == 429
+        assert client.get("health/live").status_code == 200
