@@ -11,7 +11,6 @@ import argparse
 import json
 import math
 from collections.abc import Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +112,7 @@ def _board(
         "tasks": [{"id": name, "title": name.replace("_", " ").capitalize()} for name in names],
         "lengths": list(lengths),
         "lengthTasks": [],
+        "near": None,
         "origins": [
             {"provenance": "published", "title": "Scores of Nothing", "table": "Table 2", "date": "2025-01",
              "url": "https://example.org/paper", "note": ""},
@@ -203,6 +203,15 @@ def _gap(first: list[Any], second: list[Any], shared: int) -> list[Any]:
     return [*(round(one, 5) for one in (gap, gap - half, gap + half, p)), shared]
 
 
+def _units(gap: list[Any]) -> list[int]:
+    """All but the number of questions in units of 0.00001."""
+    return [*(round(100_000 * one) for one in gap[:4]), gap[4]]
+
+
+def _both(asked: dict[str, bool], one: dict[str, Any], other: dict[str, Any], tasks: Sequence[str]) -> int:
+    return ITEMS * len(tasks) if asked[one["key"]] and asked[other["key"]] else 0
+
+
 def _sign(first: dict[str, Any], second: dict[str, Any]) -> str:
     _, low, high, *_ = _gap(first["overall"], second["overall"], 0)
     return "0" if low <= 0 <= high else "+" if low > 0 else "-"
@@ -231,25 +240,29 @@ def _write_board(folder: Path, board: dict[str, Any], items: bool) -> None:
     _write(folder, f"cells/{board['id']}", {"tasks": tasks, "overTasks": cells, "byLength": at_lengths})
     known = [entry for entry in board["entries"] if entry["overall"][1]]
     asked = {entry["key"]: items and entry["origin"] != 0 for entry in board["entries"]}
-    gaps = [
-        _gap(one["overall"], other["overall"], ITEMS * len(tasks) if asked[one["key"]] and asked[other["key"]] else 0)
-        for one, other in combinations(known, 2)
-    ]
     ranked = [entry for entry in known if entry["rank"]]
-    sure = ["".join(_sign(first, second) for second in ranked) for first in ranked]
-    _write(folder, f"pairs/{board['id']}", {"keys": [entry["key"] for entry in known], "gaps": gaps, "sure": sure})
     for place, entry in enumerate(board["entries"]):
         own = cells[entry["key"]]
         rows = {
             other["key"]: [
-                _gap(one, two, ITEMS if asked[entry["key"]] and asked[other["key"]] else 0) if one and two else 0
+                _units(_gap(one, two, ITEMS if asked[entry["key"]] and asked[other["key"]] else 0))
+                if one and two
+                else 0
                 for one, two in zip(own, cells[other["key"]], strict=True)
             ]
             for other in board["entries"][place + 1 : len(asked) if items else 0]
         }
-        entry["pairs"] = items and bool(rows)
+        overall = [
+            [0] * 5
+            if other is entry
+            else _units(_gap(entry["overall"], other["overall"], _both(asked, entry, other, tasks)))
+            for other in (known if entry in known else ())
+        ]
+        entry["pairs"] = bool(overall or rows)
         if entry["pairs"]:
-            _write(folder, f"pairs/{board['id']}/{entry['key']}", rows)
+            sure = "".join(_sign(entry, other) for other in ranked) if entry["rank"] else ""
+            columns = [list(column) for column in zip(*overall, strict=True)]
+            _write(folder, f"pairs/{board['id']}/{entry['key']}", {"sure": sure, "overall": columns, "tasks": rows})
     _write(folder, f"boards/{board['id']}", board)
 
 

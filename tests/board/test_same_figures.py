@@ -93,7 +93,8 @@ def _ranks(report: Results, board: Table, files: dict[str, Any], frame: pl.DataF
     assert {one["model"]: one["rank"] for one in files["boards/alike"]["entries"]} == ranks
     lines = frame.filter(figure="overall").select("model", "rank_low", "rank_high").rows()
     assert {model: [low, high] for model, low, high in lines} == ranks
-    for line, signs in zip(board.entries, files["pairs/alike"]["sure"], strict=True):
+    for line in board.entries:
+        signs = files[f"pairs/alike/{line.key}"]["sure"]
         assert line.rank == (1 + signs.count("-"), len(signs) - signs.count("+"))
 
 
@@ -101,16 +102,17 @@ def _differences(rows: pl.DataFrame, report: Results, board: Table, files: dict[
     """Of ``compare``, of the table of ranks, of the board, and in the data of the page."""
     ranked = {one.model: one for one in report.ranking}
     places = [one.model for one in report.ranking]
-    overall = iter(files["pairs/alike"]["gaps"])
     for first, line in enumerate(board.entries):
         for below, other in enumerate(board.entries[first + 1 :], start=first + 1):
             pairs = {one.task: one for one in compare(rows, line.entry.model, other.entry.model) if one.length is None}
             gap = ranked[line.entry.model].gaps[places.index(other.entry.model)]
-            shown = dict(zip(TASKS, files[f"pairs/alike/{line.key}"][other.key], strict=True))
-            for task, data in {OVERALL: next(overall), **shown}.items():
+            pairs_of_line = files[f"pairs/alike/{line.key}"]
+            shown = dict(zip(TASKS, pairs_of_line["tasks"][other.key], strict=True))
+            overall = [column[below] for column in pairs_of_line["overall"]]
+            for task, data in {OVERALL: overall, **shown}.items():
                 found, own = pairs[task or ALL], board.ranking.between[task][first, below]
                 said = [found.difference, found.interval.low, found.interval.high, found.p_value]
-                assert data[:4] == pytest.approx(said, abs=1.1e-5)
+                assert [unit / 100_000 for unit in data[:4]] == pytest.approx(said, abs=1.1e-5)
                 assert (data[4], own.shared) == (found.items, found.items)
                 for one in (own.gap, *([gap] if task == OVERALL else [])):
                     assert [one.difference, one.interval.low, one.interval.high, one.p_value] == pytest.approx(said)

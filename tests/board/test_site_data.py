@@ -7,7 +7,6 @@ import io
 import json
 import re
 from collections.abc import Callable
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -151,23 +150,32 @@ def test_a_board_is_as_the_page_expects_it(site_of: Callable[[str], Path], name:
 @pytest.mark.parametrize("name", ["leader-32k", "pro", "hundred"])
 def test_pairs_explain_the_ranks(site_of: Callable[[str], Path], name: str) -> None:
     site = site_of(name)
-    board, pairs = data(site, f"boards/{name}"), data(site, f"pairs/{name}")
+    board = data(site, f"boards/{name}")
     ranked = [entry for entry in board["entries"] if entry["rank"]]
     known = [entry for entry in board["entries"] if entry["overall"] and entry["overall"][1]]
-    assert pairs["keys"] == [entry["key"] for entry in known]
+    pairs = [data(site, f"pairs/{name}/{entry['key']}") for entry in known if entry["pairs"]]
+    assert [entry["pairs"] for entry in known] == [True] * len(known)
+    assert [bool(one["sure"]) for one in pairs] == [entry in ranked for entry in known]
     count = len(ranked)
-    assert len(pairs["gaps"]) == len(known) * (len(known) - 1) // 2
-    assert len(pairs["sure"]) == count
-    for place, (entry, sure) in enumerate(zip(ranked, pairs["sure"], strict=True)):
-        assert len(sure) == count
-        assert entry["rank"] == [1 + sure.count("-"), count - sure.count("+")]
-        assert sure[place] == "0"
-    for (first, second), (gap, low, high, p, shared) in zip(combinations(known, 2), pairs["gaps"], strict=True):
-        assert gap == pytest.approx(first["overall"][0] - second["overall"][0], abs=2e-5)
-        assert -1 <= low <= gap <= high <= 1
-        assert (p < 0.05) == (not low <= 0 <= high)
-        asked = [board["origins"][one["origin"]]["provenance"] == "measured" for one in (first, second)]
-        assert (shared > 0) == all(asked)
+    for place, (entry, one) in enumerate(zip(ranked, pairs, strict=False)):
+        assert known[place] is entry
+        assert len(one["sure"]) == count
+        assert entry["rank"] == [1 + one["sure"].count("-"), count - one["sure"].count("+")]
+        assert one["sure"][place] == "0"
+    for place, (first, own) in enumerate(zip(known, pairs, strict=True)):
+        assert [len(column) for column in own["overall"]] == [len(known)] * 5
+        for other, (second, *numbers) in enumerate(zip(known, *own["overall"], strict=True)):
+            gap, low, high, p = (one / 100_000 for one in numbers[:4])
+            turned = [column[place] for column in pairs[other]["overall"]]
+            assert turned == [-numbers[0], -numbers[2], -numbers[1], *numbers[3:]]
+            if first is second:
+                assert numbers == [0, 0, 0, 0, 0]
+                continue
+            assert gap == pytest.approx(first["overall"][0] - second["overall"][0], abs=2e-5)
+            assert -1 <= low <= gap <= high <= 1
+            assert (p < 0.05) == (not low <= 0 <= high)
+            asked = [board["origins"][one["origin"]]["provenance"] == "measured" for one in (first, second)]
+            assert (numbers[4] > 0) == all(asked)
 
 
 def test_differences_by_task_are_those_of_the_scores(site: Path) -> None:
@@ -176,14 +184,14 @@ def test_differences_by_task_are_those_of_the_scores(site: Path) -> None:
     for entry in board["entries"]:
         file = site / "data" / "pairs" / "hundred" / f"{entry['key']}.js"
         assert file.is_file() == entry["pairs"]
-        rows = data(site, f"pairs/hundred/{entry['key']}") if entry["pairs"] else {}
+        rows = data(site, f"pairs/hundred/{entry['key']}")["tasks"] if entry["pairs"] else {}
         for other, gaps in rows.items():
             assert places.index(other) > places.index(entry["key"])
             for first, second, gap in zip(cells[entry["key"]], cells[other], gaps, strict=True):
                 assert (gap == 0) == (not (first and first[1] and second and second[1]))
                 if gap:
-                    assert gap[0] == pytest.approx(first[0] - second[0], abs=2e-5)
-                    assert (gap[3] < 0.05) == (not gap[1] <= 0 <= gap[2])
+                    assert gap[0] / 100_000 == pytest.approx(first[0] - second[0], abs=2e-5)
+                    assert (gap[3] < 5000) == (not gap[1] <= 0 <= gap[2])
 
 
 def test_models_and_tasks_say_how_it_came_about(site: Path, published_site: Path) -> None:

@@ -38,17 +38,19 @@ def data(site: Path, name: str) -> Any:
 
 
 def test_figures_of_a_comparison_are_those_of_the_data(opened: Open, site: Path) -> None:
-    tab, board, pairs = opened(), data(site, "boards/leader-128k"), data(site, "pairs/leader-128k")
+    tab, board = opened(), data(site, "boards/leader-128k")
     tasks = [task["id"] for task in board["tasks"]]
-    above, below = sorted(pairs["keys"].index(key) for key in ("line-1", "line-5"))
-    one, other = pairs["keys"][above], pairs["keys"][below]
-    overall = pairs["gaps"][sum(len(pairs["keys"]) - 1 - place for place in range(above)) + below - above - 1]
-    by_task = dict(zip(tasks, data(site, f"pairs/leader-128k/{one}")[other], strict=True))
+    known = [entry["key"] for entry in board["entries"] if entry["overall"] and entry["overall"][1]]
+    one, other = sorted(("line-1", "line-5"), key=known.index)
+    pairs = data(site, f"pairs/leader-128k/{one}")
+    overall = [column[known.index(other)] for column in pairs["overall"]]
+    by_task = dict(zip(tasks, pairs["tasks"][other], strict=True))
     for first, second, sign in ((one, other, 1), (other, one, -1)):
         found = tab.evaluate(DIFFERENCES, [first, second])
         assert [row["task"] for row in found[1:]] != []
         for row in found:
-            gap, *ends, p, shared = by_task[row["task"]] if row["task"] else overall
+            *units, shared = by_task[row["task"]] if row["task"] else overall
+            gap, *ends, p = (unit / 100_000 for unit in units)
             assert (row["difference"], row["p"], row["shared"]) == (sign * gap, p, shared)
             assert [row["low"], row["high"]] == sorted(sign * end for end in ends)
 

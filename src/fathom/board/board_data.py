@@ -2,13 +2,14 @@
 
 from collections.abc import Container, Iterator, Mapping
 from functools import partial
-from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fathom.board import shown
 from fathom.board.caveats import DROPPED, graded_otherwise
-from fathom.board.differences import OVERALL, Difference
+from fathom.board.differences import MANY, NEAR, OVERALL, Pairs
 from fathom.board.model import Estimate
 from fathom.board.table import Table, TableEntry
 from fathom.printing import printable
@@ -16,17 +17,19 @@ from fathom.registry import task_title
 from fathom.types import Json
 from fathom.types.boards import Board
 
+Ints: TypeAlias = NDArray[np.int64]
+
 
 def board_files(table: Table) -> Iterator[tuple[str, Json]]:
-    """The data files of a board: name without its ending, and content."""
-    name, by_task = table.board.id, dict(_by_task(table))
-    yield f"boards/{name}", _board(table, by_task)
+    """The data files of a board: name without its ending, and content; those of entries one by one."""
+    name, told = table.board.id, _Told(table)
+    yield f"boards/{name}", _board(table, told.keys)
     yield f"cells/{name}", _cells(table)
-    yield f"pairs/{name}", _pairs(table)
-    yield from ((f"pairs/{name}/{key}", rows) for key, rows in by_task.items())
+    for key in told.keys:
+        yield f"pairs/{name}/{key}", told.entry(key)
 
 
-def _board(table: Table, by_task: Container[str]) -> dict[str, Json]:
+def _board(table: Table, paired: Container[str]) -> dict[str, Json]:
     board = table.board
     origins = list(dict.fromkeys(line.entry.origin for line in table.entries))
     places = {origin: place for place, origin in enumerate(origins)}
@@ -47,10 +50,11 @@ def _board(table: Table, by_task: Container[str]) -> dict[str, Json]:
         "tasks": [{"id": task, "title": task_title(task)} for task in board.tasks],
         "lengths": list(board.lengths),
         "lengthTasks": list(board.length_tasks),
+        "near": None if len(table.entries) <= MANY else NEAR,
         "byTask": any(line.standing.tasks for line in table.entries),
         "origins": [shown.origin(origin) for origin in origins],
         "entries": [
-            _line(board, line, places[line.entry.origin]) | {"pairs": line.key in by_task} for line in table.entries
+            _line(board, line, places[line.entry.origin]) | {"pairs": line.key in paired} for line in table.entries
         ],
     }
 
@@ -118,34 +122,61 @@ def lengths_of(line: TableEntry) -> Mapping[str, Mapping[int, Estimate | None]]:
     return found
 
 
-def _pairs(table: Table) -> dict[str, Json]:
-    """The differences of the overall scores of all entries with an interval, those with a rank first."""
-    found = table.ranking.between[OVERALL]
-    places = sorted({place for pair in found for place in pair} | set(table.ranking.lines))
-    significant = table.ranking.ranks.significant
-    signs = np.where(significant, np.where(np.triu(significant), "+", "-"), "0")
-    return {
-        "keys": [table.entries[place].key for place in places],
-        "gaps": [_gap(found[pair]) for pair in combinations(places, 2)],
+class _Told:
+    """The differences of each entry, one file for each.
+
+    A file has ``sure``, the result of the entry's tests against each of the ranked entries in the order of the board
+    ("+", "-" or "0"; "" for an entry without a rank); ``overall``, the columns of its differences to all entries whose
+    overall score has an interval, in the order of the board and with 0 for itself: difference, low, high, p, common
+    questions; and ``tasks``, by the key of an entry below it, a list of these five numbers or 0 for each task. All but
+    the numbers of questions are in units of 0.00001.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.places = {line.key: place for place, line in enumerate(table.entries)}
+        self.table, self.between = table, table.ranking.between
+        overall = self.between[OVERALL]
+        self.known = overall.gaps.places
+        significant = table.ranking.ranks.significant
         # By the tests of each entry, which give its range of ranks; not the same in both directions.
-        "sure": ["".join(row) for row in signs.tolist()],
-    }
+        signs = np.where(significant, np.where(np.triu(significant), "+", "-"), "0")
+        self.signs = dict(zip(table.ranking.lines, ("".join(row) for row in signs.tolist()), strict=True))
+        self.rows = {name: _rows(self.between[name]) for name in (OVERALL, *table.board.tasks)}
+        some = {place for pairs in self.between.values() if len(pairs) for place in pairs.gaps.places}
+        self.keys = {key: None for key, place in self.places.items() if place in some}
+
+    def entry(self, key: str) -> Json:
+        """The file of one entry."""
+        place = self.places[key]
+        columns = self._overall(place).T.tolist() if place in self.known else []
+        return {"sure": self.signs.get(place, ""), "overall": columns, "tasks": self._by_task(place)}
+
+    def _overall(self, place: int) -> Ints:
+        """Differences to all entries, entries x 5."""
+        rows, gaps = self.rows[OVERALL], self.between[OVERALL].gaps
+        own = self.known.index(place)
+        above = rows[[gaps.at(other, own) for other in range(own)]]
+        turned = above[:, [0, 2, 1, 3, 4]] * (-1, -1, -1, 1, 1)
+        start = gaps.at(own, own + 1) if own + 1 < len(self.known) else len(rows)
+        return np.concatenate(
+            [turned, np.zeros((1, 5), dtype=np.int64), rows[start : start + len(self.known) - own - 1]]
+        )
+
+    def _by_task(self, place: int) -> dict[str, Json]:
+        """Differences to entries below, by task."""
+        found: dict[str, list[Json]] = {}
+        for n, task in enumerate(self.table.board.tasks):
+            gaps = self.between[task].gaps
+            if place not in gaps.places:
+                continue
+            own = gaps.places.index(place)
+            for other in range(own + 1, min(own + 1 + gaps.reach, len(gaps.places))):
+                row = found.setdefault(self.table.entries[gaps.places[other]].key, [0] * len(self.table.board.tasks))
+                row[n] = self.rows[task][gaps.at(own, other)].tolist()
+        return dict(found)
 
 
-def _gap(one: Difference) -> list[Json]:
-    """``[difference, low, high, p, common questions]``."""
-    gap = one.gap
-    return [shown.number(gap.difference), *(shown.interval(gap.interval) or ()), shown.number(gap.p_value), one.shared]
-
-
-def _by_task(table: Table) -> Iterator[tuple[str, Json]]:
-    """Differences of each entry to those below it, by task; 0 if one of the two has no interval."""
-    tasks = table.board.tasks
-    for place, line in enumerate(table.entries):
-        rows: dict[str, Json] = {}
-        for below in range(place + 1, len(table.entries)):
-            found = [table.ranking.between[task].get((place, below)) for task in tasks]
-            if any(found):
-                rows[table.entries[below].key] = [0 if one is None else _gap(one) for one in found]
-        if rows:
-            yield line.key, rows
+def _rows(pairs: Pairs) -> Ints:
+    """Difference, low, high, p in units of 0.00001, and common questions."""
+    scaled = np.rint(pairs.gaps.numbers * 10**shown.DECIMALS).astype(np.int64)
+    return np.column_stack([scaled, pairs.shared])

@@ -10,7 +10,9 @@ same in every table and on every page.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -21,6 +23,8 @@ from fathom.stats.intervals import Floats, Interval, generator, interval_of, int
 
 PAIRED_REPLICATES = 10_000
 """Replicates of a difference; no p-value is below 2 / (this number + 1)."""
+_BLOCK = 64  # differences at once: 5 MB of replicates, which processors keep in their caches
+_THREADS = min(4, os.cpu_count() or 1)
 _ROUNDING = 1e-12  # equal scores may differ by this much, by the order of their summation
 PSEUDO_ITEMS = 2.0
 """Pseudo-items in a difference of two scores, one for each. With one in all, binary scores of 15 to 20 questions differ
@@ -75,6 +79,7 @@ def shared_sums(
     seed: int,
     *,
     replicates: int = PAIRED_REPLICATES,
+    questions: Sequence[str] | None = None,
 ) -> dict[str, Sums]:
     """Resampled sums of several scores on one task; a question has the same weight in all of them.
 
@@ -84,8 +89,9 @@ def shared_sums(
         task: Name of the task.
         seed: Seed of the analysis.
         replicates: Number of replicates.
+        questions: Names of all items, ascending, if the scores of one task are given in several calls.
     """
-    names = sorted({name for own, _ in tables.values() for name in own})
+    names = sorted({name for own, _ in tables.values() for name in own}) if questions is None else questions
     place = {name: line for line, name in enumerate(names)}
     wide = []
     for own, scores in tables.values():
@@ -164,6 +170,98 @@ def pairwise(scores: Sequence[float], draws: Floats) -> dict[tuple[int, int], Ga
     return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Gaps(Mapping[tuple[int, int], Gap]):
+    """Differences of many scores in arrays: each score minus those that follow it, all of them or the nearest.
+
+    Attributes:
+        places: Numbers of the scores, ascending.
+        reach: Number of following scores that each is compared with.
+        numbers: Difference, both ends of its 95% interval, and p-value: pairs x 4, in the order of the pairs.
+    """
+
+    places: tuple[int, ...]
+    reach: int
+    numbers: Floats
+
+    def at(self, first: int, second: int) -> int:
+        """The row of two scores, by their indices among ``places``; the first comes before the second.
+
+        Raises:
+            KeyError: They are not compared.
+        """
+        if not 0 <= first < second < len(self.places) or second - first > self.reach:
+            raise KeyError((first, second))
+        return self._before(first) + second - first - 1
+
+    def _before(self, first: int) -> int:
+        """Number of pairs of the scores before one."""
+        full = max(0, min(first, len(self.places) - self.reach))
+        rest = len(self.places) - 1 - full
+        return full * self.reach + (first - full) * rest - (first - full) * (first - full - 1) // 2
+
+    def __getitem__(self, pair: tuple[int, int]) -> Gap:
+        difference, low, high, p = self.numbers[self.at(*map(self.places.index, pair))].tolist()
+        return Gap(difference, Interval(low, high), p)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        for first, place in enumerate(self.places):
+            yield from ((place, other) for other in self.places[first + 1 : first + 1 + self.reach])
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+def gaps_between(
+    places: Sequence[int],
+    scores: Sequence[float],
+    draws: Floats,
+    reach: int | None = None,
+    done: Callable[[], None] = lambda: None,
+) -> Gaps:
+    """The same differences as :func:`pairwise` in arrays, of all scores or of the nearest alone.
+
+    Args:
+        places: Numbers of the scores, ascending.
+        scores: The scores.
+        draws: Their replicates from the same weights, shape (scores, replicates).
+        reach: Number of following scores that each is compared with; None for all of them.
+        done: Called after each score.
+    """
+    most = max(0, len(places) - 1)
+    reach = most if reach is None else min(reach, most)
+    pool = ThreadPoolExecutor(_THREADS)  # numpy sorts in several threads at once
+    try:
+        rows = []
+        for row in pool.map(lambda first: _row(scores, draws, first, min(len(places), first + 1 + reach)), range(most)):
+            rows.append(row)
+            done()
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return Gaps(tuple(places), reach, np.concatenate(rows) if rows else np.empty((0, 4)))
+
+
+def _row(scores: Sequence[float], draws: Floats, first: int, stop: int) -> Floats:
+    """One score minus those that follow it."""
+    found = []
+    for start in range(first + 1, stop, _BLOCK):
+        end = min(start + _BLOCK, stop)
+        points = [scores[first] - other for other in scores[start:end]]
+        gaps = draws[first] - draws[start:end]
+        if np.isnan(gaps).any():
+            each = map(gap_of, gaps, points)
+            found.append(np.array([(one.difference, *_ends(one.interval), one.p_value) for one in each]))
+        else:
+            found.append(
+                np.column_stack([points, list(map(_ends, intervals_of(gaps, points))), p_values(gaps, points)])
+            )
+    return np.concatenate(found)
+
+
+def _ends(interval: Interval) -> tuple[float, float]:
+    return interval.low, interval.high
+
+
 def p_values(draws: Floats, points: Sequence[float]) -> Floats:
     """The two-sided p-values of differences: the level up to which the interval of each contains 0.
 
@@ -173,8 +271,9 @@ def p_values(draws: Floats, points: Sequence[float]) -> Floats:
             other sign than most of its replicates.
     """
     # The largest share whose quantile is not above 0, and the smallest whose quantile is not below 0.
-    not_above = _shares_at_zero(draws, draws <= 0)
-    not_below = _shares_at_zero(draws, draws < 0)
+    up_to_zero, below_zero = draws <= 0, draws < 0
+    not_above = _shares_at_zero(draws, up_to_zero)
+    not_below = not_above if np.array_equal(up_to_zero, below_zero) else _shares_at_zero(draws, below_zero)
     values, positive = np.asarray(points, dtype=np.float64), not_above < 1 - not_below
     p = np.clip(2 * np.minimum(not_above, 1 - not_below), 2 / (draws.shape[1] + 1), 1.0)
     p[(np.abs(values) < _ROUNDING) | ((values > 0) != positive)] = 1.0
@@ -184,12 +283,13 @@ def p_values(draws: Floats, points: Sequence[float]) -> Floats:
 def _shares_at_zero(draws: Floats, before: NDArray[np.bool_]) -> Floats:
     """The share of each row at which ``numpy.quantile`` gives 0, if it comes after the marked values."""
     counts, last = before.sum(axis=1), draws.shape[1] - 1
-    below = np.where(before, draws, -math.inf).max(axis=1)
-    above = np.where(before, math.inf, draws).min(axis=1)
-    # Next to an infinity the fraction is 0 or NaN, in a row of which all values or none are marked.
-    with np.errstate(invalid="ignore"):
-        shares: Floats = (counts - 1 - below / (above - below)) / last
-    return np.where((counts == 0) | (counts > last), (counts > 0).astype(np.float64), shares)
+    shares = (counts > 0).astype(np.float64)
+    mixed = np.flatnonzero((counts > 0) & (counts <= last))  # of the others all replicates have one sign
+    here, marked = draws[mixed], before[mixed]
+    below = np.where(marked, here, -math.inf).max(axis=1)
+    above = np.where(marked, math.inf, here).min(axis=1)
+    shares[mixed] = (counts[mixed] - 1 - below / (above - below)) / last
+    return shares
 
 
 @dataclass(frozen=True, slots=True, eq=False)

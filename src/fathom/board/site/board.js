@@ -89,7 +89,7 @@
     }
     if (!page.table.element) return;
     const there = entries.filter(page.table.has);
-    page.table.under.replaceChildren(...under(entries.length, entries.length - there.length, state.view));
+    page.table.under.replaceChildren(...under(entries.length, entries.length - there.length, state.view), ...fathom.allRows(page.table));
     page.whole = page.table.show(ordered(page, there, page.table.columns), state);
   }
 
@@ -110,6 +110,7 @@
       name: "board " + state.view + (more.length > 8 && state.view === "tasks" ? " upright" : ""),
       groups: cells && more.length && !state.category ? groups(board, columns) : null,
       row: (tr, entry) => dress(tr, entry, page),
+      rows: board.entries.length,
       sort(column) {
         const now = page.state;
         fathom.go(fathom.addressOf(board, { ...now, by: column.id, desc: now.by === column.id ? !now.desc : !column.up }));

@@ -111,6 +111,7 @@
       paired && "Questions in common have the same weight for both entries. ",
       unpaired && "Unpaired: without common questions the scores are treated as independent; if only means are published, their intervals are the widest possible and the test is conservative. ",
       mixed && "Entries of different origin may have other prompts or questions, which can explain a difference. ",
+      board.near && tested.some((one) => one.rows.slice(1).some((row) => row.p === null)) && `On this large board, differences by task are tested between entries that are at most ${fathom.count(board.near)} apart in its order. `,
       count > 1 && `${fathom.count(count)} tests are shown, without correction for their number. If there were no differences, ${fathom.expected(count)} of them would be expected to have p below .05 (${fathom.count(count)} \u00d7 0.05).`)];
   }
 })(window.fathom);

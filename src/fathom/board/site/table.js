@@ -1,4 +1,5 @@
-/* A sortable table that draws the rows in view first, and the others in idle time. */
+/* A sortable table. A short one draws the rows in view first, and the others in idle time; of a long one only the rows in
+   view are part of the page. */
 (function (fathom) {
   "use strict";
   const { h } = fathom;
@@ -6,14 +7,17 @@
   const ROWS = 40;
   const FEWEST = 15;
   const CELLS = 2400;
+  // More rows than this make a table long.
+  const LONG = 150;
 
   /** A table.
    * @param {string} caption - for screen readers.
    * @param {object[]} columns - {id, head: text or elements, title, name: class, value(entry) to sort by, up: lowest
    *     first, cell(entry): td or th, below: element under the head, text: sorts as text}.
    * @param {object} ways - {sort(id, up): called by a head, row(tr, entry): dresses a row, groups: first row of heads,
-   *     name: class of the table}.
-   * @returns {{element, show(entries, {by, desc})}} entries may hold {divider: text}. */
+   *     name: class of the table, rows: the most rows that it may have}.
+   * @returns {{element, show(entries, {by, desc}), all}} entries may hold {divider: text}; `all()` draws every row of a
+   *     long table, and is null for others. */
   fathom.table = function (caption, columns, ways) {
     const heads = columns.map((column) => head(column, ways.sort));
     const body = { now: h("tbody") };
@@ -21,20 +25,23 @@
       h("caption", null, caption),
       h("thead", null, ways.groups, h("tr", null, heads)),
       body.now);
-    const made = new Map();
+    const made = new WeakMap();
 
     function row(entry) {
-      if (entry.divider) return h("tr", { class: "divider" }, h("td", { colspan: columns.length }, h("span", null, entry.divider)));
-      if (!made.has(entry)) made.set(entry, h("tr", null, columns.map((column) => column.cell(entry))));
+      if (!made.has(entry)) made.set(entry, entry.divider ? h("tr", { class: "divider" }, h("td", { colspan: columns.length }, h("span", null, entry.divider)))
+        : h("tr", null, columns.map((column) => column.cell(entry))));
       const tr = made.get(entry);
-      if (ways.row) ways.row(tr, entry);
+      if (ways.row && !entry.divider) ways.row(tr, entry);
       return tr;
     }
+    row.made = made;
 
+    const long = ways.rows > LONG ? fathom.rowsInView(element, columns.length, row) : null;
     let turn = 0;
     function show(entries, sort) {
       const mine = (turn += 1);
       columns.forEach((column, n) => mark(heads[n], column, sort));
+      if (long) return long.show(entries), Promise.resolve();
       const next = h("tbody");
       const step = Math.max(20, Math.round(CELLS / columns.length));
       const first = Math.min(ROWS, Math.max(FEWEST, Math.round(CELLS / 2 / columns.length)));
@@ -51,8 +58,12 @@
         })(first);
       });
     }
-    return { element, show };
+    return { element, show, all: long && long.all };
   };
+
+  /** A note under a long table, with a button that draws all of its rows; [] under others. */
+  fathom.allRows = (table) => (table.all ? [h("p", { class: "muted all-rows" }, "Rows are drawn while you scroll. The search of the browser finds only those in view; \u201cFind a model\u201d finds all. ",
+    h("button", { type: "button", class: "quiet", onclick: () => (table.all(), fathom.say("All rows are drawn")) }, "Draw all rows"))] : []);
 
   function head(column, sort) {
     const attributes = { scope: "col", class: column.name || null, title: column.title || null };

@@ -10,9 +10,9 @@
   /** The reason, as a promise of elements for the popover. */
   fathom.why = async function (board, entry) {
     if (!entry.rank) return notRanked(board, entry);
-    const pairs = await fathom.load("pairs/" + board.id);
+    const pairs = await fathom.pairsOf(board, entry);
     const others = board.entries.filter((other) => other !== entry && other.rank);
-    const told = others.map((other) => ({ other, ...fathom.between(pairs, entry.key, other.key) }));
+    const told = others.map((other) => ({ other, ...fathom.between(board, pairs, other) }));
     const [better, worse, tied] = ["+", "-", "0"].map((sign) => told.filter((one) => one.sure === sign));
     return [
       h("p", null, sentence(entry, better.length, worse.length, tied.length)),
