@@ -1,10 +1,10 @@
 """The documentation is true: commands parse and run, names and links exist, examples work, no page is long.
 
-The words after a fence say how a block is tested. Every command is parsed. ``sh run`` and ``python run`` are also run,
-``sh fails`` must end with exit code 2; all others say with ``needs=WORD,...`` what they need that is not here (the words
-are in ``docs/theme/site_blocks.py``). A ``text`` block that follows must be in their output, with ``...`` for anything.
-``json file=NAME`` and ``toml file=NAME`` are written to a file first; documents and runs that a page takes for granted are
-made (``files_of_docs.py``). Python blocks that begin with ``# NAME.py`` are modules of a package.
+The words after a fence say how a block is tested. Every command is parsed. ``sh run`` and ``python run`` are also
+run, ``sh fails`` must end with exit code 2; all others say with ``needs=WORD,...`` what they need that is not here (the
+words are in ``docs/theme/site_blocks.py``). A ``text`` block that follows must be in their output, with ``...`` for
+anything. ``json file=NAME`` and ``toml file=NAME`` are written to a file first; documents and runs that a page takes
+for granted are made (``files_of_docs.py``). Python blocks that begin with ``# NAME.py`` are modules of a package.
 
     python tests/test_docs.py    # writes the tables of options into docs/reference/commands
 """

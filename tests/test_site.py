@@ -30,7 +30,13 @@ pytest.importorskip("material", reason="mkdocs-material is not installed")
 import site_notebooks as notebooks  # noqa: E402
 import site_pages as pages  # noqa: E402
 
-SHOWN = ("index", "tutorials/getting-started", "how-to/run-a-model", "reference/commands/run", "reference/python/results")
+SHOWN = (
+    "index",
+    "tutorials/getting-started",
+    "how-to/run-a-model",
+    "reference/commands/run",
+    "reference/python/results",
+)
 
 pytestmark = pytest.mark.slow
 

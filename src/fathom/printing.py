@@ -141,5 +141,7 @@ def _short(value: Any) -> str:
         text = ", ".join(map(_short, value)) if len(value) <= 8 else f"{len(value):,} values"
     else:
         whole = isinstance(value, int) and not isinstance(value, bool)
-        text = f"{value:,}" if whole else f"{value:.4g}" if isinstance(value, float) and abs(value) < 1e4 else str(value)
+        text = (
+            f"{value:,}" if whole else f"{value:.4g}" if isinstance(value, float) and abs(value) < 1e4 else str(value)
+        )
     return textwrap.shorten(printable(text), 100, placeholder=" ...") if text else ""

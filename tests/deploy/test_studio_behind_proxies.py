@@ -12,13 +12,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from proxies import NAMES, Proxy, proxy
 
 from fathom.studio.people import People
 from fathom.studio.store import Store
 from fathom.studio.types import Person
 from fathom.studio.web.visit import HTTPS_ONLY, POLICY
 from processes import until
-from proxies import NAMES, Proxy, proxy
 from studio_browser import Forms
 from studio_stores import OPERATOR, PASSWORD
 

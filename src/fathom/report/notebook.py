@@ -1,4 +1,4 @@
-"""A report in a notebook: the ranking and the chart, the breakdowns folded below, and what only the page has left out."""
+"""A report in a notebook: the ranking and the chart, the breakdowns folded below; the rest is only in the page."""
 
 from base64 import b64encode
 from collections.abc import Sequence

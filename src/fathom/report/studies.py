@@ -105,7 +105,9 @@ def _text(tables: Iterable[Table], width: int | None) -> str:
 
 def as_html(found: Sequence[Any]) -> str:
     """The tables and notes for a notebook; every text is escaped."""
-    return "\n".join((*map(as_markup, tables_of(found)), *(Markup("<p>{}</p>").format(note) for note in notes_of(found))))
+    return "\n".join(
+        (*map(as_markup, tables_of(found)), *(Markup("<p>{}</p>").format(note) for note in notes_of(found)))
+    )
 
 
 def print_section(rows: analysis.Filtered, section: str, seed: int, unanswered: Unanswered, empty: str) -> None:

@@ -122,7 +122,8 @@ def _part(file: File, beside: Sequence[File], wanted: Wanted, filter_name: str, 
     if len(filters) > 1 and not filter_name:
         first = next(iter(filters))
         wanted.say(
-            f"Replies have several filters ({', '.join(filters)}): {first} is used; `fathom rows --metric METRIC,FILTER` chooses"
+            f"Replies have several filters ({', '.join(filters)}): {first} is used; "
+            "`fathom rows --metric METRIC,FILTER` chooses"
         )
     about = _About(task, model or _model(results) or file.folder, filter_name or next(iter(filters), ""), version)
     metric = wanted.metric or _first_metric(file, about.filter, wanted)

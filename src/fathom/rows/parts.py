@@ -117,7 +117,8 @@ def choose_metric(place: str, scores: Iterable[Record], wanted: Wanted) -> str:
         return wanted.metric
     if not usable:
         raise FathomError(
-            f"{place}: no metric is a number in [0, 1] in every sample; there are: {listed}. `fathom rows --metric` names one"
+            f"{place}: no metric is a number in [0, 1] in every sample; there are: {listed}. "
+            "`fathom rows --metric` names one"
         )
     if len(usable) > 1:
         say_chosen(usable, usable[0], wanted)
