@@ -128,7 +128,7 @@ def _effective_lengths(profile: Profile, base_lengths: Sequence[int]) -> list[Ef
     missed, whole, every = incomplete_note(profile), all(gap is None for gap in profile.gaps), profile
     profile = measured_from_start(profile)
     tested = profile.complete
-    if not profile.lengths.any():
+    if not every.lengths.any():
         return [_undefined(profile, definition, math.nan, UNKNOWN) for definition in DEFINITIONS]
     if not tested.any():
         return [_undefined(profile, definition, math.nan, missed) for definition in DEFINITIONS]

@@ -7,6 +7,7 @@ objects, so that the table has the same columns for all tasks.
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Mapping
+from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
 
@@ -208,13 +209,15 @@ def write_table(frame: pl.DataFrame, path: Path, what: str = "table") -> None:
         raise FathomError(
             f"{path}: a {what} must be a {', '.join(FORMATS)} file, not {path.suffix or 'one without a suffix'}."
         )
+    content = BytesIO()  # several versions of polars that write a file themselves do not say that the disk is full
     with whole_file(path, "wb") as stream:
         if path.suffix == ".parquet":
-            frame.write_parquet(stream)
+            frame.write_parquet(content)
         elif path.suffix == ".csv":
-            frame.write_csv(stream)
+            frame.write_csv(content)
         else:
-            frame.write_ndjson(stream)
+            frame.write_ndjson(content)
+        stream.write(content.getbuffer())
 
 
 def read_table(path: Path) -> pl.DataFrame:
