@@ -22,7 +22,7 @@ class Extra:
 
 
 EXTRAS: Mapping[str, Extra] = {
-    "board": Extra("fathom board serve", ("fastapi", "uvicorn", "sqlalchemy", "psycopg")),
+    "board": Extra("fathom board serve", ("fastapi", "uvicorn", "sqlalchemy", "psycopg", "prometheus_client")),
     "compress": Extra("fathom compress, reports of its estimates, fathom analyze difficulty", ("scipy", "sklearn")),
     "documents": Extra("PDF, Word, PowerPoint, HTML and EPUB files", ("lxml", "mammoth", "pptx", "pypdfium2")),
     "dump": Extra("archives of Stack Exchange (.7z)", ("py7zr",)),
@@ -30,7 +30,9 @@ EXTRAS: Mapping[str, Extra] = {
     "hf": Extra("local models as hf/PATH", ("torch", "transformers", "accelerate")),
     "hub": Extra("fathom data fetch", ("filelock", "huggingface_hub")),
     "kvpress": Extra("presses of NVIDIA's kvpress, in an environment of its own", ("kvpress",)),
+    "mlflow": Extra("fathom convert --to mlflow", ("mlflow",)),
     "studio": Extra("fathom studio", ("argon2", "zxcvbn", "multipart", "python_multipart")),
+    "wandb": Extra("fathom convert --to wandb", ("wandb",)),
     "zh": Extra("scores of Chinese answers, which need their words", ("jieba",)),
 }
 """By name. A module of several extras is listed with the first that most people want."""
