@@ -37,13 +37,14 @@ def main() -> None:
         extras = f"[{','.join(given.extra)}]" if given.extra else ""
         uv("pip", "install", "--quiet", "--compile-bytecode", "--python", place, f"{wheel}{extras}")
         (packages,) = place.glob("lib/python*/site-packages")
-        found = sorted(((size(one), one) for one in distributions(path=[str(packages)])), key=lambda one: -one[0])
+        every = distributions(path=[str(packages)])
+        found = sorted(((size(one), one.metadata["Name"], one.version) for one in every), reverse=True)
         everything = size_of(packages)
         compiled = sum(file.stat().st_size for file in packages.rglob("*.pyc"))
     print("| library | version | MB |\n| --- | --- | ---: |")
-    for weight, one in found[: given.listed]:
-        print(f"| {one.metadata['Name']} | {one.version} | {weight / 1e6:.0f} |")
-    rest = everything - sum(weight for weight, _ in found[: given.listed])
+    for weight, name, version in found[: given.listed]:
+        print(f"| {name} | {version} | {weight / 1e6:.0f} |")
+    rest = everything - sum(weight for weight, _, _ in found[: given.listed])
     print(f"| {len(found) - given.listed} more | | {rest / 1e6:.0f} |")
     print(f"| together | | {everything / 1e6:.0f} |\n\nof these {compiled / 1e6:.0f} MB are compiled modules")
 

@@ -3,6 +3,7 @@
     python performance/python_versions.py                       # every python3.11 to python3.14 on PATH
     python performance/python_versions.py PYTHON... --workers 2
     python performance/python_versions.py --installed           # only install, import and run a suite
+    python performance/python_versions.py python3.11 --lowest   # with the lowest versions that pyproject.toml allows
 
 Each Python gets a virtual environment in a temporary folder. The tests run against the installed wheel, not the source
 tree. Prints a table; the exit code is 1 if a version fails.
@@ -49,6 +50,7 @@ def main() -> None:
     parser.add_argument("pythons", nargs="*", help="interpreters; by default those on PATH")
     parser.add_argument("--workers", default="2", help="processes of each run of the tests")
     parser.add_argument("--installed", action="store_true", help="no tests: import, build and run a suite")
+    parser.add_argument("--lowest", action="store_true", help="the lowest versions of all libraries; needs uv")
     given = parser.parse_args()
     pythons = given.pythons or [path for name in VERSIONS if (path := shutil.which(f"python{name}"))]
     with tempfile.TemporaryDirectory(prefix="fathom-pythons-") as scratch:
@@ -56,7 +58,7 @@ def main() -> None:
         print(
             f"{wheel.name}\n\n| Python | installed in | passed | skipped | failed | tested in |\n" + "| --- " * 6 + "|"
         )
-        rows = [tried(python, wheel, Path(scratch), given.workers, given.installed) for python in pythons]
+        rows = [tried(python, wheel, Path(scratch), given) for python in pythons]
     for row in rows:
         if row.why:
             print(f"\n{row.version}:\n{row.why}")
@@ -69,7 +71,7 @@ def built(folder: Path) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def tried(python: str, wheel: Path, scratch: Path, workers: str, only_installed: bool) -> Found:
+def tried(python: str, wheel: Path, scratch: Path, given: argparse.Namespace) -> Found:
     """Install the wheel for a Python, test it and print its row."""
     version = subprocess.run(
         [python, "-c", "import sys; print(sys.version.split()[0])"], capture_output=True, text=True
@@ -78,13 +80,16 @@ def tried(python: str, wheel: Path, scratch: Path, workers: str, only_installed:
     place, begun = scratch / f"venv-{name}", time.monotonic()
     why = ended_well([python, "-m", "venv", place], scratch)
     ours = str(place / "bin" / "python")
-    extra = "" if only_installed else "[test]"
+    extra = "" if given.installed else "[test]"
     uv = shutil.which("uv")  # several times as fast as pip
     installer = [uv, "pip", "install", "--python", ours] if uv else [ours, "-m", "pip", "install"]
+    if given.lowest:
+        lowest = ["--resolution", "lowest-direct", "-r", ROOT / "pyproject.toml", "--extra", "all"]
+        why = why or ended_well([*installer, "--quiet", *lowest], scratch)  # what the tests need besides is added to it
     why = why or ended_well([*installer, "--quiet", f"{wheel}{extra}"], scratch)
     installed, counts = time.monotonic(), dict[str, int]()
     if not why:
-        why, counts = used(ours, scratch) if only_installed else tested(ours, scratch / name, workers)
+        why, counts = used(ours, scratch) if given.installed else tested(ours, scratch / name, given)
     found = Found(name, (installed - begun, time.monotonic() - installed), counts, why)
     failed = counts.get("failed", 0) + counts.get("error", 0)
     numbers = f"{counts.get('passed', 0):,} | {counts.get('skipped', 0)} | {failed}"
@@ -93,7 +98,7 @@ def tried(python: str, wheel: Path, scratch: Path, workers: str, only_installed:
     return found
 
 
-def tested(python: str, folder: Path, workers: str) -> tuple[str, dict[str, int]]:
+def tested(python: str, folder: Path, given: argparse.Namespace) -> tuple[str, dict[str, int]]:
     """Run the quick tests of a copy of the repository, whose sources are not on the path of Python."""
     folder.mkdir()
     for name in ("src", "tests", "docs", "performance", ".github"):
@@ -102,7 +107,8 @@ def tested(python: str, folder: Path, workers: str) -> tuple[str, dict[str, int]
         if path.is_file():
             (folder / path.relative_to(ROOT)).parent.mkdir(exist_ok=True)
             shutil.copy(path, folder / path.relative_to(ROOT))
-    words = [python, "-m", "pytest", "-n", workers, "-m", "not slow and not browser", "-p", "no:cacheprovider"]
+    words = [python, "-m", "pytest", "-n", given.workers, "-m", "not slow and not browser", "-p", "no:cacheprovider"]
+    words += ["-W", "default"] if given.lowest else []  # older libraries use what others have deprecated since
     ended = subprocess.run(words, cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": ""})
     counts = {kind: int(number) for number, kind in COUNTS.findall(last(ended.stdout.splitlines(), 1))}
     return last(ended.stdout.splitlines(), 20) if ended.returncode else "", counts
