@@ -101,7 +101,7 @@ def tried(python: str, wheel: Path, scratch: Path, given: argparse.Namespace) ->
 def tested(python: str, folder: Path, given: argparse.Namespace) -> tuple[str, dict[str, int]]:
     """Run the quick tests of a copy of the repository, whose sources are not on the path of Python."""
     folder.mkdir()
-    for name in ("src", "tests", "docs", "performance", ".github"):
+    for name in ("src", "tests", "docs", "performance", "deploy", ".github"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for path in (*ROOT.glob("*.*"), ROOT / "Makefile", ROOT / ".ci" / "run"):
         if path.is_file():
