@@ -15,6 +15,7 @@ SCRIPT = """
 import resource, sys
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
+from fathom.extend.hf.calls import with_cache
 from fathom.extend.hf.checks import held_tokens
 from fathom.extend.hf.extension import plan_extension
 from fathom.extend.methods import split_name
@@ -35,7 +36,7 @@ def peak():
 def read(number):
     ids = torch.arange(number)[None] % 64
     with torch.inference_mode():
-        model.base_model(ids, past_key_values=extension.new_cache(ids[0].tolist()))
+        model.base_model(ids, **with_cache(model.base_model, extension.new_cache(ids[0].tolist())))
 
 read(300)  # libraries take memory of their own
 before = peak()

@@ -92,5 +92,5 @@ def test_another_package_adds_a_form_of_results(monkeypatch: pytest.MonkeyPatch,
     assert api.rows([tmp_path / "good"], origin="theirs")["value"].to_list() == [1.0]
     with pytest.raises(FathomError, match="bad: it contains no replies"):
         api.rows([tmp_path / "bad"], origin="theirs")
-    with pytest.raises(FathomError, match="choose fathom, inspect, .*longbench-pro, theirs"):
+    with pytest.raises(FathomError, match=r"choose fathom, inspect, .*longbench-pro, theirs"):
         api.rows([tmp_path], origin="thers")

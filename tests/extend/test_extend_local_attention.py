@@ -11,6 +11,7 @@ import pytest
 from made_extended import KINDS, METHODS, WINDOW, make_config, make_extended, naive, some_ids
 
 from fathom.extend.frequencies import plain
+from fathom.extend.hf.calls import cache_in, with_cache
 from fathom.extend.methods import make_method, split_name
 from fathom.types import FathomError
 
@@ -37,7 +38,7 @@ def stepwise(model: Any, ids: Any, prompt: int, block: int) -> Any:
     cache, found = DynamicCache(config=model.config), []
     ends = [*range(block, prompt, block), *range(prompt, ids.shape[1] + 1)]
     for start, end in zip([0, *ends], ends, strict=False):
-        found.append(model(ids[:, start:end], past_key_values=cache).logits)
+        found.append(model(ids[:, start:end], **with_cache(model, cache)).logits)
     return torch.cat(found, dim=1)
 
 
@@ -113,7 +114,7 @@ def test_within_the_window_and_at_factor_1_nothing_changes(query: str) -> None:
 def test_the_cache_holds_keys_that_are_not_rotated() -> None:
     model, _ = make_extended("Llama", "rerope&window=16")
     ids = some_ids(20)
-    cache = model(ids, use_cache=True).past_key_values
+    cache = cache_in(model(ids, use_cache=True))
     layer = model.model.layers[0]
     hidden = layer.input_layernorm(model.model.embed_tokens(ids))
     keys = layer.self_attn.k_proj(hidden).view(1, 20, 2, -1).transpose(1, 2)

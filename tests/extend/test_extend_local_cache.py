@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from made_extended import make_config, make_extended, naive, some_ids
 
+from fathom.extend.hf.calls import cache_in, with_cache
 from fathom.extend.methods import FULL, Method, split_name
 from fathom.types import FathomError
 
@@ -63,7 +64,7 @@ def without_gradients() -> Any:
 def asked(model: Any, cache: Any, ids: Any, **more: Any) -> Any:
     """A reply by ``generate``, with its logits."""
     options = {"max_new_tokens": REPLY, "do_sample": False, "output_logits": True, "return_dict_in_generate": True}
-    return model.generate(ids, attention_mask=torch.ones_like(ids), past_key_values=cache, **options, **more)
+    return model.generate(ids, attention_mask=torch.ones_like(ids), **with_cache(model, cache), **options, **more)
 
 
 def budgets(cache: Method, layers: int, tokens: int = PROMPT) -> list[int]:
@@ -152,7 +153,7 @@ def test_what_stays_and_the_reply_are_those_of_the_reference(kind: str, position
     extension.fit(PROMPT + REPLY)
     cache, found, drawn = extension.new_cache(ids[0, :PROMPT].tolist()), [], None
     for start, end in pairwise((0, *range(PROMPT, PROMPT + REPLY + 1))):
-        found.append(model(ids[:, start:end], past_key_values=cache).logits[0, -1])
+        found.append(model(ids[:, start:end], **with_cache(model, cache)).logits[0, -1])
         drawn = drawn or [layer.positions[0].tolist() for layer in cache.layers]
     logits, had = reference(model, extension.method, extension.cache, ids, drawn)
     assert [layer.positions[0].tolist() for layer in cache.layers] == had
@@ -178,17 +179,17 @@ def test_a_question_that_comes_after_the_choice_sees_what_stayed(position: str, 
     ids, context = some_ids(PROMPT), PROMPT - QUESTION
     extension.fit(PROMPT)
     cache = extension.new_cache(ids[0, :context].tolist())
-    read = model(ids[:, :context], past_key_values=cache).logits[0, -1:]
+    read = model(ids[:, :context], **with_cache(model, cache)).logits[0, -1:]
     drawn = [layer.positions[0].tolist() for layer in cache.layers]
-    asked = model(ids[:, context:-1], past_key_values=cache).logits[0]
-    last = model(ids[:, -1:], past_key_values=cache).logits[0]
+    asked = model(ids[:, context:-1], **with_cache(model, cache)).logits[0]
+    last = model(ids[:, -1:], **with_cache(model, cache)).logits[0]
     logits, had = reference(model, extension.method, extension.cache, ids, drawn, context)
     assert [layer.positions[0].tolist() for layer in cache.layers] == had
     assert float((torch.cat((read, asked, last)) - logits).abs().max()) < EXACT
     for layer, budget in zip(cache.layers, budgets(extension.cache, 3, context), strict=True):
         assert layer.keys.shape[2] == budget + QUESTION  # of which nothing is left out
     whole = extension.new_cache(ids[0].tolist())
-    model(ids, past_key_values=whole)
+    model(ids, **with_cache(model, whole))
     stayed = [{*places} for places in whole.layers[1].positions[0].tolist()]
     assert stayed != [{*places} for places in had[1]]  # the question changes the choice
 
@@ -219,7 +220,7 @@ def test_a_model_that_would_compute_its_cache_anew_keeps_it(kind: str, query: st
     """Beyond the original window, Phi-3 makes a new cache while it generates, which would be full."""
     model, extension = make_extended(kind, f"yarn&factor=4&{query}")
     cache = extension.new_cache()
-    assert asked(model, cache, some_ids(PROMPT)).past_key_values is cache
+    assert cache_in(asked(model, cache, some_ids(PROMPT))) is cache
     if query != "cache=fp8":
         assert cache.layers[0].keys.shape[2] == 24 + (0 if "h2o" in query else REPLY - 1)
 
@@ -262,8 +263,9 @@ def test_padding_is_refused_and_a_batch_without_it_is_right(position: str) -> No
             assert float((one[row] - two[0]).abs().max()) < EXACT
     mask = torch.ones((2, PROMPT), dtype=torch.long)
     mask[0, :3] = 0
+    given = with_cache(model, extension.new_cache())
     with pytest.raises(FathomError, match="cannot take a batch with padding"):
-        model.generate(torch.cat(texts), attention_mask=mask, past_key_values=extension.new_cache(), max_new_tokens=2)
+        model.generate(torch.cat(texts), attention_mask=mask, **given, max_new_tokens=2)
 
 
 @pytest.mark.parametrize("position", POSITIONS)
@@ -348,7 +350,7 @@ def test_no_more_is_held_while_a_prompt_is_read_than_is_checked_before(
         return found
 
     monkeypatch.setattr(EvictingLayer, "update", measured)
-    model(some_ids(PROMPT), past_key_values=cache)
+    model(some_ids(PROMPT), **with_cache(model, cache))
     token = 2 * FEW * 16 * 4
     layers = model.config.num_hidden_layers
     assert max(most) == token * held_tokens(layers, PROMPT, extension.cache) < token * layers * PROMPT

@@ -8,6 +8,7 @@ import pytest
 from handwritten_reader import REPLY, make_items, save_reader
 from test_extend_local_reader import generated
 
+from fathom.extend.hf.calls import with_cache
 from fathom.extend.methods import is_apart
 from fathom.run.hugging_face import load_model
 
@@ -47,8 +48,8 @@ def share(folder: Path, query: str, length: int) -> float:
         cache = loaded.extension.new_cache(item.prompt)
         if apart:
             with torch.inference_mode():
-                loaded.model.base_model(torch.tensor([item.prompt[:-1]]), past_key_values=cache)
-        reply = generated(loaded.model, item, past_key_values=cache)
+                loaded.model.base_model(torch.tensor([item.prompt[:-1]]), **with_cache(loaded.model.base_model, cache))
+        reply = generated(loaded.model, item, **with_cache(loaded.model, cache))
         read = [True] * REPLY
         if query != "fp8":  # layer 2 reads the words after a match
             stayed = set(cache.layers[1].positions[0, 0].tolist())

@@ -7,6 +7,7 @@ import math
 import signal
 import subprocess
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from scripted_likelihood import (
     SPACE,
     Answer,
     LikelihoodServer,
+    answer,
     echo,
     generated_only,
     shifted,
@@ -100,6 +102,27 @@ def test_the_figures_of_all_pairs_are_kept_and_as_documented(tmp_path: Path) -> 
     assert figures[f"{order[1]} {order[2]}"] == pytest.approx(inside + NEXT)
     assert figures[f"{order[3]} 5"] == pytest.approx(inside + NEXT)
     assert figures[f"{order[2]} {order[1]}"] == pytest.approx(inside + ELSE)
+
+
+def one_token(request: Mapping[str, Any]) -> Act:
+    """A server whose tokens are whole texts, all equally likely."""
+    if "prompt_logprobs" not in request:
+        return written(request)
+    place = {"5": {"logprob": -2.0, "rank": 1, "decoded_token": request["prompt"]}}
+    return answer({"text": " ", "logprobs": None, "prompt_logprobs": [None, place]}, 2)
+
+
+@pytest.mark.parametrize("method", ["orders", "pairs"])
+def test_equally_likely_orders_are_no_valid_answer_and_counted(tmp_path: Path, method: str) -> None:
+    with LikelihoodServer(one_token) as server:
+        summary = go(make_order_suite(tmp_path, 3), server, tmp_path / "run", method=method)
+    assert any(hint.startswith("3 of 3 samples have several equally likely orders") for hint in summary.hints)
+    found = load([tmp_path / "run"])
+    assert found["valid"].to_list() == [False] * 3
+    assert found["value"].to_list() == [0.0] * 3
+    reasoning = json.loads(next(iter(replies(tmp_path / "run"))).reply.reasoning)
+    assert reasoning["equal"][0] == "1 2 3 4"
+    assert len(reasoning["equal"]) == 2
 
 
 def test_texts_with_a_common_beginning_follow_each_other(tmp_path: Path) -> None:

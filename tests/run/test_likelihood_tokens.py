@@ -71,8 +71,15 @@ def test_sums_begin_at_a_boundary() -> None:
     scored = TokenLogprobs((0, 3, 4, 8), (None, -1.0, -2.0, -4.0))
     assert scored.after(0) == (-7.0, 3)
     assert scored.after(4) == (-6.0, 2)
-    assert scored.after(5) == (-4.0, 1)
-    assert scored.after(9) == (0.0, 0)
+    assert scored.after(8) == (-4.0, 1)
+
+
+def test_a_token_across_a_boundary_belongs_to_what_follows() -> None:
+    assert TokenLogprobs((0, 3, 4, 8), (None, -1.0, -2.0, -4.0)).after(5) == (-6.0, 2)
+    assert TokenLogprobs((0, 3), (None, -1.0)).after(9) == (-1.0, 1)  # the last token, up to the end of the text
+    parts = TokenLogprobs((0, 3, 3, 3, 4, 0), (None, -1.0, -2.0, -4.0, -8.0, None))  # of a character; a special token
+    assert parts.after(4) == (-8.0, 1)
+    assert parts.after(3) == (-15.0, 4)
 
 
 def echoed(tokens: list[str], logprobs: list[Any], offsets: list[int] | None = None) -> dict[str, Any]:

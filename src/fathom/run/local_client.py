@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fathom.extend.hf.calls import cache_in, with_cache
 from fathom.extend.methods import FULL, evicts, is_apart
 from fathom.run.answers import Output, checked, to_reply
 from fathom.run.failures import Failure
@@ -258,17 +259,18 @@ class LocalClient:
             start = _now(model.device)
             if context:
                 with thinning:
-                    model.base_model(torch.tensor([rows[0][:context]], device=model.device), past_key_values=cache)
+                    base = model.base_model
+                    base(torch.tensor([rows[0][:context]], device=model.device), **with_cache(base, cache))
             with nullcontext() if context else thinning:
                 found = model.generate(
                     input_ids=torch.tensor(rows, device=model.device),
                     attention_mask=torch.tensor(mask, device=model.device),
                     generation_config=config,
                     stopping_criteria=[ends],
-                    **({} if cache is None else {"past_key_values": cache}),
+                    **with_cache(model, cache),
                 )
             last = _now(model.device)
-        if extension is not None and extension.cache != FULL and found.past_key_values is not cache:
+        if extension is not None and extension.cache != FULL and cache_in(found) is not cache:
             raise FathomError(f"{extension.cache.name}: the model replaced its cache by another one; leave out cache")
         if ended.is_set():
             self._forget()
@@ -277,7 +279,7 @@ class LocalClient:
         self.cached = None if ends.after_prompt is None or at_end is None else (ends.after_prompt, at_end)
         written = [row[longest:] for row in found.sequences.tolist()]
         if len(jobs) == 1:
-            self._cache, self._ids = found.past_key_values, [*jobs[0].ids, *written[0][:-1]]
+            self._cache, self._ids = cache_in(found), [*jobs[0].ids, *written[0][:-1]]
         for job, ids in zip(jobs, written, strict=True):
             job.output = self._output(job, ids, shared)
             job.first, job.whole = ends.first - start, last - start
@@ -340,7 +342,7 @@ class _Ends:
 
     def see(self, _model: Any, _inputs: Any, output: Any) -> None:
         """Remember the cache that the model returned, which generation makes by itself."""
-        self.cache = getattr(output, "past_key_values", None)
+        self.cache = cache_in(output)
 
     def __call__(self, input_ids: Any, scores: Any, **more: Any) -> Any:
         import torch

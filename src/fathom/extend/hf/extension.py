@@ -11,6 +11,7 @@ import numpy as np
 
 from fathom.extend.frequencies import Floats, dynamic_base, frequencies, is_long
 from fathom.extend.hf.attention import MappedAttention
+from fathom.extend.hf.calls import with_cache
 from fathom.extend.hf.checks import (
     check_cache,
     check_extension,
@@ -220,7 +221,7 @@ class Extension:
 
         cache = replace(self, cache=self.cache.but(budget=2, ratio=None)).new_cache()  # which has room for the text
         with torch.inference_mode():
-            model(torch.ones((1, 2), dtype=torch.long, device=model.device), past_key_values=cache)
+            model(torch.ones((1, 2), dtype=torch.long, device=model.device), **with_cache(model, cache))
         if any(layer.waits or not layer.is_initialized for layer in cache.layers):
             raise FathomError(
                 f"{self.cache.name}: the attention of a model of type {self.config.model_type} is not of the usual "

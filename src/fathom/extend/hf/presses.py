@@ -9,6 +9,7 @@ import torch
 from transformers.cache_utils import Cache
 
 from fathom.extend.hf.caches import SeenLayer, after_context
+from fathom.extend.hf.calls import with_cache
 from fathom.extend.methods import Method
 from fathom.extras import install
 from fathom.names import unknown
@@ -94,9 +95,9 @@ def try_press(model: Any, method: Method) -> None:
     name = method["press"]
     try:
         with torch.inference_mode(), pressing(model, method):
-            model(ids, past_key_values=cache)
+            model(ids, **with_cache(model, cache))
         with torch.inference_mode():
-            model(ids[:, :1], past_key_values=cache)
+            model(ids[:, :1], **with_cache(model, cache))
     except Exception as error:  # presses raise errors of many kinds for what they need besides
         raise FathomError(
             f"kvpress: {name} does not work with this model: {type(error).__name__}: {str(error)[:200]}; choose "

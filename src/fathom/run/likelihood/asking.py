@@ -9,7 +9,7 @@ from typing import Any
 from fathom import plugins
 from fathom.registry import get_task, tasks
 from fathom.run.hugging_face import is_local
-from fathom.run.likelihood.client import METHODS, LikelihoodClient, Method, how_many, too_many
+from fathom.run.likelihood.client import METHODS, TIED, LikelihoodClient, Method, how_many, too_many
 from fathom.run.likelihood.completions import VIAS, CompletionsServer, Via
 from fathom.run.likelihood.local import LocalModel
 from fathom.run.likelihood.tokens import Backend
@@ -22,7 +22,7 @@ from fathom.run.progress import Progress, RunSummary
 from fathom.run.retry import Retry
 from fathom.run.runner import work_on
 from fathom.run.session import Work
-from fathom.run.store import peek
+from fathom.run.store import peek, replies
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError, Json, Ordering, Sample
@@ -153,8 +153,15 @@ def likelihood(
     )
     client = LikelihoodClient(backend, way, questions.ordering, most_orders)
     summary = drive(work_on(out, client, work, total))
-    note = f"skipped, because they do not ask for an order: {', '.join(passed_over)}"
-    return RunSummary(out, summary.progress, hints=(*summary.hints, *([note] if passed_over else [])))
+    hints = list(summary.hints)
+    if passed_over:
+        hints.append(f"skipped, because they do not ask for an order: {', '.join(passed_over)}")
+    if tied := sum(one.reply.text == TIED for one in replies(out)):
+        hints.append(
+            f"{tied} of {total} samples have several equally likely orders, and so no valid answer: the model, or the "
+            "tokens that its server shows, do not tell these orders apart"
+        )
+    return RunSummary(out, summary.progress, hints=tuple(hints))
 
 
 def ordering_of(sample: Sample, texts: Mapping[str, str]) -> Ordering:

@@ -16,6 +16,9 @@ from fathom.types.choices import Method as Method
 
 DIGITS = 6
 METHODS: tuple[Method, ...] = get_args(Method)
+TIED = "No answer: several orders are equally likely."
+SAME = 1e-9
+"""Log-probabilities that differ by less are equal: sums of the same numbers differ by as much in another order."""
 MOST_SEGMENTS = 12
 """Maximum number of segments in the search for the best chain: the work doubles with each."""
 JOIN = "\n\n"
@@ -59,10 +62,10 @@ class LikelihoodClient:
             shared, known = shared + (scored.shared or 0), known and scored.shared is not None
         if not all(count for _, count in scores.values()):
             raise RequestError(Failure("bad", "no token of the segments has a log-probability"))
-        chosen, figures = _choose(segments, self.method, scores)
+        best, figures = _choose(segments, self.method, scores)
         return Reply(
             status="ok",
-            text=f"Answer: {json.dumps(list(chosen))}",
+            text=f"Answer: {json.dumps(list(best[0]))}" if len(best) == 1 else TIED,
             reasoning=json.dumps(figures),
             stop="stop",
             tokens_in=tokens,
@@ -87,16 +90,19 @@ def too_many(segments: int, method: Method, most_orders: int) -> str:
     return ""
 
 
-def _choose(segments: int, method: Method, scores: Mapping[Name, tuple[float, int]]) -> tuple[Name, dict[str, Json]]:
-    """The order and the scores behind it; names are segment numbers joined by blanks."""
+def _choose(
+    segments: int, method: Method, scores: Mapping[Name, tuple[float, int]]
+) -> tuple[tuple[Name, ...], dict[str, Json]]:
+    """The best order, or two that are equally good, and the scores behind them, named by numbers of segments."""
     if method == "orders":
-        figures: dict[str, Json] = {
-            _words(name): round(perplexity(total, count), DIGITS) for name, (total, count) in scores.items()
-        }
-        return least_perplexed(scores), {"method": method, "perplexity": figures}
-    sums = {name: total for name, (total, _) in scores.items()}
-    logprobs: dict[str, Json] = {_words(name): round(total, DIGITS) for name, total in sums.items()}
-    return best_chain(segments, sums), {"method": method, "logprob": logprobs}
+        best = least_perplexed(scores)
+        shown = {name: perplexity(total, count) for name, (total, count) in scores.items()}
+    else:
+        shown = {name: total for name, (total, _) in scores.items()}
+        best = best_chains(segments, shown)
+    named: dict[str, Json] = {_words(name): round(figure, DIGITS) for name, figure in shown.items()}
+    figures: dict[str, Json] = {"method": method, "perplexity" if method == "orders" else "logprob": named}
+    return best, figures if len(best) == 1 else {**figures, "equal": [_words(name) for name in best]}
 
 
 def _words(name: Name) -> str:
@@ -165,17 +171,19 @@ def perplexity(total: float, tokens: int) -> float:
         return math.inf
 
 
-def least_perplexed(scores: Mapping[Name, tuple[float, int]]) -> Name:
-    """The order with the lowest perplexity; of equal ones the first by number.
+def least_perplexed(scores: Mapping[Name, tuple[float, int]]) -> tuple[Name, ...]:
+    """The order with the lowest perplexity; two if there are several, the first by number.
 
     Args:
         scores: For each order the sum of its tokens' log-probabilities, and their number.
     """
-    return min(sorted(scores), key=lambda name: -scores[name][0] / scores[name][1])
+    means = {name: total / count for name, (total, count) in sorted(scores.items())}
+    highest = max(means.values())
+    return tuple(name for name, mean in means.items() if highest - mean < SAME)[:2]
 
 
-def best_chain(segments: int, scores: Mapping[Name, float]) -> Name:
-    """The order of all segments whose pairs have the highest sum, exact (Held and Karp 1962).
+def best_chains(segments: int, scores: Mapping[Name, float]) -> tuple[Name, ...]:
+    """The order of all segments whose pairs have the highest sum, exact (Held and Karp 1962); two if there are several.
 
     Args:
         segments: Number of segments.
@@ -183,13 +191,12 @@ def best_chain(segments: int, scores: Mapping[Name, float]) -> Name:
             text after all segments may be missing.
 
     Returns:
-        Numbers of the segments from 1; of equal orders the first by number.
+        Numbers of the segments from 1.
     """
     last = segments + 1
-    # Best continuation from a segment given the set of remaining ones: its sum, and the order (negated, so that
-    # ties go to smaller numbers).
-    ways: dict[tuple[int, int], tuple[float, Name]] = {
-        (0, end): (scores.get((end, last), 0.0), ()) for end in range(1, last)
+    # Best continuations from a segment given the set of remaining ones, two at most: sum and order of each.
+    ways: dict[tuple[int, int], list[tuple[float, Name]]] = {
+        (0, end): [(scores.get((end, last), 0.0), ())] for end in range(1, last)
     }
     for rest in range(1, 1 << segments):
         members = [number for number in range(1, last) if rest >> (number - 1) & 1]
@@ -198,9 +205,11 @@ def best_chain(segments: int, scores: Mapping[Name, float]) -> Name:
                 continue
             if end and rest >> (end - 1) & 1:
                 continue
-            options = []
-            for number in members:
-                total, order = ways[rest & ~(1 << (number - 1)), number]
-                options.append((total + scores[end, number], (-number, *order)))
-            ways[rest, end] = max(options)
-    return tuple(-number for number in ways[(1 << segments) - 1, 0][1])
+            options = [
+                (total + scores[end, number], (number, *order))
+                for number in members
+                for total, order in ways[rest & ~(1 << (number - 1)), number]
+            ]
+            highest = max(total for total, _ in options)
+            ways[rest, end] = [option for option in options if highest - option[0] < SAME][:2]
+    return tuple(order for _, order in ways[(1 << segments) - 1, 0])

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from fathom.extend.hf.calls import cache_in, with_cache
 from fathom.extend.methods import FULL
 from fathom.run.failures import Failure
 from fathom.run.hugging_face import cache_of, failure_of_model, load_model
@@ -104,8 +105,8 @@ class LocalModel:
         import torch
 
         given = torch.tensor([chunk], device=self._model.device)
-        found = self._model(input_ids=given, past_key_values=self._cache, use_cache=True)
-        self._cache = found.past_key_values
+        found = self._model(input_ids=given, **with_cache(self._model, self._cache), use_cache=True)
+        self._cache = cache_in(found)
         self.forwarded += len(chunk)
         return found.logits[0]
 

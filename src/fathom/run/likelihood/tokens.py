@@ -28,8 +28,17 @@ class TokenLogprobs:
     shared: int | None = None
 
     def after(self, start: int) -> tuple[float, int]:
-        """Sum and number of the log-probabilities of tokens that start at character ``start`` or later."""
-        found = [p for at, p in zip(self.offsets, self.logprobs, strict=True) if at >= start and p is not None]
+        """Sum and number of the log-probabilities of tokens with a part at character ``start`` or later.
+
+        A token across the boundary belongs to the text after it, which would have fewer tokens without it, or none.
+        """
+        found, end = list[float](), math.inf  # of the last token, and of special tokens behind it
+        for place in reversed(range(len(self.offsets))):
+            at, logprob = self.offsets[place], self.logprobs[place]
+            following = self.offsets[place + 1] if place + 1 < len(self.offsets) else math.inf
+            end = following if following > at else end  # tokens that are parts of one character end together
+            if end > start and logprob is not None:
+                found.append(logprob)
         return math.fsum(found), len(found)
 
 
