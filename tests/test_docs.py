@@ -6,7 +6,7 @@ words are in ``docs/theme/site_blocks.py``). A ``text`` block that follows must 
 anything. ``json file=NAME`` and ``toml file=NAME`` are written to a file first; documents and runs that a page takes
 for granted are made (``files_of_docs.py``). Python blocks that begin with ``# NAME.py`` are modules of a package.
 
-    python tests/test_docs.py    # writes the tables of options into docs/reference/commands
+    PYTHONPATH=docs/theme python tests/test_docs.py    # writes the tables of options into docs/reference/commands
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ def test_every_command_and_option_is_documented() -> None:
     assert sorted(documented) == sorted(expected)
     headings = [name for text in pages for name in re.findall(r"^#{2,3} `fathom ?(.*?)`$", text, re.MULTILINE)]
     assert sorted(headings) == sorted(commands())
-    assert pages == [with_tables(text) for text in pages], "run `python tests/test_docs.py` to update the tables"
+    update = "run `PYTHONPATH=docs/theme python tests/test_docs.py` to update the tables"
+    assert pages == [with_tables(text) for text in pages], update
 
 
 def test_every_command_has_a_function_and_an_example() -> None:
