@@ -42,7 +42,8 @@ COMMITS = ("b82dd887^", "fd4f7743")
 MODELS = ("fathom/lexical", "fathom/guess", "fathom/longest", "fathom/first")
 PROGRAM = "import sys; from fathom.cli import main; sys.argv[0] = 'fathom'; main()"
 SAME = ("id", "state", "submitter", "received", "size", "model", "variant", "created", "suites", "reason", "decided_by")
-get, post = (partial(one, timeout=None, trust_env=False) for one in (httpx.get, httpx.post))
+get = partial(httpx.get, timeout=None, trust_env=False)
+post = partial(httpx.post, timeout=None, trust_env=False)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def make(folder: Path) -> None:
     for name in ("lexical", "guess"):
         api.run(folder / "suite", f"fathom/{name}", folder / name)
         api.board_build([folder / name], out=folder / f"{name}-site", published=False)
-    api.studio_init(folder / "studio-store", administrator="ada")
+    api.studio_init(str(folder / "studio-store"), administrator="ada")
 
 
 def give(made: Path, words: Sequence[str]) -> None:

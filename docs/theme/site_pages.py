@@ -22,6 +22,8 @@ Nav = list[dict[str, Any]]
 HEADING = re.compile(r"(#{2,3}) (.+)")
 LINK = re.compile(r"(?<!!)\[((?:[^\]`]|`[^`]*`)+)\]\(([^)#\s]+)\)")
 TARGET = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
+CODE_OF_CELL = re.compile(r"(?<=\| )`[^`\n]*\\\|[^`\n]*`")
+NAME = re.compile(r"(<td[^>]*><code>)([^<]+)(</code>)")
 
 
 def nav_of(index: str) -> Nav:
@@ -87,8 +89,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]
     markdown = blocks.labelled(markdown)
+    markdown = CODE_OF_CELL.sub(lambda code: code[0].replace(r"\|", "|"), markdown)
     markdown = TARGET.sub(lambda link: link[1] + _target(link[2], page.file.src_uri, files) + link[3], markdown)
     return reference.expanded(markdown)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Let the names in tables break between their words, so that a narrow column does not break within one."""
+    return NAME.sub(lambda name: name[1] + re.sub(r"(?<=\w)([_|])(?=\w)", r"\1<wbr>", name[2]) + name[3], html)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
