@@ -25,7 +25,7 @@ from processes import start_program
 
 pytestmark = pytest.mark.slow
 SYSTEM = System("lab/m", "")
-NEEDS = {"inspect": {}, "hub": {"dataset": "lab/bench"}, "model-card": {}, "every-eval-ever": {}}
+NEEDS: dict[str, dict[str, Any]] = {"inspect": {}, "hub": {"dataset": "lab/bench"}, "model-card": {}, "every-eval-ever": {}}
 FILES = tuple(NEEDS)
 
 
@@ -93,6 +93,7 @@ def test_hub_entries_are_those_of_its_library(rows: Path, tmp_path: Path) -> Non
     (entry,) = parse_eval_result_entries(yaml.safe_load(place.read_text()))
     assert (entry.dataset_id, entry.task_id, entry.dataset_revision) == ("lab/bench", "default", "abc")
     assert entry.value == pytest.approx(100 * figures(rows)[ALL, None], abs=1e-4)
+    assert entry.notes is not None
     assert "95% interval" in entry.notes
     assert "1 unanswered" in entry.notes
     assert "1 missing" in entry.notes
@@ -206,7 +207,7 @@ def test_a_missing_score_is_neither_zero_nor_silent(tmp_path: Path) -> None:
     lost = [row(number, 2048, None, status="error", detail="timeout", answered=False) for number in range(9)]
     rows = rows_file(tmp_path, [*(row(number) for number in range(9)), *lost])
     for form in FILES:
-        options = {"task_ids": {"passkey@1k": "a"}} if form == "hub" else {}
+        options: dict[str, Any] = {"task_ids": {"passkey@1k": "a"}} if form == "hub" else {}
         made = api.convert(rows, to=form, out=place_of(form, tmp_path / form), **{**NEEDS[form], **options})
         for place in map(Path, made.places):
             if place.suffix != ".eval":
@@ -317,3 +318,24 @@ def test_the_error_names_the_extra(
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(FathomError, match=rf"pip install 'fathom-eval\[{form}\]'"):
         api.convert(rows, to=form, out=tmp_path / "x", dataset="a/b")
+
+
+FOREIGN = Path(__file__).parents[1] / "rows" / "foreign"
+
+
+@pytest.mark.parametrize("origin", ["inspect", "lm-eval", "lighteval", "opencompass", "helmet", "nemo-evaluator"])
+@pytest.mark.parametrize("named", [True, False])
+def test_results_of_other_programs_are_converted(origin: str, named: bool, call: Call, tmp_path: Path) -> None:
+    source = FOREIGN / origin / ("eval" if origin == "inspect" else "")
+    if origin == "inspect":
+        source = next(source.glob("*_codes_*.eval"))
+    chosen = ("--from", origin) if named else ()
+    code, printed, error = call("convert", source, *chosen, "--to", "every-eval-ever", "--out", tmp_path / "out")
+    assert code == 0, error
+    wanted = read([source], origin if named else "fathom")
+    scored = wanted.filter(pl.col("value").is_not_null()).height
+    places = [Path(line) for line in printed.splitlines()]
+    lines = [line for place in places if place.suffix == ".jsonl" for line in place.read_text().splitlines()]
+    assert len(lines) == scored > 0
+    if origin == "lighteval":
+        assert "have no length" in error  # the notes of the reader are told

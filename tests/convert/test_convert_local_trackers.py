@@ -55,7 +55,9 @@ def test_mlflow_has_the_figures_of_the_report(mlflow_uri: str, rows: Path, tmp_p
     assert run.info.run_name == "lab/m"
     assert run.info.status == "FINISHED"
     assert run.data.metrics["score/passkey"] == results.average[SYSTEM, "passkey"].mean
-    assert run.data.metrics["score/passkey/low"] == results.average[SYSTEM, "passkey"].interval.low
+    interval = results.average[SYSTEM, "passkey"].interval
+    assert interval is not None
+    assert run.data.metrics["score/passkey/low"] == interval.low
     assert run.data.metrics["score/passkey/missing"] == 1
     client = MlflowClient(tracking_uri=mlflow_uri)
     history = {one.step: one.value for one in client.get_metric_history(run.info.run_id, "by_length/passkey")}

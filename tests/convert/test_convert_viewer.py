@@ -18,7 +18,7 @@ from chromium import browsers
 from fathom import api
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Dialog
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 browser = pytest.fixture(browsers)
@@ -49,8 +49,13 @@ def viewer(tmp_path: Path) -> Iterator[str]:
 
 def test_inspects_viewer_shows_scores_and_runs_no_text(viewer: str, browser: Browser) -> None:
     said: list[str] = []
+
+    def dismissed(dialog: Dialog) -> None:
+        said.append(dialog.message)
+        dialog.dismiss()
+
     page = browser.new_page()
-    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.on("dialog", dismissed)
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(viewer)
     page.get_by_text("fathom/passkey").first.click()

@@ -245,7 +245,7 @@ def test_normalised_samples_of_nemo_evaluator(tmp_path: Path) -> None:
 )
 def test_averages_alone_are_an_error_that_says_what_is_needed(kept: str, sought: str, tmp_path: Path) -> None:
     file = next(FOREIGN.glob(kept))
-    copy = shutil.copy(file, tmp_path / file.name)
+    copy = Path(shutil.copy(file, tmp_path / file.name))
     for path in (copy, tmp_path):
         with pytest.raises(FathomError, match=sought) as raised:
             load([path])

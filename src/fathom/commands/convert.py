@@ -100,7 +100,7 @@ def convert(options: ConvertOptions) -> "Written":
     out = options.out or (address_from_environment() if form.name == "mlflow" else None)
     if out is None:
         raise FathomError(f"--to {form.name} needs --out, {form.where}")
-    frame = rows.read(paths, options.origin, options.rule, options.judge, options.tell)
+    frame = rows.read(paths, options.origin, options.rule, options.judge, tell=options.tell)
     if options.origin == "fathom":
         tell_unfinished(paths, options.tell)
     left = without_known(frame, **options.of(Known), judge=options.judge, seed=options.seed, tell=options.tell)

@@ -166,12 +166,15 @@ def _outside_notebooks() -> Iterator[None]:
     """
     from inspect_ai._util import platform
 
-    asked, hook = platform.running_in_notebook, platform.set_exception_hook
-    platform.running_in_notebook, platform.set_exception_hook = (lambda: False), (lambda: None)
+    # By name: it is imported into that module, which is where it is looked up, and not declared there.
+    before = {name: getattr(platform, name) for name in ("running_in_notebook", "set_exception_hook")}
     try:
+        setattr(platform, "running_in_notebook", lambda: False)  # noqa: B010
+        setattr(platform, "set_exception_hook", lambda: None)  # noqa: B010
         yield
     finally:
-        platform.running_in_notebook, platform.set_exception_hook = asked, hook
+        for name, one in before.items():
+            setattr(platform, name, one)
 
 
 def _inspect_name(settings: Settings) -> str:
