@@ -1,12 +1,13 @@
 """Notebooks of the documentation, executed: what their cells show now, beside what is stored in them.
 
-    python tests/executed_notebooks.py NOTEBOOK OUT    # execute one in the working folder, and write it with its outputs
+python tests/executed_notebooks.py NOTEBOOK OUT    # executes one in the working folder, and writes it with outputs
 """
 
 from __future__ import annotations
 
 import base64
 import difflib
+import json
 import os
 import re
 import shutil
@@ -34,6 +35,7 @@ _CHANGING = (
 )
 """What may differ from one day, machine or version to another while the text of a notebook stays true."""
 _DRAWING = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _WORDS = re.compile(r"<text\b[^>]*>([^<]*)</text>")
 
 
@@ -45,8 +47,6 @@ def needed(path: Path) -> list[str]:
 
 def read(path: Path) -> dict[str, Any]:
     """A notebook as JSON."""
-    import json
-
     found: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return found
 
@@ -71,7 +71,7 @@ def executed(path: Path, folder: Path) -> dict[str, Any]:
     environment = {**kept, "JUPYTER_RUNTIME_DIR": str(folder / "runtime"), "IPYTHONDIR": str(folder / "ipython")}
     command = [sys.executable, __file__, str(path), str(out)]
     done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, timeout=LIMIT)
-    assert done.returncode == 0, f"{path.name}: {done.stderr[-3000:]}"
+    assert done.returncode == 0, f"{path.name}: {_COLOURS.sub('', done.stderr)[-3000:]}"
     return read(out)
 
 
@@ -86,7 +86,8 @@ def differences(stored: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 def shown(cell: Mapping[str, Any]) -> list[str]:
     """The lines that a cell shows, without what may differ."""
-    return [_settled(line) for output in cell.get("outputs", []) for text in _texts(output) for line in text.split("\n")]
+    texts = (text for output in cell.get("outputs", []) for text in _texts(output))
+    return [_settled(line) for text in texts for line in text.split("\n")]
 
 
 def _texts(output: Mapping[str, Any]) -> Iterator[str]:

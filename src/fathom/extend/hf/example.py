@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathom.extend.frequencies import plain
+from fathom.terminal import no_widgets
 
 HEAD, BASE = 128, 10_000.0
 FIRST, UNKNOWN = 0, 1
@@ -72,8 +73,12 @@ def save_example(folder: Path | str, window: int = 1024, copying: NDArray[np.flo
         copying: Frequencies for which layer 1 is written.
     """
     from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
 
+    with no_widgets():
+        from transformers import PreTrainedTokenizerFast
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()
     words = {name: number for number, name in enumerate(WORDS)}
     tokenizer = Tokenizer(models.WordLevel(words, unk_token=WORDS[UNKNOWN]))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
