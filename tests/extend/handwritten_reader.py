@@ -1,7 +1,7 @@
-"""The example model (``fathom.extend.hf.example``) with a window of 256, its items, and the rule that says what it reads.
+"""The example model (``fathom.extend.hf.example``) with a window of 256, its items, and the rule of what it reads.
 
-``Rule`` is the inequality of the model's second layer on the positions and frequencies of a method, computed without the
-model.
+``Rule`` is the inequality of the model's second layer on the positions and frequencies of a method, computed without
+the model.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A small model to try methods on: its weights are written by hand, so that its window is known.
 
-It is a Llama of two layers with one head each. Words are in chains: a key and values after it. A prompt begins with the
-word "first" and ends with a key; the model continues with what follows the key earlier on, if that is within its window.
+It is a Llama of two layers with one head each. Words are in chains: a key and values after it. A prompt begins with
+the word "first" and ends with a key; the model continues with what follows the key earlier on, if that is within its
+window.
 
 - Coordinate 0 of every embedding is so large that RMSNorm is a constant factor.
 - Layer 1 copies the code of the word before: the score of a key at distance rel is the sum of cos(theta (rel - 1)) over
