@@ -28,7 +28,7 @@ METADATA = {
 }
 _CHANGING = (
     (re.compile(r"\bseconds [\d.,]+"), "seconds ..."),
-    (re.compile(r"\b[\d.,]+ (?:seconds|MB|kB)\b"), "... measured"),
+    (re.compile(r"\b\d+(?:\.\d+)? s\b"), "TIME"),
     (re.compile(r"\b20\d\d-\d\d-\d\d\b"), "DATE"),
     (re.compile(r"\b[0-9a-f]{12,}\b"), "ID"),
     (re.compile(r"\bfathom(?:[ _]version)?:? \d+\.\d+\.\d+\b"), "fathom VERSION"),

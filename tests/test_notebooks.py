@@ -76,6 +76,8 @@ def test_only_times_ids_and_versions_may_differ() -> None:
 
     assert same("counts ok 300, seconds 2.225", "counts ok 300, seconds 14.1")
     assert not same("counts ok 300, seconds 2.225", "counts ok 299, seconds 2.225")
+    assert same("<td>0.0264 s</td>", "<td>12 s</td>")
+    assert not same("<td>0.0264</td>", "<td>0.0265</td>")
     assert same("fingerprint 689a4a85ffbdbcb6, 3 tasks", "fingerprint 7abd9560fcbe1ffe, 3 tasks")
     assert not same("fingerprint 689a4a85ffbdbcb6, 3 tasks", "fingerprint 689a4a85ffbdbcb6, 4 tasks")
     assert same("made with fathom 0.1.0", "made with fathom 0.2.0")
