@@ -50,7 +50,7 @@ $(MODELS)/tested: pyproject.toml
 quick: $(VENV)/tested  ## test all but what is slow or drives a browser
 	$(BIN)/pytest -m "not slow and not browser"
 
-test-models: $(MODELS)/tested  ## test runs, judges, likelihoods and embeddings with a real server and local models, all tiny; MLflow, W&B, Every Eval Ever
+test-models: $(MODELS)/tested  ## test runs, judges, likelihoods, embeddings and a notebook with a real server and local models, all tiny; MLflow, W&B, Every Eval Ever
 	$(MODELS)/bin/pytest tests/run/test_*local*.py tests/run/test_*llama*.py tests/extend/test_*local*.py \
 		tests/convert/test_*local*.py
 

@@ -33,6 +33,7 @@ import site_pages as pages  # noqa: E402
 SHOWN = (
     "index",
     "tutorials/getting-started",
+    "tutorials/choose-a-model",
     "how-to/run-a-model",
     "reference/commands/run",
     "reference/python/results",
@@ -272,7 +273,7 @@ def test_a_notebook_is_a_page_with_its_stored_outputs(tmp_path: Path) -> None:
     path.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}))
     made = notebooks.page_of(path)
     assert made.text.startswith("# Title\n\nText.\n\n[Download")
-    assert "```python\nprint(3)\n```\n\n````text\nthree\n```\n````" in made.text
+    assert "```python\nprint(3)\n```\n\n````{ .text .printed }\nthree\n```\n````" in made.text
     assert '<div class="output">\n<table>\n<tr></tr></table>\n</div>' in made.text
     assert "![score  by  length](made-3-2.png)" in made.text
     assert made.images == {"made-3-2.png": b"hello"}

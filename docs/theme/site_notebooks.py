@@ -65,7 +65,7 @@ def _shown(output: Mapping[str, Any], name: str, images: dict[str, bytes]) -> st
         lines = (line for line in _joined(data["text/html"]).splitlines() if line.strip())
         return '<div class="output">\n' + "\n".join(lines) + "\n</div>"
     text = _joined(output.get("text", data.get("text/plain", output.get("traceback", ""))))
-    return _fenced(ESCAPES.sub("", text).rstrip("\n"), "text") if text.strip() else ""
+    return _fenced(ESCAPES.sub("", text).strip("\n"), "{ .text .printed }") if text.strip() else ""
 
 
 def _alternative(data: Mapping[str, Any]) -> str:

@@ -137,6 +137,8 @@ def _short(value: Any) -> str:
     elif isinstance(value, Mapping):
         # A count of 0, such as that of replies that failed, would push out what did happen.
         text = ", ".join(f"{name} {_short(one)}" for name, one in value.items() if one not in (None, "", 0, (), [], {}))
+    elif hasattr(value, "shape"):
+        text = f"{' x '.join(map('{:,}'.format, value.shape))} values"
     elif isinstance(value, Sequence):
         text = ", ".join(map(_short, value)) if len(value) <= 8 else f"{len(value):,} values"
     else:

@@ -17,6 +17,7 @@ from typing import get_args
 import polars as pl
 
 from fathom.names import system_name
+from fathom.printing import readable
 from fathom.stats.columns import facet
 from fathom.stats.intervals import Interval, generator, mean_interval
 from fathom.stats.outcomes import outcome
@@ -134,6 +135,7 @@ def counted(
         )
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class Filtered:
     """Rows without the questions that are answered closed-book.

@@ -26,6 +26,7 @@ from fathom.compress.estimates import ModelEstimate, estimate
 from fathom.compress.matrix import ENDED, Floats, ScoreMatrix
 from fathom.compress.sampling import draw, inclusion, likeness_tree
 from fathom.compress.tables import of_rows, write_sampled
+from fathom.printing import readable
 from fathom.rows.runs import load
 from fathom.stats.outcomes import COUNTED, MISSING_AT_MOST, Unanswered, differ
 from fathom.subsetfile import read_subset, write_subset
@@ -339,6 +340,7 @@ class Wanted:
     unanswered: Unanswered = "zero"
 
 
+@readable
 @dataclass(frozen=True)
 class Adapted:
     """Where an adaptive evaluation ended.

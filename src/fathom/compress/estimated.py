@@ -14,6 +14,7 @@ from fathom.compress.minilongbench import MiniBenchmark
 from fathom.compress.ranks import RankCorrelation, agreement
 from fathom.compress.released import MODELS, read_models, read_split
 from fathom.compress.tables import read_matrix, read_sampled
+from fathom.printing import readable
 from fathom.stats.outcomes import Unanswered
 from fathom.subsetfile import read_subset
 from fathom.types import Subset
@@ -22,6 +23,7 @@ OWN = "estimate"
 """Name of a method's own estimate, beside its others."""
 
 
+@readable
 @dataclass(frozen=True)
 class Estimated:
     """Estimates of a benchmark's scores from those of a subset.

@@ -21,6 +21,7 @@ from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.methods import METHODS, Plan, has_published
 from fathom.compress.ranks import spearman
 from fathom.names import unknown
+from fathom.printing import readable
 from fathom.types import FathomError
 
 ROUNDING = 1e-9  # sums of the same scores in another order may differ so much
@@ -47,6 +48,7 @@ class Split:
     new: tuple[int, ...]
 
 
+@readable
 @dataclass(frozen=True)
 class Validated:
     """How well methods estimate the scores of models that they have not seen.

@@ -10,11 +10,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from fathom.names import unknown
+from fathom.printing import readable
 
 if TYPE_CHECKING:
     from fathom.convert.material import Material
 
 
+@readable
 @dataclass(frozen=True)
 class Written:
     """What a conversion wrote.

@@ -90,7 +90,8 @@ def read_questions(path: Path, documents: Mapping[str, Document], names: Iterabl
     if problems:
         listed = "".join(f"\n  {printable(problem)}" for problem in problems[:SHOWN])
         more = f"\n  and {len(problems) - SHOWN:,} more" if len(problems) > SHOWN else ""
-        raise FathomError(f"--questions {path_text(path)}: correct {len(problems):,} problems:{listed}{more}")
+        counted = "this problem" if len(problems) == 1 else f"{len(problems):,} problems"
+        raise FathomError(f"--questions {path_text(path)}: correct {counted}:{listed}{more}")
     unused = tuple(name for name in columns if name not in (*NEEDED, *OPTIONAL))
     return Asked({id: tuple(asked) for id, asked in questions.items()}, unused)
 

@@ -18,6 +18,8 @@ from fathom.report.table import Table
 from fathom.types import FathomError
 
 FIRST = ("headline", "setups")
+FOLDED = "setups-costs"
+"""Beginning of the names of tables with a row for each setup at each length."""
 LEFT_OUT = ("counts", "graders", "settings", "published")
 """Sections that are about how the report was made; they are on the page."""
 
@@ -29,7 +31,7 @@ def as_notebook(results: Results, tables: Sequence[Table]) -> str:
         results: What was measured.
         tables: Those of the report.
     """
-    seen = [table for table in tables if table.section in FIRST and not table.detail]
+    seen = [one for one in tables if one.section in FIRST and not one.detail and not one.name.startswith(FOLDED)]
     folded = [table for table in tables if table not in seen and table.section not in LEFT_OUT]
     missing = "".join(Markup("<li>{}</li>").format(one) for one in map(str, summary(results).unmeasured))
     parts = [Markup("<p>Not measured:</p><ul>{}</ul>").format(Markup(missing)) if missing else f"<p>{WHOLE}</p>"]

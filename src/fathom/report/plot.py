@@ -28,6 +28,8 @@ SMALL = Size(230, 160)
 CELL = Size(46, 26)
 # Columns of small multiples, and of wider charts.
 COLUMNS = 3
+LONG_NAME, LEGEND_LINES = 30, 8
+"""Characters of a name that two columns of a legend do not hold in every font, and lines of a legend."""
 COLUMNS_OF: dict[str, int] = {"needle": 1}
 
 
@@ -224,8 +226,10 @@ def _longscore_heatmap(results: Results) -> list[alt.LayerChart]:
 
 
 def _columns(results: Results, most: int) -> int:
-    """Columns of a legend: one for few models, because names may be long."""
-    return most if len(results.systems) > COLUMNS else 1
+    """Columns of a legend: one for few models, and for up to eight if a name is long."""
+    several = len(results.systems)
+    wide = max((len(system.name) for system in results.systems), default=0) > LONG_NAME
+    return 1 if several <= COLUMNS or (wide and several <= LEGEND_LINES) else most
 
 
 def _titles(results: Results) -> list[str]:

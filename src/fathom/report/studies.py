@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import polars as pl
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from fathom import analysis
 from fathom.analysis.ability import APART, UNCERTAIN
@@ -130,22 +130,28 @@ def print_results(found: Sequence[Any], as_json: bool, empty: str = "") -> None:
 
 
 def as_markup(table: Table) -> Markup:
-    """One table, with the headings of groups before those of their columns."""
-    headings = "".join(
-        Markup("<th>{}</th>").format(" ".join(filter(None, (one.group, one.label)))) for one in table.columns
+    """One table, with the headings of groups before those of their columns, and numbered notes below."""
+    headings = Markup("").join(
+        Markup('<th scope="col">{}</th>').format(" ".join(filter(None, (one.group, one.label))))
+        for one in table.columns
     )
-    rows = "".join("<tr>" + "".join(map(_html_cell, row)) + "</tr>" for row in table.rows)
-    notes = "".join(Markup("<p>{}</p>").format(note) for note in table.notes)
+    notes = table.notes
+    rows = Markup("").join(
+        Markup("<tr>{}</tr>").format(Markup("").join(_html_cell(cell, notes) for cell in row)) for row in table.rows
+    )
+    below = Markup("").join(
+        Markup("<p><sup>{}</sup> {}</p>").format(number, note) for number, note in enumerate(notes, 1)
+    )
     about = Markup("<p>{}</p>").format(table.about) if table.about else ""
-    title = escape(table.title)
-    return Markup(
-        f"<h4>{title}</h4>{about}<table><thead><tr>{headings}</tr></thead><tbody>{rows}</tbody></table>{notes}"
+    return Markup("<h4>{}</h4>{}<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}").format(
+        table.title, about, headings, rows, below
     )
 
 
-def _html_cell(cell: Cell) -> Markup:
+def _html_cell(cell: Cell, notes: Sequence[str]) -> Markup:
+    mark = Markup("<sup>{}</sup>").format(notes.index(cell.note) + 1) if cell.note else ""
     small = Markup("").join(Markup("<br><small>{}</small>").format(line) for line in cell.small)
-    return Markup("<td>{}{}</td>").format(cell.text, small)
+    return Markup("<td>{}{}{}</td>").format(cell.text, mark, small)
 
 
 class StudyResults(list[Result]):

@@ -124,7 +124,8 @@ def _unmeasured(results: Results) -> Iterable[Sentence]:
     yield from (Sentence("", f"{note.removesuffix('.')}.") for note in results.notes)
     for system in results.systems:
         counts = results.every(system)
-        if counts is None or not counts.scored:
+        answered = 0 if counts is None else counts.scored
+        if counts is None or not answered + (counts.unanswered if results.unanswered == "zero" else 0):
             yield Sentence(system.name, "has no scored replies and therefore no score.")
             continue
         lost = {(one.task, one.length): str(one) for one in results.unmeasured if system_of(one) == system}

@@ -20,6 +20,7 @@ from fathom.corpus import Corpus, is_world, parse_spec, read_corpus
 from fathom.corpus.text import document_id, normalise
 from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.length import format_length
+from fathom.printing import readable
 from fathom.studio.types import BUCKETS, NEAR, TOLERANCE, DocumentState, SetIntake, StudioDocument
 from fathom.tokens import Tokenizer
 from fathom.types import Document, FathomError
@@ -103,6 +104,7 @@ class Taken:
     sketch: Sketch
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class Intake:
     """Documents that were read, and what was not.

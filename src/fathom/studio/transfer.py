@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 
 from fathom.atomic import whole_file
 from fathom.names import chosen, folder_name
+from fathom.printing import readable
 from fathom.records import path_text
 from fathom.studio.checks import is_id
 from fathom.studio.exports import (
@@ -40,6 +41,7 @@ EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 SUITE = "suite"
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class Exported:
     """What was exported.
@@ -140,6 +142,7 @@ def export_samples(
     return Exported(out, tuple(files), len(collection.samples), (*lines, *left_out.lines()))
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class ImportedSamples:
     """What was imported.

@@ -16,6 +16,7 @@ import polars as pl
 
 from fathom.length import format_length
 from fathom.names import chosen
+from fathom.printing import readable
 from fathom.run.prices import total_cost
 from fathom.studio.asking import Asking, limited
 from fathom.studio.candidates import Drafted
@@ -209,6 +210,7 @@ class DraftPlan:
     seed: int = 0
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class DraftedSamples:
     """What was drafted.
@@ -323,6 +325,7 @@ def draft_samples(
 # ---------------------------------------------------------------------------------------------------- answers, critique
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What models said about samples.

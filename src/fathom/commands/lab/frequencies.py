@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fathom.commands.lab.shared import Heads, MaybeTokens, MethodName, Sizes, method_of
 from fathom.commands.shared import Json
 from fathom.options.declare import command, opt, unset
+from fathom.printing import readable
 
 
 class FrequenciesOptions(Heads, Sizes, Json):
@@ -15,6 +16,7 @@ class FrequenciesOptions(Heads, Sizes, Json):
     length: Annotated[MaybeTokens, opt("Tokens of the request, prompt and reply together.")] = unset
 
 
+@readable
 @dataclass(frozen=True)
 class Frequencies:
     """Inverse frequencies of a method.

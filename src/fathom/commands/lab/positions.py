@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fathom.commands.lab.shared import Maps, MethodName, method_of, tokens
 from fathom.options.declare import Read, at_least, command, given, opt
+from fathom.printing import readable
 
 SYMBOLS = digits + ascii_letters
 PICTURED = 64
@@ -23,6 +24,7 @@ class PositionsOptions(Maps):
     ] = given(40)
 
 
+@readable
 @dataclass(frozen=True)
 class Positions:
     """The map of relative positions of a method.
