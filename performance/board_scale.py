@@ -26,7 +26,7 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 BUILD = "--only-build"
-TASKS = ("retrieval", "questions", "summaries", "reasoning", "code", "learning")
+TASKS = ("retrieval", "questions", "summaries")
 LENGTHS = (8192, 131072)
 ITEMS = 8
 SIZES = (1, 3, 8, 14, 32, 70, 235, 671)
@@ -91,7 +91,7 @@ def main() -> None:
 
 
 def made_batches(models: int, boards: int) -> list[Any]:
-    """Results of models on suites of six tasks; half measured, half submitted, with days and facts of models."""
+    """Results of models on suites of three tasks; half measured, half submitted, with days and facts of models."""
     import numpy as np
     import polars as pl
 
@@ -163,9 +163,9 @@ def build(site: Path, models: int, boards: int) -> None:
     made = time.perf_counter()
     code.read_results = lambda *_: iter(batches)  # type: ignore[assignment]
     options: dict[str, Any] = {"results": (site.parent,), "published": False, "examples": False}
+    site.parent.mkdir(parents=True, exist_ok=True)
     if "models" in code.Wanted.__dataclass_fields__:
         facts = site.parent / "models.toml"
-        facts.parent.mkdir(parents=True, exist_ok=True)
         told = (n for n in range(models) if n % 10 < 7)  # the other models state nothing
         facts.write_text(
             "".join(
@@ -176,11 +176,15 @@ def build(site: Path, models: int, boards: int) -> None:
             "utf-8",
         )
         options["models"] = facts
-    built = code.build_site(code.Wanted(**options), site)
+    built = code.build_site(code.Wanted(**options), site, progress)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     took = time.perf_counter() - made
     print(f"made {sum(len(batch.rows) for batch in batches):,} rows in {made - start:.0f} s")
     print(f"built {built.files:,} files, {built.size / 1e6:.0f} MB, in {took:.0f} s, {peak:,.0f} MB of memory\n")
+
+
+def progress(done: int, steps: int) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {done} of {steps} steps", file=sys.stderr)
 
 
 # The browser
