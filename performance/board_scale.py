@@ -108,7 +108,7 @@ def made_batches(models: int, boards: int) -> list[Any]:
         own = np.arange(place, models, len(PROVENANCES))
         frames, about = [], {}
         for board in range(boards):
-            suite, asked = f"suite-{board + 1}", own if board < 2 else own[rng.random(len(own)) < 0.9]
+            suite, asked = f"suite-{board + 1}", own if board == 0 else own[rng.random(len(own)) < 0.5]
             ease = rng.normal(0, 1 + board / 10, (len(TASKS), ITEMS))
             shape = (len(asked), len(TASKS), len(LENGTHS), ITEMS)
             chance = 1 / (1 + np.exp(-(ability[asked, None, None, None] + ease[None, :, None, :])))

@@ -59,6 +59,7 @@ def make_site(
     for board in boards:
         _write_board(folder, board, items and board["id"] == "leader-128k")
     _write(folder, "site", _site(boards))
+    _write(folder, "index", _index(boards))
     _write(folder, "tasks", _tasks(boards, hostile))
     _write_models(folder, boards)
     downloads = folder / "downloads"
@@ -188,7 +189,14 @@ def _entry(
         ],
         "extras": [_estimate(-fall, None, None)] if lengths else [],
         "usage": None if published else usage,
+        **_facts(n),
     }
+
+
+def _facts(n: int) -> dict[str, Any]:
+    """What is stated of a model; nothing of every fourth, and the size of every third only."""
+    facts: dict[str, Any] = {"weights": ("open", "closed")[n % 2]} if n % 4 else {}
+    return facts | ({"parameters": (8, 32, 70)[n % 9 // 3] * 10**9} if n % 3 == 0 else {})
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -285,6 +293,7 @@ def _site(boards: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 **{name: board[name] for name in ("id", "title", "about")},
                 "lines": len(board["entries"]),
                 "models": len({entry["modelKey"] for entry in board["entries"]}),
+                "ranked": sum(entry["rank"] is not None for entry in board["entries"]),
                 "tasks": len(board["tasks"]),
                 "measured": sum(entry["origin"] == 1 for entry in board["entries"]),
                 "submitted": sum(entry["origin"] == 2 for entry in board["entries"]),
@@ -293,6 +302,19 @@ def _site(boards: Sequence[dict[str, Any]]) -> dict[str, Any]:
         ],
         "changes": {"old": "2026-02-01", "new": "2026-03-04", "lines": ["new on LongLeader 128K: orca/orca-3-8b"]},
     }
+
+
+def _index(boards: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """All models over all boards, with the first entry of each on each."""
+    found: dict[str, dict[str, Any]] = {}
+    for place, board in enumerate(boards):
+        for entry in board["entries"]:
+            facts = {name: entry[name] for name in ("weights", "parameters") if name in entry}
+            empty = {"key": entry["modelKey"], "model": entry["model"], "date": "2026-03-01", "boards": [None] * 3}
+            model = found.setdefault(entry["modelKey"], empty | facts)
+            own = model["boards"][place] or [entry["key"], entry["overall"], entry["rank"], 0]
+            model["boards"][place] = [*own[:3], own[3] + 1]
+    return {"models": [found[key] for key in sorted(found)]}
 
 
 def _tasks(boards: Sequence[dict[str, Any]], hostile: bool) -> dict[str, Any]:

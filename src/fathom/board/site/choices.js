@@ -130,7 +130,7 @@
     return [h("legend", null, "Columns"),
       h("div", { class: "ticks" }, there.map((column, place) => h("label", { class: "tick" },
         h("input", { type: "checkbox", "data-place": place, onchange: (event) => turn(place, event.target.checked) }), column.plain || column.head))),
-      h("p", null, h("button", { type: "button", class: "quiet", onclick: () => every(true) }, "All columns"), " ", h("button", { type: "button", class: "quiet", onclick: () => every(false) }, "None"))];
+      h("p", null, h("button", { type: "button", class: "quiet", onclick: () => every(true) }, "All columns"), " \u00b7 ", h("button", { type: "button", class: "quiet", onclick: () => every(false) }, "None"))];
   }
 
   function weights(all, now, change) {

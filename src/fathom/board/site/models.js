@@ -61,7 +61,7 @@
     return [
       { id: "model", head: "Model", name: "model text", up: true, text: true, value: (model) => fathom.plain(model.model).toLowerCase(),
         cell: (model) => h("th", { scope: "row", class: "model" }, h("a", { href: fathom.to("models", model.key) }, fathom.name(model.model))) },
-      { id: "count", head: "Boards", title: "Boards with an entry of the model", value: (model) => model.boards.filter(Boolean).length, cell: (model) => h("td", null, String(model.boards.filter(Boolean).length)) },
+      { id: "count", head: "Boards", title: "Boards with an entry of the model", value: (model) => model.boards.filter(Boolean).length, name: "count", cell: (model) => h("td", { class: "count" }, String(model.boards.filter(Boolean).length)) },
       ...facts,
       ...there.map(([board, n]) => ({
         id: "board/" + board.id, head: fathom.plain(board.title), title: "Overall score on " + fathom.plain(board.title), name: "place",
