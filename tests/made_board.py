@@ -32,7 +32,14 @@ SETTINGS = {"temperature": 0, "suites": {"leader": "ab12"}, "tasks": {"one": {"r
 
 
 def make_site(
-    folder: Path, *, models: int = 14, tasks: int = 12, seed: int = 0, items: bool = True, hostile: bool = True
+    folder: Path,
+    *,
+    models: int = 14,
+    tasks: int = 12,
+    seed: int = 0,
+    items: bool = True,
+    hostile: bool = True,
+    pairs: bool = True,
 ) -> Path:
     """Writes a whole site.
 
@@ -43,6 +50,7 @@ def make_site(
         seed: Seed of all scores.
         items: Whether lines were asked the same questions (of the first board, published lines apart).
         hostile: Whether three names are as unpleasant as names can be.
+        pairs: Whether the first board has differences, which take long to make for many lines.
 
     Returns:
         Its ``index.html``.
@@ -57,7 +65,8 @@ def make_site(
         _board("mini", "MiniLongBench", rng, min(models, 7), 3, (), False),
     ]
     for board in boards:
-        _write_board(folder, board, items and board["id"] == "leader-128k")
+        first = board["id"] == "leader-128k"
+        _write_board(folder, board, items and first, pairs or not first)
     _write(folder, "site", _site(boards))
     _write(folder, "index", _index(boards))
     _write(folder, "tasks", _tasks(boards, hostile))
@@ -237,7 +246,7 @@ def _rank(entries: Sequence[dict[str, Any]]) -> None:
         entry["group"] = group
 
 
-def _write_board(folder: Path, board: dict[str, Any], items: bool) -> None:
+def _write_board(folder: Path, board: dict[str, Any], items: bool, pairs: bool) -> None:
     scores = board.pop("scores")
     tasks = [task["id"] for task in board["tasks"]]
     cells = {
@@ -249,7 +258,9 @@ def _write_board(folder: Path, board: dict[str, Any], items: bool) -> None:
     known = [entry for entry in board["entries"] if entry["overall"][1]]
     asked = {entry["key"]: items and entry["origin"] != 0 for entry in board["entries"]}
     ranked = [entry for entry in known if entry["rank"]]
-    for place, entry in enumerate(board["entries"]):
+    for entry in board["entries"] if not pairs else ():
+        entry["pairs"] = False
+    for place, entry in enumerate(board["entries"] if pairs else ()):
         own = cells[entry["key"]]
         rows = {
             other["key"]: [
