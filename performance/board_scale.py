@@ -211,7 +211,10 @@ def measure(site: Path, runs: int) -> None:
         "columns chosen": (board, f"{board}?hide=all&show=category/{by}"),
         "view by length": (board, f"{board}?view=lengths"),
         "view by task": (board, f"{board}?view=tasks"),
-        "sorted by a task": (f"{board}?view=tasks", f"{board}?view=tasks&sort=task/{category['tasks'][0]['id']}&desc=1"),
+        "sorted by a task": (
+            f"{board}?view=tasks",
+            f"{board}?view=tasks&sort=task/{category['tasks'][0]['id']}&desc=1",
+        ),
     }
     index = {"index sorted by a board": ("#/models", f"#/models?sort=board/{start}&desc=1"),
              "index filtered by name": ("#/models", "#/models?q=otter")}  # fmt: skip
@@ -228,7 +231,9 @@ def measure(site: Path, runs: int) -> None:
             print(f"{'':24} {weight(all_models[0]['files'])}")
             steps |= index
         for name, (before, after) in steps.items():
-            if ("weights=" in after or "size=" in after or "hide=" in after) and "index.js" not in os.listdir(site / "data"):
+            if ("weights=" in after or "size=" in after or "hide=" in after) and "index.js" not in os.listdir(
+                site / "data"
+            ):
                 continue
             print(f"{name:24} {told([change(browser, site, before, after) for _ in range(runs)])}")
         print(f"{'scrolled to the middle':24} {told([change(browser, site, board, None) for _ in range(runs)])}")

@@ -76,6 +76,7 @@ def make_site(
     for name in ("all", *(board["id"] for board in boards)):
         for ending in ("csv", "parquet", "json"):
             (downloads / f"{name}.{ending}").write_bytes(b"made\n")
+    (downloads / "index.html").write_bytes(b"<!doctype html><title>made</title><h1>made</h1>\n")
     return folder / "index.html"
 
 

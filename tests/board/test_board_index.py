@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from fathom.board.derived import derived
 from fathom.board.measured import measured
 from fathom.board.model import ModelFacts
 from fathom.board.model_facts import parameters_of, read_model_facts
+from fathom.board.plain import plain_page
 from fathom.board.results import Batch
 from fathom.board.site_data import index_file, start_board
 from fathom.board.table import Table, model_keys, table
@@ -29,7 +31,9 @@ def tables(**abilities: dict[str, float]) -> dict[str, Table]:
     """A board for each suite, of models of these abilities."""
     batches = [Batch(made_rows(own, suite=suite, tasks=("find",))) for suite, own in abilities.items()]
     boards = derived((batch.rows for batch in batches), ())
-    entries = {board.id: measured([board], batch).entries[board.id] for board, batch in zip(boards, batches, strict=True)}
+    entries = {
+        board.id: measured([board], batch).entries[board.id] for board, batch in zip(boards, batches, strict=True)
+    }
     keys = model_keys(entries)
     return {board.id: table(board, entries[board.id], keys) for board in boards}
 
@@ -119,6 +123,30 @@ def test_the_index_is_that_of_the_tables() -> None:
             assert estimate[0] == pytest.approx(overall.value, abs=1e-5)
 
 
+def test_the_plain_page_has_every_entry_as_text(published_site: Path) -> None:
+    page = (published_site / "downloads" / "index.html").read_text("utf-8")
+    assert "<script" not in page
+    for one in data(published_site, "site")["boards"]:
+        board, part = (
+            data(published_site, f"boards/{one['id']}"),
+            page.split(f'<h2 id="{one["id"]}">')[1].split("<h2")[0],
+        )
+        assert part.count('<th scope="row">') == len(board["entries"])
+        for entry, row in zip(board["entries"], part.split("<tr>")[2:], strict=True):
+            assert escape(entry["model"]) in row
+            assert not entry["overall"] or f"<td>{100 * entry['overall'][0]:.1f}" in row
+        for ending in ("csv", "parquet", "json"):
+            assert (published_site / "downloads" / f"{one['id']}.{ending}").is_file()
+
+
+def test_hostile_names_are_text_on_the_plain_page() -> None:
+    made = tables(one={"<script>alert(1)</script>": 0.0, 'x" onload="y': 1.0})
+    page = plain_page(list(made.values()), "<b>title</b>").decode()
+    assert "<script" not in page
+    assert "<b>" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
 # ---------------------------------------------------------------------------------------------------- facts
 
 
@@ -144,7 +172,9 @@ def test_sizes_are_numbers_or_texts_with_a_unit(value: object, count: int) -> No
     assert parameters_of(value) == count
 
 
-@pytest.mark.parametrize("value", ["", "0", "0B", "8 B", "8b", "-8B", "8.B", "8BB", "1001T", True, -1, 1e300, float("nan"), [], None])
+@pytest.mark.parametrize(
+    "value", ["", "0", "0B", "8 B", "8b", "-8B", "8.B", "8BB", "1001T", True, -1, 1e300, float("nan"), [], None]
+)
 def test_other_sizes_are_refused(value: object) -> None:
     assert parameters_of(value) is None
 
@@ -153,9 +183,9 @@ def test_other_sizes_are_refused(value: object) -> None:
     ("text", "said"),
     [
         ('[m]\nweights = "free"\n', "'m': weights = 'free', expected open or closed"),
-        ('[m]\nweights = true\n', "weights = True"),
+        ("[m]\nweights = true\n", "weights = True"),
         ('[m]\nparameters = "large"\n', "parameters = 'large', expected a number of parameters"),
-        ('[m]\nsize = 8\n', "unknown field 'size'; expected weights or parameters"),
+        ("[m]\nsize = 8\n", "unknown field 'size'; expected weights or parameters"),
         ('weights = "open"\n', "'weights': expected a table"),
         ("[m\n", "cannot be read as TOML"),
     ],

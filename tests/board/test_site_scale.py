@@ -77,7 +77,9 @@ def in_view(tab: Page) -> list[str]:
 
 
 def scroll(tab: Page, share: float) -> None:
-    tab.evaluate("share => { const b = document.querySelector('.view .scroll'); b.scrollTop = share * b.scrollHeight; }", share)
+    tab.evaluate(
+        "share => { const b = document.querySelector('.view .scroll'); b.scrollTop = share * b.scrollHeight; }", share
+    )
     frame(tab)
 
 
@@ -193,6 +195,15 @@ def test_a_short_table_has_all_of_its_rows(opened: Open) -> None:
     expect(tab.locator(ROWS)).to_have_count(14)
     assert tab.locator("table.board").get_attribute("aria-rowcount") is None
     assert tab.locator(".all-rows").count() == 0
+
+
+def test_without_scripts_the_page_leads_to_the_tables(browser: Browser, site: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto(site.as_uri())
+    tab.get_by_role("link", name="All ranks and scores").click()
+    assert tab.locator("h1").inner_text() == "made"
+    context.close()
 
 
 # ----------------------------------------------------------------------------------------- filters and columns
@@ -342,7 +353,11 @@ def test_the_index_shows_each_model_on_each_board(opened: Open, site: Path) -> N
                 continue
             _, (value, ends, *_), rank, _ = best
             assert text.startswith(f"{100 * value:.1f}")
-            assert (f"{100 * ends[0]:.1f}\u2013{100 * ends[1]:.1f}" in text) if ends else "\u2013" not in text.split("rank")[0]
+            assert (
+                (f"{100 * ends[0]:.1f}\u2013{100 * ends[1]:.1f}" in text)
+                if ends
+                else "\u2013" not in text.split("rank")[0]
+            )
             said = "not ranked" if rank is None else f"rank {'-'.join(map(str, dict.fromkeys(rank)))}"
             assert said in text.replace("\u00a0", " ").replace("\u2013", "-")
 
@@ -380,7 +395,9 @@ def test_hostile_names_in_the_index_are_text(many: Open) -> None:
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-@pytest.mark.parametrize("view", [BOARD, f"{BOARD}?size=7-70&hide=all&show=size", INDEX, f"{INDEX}?weights=open&show=size"])
+@pytest.mark.parametrize(
+    "view", [BOARD, f"{BOARD}?size=7-70&hide=all&show=size", INDEX, f"{INDEX}?weights=open&show=size"]
+)
 def test_axe_finds_nothing_small_or_large(opened: Open, many: Open, view: str, width: int) -> None:
     for open_view in (opened, many):
         tab = open_view(view, width=width)

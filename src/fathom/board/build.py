@@ -15,10 +15,11 @@ from fathom.board.downloads import downloads
 from fathom.board.examples import examples
 from fathom.board.measured import measured
 from fathom.board.model import Entry, Progress
+from fathom.board.model_facts import read_model_facts
+from fathom.board.plain import plain_page
 from fathom.board.published import published, read_published
 from fathom.board.results import Batch, read_results
 from fathom.board.sameness import with_flags
-from fathom.board.model_facts import read_model_facts
 from fathom.board.site_data import board_summary, index_file, model_files, newest, site_file
 from fathom.board.table import Table, model_keys, table
 from fathom.board.tasks_data import levels, tasks_data
@@ -131,6 +132,7 @@ def build_site(wanted: Wanted, out: Path, progress: Progress | None = None) -> B
             steps.done()
         for name, content in saved.items():
             _write(folder / "downloads" / name, content)
+        _write(folder / "downloads" / "index.html", plain_page(tables, wanted.title))
         sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
         _keep_others(place, folder)
     steps.finish()

@@ -111,7 +111,9 @@ def file_answer(root: Path, path: str, request: Request) -> Response:
             answer = Response(packed, media_type=media, headers=headers | own | {"Content-Encoding": "gzip"})
     if _is_known(answer, request):
         kept = ("etag", "cache-control", "vary")
-        return Response(status_code=304, headers={name: answer.headers[name] for name in kept if name in answer.headers})
+        return Response(
+            status_code=304, headers={name: answer.headers[name] for name in kept if name in answer.headers}
+        )
     return answer
 
 
