@@ -231,9 +231,7 @@ def measure(site: Path, runs: int) -> None:
             print(f"{'':24} {weight(all_models[0]['files'])}")
             steps |= index
         for name, (before, after) in steps.items():
-            if ("weights=" in after or "size=" in after or "hide=" in after) and "index.js" not in os.listdir(
-                site / "data"
-            ):
+            if ("weights=" in after or "size=" in after or "hide=" in after) and not (site / "data/index.js").exists():
                 continue
             print(f"{name:24} {told([change(browser, site, before, after) for _ in range(runs)])}")
         print(f"{'scrolled to the middle':24} {told([change(browser, site, board, None) for _ in range(runs)])}")

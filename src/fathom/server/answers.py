@@ -31,7 +31,7 @@ MEDIA = {
 COMPRESSED = frozenset({".css", ".csv", ".html", ".js", ".json", ".md", ".svg", ".txt", ".webmanifest"})
 """File types whose content gets much smaller."""
 SMALLEST, LARGEST = 1024, 8 << 20
-"""Sizes of files that are compressed, in bytes: below, headers outweigh the gain; above, it takes too long to wait for."""
+"""Sizes in bytes of files that are compressed: below, headers outweigh the gain; above, it takes too long."""
 _KEPT = 64  # compressed files in memory; those of a first view, and of what many look at
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
