@@ -57,6 +57,7 @@ PICTURES = {
     "board-hundred": Picture("papers", "#/boards/hundred?view=tasks"),
     "board-ada": Picture("papers", "#/boards/ada?view=lengths"),
     "board-mini": Picture("papers", "#/boards/mini", 820),
+    "board-index": Picture("papers", "#/models", 820),
     "board-baselines": Picture("baselines", "#/boards/hundred", 820),
     "board-compare": Picture("baselines", COMPARED, 960),
 }

@@ -32,7 +32,14 @@ SETTINGS = {"temperature": 0, "suites": {"leader": "ab12"}, "tasks": {"one": {"r
 
 
 def make_site(
-    folder: Path, *, models: int = 14, tasks: int = 12, seed: int = 0, items: bool = True, hostile: bool = True
+    folder: Path,
+    *,
+    models: int = 14,
+    tasks: int = 12,
+    seed: int = 0,
+    items: bool = True,
+    hostile: bool = True,
+    pairs: bool = True,
 ) -> Path:
     """Writes a whole site.
 
@@ -43,6 +50,7 @@ def make_site(
         seed: Seed of all scores.
         items: Whether lines were asked the same questions (of the first board, published lines apart).
         hostile: Whether three names are as unpleasant as names can be.
+        pairs: Whether the first board has differences, which take long to make for many lines.
 
     Returns:
         Its ``index.html``.
@@ -57,8 +65,10 @@ def make_site(
         _board("mini", "MiniLongBench", rng, min(models, 7), 3, (), False),
     ]
     for board in boards:
-        _write_board(folder, board, items and board["id"] == "leader-128k")
+        first = board["id"] == "leader-128k"
+        _write_board(folder, board, items and first, pairs or not first)
     _write(folder, "site", _site(boards))
+    _write(folder, "index", _index(boards))
     _write(folder, "tasks", _tasks(boards, hostile))
     _write_models(folder, boards)
     downloads = folder / "downloads"
@@ -66,6 +76,7 @@ def make_site(
     for name in ("all", *(board["id"] for board in boards)):
         for ending in ("csv", "parquet", "json"):
             (downloads / f"{name}.{ending}").write_bytes(b"made\n")
+    (downloads / "index.html").write_bytes(b"<!doctype html><title>made</title><h1>made</h1>\n")
     return folder / "index.html"
 
 
@@ -188,7 +199,14 @@ def _entry(
         ],
         "extras": [_estimate(-fall, None, None)] if lengths else [],
         "usage": None if published else usage,
+        **_facts(n),
     }
+
+
+def _facts(n: int) -> dict[str, Any]:
+    """What is stated of a model; nothing of every fourth, and the size of every third only."""
+    facts: dict[str, Any] = {"weights": ("open", "closed")[n % 2]} if n % 4 else {}
+    return facts | ({"parameters": (8, 32, 70)[n % 9 // 3] * 10**9} if n % 3 == 0 else {})
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -229,7 +247,7 @@ def _rank(entries: Sequence[dict[str, Any]]) -> None:
         entry["group"] = group
 
 
-def _write_board(folder: Path, board: dict[str, Any], items: bool) -> None:
+def _write_board(folder: Path, board: dict[str, Any], items: bool, pairs: bool) -> None:
     scores = board.pop("scores")
     tasks = [task["id"] for task in board["tasks"]]
     cells = {
@@ -241,7 +259,9 @@ def _write_board(folder: Path, board: dict[str, Any], items: bool) -> None:
     known = [entry for entry in board["entries"] if entry["overall"][1]]
     asked = {entry["key"]: items and entry["origin"] != 0 for entry in board["entries"]}
     ranked = [entry for entry in known if entry["rank"]]
-    for place, entry in enumerate(board["entries"]):
+    for entry in board["entries"] if not pairs else ():
+        entry["pairs"] = False
+    for place, entry in enumerate(board["entries"] if pairs else ()):
         own = cells[entry["key"]]
         rows = {
             other["key"]: [
@@ -285,6 +305,7 @@ def _site(boards: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 **{name: board[name] for name in ("id", "title", "about")},
                 "lines": len(board["entries"]),
                 "models": len({entry["modelKey"] for entry in board["entries"]}),
+                "ranked": sum(entry["rank"] is not None for entry in board["entries"]),
                 "tasks": len(board["tasks"]),
                 "measured": sum(entry["origin"] == 1 for entry in board["entries"]),
                 "submitted": sum(entry["origin"] == 2 for entry in board["entries"]),
@@ -293,6 +314,19 @@ def _site(boards: Sequence[dict[str, Any]]) -> dict[str, Any]:
         ],
         "changes": {"old": "2026-02-01", "new": "2026-03-04", "lines": ["new on LongLeader 128K: orca/orca-3-8b"]},
     }
+
+
+def _index(boards: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """All models over all boards, with the first entry of each on each."""
+    found: dict[str, dict[str, Any]] = {}
+    for place, board in enumerate(boards):
+        for entry in board["entries"]:
+            facts = {name: entry[name] for name in ("weights", "parameters") if name in entry}
+            empty = {"key": entry["modelKey"], "model": entry["model"], "date": "2026-03-01", "boards": [None] * 3}
+            model = found.setdefault(entry["modelKey"], empty | facts)
+            own = model["boards"][place] or [entry["key"], entry["overall"], entry["rank"], 0]
+            model["boards"][place] = [*own[:3], own[3] + 1]
+    return {"models": [found[key] for key in sorted(found)]}
 
 
 def _tasks(boards: Sequence[dict[str, Any]], hostile: bool) -> dict[str, Any]:

@@ -508,3 +508,45 @@ def test_a_folder_with_something_else_is_left_alone(store: Store, tmp_path: Path
     with pytest.raises(FathomError, match="other content"):
         make_app(store, publisher, read_word, GOOD)
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+# ------------------------------------------------------------------------------------------------- compression
+
+
+def test_files_are_compressed_for_those_who_can_read_it(server: Server) -> None:
+    site = (server.out / "current").resolve()
+    content = b"fathom.add('x', 1);\n" * 400
+    (site / "data" / "large.js").write_bytes(content)
+    plain = server.client.get("/data/large.js", headers={"Accept-Encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert plain.content == content
+    packed = server.client.get("/data/large.js", headers={"Accept-Encoding": "br, gzip;q=0.5"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) < len(content) / 10
+    assert packed.content == content  # as the client unpacks it
+    for name in ("content-type", "cache-control", "last-modified", "content-security-policy"):
+        assert packed.headers[name] == plain.headers[name]
+    assert packed.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
+    # Each of the two has its own tag, so that no cache gives one for the other.
+    assert packed.headers["etag"] != plain.headers["etag"]
+    for accepted, answer in (("gzip", packed), ("identity", plain)):
+        headers = {"Accept-Encoding": accepted, "If-None-Match": answer.headers["etag"]}
+        again = server.client.get("/data/large.js", headers=headers)
+        assert (again.status_code, again.content, again.headers["vary"]) == (304, b"", "Accept-Encoding")
+    # What changed is compressed anew.
+    (site / "data" / "large.js").write_bytes(content + b"// more\n")
+    assert server.client.get("/data/large.js").content == content + b"// more\n"
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Accept-Encoding": "gzip;q=0, br"}, {"Accept-Encoding": "gzip", "Range": "bytes=0-9"}]
+)
+def test_what_is_not_to_be_compressed_is_not(server: Server, headers: dict[str, str]) -> None:
+    (server.out / "current").resolve().joinpath("large.js").write_bytes(b"0123456789" * 500)
+    assert "content-encoding" not in server.client.get("/large.js", headers=headers).headers
+
+
+def test_small_files_and_tables_of_parquet_are_sent_as_they_are(server: Server) -> None:
+    (server.out / "current").resolve().joinpath("table.parquet").write_bytes(b"0" * 5000)
+    for path in ("/site.css", "/table.parquet"):
+        assert "content-encoding" not in server.client.get(path, headers={"Accept-Encoding": "gzip"}).headers

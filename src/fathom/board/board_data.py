@@ -95,6 +95,7 @@ def _line(board: Board, line: TableEntry, origin: int) -> dict[str, Json]:
         "lengths": [estimate(standing.lengths.get(length)) for length in board.lengths],
         "extras": [shown.estimate(entry.extras.get(name)) for name in board.extras],
         "usage": shown.usage(entry.usage),
+        **shown.model_facts(entry.facts),
     }
 
 

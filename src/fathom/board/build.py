@@ -3,7 +3,7 @@
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fathom.board import shown
@@ -15,10 +15,12 @@ from fathom.board.downloads import downloads
 from fathom.board.examples import examples
 from fathom.board.measured import measured
 from fathom.board.model import Entry, Progress
+from fathom.board.model_facts import read_model_facts
+from fathom.board.plain import plain_page
 from fathom.board.published import published, read_published
 from fathom.board.results import Batch, read_results
 from fathom.board.sameness import with_flags
-from fathom.board.site_data import board_summary, model_files, newest, site_file
+from fathom.board.site_data import board_summary, index_file, model_files, newest, site_file
 from fathom.board.table import Table, model_keys, table
 from fathom.board.tasks_data import levels, tasks_data
 from fathom.names import unknown
@@ -53,7 +55,7 @@ class Wanted:
         rule: Scoring rule for runs and bundles.
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         judge: Judge whose scores are used for runs, see ``fathom.rows.load``.
-        judge: Whose scores are taken for runs, see ``fathom.rows.load``.
+        models: A file of facts about models (``fathom.board.model_facts``); they replace what entries state themselves.
     """
 
     results: tuple[Path, ...] = ()
@@ -68,6 +70,7 @@ class Wanted:
     rule: str = "official"
     unanswered: Unanswered = "zero"
     judge: str | None = None
+    models: Path | None = None
 
 
 @readable
@@ -129,6 +132,7 @@ def build_site(wanted: Wanted, out: Path, progress: Progress | None = None) -> B
             steps.done()
         for name, content in saved.items():
             _write(folder / "downloads" / name, content)
+        _write(folder / "downloads" / "index.html", plain_page(tables, wanted.title))
         sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
         _keep_others(place, folder)
     steps.finish()
@@ -166,7 +170,12 @@ def _entries(
     for lines in with_flags([(batch, one.entries) for batch, one in zip(batches, said, strict=True)], found):
         for name, own in lines.items():
             found[name] += own
-    filled = {name: entries for name, entries in found.items() if entries}
+    facts = {} if wanted.models is None else read_model_facts(wanted.models)
+    filled = {
+        name: [replace(one, facts=facts[one.model]) if one.model in facts else one for one in entries]
+        for name, entries in found.items()
+        if entries
+    }
     for board in boards:
         notes += (f"{board.id}: {sentence}" for sentence in graded_otherwise(board, filled.get(board.id, ())))
     if not filled:
@@ -190,6 +199,7 @@ def _data(
         found = changes(since, snapshot(content))
         told = {"old": found.old, "new": found.new, "lines": list(sentences(found))}
     yield "site", site_file(tables, title=wanted.title, built=built, changes=told)
+    yield "index", index_file(tables)
     boards = [one.board for one in tables]
     names = list(dict.fromkeys(task for board in boards for task in board.tasks))
     shown_first = examples(names, wanted.suites) if wanted.examples else {}

@@ -17,6 +17,7 @@ from fathom.types import Json
 
 Provenance: TypeAlias = Literal["published", "recomputed", "measured", "submitted"]
 PROVENANCES: tuple[Provenance, ...] = ("published", "recomputed", "measured", "submitted")
+Weights: TypeAlias = Literal["", "open", "closed"]
 OF_PAPERS: tuple[Provenance, ...] = ("published", "recomputed")
 """Provenances of results that were not run by the maintainers or submitted to the site."""
 Z = 1.959963984540054
@@ -43,6 +44,19 @@ class Origin:
     date: str = ""
     url: str = ""
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is stated about the model of an entry; nothing of it is derived from names.
+
+    Attributes:
+        weights: Whether its weights can be downloaded: ``open`` or ``closed``; "" if not stated.
+        parameters: Number of all its parameters; None if not stated.
+    """
+
+    weights: Weights = ""
+    parameters: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +194,7 @@ class Entry:
         outcomes: Number of all its replies by ``fathom.stats.outcomes.OUTCOMES``; empty if unknown.
         blank: Tasks without a score because prompts do not fit some length or too many replies are missing: no mean
             is taken without them.
+        facts: What is stated about the model.
     """
 
     model: str
@@ -193,6 +208,7 @@ class Entry:
     items: Mapping[Cell, Items] = field(default_factory=dict)
     outcomes: Mapping[str, int] = field(default_factory=dict)
     blank: tuple[str, ...] = ()
+    facts: ModelFacts = ModelFacts()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import astuple
 
-from fathom.board.model import Estimate, Origin, Usage
+from fathom.board.model import Estimate, ModelFacts, Origin, Usage
 from fathom.printing import printable
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import differ
@@ -79,6 +79,11 @@ def origin(one: Origin) -> dict[str, Json]:
         "url": one.url if _LINK.fullmatch(one.url) else "",
         "note": printable(one.note),
     }
+
+
+def model_facts(one: ModelFacts) -> dict[str, Json]:
+    """Facts about a model; those that are not stated are left out."""
+    return {name: value for name, value in (("weights", one.weights), ("parameters", one.parameters)) if value}
 
 
 def usage(one: Usage) -> dict[str, float | None] | None:

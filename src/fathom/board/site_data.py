@@ -1,16 +1,19 @@
-"""Data about the site and about models: the files ``site`` and ``models/MODEL``."""
+"""Data about the site and about models: the files ``site``, ``index`` and ``models/MODEL``."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from fathom.board import shown
+from fathom.board.caveats import DROPPED
+from fathom.board.model import OF_PAPERS, ModelFacts
 from fathom.board.table import Table, TableEntry
 from fathom.printing import printable
 from fathom.run.manifest import fathom_version
 from fathom.types import Json
 
 FORMAT = 1
-DEFAULT = "leader-128k"
 UNDATED = "undated"
 
 
@@ -30,16 +33,69 @@ def site_file(tables: Sequence[Table], *, title: str, built: str, changes: Json 
         built: Its date.
         changes: Changes since another site; None for no list.
     """
-    shown_first = [table.board.id for table in tables if table.board.id == DEFAULT] or [tables[0].board.id]
     return {
         "format": FORMAT,
         "title": printable(title),
         "built": built,
         "fathom": fathom_version(),
-        "default": shown_first[0],
+        "default": start_board(tables).board.id,
         "boards": [board_summary(table) for table in tables],
         "changes": changes,
     }
+
+
+def start_board(tables: Sequence[Table]) -> Table:
+    """The board that the site begins with: the one that tells the most.
+
+    That is the one with the most pairs of ranked entries that are significantly different, where only pairs with a
+    measured or submitted entry count if there are any on any board. Of boards with as many pairs it is the one with the
+    most entries, and of these the first.
+    """
+    return max(tables, key=lambda table: (*_told_apart(table), len(table.entries)))
+
+
+def _told_apart(table: Table) -> tuple[int, int]:
+    """Numbers of significantly different pairs: those with an entry that no paper published, and all."""
+    significant = table.ranking.ranks.significant
+    pairs = np.triu(significant | significant.T, 1)
+    own = np.array([table.entries[place].entry.origin.provenance not in OF_PAPERS for place in table.ranking.lines])
+    return int(pairs[own[:, None] | own[None, :]].sum()) if len(own) else 0, int(pairs.sum())
+
+
+def index_file(tables: Sequence[Table]) -> dict[str, Json]:
+    """All models over all boards: of each model its facts, its newest date, and its best entry on each board.
+
+    An entry is ``[key, score, rank, entries of the model]`` with a score and a rank as on the board; null without any.
+    Boards are those of ``site``, in this order.
+    """
+    found: dict[str, list[list[TableEntry]]] = {}
+    for place, table in enumerate(tables):
+        for line in table.entries:
+            found.setdefault(line.model_key, [[] for _ in tables])[place].append(line)
+    return {"models": [_of_model(key, own) for key, own in sorted(found.items())]}
+
+
+def _of_model(key: str, by_board: Sequence[Sequence[TableEntry]]) -> dict[str, Json]:
+    lines = [line for own in by_board for line in own]
+    stated = [line.entry.facts for line in lines]
+    facts = ModelFacts(
+        next((one.weights for one in stated if one.weights), ""),
+        next((one.parameters for one in stated if one.parameters), None),
+    )
+    return {
+        "key": key,
+        "model": printable(lines[0].entry.model),
+        "date": max(line.entry.origin.date for line in lines),
+        # The first of a board is the one that is complete and has the highest score.
+        "boards": [_best(own) if own else None for own in by_board],
+        **shown.model_facts(facts),
+    }
+
+
+def _best(lines: Sequence[TableEntry]) -> list[Json]:
+    line = lines[0]
+    overall = shown.estimate(line.standing.overall, DROPPED in line.entry.settings)
+    return [line.key, overall, None if line.rank is None else list(line.rank), len(lines)]
 
 
 def board_summary(table: Table) -> dict[str, Json]:
@@ -52,6 +108,7 @@ def board_summary(table: Table) -> dict[str, Json]:
         "about": board.about,
         "lines": len(table.entries),
         "models": len({line.model_key for line in table.entries}),
+        "ranked": len(table.ranking.lines),
         "tasks": len(board.tasks),
         "measured": kinds["measured"],
         "submitted": kinds["submitted"],

@@ -1,8 +1,10 @@
 """Responses: files of a folder, and error messages."""
 
 import email.utils
+import gzip
 import stat
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from starlette.requests import Request
@@ -26,6 +28,11 @@ MEDIA = {
     ".woff2": "font/woff2",
 }
 """File types that are served."""
+COMPRESSED = frozenset({".css", ".csv", ".html", ".js", ".json", ".md", ".svg", ".txt", ".webmanifest"})
+"""File types whose content gets much smaller."""
+SMALLEST, LARGEST = 1024, 8 << 20
+"""Sizes in bytes of files that are compressed: below, headers outweigh the gain; above, it takes too long."""
+_KEPT = 64  # compressed files in memory; those of a first view, and of what many look at
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -93,10 +100,35 @@ def file_answer(root: Path, path: str, request: Request) -> Response:
     if not file.is_relative_to(base) or not stat.S_ISREG(facts.st_mode):
         raise AnswerError(404, "there is no such page")
     # Browsers revalidate each time, so that a new site is visible at once.
-    answer = FileResponse(file, media_type=media, stat_result=facts, headers={"Cache-Control": "no-cache"})
+    headers = {"Cache-Control": "no-cache"}
+    answer: Response = FileResponse(file, media_type=media, stat_result=facts, headers=headers)
+    if file.suffix in COMPRESSED:
+        answer.headers["vary"] = "Accept-Encoding"
+        if SMALLEST <= facts.st_size <= LARGEST and _takes_gzip(request):
+            packed = _packed(file, facts.st_mtime_ns, facts.st_size)
+            own = {name: answer.headers[name] for name in ("etag", "last-modified", "vary")}
+            own["etag"] = f'{own["etag"][:-1]}-gzip"'
+            answer = Response(packed, media_type=media, headers=headers | own | {"Content-Encoding": "gzip"})
     if _is_known(answer, request):
-        return Response(status_code=304, headers={name: answer.headers[name] for name in ("etag", "cache-control")})
+        kept = ("etag", "cache-control", "vary")
+        return Response(
+            status_code=304, headers={name: answer.headers[name] for name in kept if name in answer.headers}
+        )
     return answer
+
+
+def _takes_gzip(request: Request) -> bool:
+    """Whether the whole of a file is asked for, and may be compressed."""
+    if request.method != "GET" or "range" in request.headers:
+        return False
+    said = [one.partition(";") for one in request.headers.get("accept-encoding", "").lower().split(",")]
+    weights = {name.strip(): weight.replace(" ", "") for name, _, weight in said}
+    return weights.get("gzip", "q=0") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+
+
+@lru_cache(maxsize=_KEPT)
+def _packed(file: Path, _changed: int, _size: int) -> bytes:
+    return gzip.compress(file.read_bytes(), 6, mtime=0)
 
 
 def _is_known(answer: Response, request: Request) -> bool:

@@ -283,7 +283,7 @@ def p_values(draws: Floats, points: Sequence[float]) -> Floats:
 def _shares_at_zero(draws: Floats, before: NDArray[np.bool_]) -> Floats:
     """The share of each row at which ``numpy.quantile`` gives 0, if it comes after the marked values."""
     counts, last = before.sum(axis=1), draws.shape[1] - 1
-    shares = (counts > 0).astype(np.float64)
+    shares: Floats = (counts > 0).astype(np.float64)
     mixed = np.flatnonzero((counts > 0) & (counts <= last))  # of the others all replicates have one sign
     here, marked = draws[mixed], before[mixed]
     below = np.where(marked, here, -math.inf).max(axis=1)

@@ -39,6 +39,7 @@ def serve(
     *,
     policy: Policy,
     limits: Limits,
+    models: Path | None,
     title: str | None,
     published: bool,
     host: str,
@@ -56,6 +57,7 @@ def serve(
         out: Folder of the sites; ``current`` in it is the served one.
         policy: Requirements for bundles.
         limits: Limits for each person and address.
+        models: A file of facts about models, see ``fathom.board.model_facts``.
         title: Title of the site.
         published: Whether published results are shown.
         host: Address to listen on.
@@ -80,6 +82,7 @@ def serve(
         serving(store),
     ):
         options = [f"--title={title}"] * (title is not None) + ["--no-published"] * (not published)
+        options += [f"--models={models.resolve()}"] if models is not None else []
         options += [f"--suite={folder.resolve()}" for folder in policy.suites]
         own = [one.resolve() for one in results]
         publisher = Publisher(opened, out.resolve(), build_of(own, options, stopping), stopping)

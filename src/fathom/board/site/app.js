@@ -69,7 +69,8 @@
   async function frame() {
     const site = await fathom.load("site");
     find("title").textContent = fathom.plain(site.title);
-    find("boards").append(h("ul", null, site.boards.map((board) =>
+    const models = site.boards.length > 1 && h("li", null, h("a", { href: fathom.to("models", ""), "data-of": "models" }, "All models"));
+    find("boards").append(h("ul", null, models, site.boards.map((board) =>
       h("li", null, h("a", { href: fathom.to("boards", board.id), "data-of": board.id }, fathom.plain(board.title))))));
     find("to-about").dataset.of = "about";
     find("foot").append(h("p", null, `${fathom.plain(site.title)}; results up to ${site.built}, built with fathom ${fathom.plain(site.fathom)}. Download all data: `,

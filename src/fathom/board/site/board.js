@@ -19,9 +19,9 @@
     async function update(next) {
       page.state = fathom.stateOf(board, next);
       views.replaceChildren(fathom.viewLinks(board, page.state));
-      const entries = fathom.shown(board, page.state);
-      controls.show(page.state, entries.length);
+      const { entries, unstated } = fathom.shown(board, page.state);
       await draw(page, view, entries);
+      controls.show(page.state, entries.length, unstated, page.table ? page.table.choice : []);
       if (page.told !== undefined && page.told !== entries.length) fathom.say(fathom.many(entries.length, "entry", "entries") + " shown");
       page.told = entries.length;
     }
@@ -80,7 +80,7 @@
       page.table = null;
       return view.replaceChildren(fathom.costView(board, entries));
     }
-    const kind = [state.view, state.category, state.zero].join("/");
+    const kind = [state.view, state.category, state.zero, ...state.hide, "", ...state.show].join("/");
     if (!page.table || page.kind !== kind) {
       const made = await tableOf(page, state);
       page.kind = kind;
@@ -104,8 +104,9 @@
     const ways = { chosen: page.chosen, choose: (entry, on) => choose(page, entry, on), zero: () => page.state.zero };
     const cells = state.view === "tasks" ? await fathom.load("cells/" + board.id) : null;
     const more = state.view === "lengths" ? fathom.lengthColumns(board) : cells ? fathom.taskColumns(board, cells, state.category) : fathom.categoryColumns(board, ways);
-    if (!more.length) return { note: nothing(board, state) };
-    const columns = [...fathom.leading(board, ways), ...more];
+    if (!more.length) return { note: nothing(board, state), choice: [] };
+    const choice = [...fathom.factColumns(board.entries, fathom.dateOf(board)), ...more];
+    const columns = [...fathom.leading(board, ways), ...fathom.chosenColumns(choice, state)];
     const made = fathom.table(`${board.title}: entries and their scores, ${state.view}`, columns, {
       name: "board " + state.view + (more.length > 8 && state.view === "tasks" ? " upright" : ""),
       groups: cells && more.length && !state.category ? groups(board, columns) : null,
@@ -118,7 +119,7 @@
     });
     const figures = more.filter((column) => column.value);
     const has = (entry) => state.view === "categories" || figures.some((column) => column.value(entry) !== null);
-    return { ...made, columns, has, under: h("div"), note: state.view === "lengths" ? lengthNote(board) : null };
+    return { ...made, columns, choice, has, under: h("div"), note: state.view === "lengths" ? lengthNote(board) : null };
   }
 
   // Shown instead of a table without columns.

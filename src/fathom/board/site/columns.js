@@ -106,7 +106,8 @@
       cell: (entry) => zeroed(entry, n, ways) ? fathom.scoreCell([entry.asPaperCategories[n], null, null, 0])
         : fathom.scoreCell(entry.categories[n], { partly: lacking(entry, category) }),
     })),
-    ...board.extras.map((extra, n) => ({
+    // Measures that no entry has have no column.
+    ...board.extras.map((extra, n) => [extra, n]).filter(([, n]) => board.entries.some((entry) => entry.extras[n])).map(([extra, n]) => ({
       id: "extra/" + extra.id, head: fathom.plain(extra.title) + (extra.percent ? ", %" : ""), title: extra.about, name: "extra",
       value: (entry) => entry.extras[n] && entry.extras[n][0], cell: (entry) => fathom.scoreCell(entry.extras[n], { percent: extra.percent }),
     })),

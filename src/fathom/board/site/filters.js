@@ -23,6 +23,7 @@
       complete: query.complete === "1",
       zero: board.missingIsZero && query.missing === "zero",
       variant: query.variant || "",
+      ...fathom.choicesOf(query),
     };
   };
 
@@ -39,19 +40,25 @@
       complete: state.complete ? "1" : "",
       missing: state.zero ? "zero" : "",
       variant: state.variant,
+      ...fathom.choicesQuery(state),
     });
   };
 
-  /** Entries that a state shows, in the order of the board. */
+  /** Gives the date of an entry of a board. */
+  fathom.dateOf = (board) => (entry) => board.origins[entry.origin].date || "";
+
+  /** Entries that a state shows, in the order of the board, and texts on those hidden because they state nothing:
+   * {entries, unstated}. */
   fathom.shown = function (board, state) {
     const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
-    return board.entries.filter(function (entry) {
+    const named = board.entries.filter(function (entry) {
       const origin = board.origins[entry.origin];
       if (!state.from.has(origin.provenance) || (state.complete && !entry.complete)) return false;
       if (state.variant && entry.variant !== (state.variant === "none" ? "" : state.variant)) return false;
       const text = (entry.model + " " + entry.variant + " " + origin.title).toLowerCase();
       return words.every((word) => text.includes(word));
     });
+    return fathom.byChoices(named, state, fathom.dateOf(board));
   };
 
   /** Whether a view of a board has anything to show. */
@@ -67,9 +74,10 @@
     h("nav", { class: "views", "aria-label": "Views" }, VIEWS.filter(([id]) => FILLED[id](board)).map(([id, title]) =>
       h("a", { href: fathom.addressOf(board, { ...state, view: id, ...order(state, id) }), "aria-current": state.view === id ? "page" : null }, title)));
 
-  // Another view may not have the sorted column.
+  // Another view may not have the sorted column, and has others to choose from.
   function order(state, view) {
-    return view === state.view || ["overall", "rank", "model"].includes(state.by) ? {} : { by: "overall", desc: true };
+    const kept = view === state.view || ["overall", "rank", "model"].includes(state.by) ? {} : { by: "overall", desc: true };
+    return view === state.view ? kept : { ...kept, hide: new Set(), show: new Set() };
   }
 
   /** The controls; they call `change(part of a state, quietly)`, `now()` gives the present state. */
@@ -89,8 +97,10 @@
     const variant = variants.length > 1 && variants.length <= 12 && choice("Variant", [["", "all variants"], ...variants.map((one) => [one || "none", fathom.plain(one || "no variant")])], (value) => change({ variant: value }));
     const category = choice("Tasks", [["", "all tasks"], ...board.categories.map((one) => [one.id, fathom.plain(one.title)])], (value) => change({ category: value, by: "overall", desc: true }));
     const told = h("p", { class: "told" });
+    const panel = fathom.panel(board.entries, fathom.dateOf(board), now, change);
 
-    function show(state, lines) {
+    function show(state, lines, unstated, columns) {
+      panel.show(state, columns);
       if (document.activeElement !== search) search.value = state.q;
       for (const box of boxes) box.input.checked = state.from.has(box.of);
       if (complete) complete.input.checked = state.complete;
@@ -99,12 +109,13 @@
       category.querySelector("select").value = state.category;
       category.hidden = state.view !== "tasks";
       told.textContent = lines === board.entries.length ? fathom.many(lines, "entry", "entries") : fathom.count(lines) + " of " + fathom.many(board.entries.length, "entry", "entries");
+      told.textContent += unstated.map((text) => "; hidden: " + text).join("");
     }
     const element = h("div", { class: "controls", role: "search", "aria-label": "Filter entries" },
       search, category, variant,
       boxes.length > 1 && h("fieldset", null, h("legend", { class: "unseen" }, "Origin of the results"), boxes.map((box) => box.element)),
       complete && complete.element, zero && zero.element, told);
-    return { element, show };
+    return { element: h("div", null, element, panel.element), show };
   };
 
   function tick(text, lines, change, of) {

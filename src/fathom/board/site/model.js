@@ -4,7 +4,8 @@
   const { h } = fathom;
   const OUTCOMES = { cut: "truncated at the output cap", overflow: "prompt too long for the model" };
 
-  fathom.pages.models = async function (id) {
+  fathom.pages.models = async function (id, query) {
+    if (!id) return fathom.allModels(query);
     const model = await fathom.load("models/" + id);
     const boards = [...new Set(model.entries.map((one) => one.board))];
     const wholes = new Map(await Promise.all(boards.map(async (board) => [board, await fathom.whole(board)])));

@@ -6,6 +6,10 @@
   // Drawn before the table has a size.
   const FIRST = 30;
   const USUAL = 58;
+  // The table that is shown; printing needs all of its rows.
+  let present = null;
+  addEventListener("beforeprint", () => present && present(true));
+  addEventListener("afterprint", () => present && present(false));
 
   /** The rows of a long table, which scrolls within its box.
    * @param {Element} table - with heads and an empty body; its box is the next ".scroll" around it.
@@ -132,11 +136,10 @@
     }
 
     new ResizeObserver(resized).observe(table);
-    addEventListener("beforeprint", () => paper(true));
-    addEventListener("afterprint", () => paper(false));
     heads.forEach((tr, n) => tr.setAttribute("aria-rowindex", n + 1));
 
     function show(next) {
+      present = paper;
       entries = next;
       table.setAttribute("aria-rowcount", heads.length + entries.length);
       if (box) box.scrollTop = 0;

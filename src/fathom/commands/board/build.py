@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.board.shared import Published, Title
+from fathom.commands.board.shared import ModelsFile, Published, Title
 from fathom.commands.shared import Json, JudgeOfRows, Terminal, Unanswered
 from fathom.options.declare import arg, command, given, hidden, opt, unset
 from fathom.options.values import ManyPaths, MaybePath, Paths, Several, paths_of
@@ -34,6 +34,7 @@ class BuildOptions(Terminal, Json):
         Paths,
         opt("A file of further published results; may be given several times.", flag="--published", metavar="FILE"),
     ] = given(())
+    models: ModelsFile = unset
     title: Title = None
     date: Annotated[
         str | None, opt("Date of the site; by default that of its newest result.", metavar="YYYY-MM-DD")
@@ -70,6 +71,7 @@ def board_build(options: BuildOptions) -> "Built":
         rule=options.rule,
         unanswered=options.unanswered,
         judge=options.judge,
+        models=options.models,
     )
     return build_site(wanted, Path(options.out), options.progress)
 

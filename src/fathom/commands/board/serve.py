@@ -4,9 +4,9 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.board.shared import STORE, Published, Store, Title, libraries
+from fathom.commands.board.shared import STORE, ModelsFile, Published, Store, Title, libraries
 from fathom.commands.servers import Host, Monitored, Port, Proxies, Ready
-from fathom.options.declare import Options, arg, command, given, hidden, opt
+from fathom.options.declare import Options, arg, command, given, hidden, opt, unset
 from fathom.options.values import ManyPaths, Paths, paths_of
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class ServeOptions(Accepted, Limited, Monitored):
     ] = "board-site"
     policy: Annotated["Policy | None", hidden("What bundles must have, in place of the options of bundles.")] = None
     limits: Annotated["Limits | None", hidden("Limits, in place of the options of limits.")] = None
+    models: ModelsFile = unset
     title: Title = None
     published: Published = True
     host: Host = "127.0.0.1"
@@ -90,6 +91,7 @@ def board_serve(options: ServeOptions) -> None:
         Path(options.out),
         policy=options.policy or Policy(**options.of(Accepted)),
         limits=options.limits or Limits(most, **limits),
+        models=options.models,
         title=options.title,
         published=options.published,
         host=options.host,
