@@ -79,8 +79,8 @@ def differences(stored: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """What a notebook shows that is no longer so, as the lines of a diff."""
     found: list[str] = []
     for number, (before, after) in enumerate(zip(stored["cells"], new["cells"], strict=True), 1):
-        lines = [shown(cell) for cell in (before, after)]
-        found += difflib.unified_diff(*lines, f"cell {number}, stored", f"cell {number}, now", lineterm="", n=1)
+        names = f"cell {number}, stored", f"cell {number}, now"
+        found += difflib.unified_diff(shown(before), shown(after), *names, lineterm="", n=1)
     return found
 
 

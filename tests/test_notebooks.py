@@ -58,7 +58,8 @@ def test_an_output_that_is_no_longer_true_is_found(tmp_path: Path) -> None:
     assert notebooks.differences(stored, stored) == []
     changed = copy.deepcopy(stored)
     changed["cells"][0]["outputs"][0]["text"] = ["41\n"]
-    assert notebooks.differences(changed, stored)[-2:] == ["-stdout: 41", "+stdout: 42"]
+    found = [line for line in notebooks.differences(changed, stored) if line.startswith(("-stdout", "+stdout"))]
+    assert found == ["-stdout: 41", "+stdout: 42"]
     (tmp_path / "second").mkdir()
     made.cells[1].metadata = {}
     nbformat.write(made, tmp_path / "made.ipynb")
@@ -90,7 +91,7 @@ def test_words_of_a_drawing_are_compared_and_its_lines_are_not() -> None:
     from fathom.report.notebook import image
 
     def drawn(score: float, width: int, name: str) -> list[str]:
-        values = alt.Data(values=[{"length": 1, "score": score, "model": name}])
+        values = alt.InlineData([{"length": 1, "score": score, "model": name}])
         chart = alt.Chart(values, width=width).mark_line().encode(x="length:Q", y="score:Q", color="model:N")
         return notebooks.shown(cell(image(chart)))
 

@@ -78,4 +78,4 @@ def test_what_a_run_gives_is_read_line_by_line(tmp_path: Path) -> None:
     assert "<th>folder</th>" in summary._repr_html_()  # type: ignore[attr-defined]
     tables = fm.api.report(tmp_path / "run", out=tmp_path / "report.html")
     assert "At a glance" in repr(tables)
-    assert "<h4>At a glance</h4>" in tables._repr_html_()
+    assert "<h3>At a glance</h3>" in tables._repr_html_()

@@ -103,7 +103,7 @@ def test_the_site_says_which_boards_there_are(site: Path, published_site: Path) 
         for board in said["boards"]:
             assert board["lines"] == len(data(place, f"boards/{board['id']}")["entries"])
             assert board["tasks"] == len(get_board(board["id"]).tasks)
-    assert shown[published_site]["default"] == "leader-128k"
+    assert shown[published_site]["default"] == "pro"
     assert {board["id"] for board in shown[published_site]["boards"]} == {board.id for board in BOARDS}
     assert {board["measured"] for board in shown[published_site]["boards"]} == {0}
     by_id = {board["id"]: board for board in shown[site]["boards"]}

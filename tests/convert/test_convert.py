@@ -25,7 +25,12 @@ from processes import start_program
 
 pytestmark = pytest.mark.slow
 SYSTEM = System("lab/m", "")
-NEEDS: dict[str, dict[str, Any]] = {"inspect": {}, "hub": {"dataset": "lab/bench"}, "model-card": {}, "every-eval-ever": {}}
+NEEDS: dict[str, dict[str, Any]] = {
+    "inspect": {},
+    "hub": {"dataset": "lab/bench"},
+    "model-card": {},
+    "every-eval-ever": {},
+}
 FILES = tuple(NEEDS)
 
 

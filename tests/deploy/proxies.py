@@ -127,17 +127,22 @@ def _plain(folder: Path) -> str:
 
 def _caddy(program: str, kind: str, upstream: str, port: int, folder: Path) -> tuple[list[str], dict[str, str], Path]:
     # Certificates of Caddy's own authority in place of those of Let's Encrypt.
-    (folder / "Caddyfile").write_text(
-        "{\nadmin off\nlocal_certs\nskip_install_trust\nauto_https disable_redirects\nlog {\nlevel WARN\n}\n}\n"
-        f"import {DEPLOY}/caddy/{kind}.caddy\n",
-        "utf-8",
-    )
+    local = "admin off\nlocal_certs\nskip_install_trust\nauto_https disable_redirects\nlog {\nlevel WARN\n}"
+    text = (DEPLOY / "caddy" / "Caddyfile").read_text("utf-8")
+    for old, new in {
+        "email {$FATHOM_ACME_EMAIL:admin@example.org}": local,
+        "import *.caddy": f"import {DEPLOY}/caddy/{kind}.caddy",
+    }.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    (folder / "Caddyfile").write_text(text, "utf-8")
     variables = {
         "HOME": str(folder),
         "XDG_DATA_HOME": str(folder / "data"),
         "XDG_CONFIG_HOME": str(folder / "config"),
         f"FATHOM_{kind.upper()}_SITE": f"https://localhost:{port}",
         f"FATHOM_{kind.upper()}_UPSTREAM": upstream,
+        "FATHOM_UPLOAD_TIME": "20s",
     }
     command = [program, "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
     root = folder / "data" / "caddy" / "pki" / "authorities" / "local" / "root.crt"

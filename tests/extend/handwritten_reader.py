@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathom.extend.frequencies import frequencies
+from fathom.extend.hf.example import BASE as BASE
+from fathom.extend.hf.example import CODED as CODED
 from fathom.extend.hf.example import (
-    BASE,
-    CODED,
     FILLERS,
     FIRST,
-    HEAD,
     THETA,
     Window,
     make_example,
     save_example,
 )
+from fathom.extend.hf.example import HEAD as HEAD
 from fathom.extend.hf.example import WORDS as WORDS
 from fathom.extend.methods import NONE, Method
 from fathom.extend.positions import relative_position

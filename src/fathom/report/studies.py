@@ -143,7 +143,7 @@ def as_markup(table: Table) -> Markup:
         Markup("<p><sup>{}</sup> {}</p>").format(number, note) for number, note in enumerate(notes, 1)
     )
     about = Markup("<p>{}</p>").format(table.about) if table.about else ""
-    return Markup("<h4>{}</h4>{}<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}").format(
+    return Markup("<h3>{}</h3>{}<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}").format(
         table.title, about, headings, rows, below
     )
 

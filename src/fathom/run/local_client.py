@@ -6,7 +6,6 @@ are kept, and a prompt that shares at least half of its tokens computes only the
 
 import asyncio
 import copy
-import inspect
 import threading
 import time
 import zlib
@@ -269,7 +268,6 @@ class LocalClient:
                     generation_config=config,
                     stopping_criteria=[ends],
                     **with_cache(model, cache),
-                    **({} if cache is None else {_cache_argument(model): cache}),
                 )
             last = _now(model.device)
         if extension is not None and extension.cache != FULL and cache_in(found) is not cache:
@@ -442,11 +440,6 @@ def _check_cache(settings: Settings) -> None:
             f"model {settings.model}: {cache.name} needs the prompt as a whole, before anything is left out; leave out "
             "-M prefill_chunk_size"
         )
-
-
-def _cache_argument(model: Any) -> str:
-    """What ``generate`` calls a cache: newer releases of transformers warn of the former name."""
-    return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
 
 
 def _bytes_of(cache: Any) -> int | None:
