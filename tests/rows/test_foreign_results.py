@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -67,6 +68,21 @@ def test_a_reply_without_text_is_unanswered_and_scores_nothing(name: str) -> Non
     assert len(silent) * 6 == len(frame)
     assert set(silent["value"]) == {0.0}
     assert not any(silent["valid"])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_page_of_formats_says_which_columns_are_filled(name: str) -> None:
+    frame = read([source(name)])
+    page = (FOREIGN.parents[2] / "docs" / "reference" / "formats.md").read_text("utf-8")
+    lines = page.partition("<!-- columns of other programs -->")[2].strip().partition("\n\n")[0].splitlines()
+    head, _, *table = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    for columns, *cells in table:
+        said = cells[head.index(name) - 1]
+        for column in re.findall("`(.+?)`", columns):
+            nothing = (None, "", "{}", 1 if column == "epoch" else 0)
+            filled = any(value is False or value not in nothing for value in frame[column])
+            if said == "no" or (said == "yes" and column != "truncated"):  # none of these prompts was truncated
+                assert filled == (said == "yes"), (column, said)
 
 
 def test_inspect() -> None:
@@ -323,9 +339,19 @@ def test_lengths_are_named_by_the_user(call: Call, tmp_path: Path) -> None:
     assert set(pl.read_parquet(out)["length"]) == {8192}
 
 
+def test_a_file_of_opencompass_is_found_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(FOREIGN / "opencompass", tmp_path / "out")
+    file = only(tmp_path / "out", "results/seven-b/codes_acc_64.json")
+    monkeypatch.chdir(file.parent)
+    frame = read([Path(file.name)])  # its program is recognised
+    assert frame.equals(read([file], "opencompass"))
+    assert set(frame["model"]) == {"seven-b"}
+
+
 def damaged(value: Mapping[str, Any] | list[Any]) -> list[Any]:
     """Variants of a record with values of other types."""
-    odd: list[Any] = [None, [], {}, "", "x", -1, 1e400, float("nan"), 10**40, True, [[1]], {"a": {"b": []}}]
+    numbers = [-1, 1e400, float("nan"), 10**40, 10**400, True]
+    odd: list[Any] = [None, [], {}, "", "x", "\ud83d", *numbers, [[1]], {"a": {"b": []}}]
     if isinstance(value, list):
         return odd
     return [{**value, name: other} for name in value for other in odd] + [

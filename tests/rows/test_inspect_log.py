@@ -173,6 +173,14 @@ def test_a_cap_that_is_part_of_a_task_ends_a_whole_reply(
     assert frame["answered"].to_list() == [True, False]
 
 
+@pytest.mark.parametrize("wrong", [10**40, 10**400, -(10**400), True, "8k"])
+def test_lengths_that_cannot_be_are_unknown(tmp_path: Path, wrong: object) -> None:
+    sample = make_sample(0, "blue \ud83d", **scored(1.0)).model_copy(update={"metadata": FACTS | {"length": wrong}})
+    sample.scores["own"].answer = "blue \ud83d"  # type: ignore[index]  # it was scored
+    row = rows_from_inspect(write_log(tmp_path, [sample], ".json")).row(0, named=True)
+    assert (row["length"], row["value"]) == (1 if wrong is True else 0, 1.0)
+
+
 def test_a_scorer_may_be_named(tmp_path: Path) -> None:
     from inspect_ai.scorer import Score
 

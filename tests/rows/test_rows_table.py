@@ -31,6 +31,21 @@ def test_facets_are_json() -> None:
     assert facets[1] == "{}"
 
 
+def test_half_an_emoji_of_a_truncated_reply_is_replaced() -> None:
+    row = Row("s", "kv", "kv/0", "kv/0", "m", 0, 1.0, answer="a\ud83db", detail="\ude00c", facets={"kind": "\ud83d"})
+    (made,) = to_frame([row, ROWS[0]]).head(1).iter_rows(named=True)
+    assert (made["answer"], made["detail"]) == ("a\ufffdb", "\ufffdc")
+    assert json.loads(made["facets"]) == {"kind": "\ufffd"}
+    whole = json.loads('"\\ud83d\\ude00"')
+    assert to_frame([dataclasses.replace(row, answer=whole)])["answer"][0] == "\U0001f600"
+
+
+@pytest.mark.parametrize("tokens", [1 << 63, 10**400])
+def test_a_number_that_no_column_holds_is_named(tokens: int) -> None:
+    with pytest.raises(FathomError, match=r"one.json: row 2: tokens_in is .*, expected a number of at most 64 bits"):
+        to_frame([ROWS[0], dataclasses.replace(ROWS[0], tokens_in=tokens)], "one.json")
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".jsonl"])
 def test_a_table_survives_writing_and_reading(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / "new" / f"rows{suffix}"

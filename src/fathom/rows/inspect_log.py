@@ -7,7 +7,7 @@ the log does not have it.
 
 from __future__ import annotations
 
-import math
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ import polars as pl
 from fathom.records import walk
 from fathom.records.reading import MOST_BYTES, MOST_TIMES, SMALL
 from fathom.registry import task_name, tasks
-from fathom.rows.parts import Part, Record, Wanted, first_key, head_of, say_chosen
+from fathom.rows.parts import MOST, Part, Record, Wanted, first_key, head_of, say_chosen
 from fathom.rows.schema import check_rows, to_frame
 from fathom.run.answers import to_reply
 from fathom.run.inspect_client import read_output
@@ -68,7 +68,7 @@ def rows_from_inspect(log: Path, scorer: str = "") -> pl.DataFrame:
         FathomError: The file is missing or not an Inspect log, or no sample has the scorer.
     """
     part = _part(log, Wanted(scorer))
-    return check_rows(to_frame(row for row, _ in part.rows), str(log))
+    return check_rows(to_frame((row for row, _ in part.rows), str(log)), str(log))
 
 
 def recognises(path: Path) -> bool:
@@ -299,11 +299,11 @@ def _facets(facts: Mapping[str, Any]) -> dict[str, Facet]:
 
 
 def _number(value: object) -> float | None:
-    if isinstance(value, bool | int | float) and math.isfinite(value):
+    if isinstance(value, bool | int | float) and abs(value) <= sys.float_info.max:  # false for NaN
         return float(value)
     return None
 
 
 def _whole(value: object) -> int | None:
     number = _number(value)
-    return None if number is None else int(number)
+    return None if number is None or abs(number) > MOST else int(number)

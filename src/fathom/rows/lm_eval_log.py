@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from fathom.records import ARCHIVE, TABLES, File, checked_records, find_files, format_of, unread
-from fathom.rows.parts import Part, Record, Wanted, as_mapping, first_key, head_of, say_chosen, unit
+from fathom.rows.parts import Part, Record, Wanted, as_mapping, first_key, head_of, say_chosen, unit, whole
 from fathom.rows.schema import check_rows, to_frame
 from fathom.types import Facet, FathomError, Row
 
@@ -68,7 +68,7 @@ def rows_from_lm_eval(
     wanted = Wanted(metric, tell=tell)
     parts = [_part(file, beside, wanted, filter_name, model) for file in files]
     rows = [row for part in parts for row, _ in part.rows]
-    return check_rows(to_frame(rows), str(path))
+    return check_rows(to_frame(rows, str(path)), str(path))
 
 
 def _files(path: Path, tell: Callable[[str], None] | None) -> tuple[list[File], Sequence[File]]:
@@ -171,7 +171,7 @@ def _row(record: Mapping[str, Any], about: _About, name: str, value: float | Non
         valid=value is not None and answered is not False,
         answer=_answer(record.get("filtered_resps")),
         target=str(record.get("target", "")),
-        tokens=doc["length"] if length and isinstance(doc.get("length"), int) else None,
+        tokens=whole(doc.get("length")) if length else None,
         metric=name,
         grader=name,
         rule="lm-eval",
@@ -213,9 +213,7 @@ def _metric_names(record: Mapping[str, Any]) -> list[str]:
 
 
 def _length(record: Mapping[str, Any]) -> int:
-    doc = record.get("doc")
-    length = doc.get("max_length") if isinstance(doc, dict) else None
-    return length if isinstance(length, int) and length > 0 else 0
+    return whole(as_mapping(record.get("doc")).get("max_length")) or 0
 
 
 def _by_length(record: Mapping[str, Any]) -> str:

@@ -25,6 +25,7 @@ _PREDICTIONS = "predictions"
 
 def recognises(path: Path) -> bool:
     """Whether a file is a result of OpenCompass: ``results/MODEL/DATASET.json`` with its predictions beside."""
+    path = path.absolute()
     if path.suffix != ".json" or len(path.parents) < 3 or path.parents[1].name != "results":
         return False
     return (path.parents[2] / _PREDICTIONS / path.parent.name).is_dir() or (path.parents[2] / "summary").is_dir()
@@ -37,6 +38,8 @@ def read(path: Path, wanted: Wanted) -> Iterator[Part]:
         FathomError: There are no results, or none with scores of single samples.
     """
     files = [path] if path.is_file() else [file for file in walk(path).files if recognises(file)]
+    if path.is_file() and len(path.absolute().parents) < 3:
+        raise FathomError(f"{path}: expected results/MODEL/DATASET.json in the folder of a run of OpenCompass")
     if not files:
         raise FathomError(f"{path}: no results/MODEL/DATASET.json of OpenCompass here")
     without, read = [], 0
@@ -111,7 +114,7 @@ def _rows(file: Path, details: Sequence[tuple[str, Record]], metric: str, length
                     task=task,
                     item=item,
                     sample=f"{item}@{length}" if length else item,
-                    model=file.parent.name,
+                    model=file.absolute().parent.name,
                     length=length,
                     value=value,
                     epoch=epoch,
@@ -135,7 +138,7 @@ def _repeat(value: object, epoch: int) -> object:
 
 def _length(file: Path) -> int:
     """The length of the data set by the configuration of the run; 0 if it does not say."""
-    for path in sorted((file.parents[2] / "configs").glob("*.py")):
+    for path in sorted((file.absolute().parents[2] / "configs").glob("*.py")):
         for dataset in _datasets(path):
             if dataset.get("abbr") == file.stem:
                 found = (whole(dataset.get(name)) for name in _LENGTHS)

@@ -102,7 +102,7 @@ def read_origin(paths: Sequence[Path], origin: Origin, wanted: Wanted) -> tuple[
     read: list[tuple[Part, pl.DataFrame]] = []
     for path in paths:
         for part in reader(path, own):
-            frame = check_rows(to_frame(with_wanted(part, own)), part.place)
+            frame = check_rows(to_frame(with_wanted(part, own), part.place), part.place)
             if not frame.is_empty():
                 read.append((part, frame))
     if not read:

@@ -67,16 +67,16 @@ Reader: TypeAlias = Callable[[Path, Wanted], Iterator[Part]]
 
 def unit(value: object) -> float | None:
     """A score in [0, 1]; None for anything else."""
-    if isinstance(value, bool | int | float) and math.isfinite(value) and 0 <= value <= 1:
+    if isinstance(value, bool | int | float) and 0 <= value <= 1:  # false for NaN
         return float(value)
     return None
 
 
 def whole(value: object) -> int | None:
     """A count of 0 or more; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:  # true for NaN
         return None
-    return int(value) if 0 <= value <= MOST else None
+    return int(value)
 
 
 def as_text(value: object) -> str:

@@ -6,7 +6,7 @@ objects, so that the table has the same columns for all tasks.
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
@@ -68,21 +68,47 @@ _SPENT = ("cost", "seconds")
 _BOOLEANS = {"true": True, "false": False}
 
 
-def to_frame(rows: Iterable[Row]) -> pl.DataFrame:
+def to_frame(rows: Iterable[Row], source: str = "rows") -> pl.DataFrame:
     """Convert rows to a rows table.
 
     Args:
         rows: Rows in any order; the order is kept.
+        source: Their origin, for the message.
 
     Returns:
-        A frame with the columns of ``SCHEMA``, even without rows.
+        A frame with the columns of ``SCHEMA``, even without rows. Lone surrogates, which JSON can encode and UTF-8
+        cannot (half an emoji of a truncated reply), are U+FFFD.
+
+    Raises:
+        FathomError: A number has more than 64 bits; the message names the row (from 1) and the field.
     """
     columns: dict[str, list[object]] = {name: [] for name in SCHEMA}
     for row in rows:
         for name, values in columns.items():
             value = getattr(row, name)
             values.append(json.dumps(dict(value), ensure_ascii=False, sort_keys=True) if name == "facets" else value)
-    return _with_current_names(pl.DataFrame(columns, schema=dict(SCHEMA)))
+    try:
+        frame = pl.DataFrame(columns, schema=dict(SCHEMA))
+    except (UnicodeEncodeError, OverflowError):
+        storable = {name: _storable(name, values, source) for name, values in columns.items()}
+        frame = pl.DataFrame(storable, schema=dict(SCHEMA))
+    return _with_current_names(frame)
+
+
+def _storable(name: str, values: Sequence[object], source: str) -> list[object]:
+    """The values of a column without lone surrogates.
+
+    Raises:
+        FathomError: See ``to_frame``.
+    """
+    for number, value in enumerate(values, start=1):
+        if isinstance(value, int) and abs(value) >= 1 << 63:
+            digits = f"{value:.3e}" if abs(value) < 1 << 1000 else "a number of more than 300 digits"
+            raise FathomError(f"{source}: row {number}: {name} is {digits}, expected a number of at most 64 bits")
+    return [
+        value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if isinstance(value, str) else value
+        for value in values
+    ]
 
 
 def _with_current_names(frame: pl.DataFrame) -> pl.DataFrame:
@@ -135,7 +161,7 @@ def rows_from_results(form: Results, path: Path, tell: Tell | None = None) -> pl
     """
     frames = []
     for place, rows in form.read(path, tell):
-        frames.append(check_rows(to_frame(rows), place))
+        frames.append(check_rows(to_frame(rows, place), place))
         if frames[-1].is_empty():
             raise FathomError(f"{place}: it contains no replies")
     return pl.concat(frames)
