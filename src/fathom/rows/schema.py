@@ -89,7 +89,7 @@ def to_frame(rows: Iterable[Row], source: str = "rows") -> pl.DataFrame:
             values.append(json.dumps(dict(value), ensure_ascii=False, sort_keys=True) if name == "facets" else value)
     try:
         frame = pl.DataFrame(columns, schema=dict(SCHEMA))
-    except (UnicodeEncodeError, OverflowError):
+    except (UnicodeEncodeError, OverflowError, TypeError):  # which one depends on the size of the number
         storable = {name: _storable(name, values, source) for name, values in columns.items()}
         frame = pl.DataFrame(storable, schema=dict(SCHEMA))
     return _with_current_names(frame)
