@@ -1,6 +1,6 @@
 """Our fit of item response theory beside a plain variational one, on MiniLongBench's released scores.
 
-    OMP_NUM_THREADS=1 python performance/irt.py FOLDER [--dimensions 10] [--epochs 2000]
+    python performance/irt.py FOLDER [--dimensions 10] [--epochs 2000]
 
 FOLDER holds the released scores. The variational fit follows what the released parameters were made with: independent
 normal distributions for all abilities, discriminations and difficulties, means and precisions of each dimension with

@@ -23,7 +23,10 @@ class Extra:
 
 EXTRAS: Mapping[str, Extra] = {
     "board": Extra("fathom board serve", ("fastapi", "uvicorn", "sqlalchemy", "psycopg", "prometheus_client")),
-    "compress": Extra("fathom compress, reports of its estimates, fathom analyze difficulty", ("scipy", "sklearn")),
+    "compress": Extra(
+        "fathom compress, reports of its estimates, fathom analyze difficulty",
+        ("scipy", "sklearn", "joblib", "threadpoolctl"),
+    ),
     "documents": Extra("PDF, Word, PowerPoint, HTML and EPUB files", ("lxml", "mammoth", "pptx", "pypdfium2")),
     "dump": Extra("archives of Stack Exchange (.7z)", ("py7zr",)),
     "embed": Extra("embedding models as judges, and fathom compress embed", ("sentence_transformers",)),

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from fathom.compress.draws import one_thread
 from fathom.compress.matrix import Floats
 from fathom.types import FathomError
 
@@ -116,6 +117,7 @@ def binarised(scores: Floats, cut: float) -> Floats:
     return np.where(np.isnan(scores), np.nan, (scores > cut).astype(np.float64))
 
 
+@one_thread()
 def fit(
     responses: Floats,
     dimensions: int,

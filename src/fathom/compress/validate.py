@@ -9,14 +9,17 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from fathom import __version__
 from fathom.compress import adaptive
 from fathom.compress.assisted import Estimates
 from fathom.compress.design import ADAPTIVE, Design, design, strata_of, targets_of
+from fathom.compress.draws import Kept, Rows, made
 from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.methods import METHODS, Plan, has_published
 from fathom.compress.ranks import spearman
@@ -102,6 +105,8 @@ def validate(
     methods: Sequence[str] | None = None,
     splits: Sequence[Split],
     embeddings: Floats | None = None,
+    workers: int | None = 1,
+    kept: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> pl.DataFrame:
     """Validates methods on splits.
@@ -112,6 +117,8 @@ def validate(
         methods: Names from ``METHODS``; by default all that are possible with these scores.
         splits: See ``splits_of``.
         embeddings: A vector for each item, shape (N, F), for methods that use texts.
+        workers: Processes; None for one for each core.
+        kept: A file for draws that are made, which the next call with the same scores reads.
         progress: Called with (draws made, draws in all).
 
     Returns:
@@ -120,7 +127,7 @@ def validate(
         method without intervals), ``items``, ``cost_share`` (of the whole benchmark) and ``seconds``.
 
     Raises:
-        FathomError: A method is unknown, or a budget does not suit it.
+        FathomError: A method is unknown, a budget does not suit it, or ``kept`` cannot be read or written.
     """
     if methods is None:
         methods = [name for name in METHODS if name != "published" or has_published(matrix, budgets)]
@@ -130,19 +137,29 @@ def validate(
     for budget in budgets:
         if not 1 <= budget <= len(matrix.items):
             raise FathomError(f"a budget of {budget:,}: expected 1 to {len(matrix.items):,} items")
-    cases = [
-        (budget, name, split)
+    cases = {
+        f"{name} {budget} {split.kind} {split.number} {split.known} {split.new}": (
+            matrix,
+            budget,
+            name,
+            split,
+            embeddings,
+        )
         for budget in budgets
         for name in methods
         for split in splits
         if not (name in FIXED and split.kind != "random" and split.number)
-    ]
-    lines: list[dict[str, object]] = []
-    for done, (budget, name, split) in enumerate(cases):
-        lines += _tried(matrix, budget, name, split, embeddings)
-        if progress is not None:
-            progress(done + 1, len(cases))
-    return pl.DataFrame(lines, infer_schema_length=None)
+    }
+    before = None if kept is None else Kept(kept, *_of(matrix), embeddings)
+    lines = made(_tried, cases, workers=workers, kept=before, progress=progress)
+    return pl.DataFrame([line for draw in lines for line in draw], infer_schema_length=None)
+
+
+def _of(matrix: ScoreMatrix) -> Iterator[object]:
+    """What draws depend on: the version, and the scores without how replies ended."""
+    yield __version__
+    for name in ("models", "items", "scores", "tasks", "categories", "lengths", "weights", "costs"):
+        yield getattr(matrix, name)
 
 
 def summary(found: pl.DataFrame) -> pl.DataFrame:
@@ -158,9 +175,7 @@ def summary(found: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _tried(
-    matrix: ScoreMatrix, budget: int, name: str, split: Split, embeddings: Floats | None
-) -> Iterator[dict[str, object]]:
+def _tried(matrix: ScoreMatrix, budget: int, name: str, split: Split, embeddings: Floats | None) -> Rows:
     new = matrix.of_models(split.new)
     targets = targets_of(matrix)
     started = time.perf_counter()
@@ -169,26 +184,30 @@ def _tried(
     seconds = time.perf_counter() - started
     truth = np.where(np.isnan(new.scores), 0.0, new.scores) @ targets.shares.T
     spent = float(matrix.costs[plan.items].sum() / matrix.costs.sum())
+    rows: Rows = []
     for place, target in enumerate(targets.names):
         values, low, high = (part[:, place] for part in (found.values, found.low, found.high))
         apart = values - truth[:, place]
         with_interval = ~np.isnan(low)
         held = (low - ROUNDING <= truth[:, place]) & (truth[:, place] <= high + ROUNDING)
-        yield {
-            "split": split.kind,
-            "number": split.number,
-            "budget": budget,
-            "target": target,
-            "method": name,
-            "spearman": _or_none(spearman(values, truth[:, place])),
-            "error": _or_none(float(np.abs(apart).mean())),
-            "bias": _or_none(float(apart.mean())),
-            "coverage": float(held.mean()) if with_interval.all() else None,
-            "half_width": float(((high - low) / 2).mean()) if with_interval.all() else None,
-            "items": len(plan.items),
-            "cost_share": spent,
-            "seconds": seconds,
-        }
+        rows.append(
+            {
+                "split": split.kind,
+                "number": split.number,
+                "budget": budget,
+                "target": target,
+                "method": name,
+                "spearman": _or_none(spearman(values, truth[:, place])),
+                "error": _or_none(float(np.abs(apart).mean())),
+                "bias": _or_none(float(apart.mean())),
+                "coverage": float(held.mean()) if with_interval.all() else None,
+                "half_width": float(((high - low) / 2).mean()) if with_interval.all() else None,
+                "items": len(plan.items),
+                "cost_share": spent,
+                "seconds": seconds,
+            }
+        )
+    return rows
 
 
 def _split(kind: str, number: int, known: NDArray[np.int64], new: NDArray[np.int64]) -> Split:
@@ -205,6 +224,7 @@ def reach(
     *,
     splits: Sequence[Split],
     budget: int | None = None,
+    workers: int | None = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> pl.DataFrame:
     """Items until the 95% interval of the whole score has a wanted half-width.
@@ -214,6 +234,7 @@ def reach(
         width: The half-width.
         splits: Known and new models, see ``validate.splits_of``.
         budget: Most items of an adaptive evaluation; by default all.
+        workers: Processes; None for one for each core.
         progress: Called with (splits done, splits in all).
 
     Returns:
@@ -227,14 +248,14 @@ def reach(
     """
     if not 0 < width < 0.5:
         raise FathomError(f"a half-width of {width:g}: expected more than 0 and less than 0.5, for example 0.02")
-    lines: list[dict[str, object]] = []
-    for done, split in enumerate(splits):
-        for method in FIXED_DESIGNS:
-            lines.append({**_named(split, method), **_fixed(matrix, split, method, width)})
-        lines.append({**_named(split, ADAPTIVE), **_adaptive(matrix, split, width, budget or len(matrix.items))})
-        if progress is not None:
-            progress(done + 1, len(splits))
-    return pl.DataFrame(lines)
+    cases = {f"{split.kind} {split.number}": (matrix, split, width, budget or len(matrix.items)) for split in splits}
+    lines = made(_reached, cases, workers=workers, progress=progress)
+    return pl.DataFrame([line for draw in lines for line in draw])
+
+
+def _reached(matrix: ScoreMatrix, split: Split, width: float, budget: int) -> Rows:
+    fixed: Rows = [{**_named(split, method), **_fixed(matrix, split, method, width)} for method in FIXED_DESIGNS]
+    return [*fixed, {**_named(split, ADAPTIVE), **_adaptive(matrix, split, width, budget)}]
 
 
 def _named(split: Split, method: str) -> dict[str, object]:

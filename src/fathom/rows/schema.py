@@ -220,6 +220,18 @@ def write_rows(frame: pl.DataFrame, path: Path) -> None:
     write_table(frame.select(list(SCHEMA)), path, "rows table")
 
 
+def check_suffix(path: Path, what: str = "table") -> None:
+    """Refuse a file that ``write_table`` cannot write, before the work on the table.
+
+    Raises:
+        FathomError: The suffix is unknown.
+    """
+    if path.suffix not in FORMATS:
+        raise FathomError(
+            f"{path}: a {what} must be a {', '.join(FORMATS)} file, not {path.suffix or 'one without a suffix'}."
+        )
+
+
 def write_table(frame: pl.DataFrame, path: Path, what: str = "table") -> None:
     """Write any table; readers see the old file or the complete new one.
 
@@ -231,10 +243,7 @@ def write_table(frame: pl.DataFrame, path: Path, what: str = "table") -> None:
     Raises:
         FathomError: The suffix is unknown, or the file cannot be written.
     """
-    if path.suffix not in FORMATS:
-        raise FathomError(
-            f"{path}: a {what} must be a {', '.join(FORMATS)} file, not {path.suffix or 'one without a suffix'}."
-        )
+    check_suffix(path, what)
     content = BytesIO()  # several versions of polars that write a file themselves do not say that the disk is full
     with whole_file(path, "wb") as stream:
         if path.suffix == ".parquet":

@@ -38,7 +38,15 @@ class ValidateOptions(Terminal, Json):
     ] = None
     embeddings: Embeddings = unset
     seed: Annotated[int, opt("Seed of the splits.", check=at_least(0))] = 0
-    out: Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file for the table of every draw.", "-o")] = unset
+    workers: Annotated[int | None, opt("Processes; one for each core by default.", check=at_least(1))] = None
+    out: Annotated[
+        MaybePath,
+        opt(
+            "A .parquet, .csv or .jsonl file for the table of every draw. Draws are kept beside it as they end: "
+            "the same command resumes.",
+            "-o",
+        ),
+    ] = unset
     plot: Annotated[MaybePath, opt("A figure of the comparison: .svg, .png, .pdf, .html or .json.")] = unset
     categories: Annotated[bool, opt("Show every category too.")] = line_only(False)
     progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (draws done, draws in all).")] = None
@@ -56,7 +64,7 @@ def compress_validate(options: ValidateOptions) -> "Validated":
     from fathom.compress.validate import Validated, reach, splits_of, summary, validate
     from fathom.report.compression import validation
     from fathom.report.figure import check_format, save
-    from fathom.rows.schema import write_table
+    from fathom.rows.schema import check_suffix, write_table
 
     if options.plot is not None:
         check_format(options.plot)
@@ -68,13 +76,32 @@ def compress_validate(options: ValidateOptions) -> "Validated":
         vectors = read_embeddings(released)
     splits = splits_of(matrix, options.splits, seed=options.seed, published=read_split(released) if released else None)
     methods, budgets = options.methods, options.budgets
-    found = validate(matrix, budgets, methods=methods, splits=splits, embeddings=vectors, progress=progress)
+    kept = None
+    if options.out is not None:
+        check_suffix(options.out)
+        kept = options.out.with_name(f"{options.out.name}.part")
+    found = validate(
+        matrix,
+        budgets,
+        methods=methods,
+        splits=splits,
+        embeddings=vectors,
+        workers=options.workers,
+        kept=kept,
+        progress=progress,
+    )
     if options.out is not None:
         write_table(found, options.out)
+        if kept is not None:
+            kept.unlink(missing_ok=True)
     figures = summary(found)
     if options.plot is not None:
         save(validation(figures), options.plot)
-    reached = None if options.width is None else reach(matrix, options.width, splits=splits, progress=progress)
+    reached = (
+        None
+        if options.width is None
+        else reach(matrix, options.width, splits=splits, workers=options.workers, progress=progress)
+    )
     return Validated(figures, reached)
 
 
