@@ -378,8 +378,8 @@ def claims(path: PurePosixPath, known: Mapping[str, Sequence[tuple[Source, int]]
     """The sources that a file may hold, by name.
 
     The file's own name decides, ignoring part numbers and endings such as ``_test``. If it names no source, as in
-    ``test-00000-of-00001.parquet``, the nearest folder that names one decides; ``OWNER--NAME`` counts as ``NAME``.
-    Otherwise non-specific names are used.
+    ``test-00000-of-00001.parquet``, the nearest folder that names one decides; ``OWNER--NAME`` and
+    ``NAME-main`` count as ``NAME``. Otherwise non-specific names are used.
 
     Args:
         path: The file, relative to the searched folder.
