@@ -54,7 +54,7 @@ LEAST = 0.9
 FULL = 0.99
 """Filled share from which no demonstrations of later rounds are added."""
 MOST = 2000
-"""Demonstrations from which further rounds are left out; the longest prompt holds about 450."""
+"""Demonstrations from which further rounds are left out; 18,000 tokens hold about 200 of Few-NERD."""
 # LongICLBench truncates replies at 100 tokens, less than the gold answers of many instances.
 CAP = 512
 
