@@ -6,8 +6,8 @@ shown in the round adds an unused demonstration. Longer prompts have more rounds
 
 An item is one instance of the test split, asked at the end of every prompt. Its demonstrations have one order, drawn
 once for all lengths. A length keeps those of the shorter ones, adds as many more as fit, and fills the rest with the
-best-fitting ones of later rounds. None of them is an instance of the test split. Of a whole training split (131,767
-sentences of Few-NERD) the first rounds of one draw are used, at least 2,000 demonstrations.
+best-fitting ones of later rounds. None of them is an instance of the test split. Of many demonstrations (Few-NERD
+has 150,552 sentences outside its test split) the first rounds of one draw are used, at least 2,000 demonstrations.
 
 LongICLBench has one to five rounds, 8k to 32k tokens for Dialog-RE and 5k to 23k for Few-NERD. LongLeader's 354 and
 1,500 samples have 20,271 and 14,191 tokens on average; so have five lengths of which the first holds one round, and the
