@@ -19,7 +19,8 @@ from fathom.report.markdown import escaped
 from fathom.report.summary import WHOLE, summary
 from fathom.report.table import LONG, Replies, Table
 from fathom.report.tables import tables_of
-from fathom.rows import write_rows
+from fathom.rows import to_frame, write_rows
+from made_results_board import row as made_row
 
 pytestmark = pytest.mark.slow  # most look at whole reports
 
@@ -39,6 +40,19 @@ def perfect() -> Report:
 
 
 # ------------------------------------------------------------------------------------------------------ not measured
+
+
+def test_questions_of_other_data_than_the_benchmarks_are_named() -> None:
+    rows = [
+        made_row(task, f"{task}/{n}", float(n % 2), 4096, suite="leader", facets={"form": form})
+        for task, form in (("leader_musique", "authors"), ("leader_qmsum", "longbench"), ("find", "authors"))
+        for n in range(4)
+    ]
+    said = list(map(str, measured(to_frame(rows)).summary.unmeasured))
+    assert [one for one in said if "data of the benchmark" in one] == [
+        "Not the data of the benchmark, so that scores are not comparable: MuSiQue (made from the authors' files, "
+        "without LongBench's records: about 2,900 tokens instead of 18,600)."
+    ]
 
 
 def test_what_was_not_measured_is_said_in_order(made: Report) -> None:

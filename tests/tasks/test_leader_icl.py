@@ -176,6 +176,16 @@ def test_rows_of_one_dialogue_are_one_demonstration_of_all_its_pairs(tmp_path: P
         assert "Pairs:\n1. A | boss\n2. A | pet\nRelations:\n1. per:boss\n2. per:pet\n\n" in prompt
 
 
+def test_of_many_demonstrations_the_first_rounds_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fathom.benchmarks.leader.icl_tasks.MOST", 30)
+    data = write_shots(tmp_path / "data", tests=2, demonstrations=120)
+    suite = build_leader(["leader_fewnerd"], tmp_path, [data], lengths=(400,))
+    (kept,) = (note for note in suite.manifest["notes"] if "demonstrations show 7 labels" in note)
+    count = int(kept.split()[1])
+    assert 30 <= count < 30 + 7  # whole rounds of at most seven labels
+    assert any(f"because 30 fill every length: {120 - count}" in note for note in suite.manifest["notes"])
+
+
 @pytest.mark.parametrize(("gone", "lacking"), [("demos", "demonstrations"), ("test", "test instances")])
 def test_what_is_missing_is_told(tmp_path: Path, gone: str, lacking: str) -> None:
     data = write_shots(tmp_path / "data", tests=2, demonstrations=40)

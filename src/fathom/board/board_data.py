@@ -91,6 +91,7 @@ def _line(board: Board, line: TableEntry, origin: int) -> dict[str, Json]:
         "missing": list(standing.missing),
         "unfinished": list(standing.unfinished),
         "fewer": list(standing.fewer),
+        "substituted": list(standing.substituted),
         "categories": [estimate(standing.categories[category.id]) for category in board.categories],
         "lengths": [estimate(standing.lengths.get(length)) for length in board.lengths],
         "extras": [shown.estimate(entry.extras.get(name)) for name in board.extras],

@@ -7,6 +7,7 @@ from fathom.board.model import Entry
 from fathom.length import format_length
 from fathom.registry import task_title
 from fathom.stats.outcomes import Unmeasured
+from fathom.stats.substitutes import not_the_benchmarks
 from fathom.types import Json
 from fathom.types.boards import Board
 
@@ -17,15 +18,24 @@ NAMED = 3
 _JUDGE = "judge "  # prefix of the grader of rows that a judge scored (``fathom.rows.scoring``)
 
 
-def caveats(board: Board, entry: Entry, gaps: Sequence[Unmeasured] = ()) -> str:
+def caveats(
+    board: Board, entry: Entry, gaps: Sequence[Unmeasured] = (), others: Mapping[str, str] | None = None
+) -> str:
     """Caveats about an entry that no paper published; "" if none.
 
     Args:
         board: The board.
         entry: One of its entries.
         gaps: Its cells that are not used in any mean.
+        others: Its tasks of other data than the benchmark's (``fathom.stats.substitutes``).
     """
-    said = (*_not_measured(gaps), *_ended(entry, bool(gaps)), *_asked_less(board, entry), *_judged(board, entry))
+    said = (
+        *not_the_benchmarks(others or {}),
+        *_not_measured(gaps),
+        *_ended(entry, bool(gaps)),
+        *_asked_less(board, entry),
+        *_judged(board, entry),
+    )
     return " ".join(said)
 
 

@@ -153,6 +153,7 @@ def _nested_line(board: Board, line: TableEntry, figures: Sequence[_Figure]) -> 
         "settings": shown.settings(entry.settings),
         "unfinished": list(line.standing.unfinished),
         "fewer": list(line.standing.fewer),
+        "substituted": list(line.standing.substituted),
         "outcomes": dict(entry.outcomes),
         "usage": shown.usage(entry.usage),
         "figures": [[figure, name, length, *_short(one)] for figure, name, length, one in figures],

@@ -19,6 +19,7 @@ from fathom.stats.differences import system_key
 from fathom.stats.intervals import Floats
 from fathom.stats.outcomes import COUNTED, Unanswered, counted, scored_rows, unmeasured
 from fathom.stats.side_rows import is_side_row
+from fathom.stats.substitutes import substituted
 from fathom.types import Json
 from fathom.types.boards import Board
 
@@ -137,6 +138,7 @@ def _entries(
     scores, said = _scores(board, rows, lines), facts(rows)
     took, ended = usage(rows), outcomes(rows)
     by_line = {int(str(key[0])): part for key, part in rows.partition_by("line", as_dict=True).items()}
+    others = [substituted(by_line[number]) for number in range(len(lines))]
     entries = [
         Entry(
             model=line.model,
@@ -149,12 +151,14 @@ def _entries(
             items=scores[number].items,
             outcomes=ended[number],
             blank=tuple(scores[number].blank),
+            substituted=tuple(others[number]),
         )
         for number, line in enumerate(lines)
     ]
     return [
-        replace(entry, origin=replace(entry.origin, note=caveats(board, entry, unmeasured(by_line[number]))))
+        replace(entry, origin=replace(entry.origin, note=caveats(board, entry, unmeasured(part), others[number])))
         for number, entry in enumerate(entries)
+        for part in (by_line[number],)
     ]
 
 

@@ -194,6 +194,7 @@ class Entry:
         outcomes: Number of all its replies by ``fathom.stats.outcomes.OUTCOMES``; empty if unknown.
         blank: Tasks without a score because prompts do not fit some length or too many replies are missing: no mean
             is taken without them.
+        substituted: Tasks with samples made from other data than the benchmark's.
         facts: What is stated about the model.
     """
 
@@ -208,6 +209,7 @@ class Entry:
     items: Mapping[Cell, Items] = field(default_factory=dict)
     outcomes: Mapping[str, int] = field(default_factory=dict)
     blank: tuple[str, ...] = ()
+    substituted: tuple[str, ...] = ()
     facts: ModelFacts = ModelFacts()
 
 
@@ -224,6 +226,7 @@ class Standing:
         missing: Tasks of the board without a score, or without one at some of the lengths that count.
         unfinished: Tasks with a score and with missing replies (``Ended.missing``).
         fewer: Tasks of which another measured or submitted entry has more questions, at some length.
+        substituted: Tasks with samples made from other data than the benchmark's.
         tasks: Scores of tasks, by their ids.
         sources: Scores that the overall score is the mean of, by name: tasks, and published averages.
         weights: Their weights, which sum to 1.
@@ -237,14 +240,16 @@ class Standing:
     missing: tuple[str, ...]
     unfinished: tuple[str, ...] = ()
     fewer: tuple[str, ...] = ()
+    substituted: tuple[str, ...] = ()
     tasks: Mapping[str, Source] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
-        """Whether no task, question or reply is missing, so that the overall score is of the whole board."""
-        return not (self.missing or self.unfinished or self.fewer) and self.overall is not None
+        """Whether no task, question or reply is missing or of other data, so that the score is of the whole board."""
+        lacking = self.missing or self.unfinished or self.fewer or self.substituted
+        return not lacking and self.overall is not None
 
 
 Published: TypeAlias = Mapping[str, Sequence[Entry]]

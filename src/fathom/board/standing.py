@@ -148,6 +148,7 @@ def standing(board: Board, entry: Entry, most: Mapping[Cell, int] | None = None)
         missing=tuple(dict.fromkeys(missing)),
         unfinished=tuple(task for task, one in tasks.items() if one.score.ended and one.score.ended.missing),
         fewer=tuple(task for task in board.tasks if task in less),
+        substituted=entry.substituted,
         tasks=tasks,
         sources=made_of,
         weights=shares,

@@ -6,7 +6,7 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +57,7 @@ class Fault:
 
 
 def read_records(
-    file: File | Path, columns: frozenset[str] | None = None, text: str = "text"
+    file: File | Path, columns: frozenset[str] | None = None, text: str = "text", listed: Sequence[str] = ()
 ) -> Iterator[Record | Fault]:
     """Yield the records of a file, and faults for what cannot be read.
 
@@ -66,10 +66,11 @@ def read_records(
             temporary file, up to 4 GiB, unless it is compressed more than a hundred times.
         columns: Fields to read, None for all; only Parquet and Arrow skip others.
         text: Name of the field for the content of a text file.
+        listed: Names of the values of JSON records that are lists instead of objects; empty if lists are faults.
     """
     try:
         with unpacked(file if isinstance(file, File) else File.at(file)) as path:
-            yield from _read(path, columns, text)
+            yield from _read(path, columns, text, listed)
     except DamagedError as error:
         yield Fault(None, f"the file {error}")
 
@@ -130,12 +131,12 @@ def _unpack(file: File, place: Path) -> None:
                 stream.write(piece)
 
 
-def _read(path: Path, columns: frozenset[str] | None, text: str) -> Iterator[Record | Fault]:
+def _read(path: Path, columns: frozenset[str] | None, text: str, listed: Sequence[str]) -> Iterator[Record | Fault]:
     match format_of(path.name):
         case ".jsonl":
-            return _read_jsonl(path)
+            return _read_jsonl(path, listed)
         case ".json":
-            return _read_json(path)
+            return _read_json(path, listed)
         case ".csv":
             return _read_csv(path, ",")
         case ".tsv":
@@ -176,28 +177,28 @@ def _read_document(path: Path, suffix: str, field: str) -> Iterator[Record | Fau
         yield Fault(None, found.remark)
 
 
-def _read_jsonl(path: Path) -> Iterator[Record | Fault]:
+def _read_jsonl(path: Path, listed: Sequence[str]) -> Iterator[Record | Fault]:
     number = 0
     try:
         for number, line in enumerate(read_lines(path), start=1):
             if line.strip():
-                yield _parse_line(number, line)
+                yield _parse_line(number, line, listed)
     except DamagedError as error:
         yield Fault(number + 1, f"the file {error}; the rows before this line are kept")
 
 
-def _read_json(path: Path) -> Iterator[Record | Fault]:
+def _read_json(path: Path, listed: Sequence[str]) -> Iterator[Record | Fault]:
     """One list of objects, one object, or one object per line."""
     number = 0
     try:
         if next((chunk.lstrip()[:1] for chunk in read_chunks(path) if chunk.strip()), b"") == b"[":
             for number, entry in enumerate(read_list(path), start=1):
-                yield _record(number, entry)
+                yield _record(number, entry, listed)
             return
-        lines = _read_jsonl(path)
+        lines = _read_jsonl(path, listed)
         first = next(lines, None)
         if isinstance(first, Fault):  # an object on several lines
-            yield _record(None, json.loads(read_whole(path).decode()))
+            yield _record(None, json.loads(read_whole(path).decode()), listed)
             return
         if first is not None:
             yield first
@@ -210,9 +211,9 @@ def _read_json(path: Path) -> Iterator[Record | Fault]:
         yield Fault(None, f"the file is not valid JSON{after}: {_first_line(error)}; {expected}")
 
 
-def _parse_line(number: int, line: bytes) -> Record | Fault:
+def _parse_line(number: int, line: bytes, listed: Sequence[str]) -> Record | Fault:
     try:
-        return _record(number, json.loads(line.decode()))
+        return _record(number, json.loads(line.decode()), listed)
     except UnicodeDecodeError as error:
         return Fault(number, f"not UTF-8 (byte 0x{line[error.start]:02x} at position {error.start + 1} of the line)")
     except json.JSONDecodeError as error:
@@ -223,9 +224,11 @@ def _parse_line(number: int, line: bytes) -> Record | Fault:
         return Fault(number, f"not readable JSON: {error}")
 
 
-def _record(number: int | None, value: object) -> Record | Fault:
+def _record(number: int | None, value: object, listed: Sequence[str]) -> Record | Fault:
     if isinstance(value, dict):
         return Record(number, value)
+    if listed and isinstance(value, list) and len(value) == len(listed):
+        return Record(number, dict(zip(listed, value, strict=True)))
     kinds = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
     return Fault(number, f"expected a JSON object with named fields, found {kinds.get(type(value), 'a number')}")
 

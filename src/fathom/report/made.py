@@ -25,6 +25,7 @@ from fathom.report.table import Replies
 from fathom.report.tables import tables_of
 from fathom.report.terminal import show_summary
 from fathom.stats.outcomes import Unanswered
+from fathom.stats.substitutes import not_the_benchmarks, substituted
 from fathom.terminal import as_json
 
 Format: TypeAlias = Literal["html", "markdown", "json"]
@@ -131,9 +132,10 @@ def measured(
     short = () if setups is None else setups.within
     if short:
         made = (*made, ("Base of effective lengths", f"mean at {named_lengths(short)}, the lengths up to the window"))
+    asked = rows.rows if isinstance(rows, Filtered) else rows
     found = replace(
         measure(rows, seed=seed, unanswered=unanswered, base_lengths=short or BASE_LENGTHS),
-        notes=tuple(map(printable, notes)),
+        notes=tuple(map(printable, (*notes, *not_the_benchmarks(substituted(asked))))),
         made=tuple((name, printable(value)) for name, value in made),
     )
     if setups is not None:

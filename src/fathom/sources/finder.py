@@ -12,6 +12,7 @@ from fathom.corpus.records import SHOWN_FIELDS, BadRowError
 from fathom.names import unknown
 from fathom.records import (
     TABLES,
+    TEXTS,
     Fault,
     File,
     Listed,
@@ -20,6 +21,7 @@ from fathom.records import (
     Record,
     Unread,
     find_files,
+    format_of,
     path_text,
     read_records,
     split_name,
@@ -27,7 +29,7 @@ from fathom.records import (
 )
 from fathom.sources import registry
 from fathom.sources.forms import LEFT_OUT, LookupShape, PassedOverError, one_each, with_texts
-from fathom.sources.source import ROW, Shape, Source
+from fathom.sources.source import ROW, SPLIT, Shape, Source
 from fathom.types import Document, FathomError
 
 BESIDES = frozenset({"_id", "id", "type", "level", "language", "citation", "answer_aliases", "answerable", "title"})
@@ -38,6 +40,7 @@ VAGUE = 1000  # rank of non-specific names
 ANY = VAGUE + 1  # rank of any other name, for sources identified by the fields of their records
 SPLITS = ("test", "validation", "valid", "val", "dev", "train")
 _SHARD = re.compile(r"[-_]\d+-of-\d+$")
+_BRANCH = re.compile(r"[-_](?:main|master)$")  # of folders in archives that GitHub makes
 _SPLIT = re.compile(rf"(?:(.+)_)?({'|'.join(SPLITS)})")
 LISTED = 10  # problems listed in an error, and rows of each
 
@@ -65,10 +68,11 @@ def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: boo
     """Read sources from anywhere under some folders.
 
     A file belongs to the source named by its name, or else by the nearest folder above it that names one (see
-    ``claims``), in any format of ``fathom.records.TABLES``, plain, compressed or in a ZIP. Its first record must have
-    the fields of one of the source's shapes; files with others are skipped. Files with the source's own name come
-    first: other names are only used if those give no documents, and training splits only if there is nothing else. A
-    duplicate text adds its questions and its summary to the first one.
+    ``claims``), in any format of ``fathom.records.TABLES``, or text if the source reads it, plain, compressed or in a
+    ZIP. Its first record must have the fields of one of the source's shapes; files with others are skipped. Files with
+    the source's own name come first: other names are only used if those give no documents, and training splits only if
+    there is nothing else, unless the source uses all. A duplicate text adds its questions and its summary to the first
+    one.
 
     For sources identified by the fields of their records, files of any name are tried afterwards.
 
@@ -88,18 +92,18 @@ def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: boo
     for name in names:
         if name not in sources:
             raise unknown("data source", name, sources, see="fathom list data")
-    listed = [_files(folder) for folder in folders]
+    texts = {name for name in names if sources[name].texts}
+    listed = [_files(folder, TABLES + ((TEXTS[0],) if texts else ())) for folder in folders]
     every = [file for one in listed for file in one.files]
     problems = [str(problem) for one in listed for problem in one.problems]
     known = known_names(sources)
     claimed: dict[str, list[tuple[Claim, File]]] = {}
     for file in every:
         by_name = claims(file.name, known)
-        for name, claim in by_name:
-            claimed.setdefault(name, []).append((claim, file))
         unnamed = set(names) - {name for name, _ in by_name}
-        for name, claim in by_fields(file.name, map(sources.__getitem__, unnamed)):
-            claimed.setdefault(name, []).append((claim, file))
+        for name, claim in [*by_name, *by_fields(file.name, map(sources.__getitem__, unnamed))]:
+            if format_of(file.name.name) in TABLES or name in texts:
+                claimed.setdefault(name, []).append((claim, file))
     found: dict[str, _Taken] = {}
     for name in dict.fromkeys(names):
         taken = found[name] = _read_source(sources[name], claimed.get(name, []))
@@ -155,13 +159,19 @@ class _Taken:
 def _read_source(source: Source, claimed: Sequence[tuple[Claim, File]]) -> _Taken:
     taken = _Taken()
     table = _table(source, [file for _, file in claimed])
-    ranked = sorted(claimed, key=lambda entry: (entry[0], str(entry[1])))
+    ranked = sorted((_rank(source, claim, file), str(file), file) for claim, file in claimed)
     for _, group in groupby(ranked, key=lambda entry: entry[0]):
-        for _, file in group:
+        for _, _, file in group:
             _read_file(source, file, table, taken)
         if taken.documents:
             return taken
     return taken
+
+
+def _rank(source: Source, claim: Claim, file: File) -> tuple[Claim, bool]:
+    """The order in which files are read: by claim, and those in the source's own folder first."""
+    elsewhere = bool(source.folder) and f"/{source.folder}/" not in f"/{file.name}"
+    return replace(claim, train=claim.train and not source.every_split), elsewhere
 
 
 def _not_found(source: Source, taken: _Taken, read: Collection[str]) -> list[str]:
@@ -209,7 +219,7 @@ def _read_file(source: Source, file: File, table: Mapping[str, str], taken: _Tak
     unwanted: dict[str, int] = {}
     rows = 0
     named = source.strict and names_itself(file.name, source)
-    for record in read_records(file, _columns(source)):
+    for record in _records(source, file):
         if isinstance(record, Fault):
             problems.append(Problem(str(file), record.line, record.reason))
             continue
@@ -255,6 +265,15 @@ def _read_file(source: Source, file: File, table: Mapping[str, str], taken: _Tak
     taken.problems += [f"{file}: {count:,} rows skipped: {reason}" for reason, count in unwanted.items()]
 
 
+def _records(source: Source, file: File) -> Iterator[Record | Fault]:
+    """The records of a file, taken apart if the source says how."""
+    for record in read_records(file, _columns(source), listed=source.listed):
+        if source.parts is None or isinstance(record, Fault):
+            yield record
+        else:
+            yield from source.parts(record)
+
+
 def _columns(source: Source) -> frozenset[str]:
     return BESIDES.union(*(shape.fields | shape.besides for shape in source.shapes))
 
@@ -280,6 +299,8 @@ def _document(source: Source, shape: Shape, record: Record, file: File, table: M
     fields = with_texts(shape, record.fields, table) if isinstance(shape, LookupShape) else record.fields
     if ROW in shape.besides:
         fields = {**fields, ROW: (record.line or 1) - 1}
+    if SPLIT in shape.besides:
+        fields = {SPLIT: split_of(file.name), **fields}
     where = f"{source.name}/{path_text(file.inside or file.path.name)}:{record.line}"
     made = shape.read(fields, where)
     return replace(
@@ -302,10 +323,10 @@ def _shown(problem: str) -> str:
     return short.encode(errors="replace").decode()
 
 
-def _files(folder: Path) -> Listed[File]:
-    """All tables under a folder, sorted by name."""
+def _files(folder: Path, formats: Sequence[str]) -> Listed[File]:
+    """All files of some formats under a folder, sorted by name."""
     check_folder(folder)
-    found = find_files(folder, TABLES)
+    found = find_files(folder, formats)
     if folder.is_file():
         return found
     # The folder itself may be named after the one source in it.
@@ -357,8 +378,8 @@ def claims(path: PurePosixPath, known: Mapping[str, Sequence[tuple[Source, int]]
     """The sources that a file may hold, by name.
 
     The file's own name decides, ignoring part numbers and endings such as ``_test``. If it names no source, as in
-    ``test-00000-of-00001.parquet``, the nearest folder that names one decides; ``OWNER--NAME`` counts as ``NAME``.
-    Otherwise non-specific names are used.
+    ``test-00000-of-00001.parquet``, the nearest folder that names one decides; ``OWNER--NAME`` and
+    ``NAME-main`` count as ``NAME``. Otherwise non-specific names are used.
 
     Args:
         path: The file, relative to the searched folder.
@@ -368,7 +389,7 @@ def claims(path: PurePosixPath, known: Mapping[str, Sequence[tuple[Source, int]]
     if found := _claimed(stem, split, known):
         return found
     for folder in path.parents:
-        name = plain(folder.name.rpartition("--")[2])
+        name = plain(_BRANCH.sub("", folder.name.rpartition("--")[2]))
         split = split or (name if name in SPLITS else "")
         if found := _claimed(name, split, known):
             return found
@@ -402,6 +423,14 @@ def _stem(path: PurePosixPath) -> tuple[str, str]:
     if ending := _SPLIT.fullmatch(stem):
         return ending[1] or "", ending[2]
     return stem, ""
+
+
+def split_of(path: PurePosixPath) -> str:
+    """The split that a file belongs to by its name, as in ``test_5_1.jsonl``, or that of the nearest folder; or ""."""
+    for name in (split_name(path.name)[0], *(folder.name for folder in path.parents)):
+        if found := [word for word in plain(name).split("_") if word in SPLITS]:
+            return found[-1]
+    return ""
 
 
 def is_like(source: Source, fields: Collection[str]) -> bool:

@@ -1,12 +1,16 @@
 """The declaration of a data source: a public data set, its location, and how its records are read."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from fathom.records import Fault, Record
 from fathom.types import Document
 
 ROW = "row"
 """A pseudo-field for ``besides``: the number of the row in the file, from 0."""
+SPLIT = "split"
+"""Another one, for records without a field of that name: the split that the name of the file or of a folder above it
+has, such as ``test``; "" if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class Shape:
         fields: Fields of every record of this form, which distinguish it from others.
         read: Converts a record, given the source to record, to a document, or raises
             ``fathom.corpus.records.BadRowError``.
-        besides: Optional fields; ``ROW`` is always available.
+        besides: Optional fields; ``ROW`` and ``SPLIT`` are always available.
     """
 
     name: str
@@ -63,6 +67,13 @@ class Source:
         strict: Whether an unusable row stops the build, unless it is skipped with ``--skip-bad``.
         key: Field of ``meta`` with the name of a record; different records with the same name are unusable. "" if
             records have no names.
+        parts: Given a record of a file, yields the records in it (the sentences of a text), and faults for what cannot
+            be read; None if each is one record.
+        listed: Names of the values of records that are lists instead of objects.
+        texts: Whether its text files (``.txt``) are read: each is a record with the field ``text``.
+        every_split: Whether training splits are used together with the others, instead of only without them.
+        folder: Folder whose files are used instead of those of other folders that have the same claim (other versions
+            or languages); "" for none.
     """
 
     name: str
@@ -79,3 +90,8 @@ class Source:
     any_name: bool = False
     strict: bool = False
     key: str = ""
+    parts: Callable[[Record], Iterable[Record | Fault]] | None = None
+    listed: tuple[str, ...] = ()
+    texts: bool = False
+    every_split: bool = False
+    folder: str = ""

@@ -59,6 +59,8 @@ class Task:
         title: Display name; "" derives it from the name.
         facets: Facets common to all its samples, so that filters can skip whole tasks.
         inputs: Input of its scorer common to all its samples (``Sample.inputs``).
+        substitutes: What is different about samples made from other data than the benchmark's, by the value of their
+            facet ``form``. Reports and boards say so, and boards do not rank them.
         formerly: An earlier name, "" for none. It is accepted wherever the name is, and still seeds and names items, so
             that they do not change.
     """
@@ -92,6 +94,7 @@ class Task:
     title: str = ""
     facets: Mapping[str, Facet] = field(default_factory=dict)
     inputs: Mapping[str, Facet] = field(default_factory=dict)
+    substitutes: Mapping[str, str] = field(default_factory=dict)
     formerly: str = ""
 
     def __post_init__(self) -> None:

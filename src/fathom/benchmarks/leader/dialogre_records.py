@@ -1,18 +1,21 @@
 """DialogRE: dialogues of a television series with pairs of people or things in them and how these are related.
 
-Three forms are supported: the authors' with named fields (``dialogue`` as a list of turns; their own files list pairs
-without names, which is not supported), and the two of LongICLBench, one for its test dialogues and one, a row per pair,
-for its demonstrations. As in LongICLBench a pair with several relations keeps the first, and pairs whose relation is
+Three forms are supported: the authors' (a list of turns and a list of pairs, as their JSON files have it, or the same
+with field names), and the two of LongICLBench, one for its test dialogues and one, a row per pair, for its
+demonstrations. As in LongICLBench a pair with several relations keeps the first, and pairs whose relation is
 ``unanswerable`` are left out.
+
+The authors' repository has two versions, of which the second corrects the labels of most dialogues, in English and
+Chinese; the second in English is used. Its test split is asked about, the others are demonstrations.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 
 from fathom.corpus.records import BadRowError
-from fathom.corpus.text import document_id, normalise
+from fathom.corpus.text import detect_language, document_id, normalise
 from fathom.sources.forms import PassedOverError, list_in, objects_in, text_in
-from fathom.sources.source import Shape, Source
+from fathom.sources.source import SPLIT, Shape, Source
 from fathom.types import Document
 
 NAME = "dialogre"
@@ -26,15 +29,17 @@ def read_dialogre(record: Mapping[str, object], where: str) -> Document:
 
     Raises:
         BadRowError: A field has another form.
-        PassedOverError: No pair has a relation.
+        PassedOverError: No pair has a relation, or the dialogue is not in English.
     """
     turns = [normalise(turn) for turn in list_in(record, "dialogue") if isinstance(turn, str)]
+    if detect_language("\n".join(turns)) != "en":
+        raise PassedOverError("it is not of the English edition")
     pairs = []
     for entry in objects_in(record, "relations"):
         relations = [one for one in list_in(entry, "r") if isinstance(one, str) and one != NO_RELATION]
         if relations:
             pairs.append(_pair(entry, "x", "y", relations[0]))
-    use = TEST if record.get("split") == "test" else DEMONSTRATION
+    use = TEST if record.get(SPLIT) == TEST else DEMONSTRATION
     return _dialogue(where, "\n".join(filter(None, turns)), pairs, use)
 
 
@@ -79,7 +84,9 @@ def _dialogue(where: str, text: str, pairs: Sequence[Sequence[str]], use: str) -
     return Document(document_id(json.dumps([said, text], sort_keys=True)), text, where, language="en", meta=said)
 
 
-def _source(name: str, names: tuple[str, ...], shapes: tuple[Shape, ...], description: str) -> Source:
+def _source(
+    name: str, names: tuple[str, ...], shapes: tuple[Shape, ...], description: str, *, original: bool = False
+) -> Source:
     return Source(
         name=name,
         dataset="",
@@ -91,6 +98,9 @@ def _source(name: str, names: tuple[str, ...], shapes: tuple[Shape, ...], descri
         "Long-context LLMs Struggle with Long In-context Learning, arXiv:2404.02060",
         description=description,
         names=names,
+        listed=("dialogue", "relations") if original else (),
+        every_split=original,
+        folder="data_v2/en" if original else "",
     )
 
 
@@ -102,9 +112,10 @@ SOURCES = (
         ("dialogre_en", "train_dialoguere_processed"),
         (
             Shape("DialogRE, one pair a row (LongICLBench)", _PAIRS, read_demonstration),
-            Shape("DialogRE", frozenset({"dialogue", "relations"}), read_dialogre, frozenset({"split"})),
+            Shape("DialogRE", frozenset({"dialogue", "relations"}), read_dialogre, frozenset({SPLIT})),
         ),
-        "dialogues that show how pairs are related (github.com/nlpdata/dialogre only)",
+        "dialogues with pairs that are asked for or shown (github.com/nlpdata/dialogre only)",
+        original=True,
     ),
     _source(
         "longicl_dialogre",

@@ -6,7 +6,8 @@ shown in the round adds an unused demonstration. Longer prompts have more rounds
 
 An item is one instance of the test split, asked at the end of every prompt. Its demonstrations have one order, drawn
 once for all lengths. A length keeps those of the shorter ones, adds as many more as fit, and fills the rest with the
-best-fitting ones of later rounds. None of them is an instance of the test split.
+best-fitting ones of later rounds. None of them is an instance of the test split. Of many demonstrations (Few-NERD
+has 150,552 sentences outside its test split) the first rounds of one draw are used, at least 2,000 demonstrations.
 
 LongICLBench has one to five rounds, 8k to 32k tokens for Dialog-RE and 5k to 23k for Few-NERD. LongLeader's 354 and
 1,500 samples have 20,271 and 14,191 tokens on average; so have five lengths of which the first holds one round, and the
@@ -17,7 +18,8 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate, takewhile
+from itertools import accumulate, chain, takewhile
+from random import Random
 
 from fathom.benchmarks.leader.dialogre_records import DEMONSTRATION, TEST
 from fathom.benchmarks.leader.sets import LANGUAGES, SOURCE, facets
@@ -51,6 +53,8 @@ LEAST = 0.9
 """Minimum filled share of a length; with less there are too few demonstrations for the item."""
 FULL = 0.99
 """Filled share from which no demonstrations of later rounds are added."""
+MOST = 2000
+"""Demonstrations from which further rounds are left out; 18,000 tokens hold about 200 of Few-NERD."""
 # LongICLBench truncates replies at 100 tokens, less than the gold answers of many instances.
 CAP = 512
 
@@ -101,7 +105,8 @@ def pool(resources: Resources, dataset: str) -> CandidatePool:
     asked = {bare(shot.document) for shot in tests}
     shown = [one for one in mine if one.meta["use"] == DEMONSTRATION]
     apart = [one for one in shown if bare(one) not in asked]
-    demonstrations = Demonstrations(form, shots_of(apart, form), {})
+    known = shots_of(apart, form)
+    demonstrations = Demonstrations(form, _first_rounds(known, dataset), {})
     if not tests or not demonstrations.shots:
         lacking = "demonstrations" if tests else "test instances"
         return CandidatePool((), (), (f"the data have no {lacking}",) if mine else (), shuffled=False)
@@ -109,6 +114,8 @@ def pool(resources: Resources, dataset: str) -> CandidatePool:
     unseen = sum(not labels.issuperset(shot.labels) for shot in tests)
     notes = [f"{len(demonstrations.shots)} demonstrations show {len(labels)} labels"]
     notes += [f"{unseen} of {len(tests)} test instances ask for labels that no demonstration shows"] if unseen else []
+    further = len(known) - len(demonstrations.shots)
+    notes += [f"demonstrations left out, because {MOST:,} fill every length: {further:,}"] if further else []
     twins = len(shown) - len(apart)
     notes += [f"demonstrations left out, because they are in the test split: {twins}"] if twins else []
     candidates = [
@@ -116,6 +123,16 @@ def pool(resources: Resources, dataset: str) -> CandidatePool:
         for number, shot in enumerate(tests)
     ]
     return CandidatePool((), candidates, tuple(notes), shuffled=False, published=form.published)
+
+
+def _first_rounds(shots: Sequence[Shot], dataset: str) -> Sequence[Shot]:
+    """All demonstrations, or those of the first rounds of many, the same in every build."""
+    if len(shots) <= MOST:
+        return shots
+    rounds = in_rounds([shot.labels for shot in shots], Random(f"demonstrations of {dataset}"))
+    before = accumulate((len(numbers) for numbers in rounds), initial=0)
+    kept = (numbers for numbers, count in zip(rounds, before, strict=False) if count < MOST)
+    return [shots[number] for number in sorted(chain.from_iterable(kept))]
 
 
 @dataclass(frozen=True)
@@ -241,7 +258,7 @@ def _task(dataset: str, title: str, answer: AnswerKind, description: str) -> Tas
         languages=LANGUAGES,
         pool=partial(pool, dataset=dataset),
         data=DATA[dataset],
-        needs=f"records of LongICLBench's {dataset}, test instances and demonstrations",
+        needs=f"records of {title}, test instances and demonstrations, from its authors or LongICLBench",
         gold=("record",),
         noise=(),
         official="leader/token_f1",

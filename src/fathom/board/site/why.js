@@ -54,6 +54,7 @@
     const gaps = [
       [entry.unfinished, "Replies to", "are missing: the requests failed, or the replies were not judged."],
       [entry.fewer, "Other entries have more questions of", "than this one."],
+      [entry.substituted, "The questions of", "were made from other data than the benchmark's."],
     ].filter(([tasks]) => (tasks || []).length);
     if (gaps.length) {
       const named = [...new Set(gaps.flatMap(([tasks]) => tasks))].map((task) => title.get(task) || task);

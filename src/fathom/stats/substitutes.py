@@ -1,0 +1,35 @@
+"""Samples made from other data than the benchmark's, because those were not available (``Task.substitutes``)."""
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from fathom.registry import task_title, tasks
+from fathom.stats.columns import facet
+
+
+def substituted(rows: pl.DataFrame) -> dict[str, str]:
+    """The tasks with such samples, in the order of the rows, each with what is different.
+
+    Args:
+        rows: A rows table.
+    """
+    known = tasks()
+    declared = {name: known[name].substitutes for name in rows["task"].unique() if name in known}
+    some = rows.filter(pl.col("task").is_in([name for name, reasons in declared.items() if reasons]))
+    found: dict[str, list[str]] = {}
+    for task, form in some.select("task", facet("form").alias("form")).unique(maintain_order=True).rows():
+        if form in declared[task]:
+            found.setdefault(task, []).append(declared[task][form])
+    return {task: ", ".join(reasons) for task, reasons in found.items()}
+
+
+def not_the_benchmarks(found: Mapping[str, str]) -> Iterator[str]:
+    """A sentence on such tasks; none without any.
+
+    Args:
+        found: Result of ``substituted``.
+    """
+    if found:
+        named = "; ".join(f"{task_title(task)} ({reason})" for task, reason in found.items())
+        yield f"Not the data of the benchmark, so that scores are not comparable: {named}."
