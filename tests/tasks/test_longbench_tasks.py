@@ -167,7 +167,7 @@ def test_longbench_e_tells_how_many_of_its_records_are_there(tmp_path: Path) -> 
     data = write_records(tmp_path / "data", 3, ["qasper", "multi_news"], even=True)
     text = "\n".join(build_records("longbench_e", tmp_path, [data]).manifest["notes"])
     assert "the data lack some published records: longbench_qasper 3 of 224, longbench_multi_news 3 of 294" in text
-    assert "longbench_multi_news: records without a number are assumed to be the first rows of the original file" in text
+    assert "records without a number are assumed to be the first rows of the original file" in text
     # The totals of the published table: ten data sets of 300, and three that are smaller.
     assert sum(EVEN.values()) == 10 * 300 + 224 + 150 + 294
 
