@@ -1,8 +1,9 @@
 """A hub on the loopback that serves data sets which tests make, as huggingface_hub asks for them.
 
 Large files (here: all but those named ``small*``) answer with a redirect to a storage on another host and carry their
-SHA-256 as the linked ETag; small ones are served at once, under the id of their Git blob. Faults are injected by
-method and path, and every request is remembered.
+SHA-256 as the linked ETag; small ones are served at once, under the id of their Git blob, or after a redirect within
+the hub (``cached``). Names of data sets that have moved redirect to their present ones. Faults are injected by method
+and path, and every request is remembered.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Fault:
         whole: Answer a range with the whole file.
         sized: Say how long the answer is.
         page: Answer with this page instead.
+        headers: Further headers of an answer with ``status``.
         times: How often.
     """
 
@@ -54,6 +56,7 @@ class Fault:
     whole: bool = False
     sized: bool = True
     page: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
     times: int = 1
 
 
@@ -78,6 +81,8 @@ class LoopbackHub:
     faults: list[Fault] = field(default_factory=list)
     log: list[Request] = field(default_factory=list)
     announce: bool = True
+    cached: bool = False
+    moved: dict[str, str] = field(default_factory=dict)
 
     def publish(self, files: dict[str, bytes], dataset: str = DATASET) -> str:
         """Add a revision of a data set, and give its commit."""
@@ -154,20 +159,26 @@ class _Handler(BaseHTTPRequestHandler):
         hub.log.append(request)
         api = re.fullmatch(r"/api/datasets/([^/]+/[^/]+)(?:/revision/(.+))?", path)
         file = re.fullmatch(r"/datasets/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
+        small = re.fullmatch(r"/api/resolve-cache/datasets/([^/]+/[^/]+)/([^/]+)/(.+)", path)
         stored = re.fullmatch(r"/storage/([^/]+/[^/]+)/([^/]+)/(.+)", path) if self.server.storage else None
         # Faults of the transfer happen where the content is: for large files in the storage.
         linked = file is not None and not file[3].rpartition("/")[2].startswith("small")
         fault = None if linked and self.command == "GET" else hub.fault(self.command, path)
         if fault and fault.status:
-            return self._send(fault.status, code=fault.code)
+            return self._send(fault.status, code=fault.code, headers=fault.headers)
         if fault and fault.page:
             return self._send(200, fault.page)
+        named = api or file
+        if named and named[1] in hub.moved:
+            return self._send(307, headers={"Location": self.path.replace(named[1], hub.moved[named[1]], 1)})
+        if file and hub.cached and not linked:
+            return self._send(307, headers={"Location": f"/api/resolve-cache/datasets/{'/'.join(file.groups())}"})
         if api:
             if api[1] not in hub.heads:
                 return self._send(404, code="RepoNotFound")
             facts: dict[str, object] = {"id": api[1], "sha": hub.heads[api[1]], "siblings": []}
             return self._send(200, json.dumps(facts).encode())
-        found = file or stored
+        found = file or small or stored
         if not found or found[1] not in hub.revisions:
             return self._send(401 if found else 404, code="RepoNotFound" if found else "")
         dataset, revision, name = found.groups()

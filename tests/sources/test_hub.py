@@ -47,6 +47,12 @@ def take(source: Source, folder: Path) -> list[Fetched]:
     return fetch([source], folder, sleep=lambda seconds: None)
 
 
+def environment_of_tests() -> dict[str, str]:
+    """The environment of a process that imports the same package as this one, and what tests share."""
+    places = (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", ""))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+
+
 def parts(folder: Path) -> list[Path]:
     return list(folder.rglob("*.part"))
 
@@ -242,6 +248,42 @@ def test_one_refused_source_does_not_keep_the_others_back(hub: LoopbackHub, tmp_
     assert status(good, tmp_path) == ["ok"]
 
 
+def test_a_recorded_revision_that_is_gone_says_how_to_take_the_newest(hub: LoopbackHub, tmp_path: Path) -> None:
+    first = hub.publish({"large.jsonl": LARGE})
+    source = source_of("large.jsonl")
+    take(source, tmp_path)
+    newest = hub.publish({"large.jsonl": LARGE[::-1]})
+    del hub.revisions[DATASET][first]
+    assert take(source, tmp_path)[0].revision == first  # what is there stays usable
+    place_of(tmp_path, DATASET, "large.jsonl").unlink()
+    with pytest.raises(FathomError, match=f"no longer has revision {first}") as failure:
+        take(source, tmp_path)
+    assert f"remove its records from {tmp_path / LOCK}" in str(failure.value)
+    assert "update fathom" not in str(failure.value)
+    (tmp_path / LOCK).write_text('{"files": []}')
+    again = take(source, tmp_path)[0]
+    assert (again.revision, again.sha256) == (newest, sha256(LARGE[::-1]))
+
+
+def test_a_data_set_that_moved_is_fetched_from_where_it_is_now(hub: LoopbackHub, tmp_path: Path) -> None:
+    commit = hub.publish({"large.jsonl": LARGE, "small.jsonl": SMALL}, "someone/renamed")
+    hub.moved[DATASET] = "someone/renamed"
+    files = take(source_of("large.jsonl", "small.jsonl"), tmp_path)
+    assert [(file.revision, file.sha256) for file in files] == [(commit, sha256(LARGE)), (commit, sha256(SMALL))]
+    assert files[0].path == place_of(tmp_path, DATASET, "large.jsonl")
+
+
+def test_small_files_behind_a_redirect_within_the_hub_come_with_their_checksum(
+    hub: LoopbackHub, tmp_path: Path
+) -> None:
+    hub.cached = True
+    source = source_of("small.jsonl", revision=hub.publish({"small.jsonl": SMALL}))
+    hub.fail("GET", f"resolve-cache/datasets/{DATASET}/{source.revision}/small.jsonl", body=SMALL[::-1])
+    with pytest.raises(FathomError, match="is not the expected file"):
+        take(source, tmp_path)
+    assert take(source, tmp_path)[0].sha256 == sha256(SMALL)
+
+
 def test_an_address_that_is_none_and_a_hub_that_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "huggingface.co")
     with pytest.raises(FathomError, match=r"HF_ENDPOINT='huggingface\.co': expected an address such as https://"):
@@ -256,6 +298,31 @@ def test_offline_mode_is_named(hub: LoopbackHub, tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(FathomError, match="HF_HUB_OFFLINE is set, so someone/texts cannot be fetched"):
         take(source_of("large.jsonl"), tmp_path)
+    assert not hub.log
+
+
+def test_offline_what_is_there_is_used_and_what_is_missing_is_named(hub: LoopbackHub, tmp_path: Path) -> None:
+    commit = hub.publish({"large.jsonl": LARGE, "lost.jsonl": LARGE})
+    take(source_of("large.jsonl", revision=commit), tmp_path)
+    hub.log.clear()
+    program = """
+import sys
+from pathlib import Path
+from fathom.sources.fetching import fetch
+from fathom.types import FathomError
+from loopback_hub import source_of
+sources = [source_of(f"{name}.jsonl", revision=sys.argv[1], name=name) for name in ("lost", "large")]
+try:
+    fetch(sources, Path(sys.argv[2]), fetched=lambda file: print(file.source, file.received))
+except FathomError as error:
+    print(error)
+"""
+    environment = {**environment_of_tests(), "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-c", program, commit, str(tmp_path)]
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert printed[0] == "large 0"
+    assert printed[1].startswith(f"lost: HF_HUB_OFFLINE is set, so {DATASET} cannot be fetched: unset it, or put")
+    assert len(printed) == 2
     assert not hub.log
 
 
@@ -301,6 +368,38 @@ def test_an_error_that_passes_is_tried_again(
     pauses: list[float] = []
     assert fetch([source_of("large.jsonl")], tmp_path, sleep=pauses.append)[0].sha256 == sha256(LARGE)
     assert pauses == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("headers", "pause"),
+    [
+        ({"RateLimit": '"resolvers";r=0;t=55'}, 56),
+        ({"RateLimit": '"resolvers";r=9;t=55'}, 1),  # requests are left: another limit was reached
+        ({"Retry-After": "20"}, 21),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 1),
+        ({"Retry-After": "3600"}, 301),
+    ],
+)
+def test_a_hub_that_limits_requests_is_waited_for_as_long_as_it_says(
+    hub: LoopbackHub, tmp_path: Path, headers: dict[str, str], pause: int
+) -> None:
+    source = source_of("large.jsonl", revision=hub.publish({"large.jsonl": LARGE}))
+    hub.fail("HEAD", "large.jsonl", status=429, headers=headers)
+    pauses: list[float] = []
+    told: list[str] = []
+    fetch([source], tmp_path, sleep=pauses.append, progress=lambda what, done, total: told.append(what))
+    assert pauses == [pause]
+    assert (f"texts: the hub limits requests, waiting {pause} seconds" in told) == (pause > 10)
+
+
+def test_a_transfer_that_stands_still_is_ended_and_resumed(
+    hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DOWNLOAD_TIMEOUT", 0.2)
+    source = source_of("large.jsonl", revision=hub.publish({"large.jsonl": LARGE}))
+    hub.fail("GET", "large.jsonl", stall=150_000)
+    assert take(source, tmp_path)[0].sha256 == sha256(LARGE)
+    assert [(one.range, one.sent) for one in hub.downloads()] == [("", 150_000), ("bytes=150000-", 250_000)]
 
 
 def test_an_error_that_stays_ends_the_fetch(hub: LoopbackHub, tmp_path: Path) -> None:
@@ -409,8 +508,7 @@ fetch([source_of("large.jsonl", revision=sys.argv[1])], Path(sys.argv[2]))
 
 def process(source: Source, folder: Path) -> subprocess.Popen[bytes]:
     """A process that fetches a source."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    return start_program(PROGRAM, source.revision, folder, stderr=None, env=environment)
+    return start_program(PROGRAM, source.revision, folder, stderr=None, env=environment_of_tests())
 
 
 def wait_for_part(hub: LoopbackHub, folder: Path, size: int) -> None:

@@ -163,6 +163,21 @@ def test_longbench_e_has_buckets_of_words_and_items_of_its_own(tmp_path: Path) -
     assert [sample.facets["bucket"] for sample in edges] == ["0-4k", "4-8k", "4-8k", "8k+"]
 
 
+def test_longbench_e_tells_how_many_of_its_records_are_there(tmp_path: Path) -> None:
+    data = write_records(tmp_path / "data", 3, ["qasper", "multi_news"], even=True)
+    text = "\n".join(build_records("longbench_e", tmp_path, [data]).manifest["notes"])
+    assert "the data lack some published records: longbench_qasper 3 of 224, longbench_multi_news 3 of 294" in text
+    assert "records without a number are assumed to be the first rows of the original file" in text
+    # The totals of the published table: ten data sets of 300, and three that are smaller.
+    assert sum(EVEN.values()) == 10 * 300 + 224 + 150 + 294
+
+
+def test_longbench_e_at_its_published_size_has_no_notes_on_missing_records(tmp_path: Path) -> None:
+    data = write_records(tmp_path / "data", EVEN["multifieldqa_en"], ["multifieldqa_en"], even=True)
+    notes = build_records("longbench_e", tmp_path, [data]).manifest["notes"]
+    assert not [note for note in notes if "lack" in note or "without a number" in note]
+
+
 def mini_rows(dataset: str, count: int) -> list[dict[str, Any]]:
     """Samples as MiniLongBench has them: finished prompts."""
     return [

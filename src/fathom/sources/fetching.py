@@ -13,11 +13,12 @@ from typing import TypeAlias
 
 from fathom.printing import readable
 from fathom.sources import hub
-from fathom.sources.hub import Announced, Sleep, SourceError
-from fathom.sources.lock import Pin, alone, digest_of, expected, place_of, read_pins, write_pin
+from fathom.sources.hub import Announced, RevisionGoneError, Sleep, SourceError
+from fathom.sources.lock import LOCK, Pin, alone, digest_of, expected, place_of, read_pins, write_pin
 from fathom.sources.source import Source
 from fathom.types import FathomError
 
+LONG = 10  # seconds of waiting from which the progress says so
 Progress: TypeAlias = Callable[[str, int, int | None], None]
 """Called with (a description, bytes so far, bytes in total or None)."""
 
@@ -107,17 +108,32 @@ class _Wanted:
 def _fetch_source(source: Source, folder: Path, tell: Progress, sleep: Sleep) -> Iterator[Fetched]:
     if not source.files:
         raise SourceError("it declares no files: put one into a folder and build with --data FOLDER")
+
+    def wait(seconds: float) -> None:
+        if seconds > LONG:
+            tell(f"{source.name}: the hub limits requests, waiting {seconds:.0f} seconds", 0, None)
+        sleep(seconds)
+
     guard = place_of(folder, source.dataset, ".guard")
     with alone(guard, waiting=lambda: tell(f"{source.name}: another process is fetching it", 0, None)):
         pins = read_pins(folder)
         known = (pins[key].revision for file in source.files if (key := (source.dataset, file.path)) in pins)
-        revision = source.revision or next(known, "") or hub.newest(source.dataset, sleep)
+        revision = source.revision or next(known, "") or hub.newest(source.dataset, wait)
         for file in source.files:
             pin = pins.get((source.dataset, file.path))
             place = place_of(folder, source.dataset, file.path)
             with _writable(place):
                 wanted = _Wanted(source, file.path, revision, expected(source, file, pin), place)
-                received, digest = _fetch_file(wanted, tell, sleep)
+                try:
+                    received, digest = _fetch_file(wanted, tell, wait)
+                except RevisionGoneError as error:
+                    if source.revision:
+                        raise
+                    raise SourceError(
+                        f"{source.dataset} no longer has revision {revision}, which was fetched first: remove its "
+                        f"records from {folder / LOCK} to fetch the newest one, or put the same files into a folder "
+                        "and build with --data FOLDER"
+                    ) from error
                 size = place.stat().st_size
             now = Pin(source.dataset, file.path, revision, size, digest)
             if now != pin:

@@ -7,7 +7,7 @@ own downloads use a new file name each time, so that interrupted downloads start
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +22,17 @@ Sleep: TypeAlias = Callable[[float], None]
 
 TRIES = 4
 BACKOFF = 0.5  # seconds, doubled for each attempt without progress
-PASSING = (408, 416, 429, 500, 502, 503, 504)  # 416: the partial download does not fit the file and is deleted
+LIMITED = 429
+LONGEST_WAIT = 300  # seconds; the hub counts requests in windows of five minutes
+PASSING = (408, 416, LIMITED, 500, 502, 503, 504)  # 416: the partial download does not fit the file and is deleted
 
 
 class SourceError(FathomError):
     """An error of one data source; others can still be fetched."""
+
+
+class RevisionGoneError(SourceError):
+    """The hub has the data set, but not this revision of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,19 +206,34 @@ def _patiently(action: Callable[[], T], sleep: Sleep, reached: Callable[[], int]
 
     tries, before = 0, reached()
     while True:
+        least = 0.0
         try:
             return action()
         except HfHubHTTPError as error:
             failure: Exception = error
             if error.response.status_code not in PASSING:
                 raise
+            least = _asked_to_wait(error.response.status_code, error.response.headers)
         except httpx.TransportError as error:
             failure = error
         now = reached()
         tries, before = (0 if now > before else tries + 1), now
         if tries >= TRIES:
             raise failure
-        sleep(BACKOFF * 2**tries)
+        sleep(max(least, BACKOFF * 2**tries))
+
+
+def _asked_to_wait(status: int, headers: Mapping[str, str]) -> float:
+    """Seconds until requests are accepted again, as far as a refusal says so; at most ``LONGEST_WAIT``, and one more.
+
+    Source: the hub's documentation of rate limits (``RateLimit``: requests left, seconds to the next window), and
+    RFC 9110, section 10.2.3 (``Retry-After``).
+    """
+    limit = re.search(r"\br=0;t=(\d+)", headers.get("RateLimit", "").replace(" ", ""))
+    seconds = limit[1] if limit else headers.get("Retry-After", "").strip()
+    if status != LIMITED or not re.fullmatch(r"[0-9]{1,9}", seconds):
+        return 0.0
+    return min(int(seconds), LONGEST_WAIT) + 1.0
 
 
 @contextmanager
@@ -226,7 +247,7 @@ def _explained(dataset: str, revision: str = "", path: str = "") -> Iterator[Non
     try:
         yield
     except errors.OfflineModeIsEnabled as error:
-        raise FathomError(f"HF_HUB_OFFLINE is set, so {dataset} cannot be fetched: unset it, {instead}") from error
+        raise SourceError(f"HF_HUB_OFFLINE is set, so {dataset} cannot be fetched: unset it, {instead}") from error
     except (errors.GatedRepoError, errors.DisabledRepoError) as error:
         raise SourceError(
             f"{dataset} is gated: accept its terms on {host}/datasets/{dataset} and set HF_TOKEN to a token of that "
@@ -237,7 +258,7 @@ def _explained(dataset: str, revision: str = "", path: str = "") -> Iterator[Non
             f"{host} has no data set {dataset}, or it is private: set HF_TOKEN to a token that may read it, {instead}"
         ) from error
     except errors.RevisionNotFoundError as error:
-        raise SourceError(f"{dataset} on {host} has no revision {revision}: update fathom, {instead}") from error
+        raise RevisionGoneError(f"{dataset} on {host} has no revision {revision}: update fathom, {instead}") from error
     except errors.EntryNotFoundError as error:
         raise SourceError(
             f"{dataset} on {host} has no file {path} at revision {revision}: update fathom, {instead}"

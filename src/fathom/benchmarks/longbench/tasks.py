@@ -13,7 +13,7 @@ from functools import partial
 
 from fathom.benchmarks.longbench.mini_records import ANCHORS
 from fathom.benchmarks.longbench.prompts import PROMPTS
-from fathom.benchmarks.longbench.records import LANGUAGES
+from fathom.benchmarks.longbench.records import EVEN, LANGUAGES
 from fathom.score.registry import get_scorer, row_of
 from fathom.sources.templates import PROMPTS as TEMPLATES
 from fathom.sources.templates import filled
@@ -116,7 +116,8 @@ def pool(resources: Resources, dataset: str) -> CandidatePool:
     cap, ours = resources.caps.get(dataset), KINDS[dataset].cap
     if candidates and cap is not None and cap != ours:
         notes.append(f"replies may have {ours} tokens; dataset2maxlen.json says {cap}")
-    return CandidatePool((), candidates, tuple(notes), shuffled=False, published=None if even else KINDS[dataset].size)
+    published = EVEN.get(dataset) if even else KINDS[dataset].size
+    return CandidatePool((), candidates, tuple(notes), shuffled=False, published=published)
 
 
 def _rows(records: Sequence[Document], dataset: str) -> tuple[Mapping[str, int], list[str]]:
@@ -125,11 +126,12 @@ def _rows(records: Sequence[Document], dataset: str) -> tuple[Mapping[str, int],
     As many as MiniLongBench has are assumed to be its items, which it publishes in the order of their rows.
     """
     rows = {record.id: int(str(record.meta["index"])) for record in records}
-    unnumbered = [record for record in records if not record.meta["numbered"] and not record.meta["even"]]
+    unnumbered = [record for record in records if not record.meta["numbered"]]
+    even = any(record.meta["even"] for record in unnumbered)
     anchors = ANCHORS[dataset]
-    if len(unnumbered) in (0, KINDS[dataset].size):
+    if len(unnumbered) in (0, EVEN[dataset] if even else KINDS[dataset].size):
         return rows, []
-    if sorted(rows[record.id] for record in unnumbered) != list(range(len(anchors))):
+    if even or sorted(rows[record.id] for record in unnumbered) != list(range(len(anchors))):
         return rows, ["records without a number are assumed to be the first rows of the original file"]
     rows |= {record.id: anchors[rows[record.id]] for record in unnumbered}
     return rows, ["records without a number, as many as MiniLongBench has, are assumed to be its items"]
