@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from fathom.atomic import whole_file
 from fathom.types import FathomError
 
 Rows: TypeAlias = list[dict[str, object]]
@@ -108,22 +109,17 @@ class Kept:
             FathomError: The file cannot be written.
         """
         if not self._begun:
-            draws = self.read()
-            with self._opened("wb") as stream:
-                for line in ({"of": self._of}, *({"name": one, "rows": draws[one]} for one in draws)):
-                    stream.write(_line(line))
+            lines: list[dict[str, object]] = [{"of": self._of}]
+            lines += ({"name": one, "rows": rows} for one, rows in self.read().items())
+            with whole_file(self.path, "wb") as stream:
+                stream.writelines(map(_line, lines))
             self._begun = True
-        with self._opened("ab") as stream:
-            stream.write(_line({"name": name, "rows": rows}))
-
-    @contextmanager
-    def _opened(self, mode: str) -> Iterator[Any]:
         try:
-            with self.path.open(mode) as stream:
-                yield stream
+            with self.path.open("ab") as stream:
+                stream.write(_line({"name": name, "rows": rows}))
         except OSError as error:
             raise FathomError(
-                f"{self.path}: cannot be written: {error.strerror or error}; draws that it holds are kept"
+                f"{self.path}: cannot be written: {error.strerror or error}; the draws that it holds are kept"
             ) from error
 
 

@@ -9,13 +9,13 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom import __version__
 from fathom.compress import adaptive
 from fathom.compress.assisted import Estimates
 from fathom.compress.design import ADAPTIVE, Design, design, strata_of, targets_of
@@ -156,8 +156,8 @@ def validate(
 
 
 def _of(matrix: ScoreMatrix) -> Iterator[object]:
-    """What draws depend on: the version, and the scores without how replies ended."""
-    yield __version__
+    """What draws depend on: the version of fathom, and the scores without how replies ended."""
+    yield version("fathom-eval")
     for name in ("models", "items", "scores", "tasks", "categories", "lengths", "weights", "costs"):
         yield getattr(matrix, name)
 
