@@ -257,7 +257,7 @@ def test_whole_documents_count_as_by_their_pieces(name: str, data: st.DataObject
     text = data.draw(some) + (middle + "The market stood by the river. ") * 40 + data.draw(some)
     made = document(text)
     before, after = data.draw(st.sampled_from(ENDS)), data.draw(st.sampled_from(ENDS))
-    parts = [before, Span(made.id, 0, len(text)), after]
+    parts: list[Part] = [before, Span(made.id, 0, len(text)), after]
     tokenizer = get_tokenizer(name)
     texts = CountedTexts({made.id: made}, TokenCounter(tokenizer))
     expected = by_pieces(CountedTexts({made.id: made}, TokenCounter(tokenizer)), parts)
@@ -284,7 +284,7 @@ def test_where_more_text_changes_a_join_the_pieces_are_counted() -> None:
     """Seventy line ends in a row are more than a join sees."""
     made = document("The river rose. " * 200 + "\n" * 70)
     texts = CountedTexts({made.id: made}, TokenCounter(Runs()))
-    parts = [Span(made.id, 0, len(made.text)), "\n" * 20 + "What?"]
+    parts: list[Part] = [Span(made.id, 0, len(made.text)), "\n" * 20 + "What?"]
     assert texts.counter.sure_join(made.text, "\n" * 20 + "What?") is None
     assert texts.measure(parts) == by_pieces(texts, parts)
 
@@ -297,7 +297,11 @@ class Runs:
     def count(self, text: str) -> int:
         return len(re.findall(r"\n{60}|\n|\S+", text))
 
-    head = tail = None
+    def head(self, text: str, tokens: int) -> str:
+        raise NotImplementedError
+
+    def tail(self, text: str, tokens: int) -> str:
+        raise NotImplementedError
 
 
 def test_damaged_tokens_of_a_whole_document_are_not_trusted(tmp_path: Path) -> None:
