@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
 import sqlite3
 import sys
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fathom.compose import CountedTexts
+from fathom.compose.texts import measure
 from fathom.corpus import document_id
 from fathom.counts import STRETCH, CountCache, TokenCounter, cut_points
 from fathom.tokens import get_tokenizer
-from fathom.types import Document
+from fathom.types import Document, Part, Span
 from made import make_document
 
 PROSE = st.lists(
@@ -219,3 +223,100 @@ def test_cutting_any_text_reads_it_a_few_times_only(kind: str) -> None:
     assert tokenizer.characters < len(made.text) * 3 + len(pieces) * STRETCH * 30
     some = pieces[:: max(1, len(pieces) // 50)]
     assert all(tokenizer.inner.count(made.text[piece.start : piece.end]) <= 64 for piece in some)
+
+
+PARTS = [
+    "The river rose. ",
+    "A market, ",
+    "第三章。河水上涨，",
+    " " * 90,
+    "=" * 200,
+    "\n" * 70,
+    "word ",
+    "\n\n",
+    "x" * 130,
+    "，",
+    "1" * 80,
+]
+ENDS = ["", "\n\n\n\nWhat?", " " * 60 + "\n\nWhat?", "===\n", "s end.\n" * 100, "河" * 700, "\n" * 600]
+
+
+def by_pieces(texts: CountedTexts, parts: Sequence[Part]) -> int:
+    """Tokens by cut points of all documents, as they are counted for parts of documents."""
+    spans = [part for part in parts if isinstance(part, Span)]
+    additive = all(texts.counter.outline(texts.documents[span.doc]).additive for span in spans)
+    return measure(parts, texts.documents, texts.counter) if additive else texts.retokenize(parts)
+
+
+@pytest.mark.parametrize("name", ["tekken", "words"])
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_whole_documents_count_as_by_their_pieces(name: str, data: st.DataObject) -> None:
+    some = st.lists(st.sampled_from(PARTS), max_size=6).map("".join)
+    middle = "".join(data.draw(st.lists(st.sampled_from(PARTS), min_size=1, max_size=6)))
+    text = data.draw(some) + (middle + "The market stood by the river. ") * 40 + data.draw(some)
+    made = document(text)
+    before, after = data.draw(st.sampled_from(ENDS)), data.draw(st.sampled_from(ENDS))
+    parts: list[Part] = [before, Span(made.id, 0, len(text)), after]
+    tokenizer = get_tokenizer(name)
+    texts = CountedTexts({made.id: made}, TokenCounter(tokenizer))
+    expected = by_pieces(CountedTexts({made.id: made}, TokenCounter(tokenizer)), parts)
+    assert texts.measure(parts) == expected
+    assert texts.measure(parts) == expected == by_pieces(texts, parts)  # in any order
+
+
+def test_a_document_that_is_used_as_a_whole_is_tokenized_once(tmp_path: Path) -> None:
+    made = document("The river rose by the old market, and nobody saw it. " * 2_000)
+    span = Span(made.id, 0, len(made.text))
+    for first in (True, False):
+        tokenizer = Measured()
+        cache = CountCache(tmp_path / "counts.sqlite")
+        texts = CountedTexts({made.id: made}, TokenCounter(tokenizer, cache))
+        counts = [texts.measure([span, f"\n\n\n\n{question}"]) for question in ("What rose?", "Think. What rose?")]
+        cache.close()
+        assert tokenizer.characters < len(made.text) * first + 10_000
+        assert counts == [
+            tokenizer.inner.count(f"{made.text}\n\n\n\n{question}") for question in ("What rose?", "Think. What rose?")
+        ]
+
+
+def test_where_more_text_changes_a_join_the_pieces_are_counted() -> None:
+    """Seventy line ends in a row are more than a join sees."""
+    made = document("The river rose. " * 200 + "\n" * 70)
+    texts = CountedTexts({made.id: made}, TokenCounter(Runs()))
+    parts: list[Part] = [Span(made.id, 0, len(made.text)), "\n" * 20 + "What?"]
+    assert texts.counter.sure_join(made.text, "\n" * 20 + "What?") is None
+    assert texts.measure(parts) == by_pieces(texts, parts)
+
+
+class Runs:
+    """Words and runs of 60 line ends are a token each, and so is every other line end."""
+
+    name = fingerprint = "runs"
+
+    def count(self, text: str) -> int:
+        return len(re.findall(r"\n{60}|\n|\S+", text))
+
+    def head(self, text: str, tokens: int) -> str:
+        raise NotImplementedError
+
+    def tail(self, text: str, tokens: int) -> str:
+        raise NotImplementedError
+
+
+def test_damaged_tokens_of_a_whole_document_are_not_trusted(tmp_path: Path) -> None:
+    path = tmp_path / "counts.sqlite"
+    made = make_document(5)
+    tokenizer = get_tokenizer("words")
+    cache = CountCache(path)
+    assert TokenCounter(tokenizer, cache).whole(made) == tokenizer.count(made.text)
+    cache.close()
+    database = sqlite3.connect(path)
+    (data,) = database.execute("SELECT data FROM outlines").fetchone()
+    database.execute("UPDATE outlines SET data = ?", (data[:-1] + bytes([data[-1] ^ 1]),))
+    database.commit()
+    database.close()
+    cache = CountCache(path)
+    assert cache.get_whole(tokenizer.fingerprint, made) is None
+    assert TokenCounter(tokenizer, cache).whole(made) == tokenizer.count(made.text)
+    cache.close()

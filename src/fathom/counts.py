@@ -2,7 +2,8 @@
 
 A prompt is not tokenized while it is composed: the tokens of a joined text are the tokens of its parts plus a
 correction at each join, which depends only on the few characters on both sides. So a document is tokenized once,
-sentence by sentence, and every piece of it that ends with a sentence is counted by subtraction.
+sentence by sentence, and every piece of it that ends with a sentence is counted by subtraction. A document that is used
+only as a whole is tokenized once, as a whole: a quarter of the time.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ _CACHE_FORMAT = 5  # increase it when cut points or counts change
 # or space; 48 characters contain several of them.
 REACH = 48
 STRETCH = 600  # characters
+# Characters on each side of a join that are counted together to find out whether REACH is enough for it.
+WINDOW = 512
 
 # The mark comes first, so that only positions with one are checked; the look-behinds extend over it.
 _SENTENCE_END = re.compile(
@@ -41,6 +44,8 @@ _LINE_END = re.compile(r"(?<=\S)(?=\n)")
 _NEXT_LINE = re.compile(r"\n(?=\S)")
 _LINE_START = re.compile(r"\S\n")  # in a text read backwards
 _WORD_END = re.compile(r"(?<=\S)(?=\s)|(?<=[\u3040-\u30ff\u3400-\u9fff。，、！？；：])")
+# No tokenizer merges over the end of a word before a space, a line end or a Chinese mark.
+_SPLIT = re.compile(r"(?<=[^\W\d_])(?=[\s。，、！？；：])")
 
 
 def cut_points(text: str) -> array[int]:
@@ -109,6 +114,23 @@ def _next_to_the_join(left: str, right: str) -> tuple[str, str]:
     return left, right[: ahead.end() + 1] if ahead else right
 
 
+def _window_before(text: str) -> str | None:
+    """At most the last ``WINDOW`` characters of a text, from the end of a word on; None if no word ends there."""
+    start = len(text) - WINDOW
+    if start <= 0:
+        return text
+    found = _SPLIT.search(text, start, len(text) - REACH)
+    return text[found.start() :] if found else None
+
+
+def _window_after(text: str) -> str | None:
+    """At most the first ``WINDOW`` characters of a text, up to the end of a word; None if no word ends there."""
+    if len(text) <= WINDOW:
+        return text
+    found = _SPLIT.search(text, WINDOW // 2, WINDOW)
+    return text[: found.start()] if found else None
+
+
 class TokenCounter:
     """Counts tokens of texts, documents and spans with one tokenizer, with caching."""
 
@@ -118,6 +140,7 @@ class TokenCounter:
         self._texts: dict[str, int] = {}
         self._joins: dict[tuple[str, str], int] = {}
         self._outlines: dict[str, Outline] = {}
+        self._wholes: dict[str, int] = {}
         self._pieces: dict[tuple[str, int, int], int] = {}
 
     def count(self, text: str) -> int:
@@ -145,15 +168,47 @@ class TokenCounter:
         if known is None:
             known = self.cache.get(self.tokenizer.fingerprint, document) if self.cache else None
             if known is None:
-                known = self._tokenize(document.text)
+                known = self._tokenize(document)
                 if self.cache:
                     self.cache.put(self.tokenizer.fingerprint, document, known)
             self._outlines[document.id] = known
         return known
 
-    def _tokenize(self, text: str) -> Outline:
-        # Engines keep the UTF-8 of a text in memory for as long as the text exists: give them a copy.
-        text = text.encode().decode()
+    def whole(self, document: Document) -> int:
+        """Tokens of a whole document, without its cut points unless they are known.
+
+        ``size`` gives the sum of the pieces instead, which differs if the document is not additive.
+        """
+        known = self._wholes.get(document.id)
+        if known is None:
+            outline = self._outlines.get(document.id)
+            if outline is not None and outline.additive:
+                known = outline.between(0, len(outline.points) - 1)
+            else:
+                known = self.cache.get_whole(self.tokenizer.fingerprint, document) if self.cache else None
+            if known is None:
+                known = self.tokenizer.count(_copy(document.text))
+                if self.cache:
+                    self.cache.put_whole(self.tokenizer.fingerprint, document, known)
+            self._wholes[document.id] = known
+        return known
+
+    def sure_join(self, left: str, right: str) -> int | None:
+        """Tokens that joining two texts adds; None unless more text next to the join gives the same number.
+
+        Args:
+            left: A text, or at least its last ``WINDOW + 1`` characters.
+            right: A text, or at least its first ``WINDOW + 1`` characters.
+        """
+        end, start = _window_before(left), _window_after(right)
+        if end is None or start is None:
+            return None
+        count = self.tokenizer.count
+        near = self.join(left[-REACH:], right[:REACH])
+        return near if near == count(end + start) - count(end) - count(start) else None
+
+    def _tokenize(self, document: Document) -> Outline:
+        text = _copy(document.text)
         points = cut_points(text)
         tokens, joins = array("i", [0]), array("i", [0])
         count = self.tokenizer.count
@@ -162,7 +217,8 @@ class TokenCounter:
             seam = count(left + right) - count(left) - count(right) if start else 0
             tokens.append(tokens[-1] + count(text[start:end]))
             joins.append(joins[-1] + seam)
-        return Outline(points, tokens, joins, tokens[-1] + joins[-1] == count(text))
+        whole = self._wholes.get(document.id)
+        return Outline(points, tokens, joins, tokens[-1] + joins[-1] == (count(text) if whole is None else whole))
 
     def size(self, document: Document) -> int:
         """Tokens of a whole document."""
@@ -273,6 +329,11 @@ class TokenCounter:
         return Span(document.id, start, points[last])
 
 
+def _copy(text: str) -> str:
+    """An equal text for an engine, which would keep its UTF-8 in memory for as long as the text exists."""
+    return text.encode().decode()
+
+
 def cache_folder() -> Path:
     """Where fathom caches files: ``$FATHOM_CACHE``, else ``fathom`` in the user's cache folder."""
     if named := os.environ.get("FATHOM_CACHE"):
@@ -321,22 +382,36 @@ class CountCache:
 
     def get(self, fingerprint: str, document: Document) -> Outline | None:
         """The outline of a document, or None if it is missing or damaged."""
+        stored = self._stored(_key(fingerprint, document))
+        return None if stored is None else _unpack(stored, len(document.text))
+
+    def get_whole(self, fingerprint: str, document: Document) -> int | None:
+        """Tokens of a whole document, or None if they are missing or damaged."""
+        data = _checked(self._stored(_whole_key(fingerprint, document)) or b"")
+        return int.from_bytes(data, "little") if data else None
+
+    def _stored(self, key: str) -> bytes | None:
         if self._db is None:
             return None
         try:
-            found = self._db.execute(
-                "SELECT data FROM outlines WHERE key = ?", (_key(fingerprint, document),)
-            ).fetchone()
+            found = self._db.execute("SELECT data FROM outlines WHERE key = ?", (key,)).fetchone()
         except sqlite3.OperationalError:
             return None
         except sqlite3.DatabaseError:
             self._discard()
             return None
-        return _unpack(found[0], len(document.text)) if found and isinstance(found[0], bytes) else None
+        return found[0] if found and isinstance(found[0], bytes) else None
 
     def put(self, fingerprint: str, document: Document, outline: Outline) -> None:
         """Store an outline; ``flush`` writes it to disk."""
-        self._pending[_key(fingerprint, document)] = _pack(outline)
+        self._put(_key(fingerprint, document), _pack(outline))
+
+    def put_whole(self, fingerprint: str, document: Document, tokens: int) -> None:
+        """Store the tokens of a whole document; ``flush`` writes them to disk."""
+        self._put(_whole_key(fingerprint, document), _with_check(tokens.to_bytes(8, "little")))
+
+    def _put(self, key: str, data: bytes) -> None:
+        self._pending[key] = data
         if len(self._pending) >= 500:
             self.flush()
 
@@ -362,14 +437,29 @@ def _key(fingerprint: str, document: Document) -> str:
     return f"{_CACHE_FORMAT}|{sys.byteorder}|{fingerprint}|{document.id}"
 
 
-def _pack(outline: Outline) -> bytes:
-    data = bytes([outline.additive]) + outline.points.tobytes() + outline.tokens.tobytes() + outline.joins.tobytes()
+def _whole_key(fingerprint: str, document: Document) -> str:
+    return _key(fingerprint, document) + "|whole"
+
+
+def _with_check(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest() + data
 
 
-def _unpack(stored: bytes, length: int) -> Outline | None:
+def _checked(stored: bytes) -> bytes | None:
+    """The stored data, or None if it is damaged."""
     check, data = stored[:16], stored[16:]
-    if len(data) % 12 != 1 or hashlib.blake2b(data, digest_size=16).digest() != check:
+    return data if hashlib.blake2b(data, digest_size=16).digest() == check else None
+
+
+def _pack(outline: Outline) -> bytes:
+    return _with_check(
+        bytes([outline.additive]) + outline.points.tobytes() + outline.tokens.tobytes() + outline.joins.tobytes()
+    )
+
+
+def _unpack(stored: bytes, length: int) -> Outline | None:
+    data = _checked(stored)
+    if data is None or len(data) % 12 != 1:
         return None
     numbers = array("i")
     numbers.frombytes(data[1:])
