@@ -267,6 +267,8 @@ def _fingerprint(inputs: Mapping[str, Json], documents: Sequence[Document], mate
     }
     texts = [document.id for document in documents]
     said = [dict(material.templates.prompts)] if material.templates else []
-    said += [{"/".join(key): one.sha256 for key, one in material.wording.tasks.items()}] if material.wording.tasks else []
+    said += (
+        [{"/".join(key): one.sha256 for key, one in material.wording.tasks.items()}] if material.wording.tasks else []
+    )
     content = json.dumps([parts, texts, *said], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]

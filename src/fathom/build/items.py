@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from fathom.build.config import RECORDS, BuildConfig, not_given
 from fathom.build.material import Material
-from fathom.build.wording import facets, missing_text
 from fathom.build.notes import RecordCounts, about_records, missing, published, short, uncut
+from fathom.build.wording import facets, missing_text
 from fathom.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitError, compose, compose_alone
 from fathom.compose.truncate import cut_sample
 from fathom.length import format_length
@@ -81,9 +81,10 @@ def contexts(
                 continue
             said = material.templates
             templates = (said.prompts, said.caps) if said else (None, {})
-            said_here = material.wording.tasks.get((task.name, language))
-            resources = Resources(
-                language, golds, noise, own.lengths, texts.counter, *templates, said_here.texts if said_here else {}
+            found = material.wording.tasks.get((task.name, language))
+            resources = replace(
+                Resources(language, golds, noise, own.lengths, texts.counter, *templates),
+                wording=found.texts if found else {},
             )
             if not (lacking := _lacking(task, resources)):
                 if wanted.prompts == "official":
@@ -358,5 +359,13 @@ def _side_samples(
         found += [sample for sample, one in zip(samples, bare, strict=True) if one.closed]
     if wanted.alone and task.gold_alone and isinstance(plan, Passages):
         alone = compose_alone(plan, texts)
-        found += _samples(task, resources.language, item, "@alone", alone, 0, {"context": "alone", **facets(wanted, task, resources.wording)})
+        found += _samples(
+            task,
+            resources.language,
+            item,
+            "@alone",
+            alone,
+            0,
+            {"context": "alone", **facets(wanted, task, resources.wording)},
+        )
     return found

@@ -72,7 +72,7 @@ def prompt_sources() -> Mapping[str, PromptSource]:
 def read_wording(wanted: BuildConfig) -> OfficialWording:
     """The authors' texts for the tasks of a build.
 
-    A file of the user's takes precedence over repositories. Repositories are found under ``--templates`` and ``--data``.
+    A file of the user's takes precedence over repositories, which are found under ``--templates`` and ``--data``.
 
     Raises:
         FathomError: A file cannot be read or has unexpected content, two copies of a repository differ, or there is
@@ -87,12 +87,13 @@ def read_wording(wanted: BuildConfig) -> OfficialWording:
     claimed: set[Path] = set()
     for path in tables:
         content = _content(path)
-        for (task, language), texts in _tables(content, path):
-            if task not in tasks:
+        for key, texts in _tables(content, path):
+            name = key[0]
+            if name not in tasks:
                 continue
-            if (task, language) in found:
-                raise FathomError(f"{path_text(path)}: {task}: another file has this prompt too; leave one out")
-            found[task, language] = _checked(tasks[task], texts, path.name, f"{path_text(path)}: {task}")
+            if key in found:
+                raise FathomError(f"{path_text(path)}: {name}: another file has this prompt too; leave one out")
+            found[key] = _checked(tasks[name], texts, path.name, f"{path_text(path)}: {name}")
         files[path.name] = {path.name: _sha256(content)}
     for source in prompt_sources().values():
         if not tasks.keys() & set(source.tasks):
@@ -105,12 +106,10 @@ def read_wording(wanted: BuildConfig) -> OfficialWording:
             sums = {name: _sha256(content) for name, content in contents.items()}
             if files.setdefault(source.name, sums) != sums:
                 raise FathomError(f"{path_text(root)}: differs from another copy of {source.name}; name one of them")
-            for task, texts in texts_by_task.items():
-                if task in tasks:
-                    found.setdefault(
-                        (task, source.language),
-                        _checked(tasks[task], texts, source.name, f"{path_text(root)}: {source.name}: {task}"),
-                    )
+            for name, said in texts_by_task.items():
+                if name in tasks:
+                    where = f"{path_text(root)}: {source.name}: {name}"
+                    found.setdefault((name, source.language), _checked(tasks[name], said, source.name, where))
     _check_any(wanted, tasks, found)
     return OfficialWording(found, files, frozenset(claimed))
 
@@ -123,7 +122,11 @@ def _check_any(wanted: BuildConfig, tasks: Mapping[str, Task], found: Mapping[tu
     there = " and ".join(f"{one.name} ({one.repository}: {', '.join(one.files)})" for one in homes)
     raise FathomError(
         f"--prompts official: no prompt of {', '.join(tasks)} found; "
-        + (f"they are in the repository of {there}: name your copy with --templates FOLDER, " if homes else "give them ")
+        + (
+            f"they are in the repository of {there}: name your copy with --templates FOLDER, "
+            if homes
+            else "give them "
+        )
         + ("or give them " if homes else "")
         + "in a file with --templates FILE.toml (docs/reference/prompts.md), or leave --prompts out"
     )

@@ -82,8 +82,8 @@ class BuildOptions(Build, Recorded, Terminal):
     templates: Annotated[
         Several,
         opt(
-            "For --prompts official: a copy of the authors' repository, or a .toml file with prompts of your own; may be "
-            "given more than once.",
+            "For --prompts official: a copy of the authors' repository, or a .toml file with the prompts; may be given "
+            "more than once.",
             metavar="PATH",
             read=folders_of,
         ),

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fathom.types import FathomError
 
@@ -19,6 +19,7 @@ class Text:
         function: The innermost function or class and its outer ones, as in ``Class.method``; "" outside of functions.
         condition: The source of the condition of the innermost ``if`` around it; "" for none.
         file: The name of the file.
+        owner: The variable whose dictionary has the name as a key; "" for none.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Text:
     function: str = ""
     condition: str = ""
     file: str = ""
+    owner: str = ""
 
     def template(self, names: Mapping[str, str]) -> str:
         """The text with each expression replaced by what ``names`` gives for its source.
@@ -91,9 +93,7 @@ def named(texts: tuple[Text, ...], name: str, function: str, condition: str | No
         FathomError: There are none.
     """
     found = [
-        one
-        for one in texts
-        if (one.name, one.function) == (name, function) and condition in (None, one.condition)
+        one for one in texts if (one.name, one.function) == (name, function) and condition in (None, one.condition)
     ]
     if not found:
         file = texts[0].file if texts else "the file"
@@ -114,15 +114,21 @@ def _found(body: list[ast.stmt], function: str, condition: str, file: str) -> It
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             for target in targets:
                 yield from _values(_name(target), statement.value, function, condition, file)
+        owner = _name(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
         for part in ast.iter_child_nodes(statement):
             if not isinstance(part, ast.stmt):
                 for node in ast.walk(part):
-                    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
+                    if (
+                        isinstance(node, ast.Call)
+                        and isinstance(node.func, ast.Attribute)
+                        and node.func.attr == "append"
+                    ):
                         yield from _values(ast.unparse(node.func), node.args[0], function, condition, file)
                     if isinstance(node, ast.Dict):
                         for key, value in zip(node.keys, node.values, strict=True):
                             if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                                yield from _values(key.value, value, function, condition, file)
+                                found = _values(key.value, value, function, condition, file)
+                                yield from (replace(one, owner=owner) for one in found)
         inside = ast.unparse(statement.test) if isinstance(statement, ast.If) else condition
         yield from _found(getattr(statement, "body", []), function, inside, file)
         yield from _found(getattr(statement, "orelse", []), function, condition, file)

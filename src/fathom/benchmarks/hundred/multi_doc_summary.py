@@ -86,9 +86,7 @@ def plan(draw: Draw) -> Plan:
     )
 
 
-def finish(
-    layout: Layout, prompts: Mapping[str, str], language: str, candidate: Candidate
-) -> tuple[Ending, ...]:
+def finish(layout: Layout, prompts: Mapping[str, str], language: str, candidate: Candidate) -> tuple[Ending, ...]:
     """The request, which names all gold passages by number."""
     return (
         Ending(

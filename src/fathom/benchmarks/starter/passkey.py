@@ -6,7 +6,7 @@ LongLeader, table 3 (passkeys of 5, 100 and 1,000 digits), after the passkey tes
 from functools import partial
 
 from fathom.score.answers import digits
-from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task, Wording
+from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task
 
 PROMPTS = {
     "en": {
