@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from fathom.benchmarks.ada.bestanswer_prompt import laid_out
+from fathom.benchmarks.ada.bestanswer_prompt import PROMPTS, laid_out
 from fathom.browse.marks import Segment, answer_pattern, answers_of, number_of, segments
 from fathom.registry import get_task
 from fathom.suitefile import BuiltSuite, open_suite
@@ -91,7 +91,7 @@ def test_the_question_of_an_asker_is_no_candidate_answer() -> None:
     text = document("Why?\n\n" + "\n\n".join(f"Because of {number}." for number in range(4)))
     starts = [text.text.index(f"Because of {number}.") for number in range(4)]
     spans = [Span(text.id, start, start + 13) for start in starts]
-    made = laid_out(text, "en", Span(text.id, 0, 4), spans, gold=2, example="A3", facets={})
+    made = laid_out(text, PROMPTS["en"], Span(text.id, 0, 4), spans, gold=2, example="A3", facets={})
     sample = Sample("b", "b", "bestanswer", made.parts, made.ending.targets, 1024, 99, facets=made.ending.facets)
     assert of(sample, "gold") == [spans[2]]
     assert of(sample, "distractor") == [*spans[:2], spans[3]]

@@ -28,7 +28,6 @@ from fathom.printing import printable, readable
 from fathom.records import walk
 from fathom.registry import get_task
 from fathom.sources.finder import in_short
-from fathom.sources.templates import Templates
 from fathom.tokens import Tokenizer, get_tokenizer, is_path
 from fathom.types import Document, FathomError, Json, Span
 
@@ -135,6 +134,10 @@ def _inputs(wanted: BuildConfig, tokenizer: Tokenizer) -> Mapping[str, Json]:
     del inputs["questions"]
     if wanted.questions:
         inputs["questions"] = [checksum(path_of(path)) for path in wanted.questions]
+    # The content of prompts counts, not its files.
+    del inputs["templates"]
+    if wanted.templates:
+        inputs["templates_state"] = [_state(spec) for spec in wanted.templates]
     if not wanted.grids:  # suites without grids were built before grids existed
         del inputs["grids"]
     return _storable(inputs)
@@ -208,7 +211,7 @@ def _write(
     facts = {
         "fathom": "suite",
         "suite": wanted.suite,
-        "fingerprint": _fingerprint(inputs, documents, material.templates),
+        "fingerprint": _fingerprint(inputs, documents, material),
         "tokenizer": wanted.tokenizer,
         "lengths": list(wanted.lengths),
         "tasks": list(counts),
@@ -233,6 +236,8 @@ def _write(
         "duplicates": material.duplicates,
         "inputs": inputs,
     }
+    if material.wording.tasks:
+        facts["official_prompts"] = material.wording.record()
     if config is not None:
         facts["config"] = config
     if files := plugins.records({wanted.suite, *wanted.tasks}):
@@ -252,14 +257,18 @@ def _why_nothing(wanted: BuildConfig, material: Material, notes: Sequence[str], 
     return "\n  ".join([why, *lines, *([f"and {more:,} more problems"] if more > 0 else [])])
 
 
-def _fingerprint(inputs: Mapping[str, Json], documents: Sequence[Document], templates: Templates | None) -> str:
+def _fingerprint(inputs: Mapping[str, Json], documents: Sequence[Document], material: Material) -> str:
     """Identity of the content: the configuration without file times, and the texts used."""
     parts = {
         key: value
         for key, value in inputs.items()
-        if key not in ("corpus_state", "corpus", "own", "threads", "cases", "data", "skip_bad")
+        if key not in ("corpus_state", "templates_state", "corpus", "own", "threads", "cases", "data", "skip_bad")
         and not (key == "tokenizer" and is_path(str(value)))  # its vocabulary has a fingerprint
     }
     texts = [document.id for document in documents]
-    content = json.dumps([parts, texts, *([dict(templates.prompts)] if templates else [])], sort_keys=True)
+    said = [dict(material.templates.prompts)] if material.templates else []
+    said += (
+        [{"/".join(key): one.sha256 for key, one in material.wording.tasks.items()}] if material.wording.tasks else []
+    )
+    content = json.dumps([parts, texts, *said], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]

@@ -54,8 +54,8 @@ class BuildConfig:
         alone: Whether to add questions over their gold text alone, without distractors.
         common: Whether to build only items that fit every length.
         truncate: Lengths in tokens, ascending, to which prompts of the longest length are also truncated.
-        prompts: Wording of the prompts of published records: ``own``, or ``official`` for the publishers' templates
-            from ``data``.
+        prompts: Wording of the prompts: ``own``, or ``official`` for the authors', from ``data`` or ``templates``.
+        templates: Copies of authors' repositories, and files of the user's, with prompts for ``official``.
         only: Names of the items to build; empty for all.
         where: Only samples with one of the given values of each facet; see ``fathom.suitefile.is_where``.
         skip_bad: Whether to skip unusable rows of published records.
@@ -84,6 +84,7 @@ class BuildConfig:
     common: bool = False
     truncate: tuple[int, ...] = ()
     prompts: str = "own"
+    templates: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     where: tuple[tuple[str, tuple[str, ...]], ...] = ()
     skip_bad: bool = False
@@ -129,6 +130,7 @@ def configure(
     common: bool = False,
     truncate: Sequence[int] = (),
     prompts: str = "own",
+    templates: Sequence[str] | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
     skip_bad: bool = False,
 ) -> BuildConfig:
@@ -202,7 +204,8 @@ def configure(
         alone=alone,
         common=common,
         truncate=tuple(sorted(set(truncate))),
-        prompts=_checked(prompts, suite),
+        prompts=_checked(prompts, templates, suite),
+        templates=tuple(templates or ()),
         only=suite.only,
         where=tuple((name, tuple(values)) for name, values in (where or {}).items()),
         skip_bad=skip_bad,
@@ -231,10 +234,13 @@ def _within(lengths: Sequence[int], longest: int) -> tuple[int, ...]:
     return tuple(length for length in sorted(set(lengths)) if 1000 * length <= 1024 * longest)
 
 
-def _checked(prompts: str, suite: Suite) -> str:
+def _checked(prompts: str, templates: Sequence[str] | None, suite: Suite) -> str:
     if prompts not in PROMPTS:
         raise FathomError(f"--prompts {prompts}: expected {' or '.join(PROMPTS)}")
-    if prompts == "official" and not any(get_task(name).gold == RECORDS for name in suite.tasks):
+    if templates and prompts != "official":
+        raise FathomError(f"--templates {templates[0]}: has no effect without --prompts official")
+    able = (task.gold == RECORDS or task.wording for task in map(get_task, suite.tasks))
+    if prompts == "official" and not any(able):
         raise FathomError(f"--prompts official: {suite.name} has no official prompts; leave it out")
     return prompts
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from fathom.build.config import RECORDS, BuildConfig, not_given
 from fathom.build.material import Material
 from fathom.build.notes import RecordCounts, about_records, missing, published, short, uncut
+from fathom.build.wording import facets, missing_text
 from fathom.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitError, compose, compose_alone
 from fathom.compose.truncate import cut_sample
 from fathom.length import format_length
@@ -65,6 +66,7 @@ def contexts(
     """
     kin = cache(lambda: related(texts.documents.values()))
     records: dict[str, RecordCounts] = {}
+    unsaid: dict[tuple[str, str], list[str]] = {}  # tasks by language and what they have no official prompt for
     for task, own in _configs(wanted, notes, values):
         if task.gold == RECORDS:
             records[task.name] = RecordCounts()
@@ -79,12 +81,19 @@ def contexts(
                 continue
             said = material.templates
             templates = (said.prompts, said.caps) if said else (None, {})
-            resources = Resources(language, golds, noise, own.lengths, texts.counter, *templates)
+            found = material.wording.tasks.get((task.name, language))
+            resources = replace(
+                Resources(language, golds, noise, own.lengths, texts.counter, *templates),
+                wording=found.texts if found else {},
+            )
             if not (lacking := _lacking(task, resources)):
+                if wanted.prompts == "official":
+                    unsaid.setdefault((language, missing_text(task, language, material.wording)), []).append(task.name)
                 yield from _of_resources(own, task, resources, texts, kin, notes, values, records.get(task.name))
             elif task.gold != RECORDS:
                 notes.append(f"{task.name}: skipped in language {language!r}: {lacking}")
     notes[:] = about_records(notes, wanted, records)
+    notes += [f"{', '.join(names)}: {why}" for (_, why), names in unsaid.items() if why]
 
 
 def _configs(wanted: BuildConfig, notes: list[str], values: Values) -> Iterator[tuple[Task, BuildConfig]]:
@@ -275,7 +284,9 @@ def _item(
             beside = _side_samples(wanted, task, resources, item, plan, endings, texts) if first else []
             first = False
             end = f"@{length}" + (f"/d{depth:g}" if len(swept) > 1 else "")
-            where: dict[str, Facet] = {"depth": round(depth, 4)} if task.positioned else {}
+            where = facets(wanted, task, resources.wording)
+            if task.positioned:
+                where["depth"] = round(depth, 4)
             plain = _samples(task, resources.language, item, end, made, length, where)
             full = [
                 _thinking(sample, ending, texts, wanted.exact) for sample, ending in zip(plain, endings, strict=True)
@@ -298,11 +309,11 @@ def _samples(
 ) -> Iterator[Sample]:
     """The samples of the questions over one context."""
     for number, one in enumerate(made, start=1):
-        facets = {**task.facets, **one.ending.facets, **where}
-        if where and one.depth is not None:
-            facets["depth_reached"] = round(one.depth, 4)
+        facts = {**task.facets, **one.ending.facets, **where}
+        if "depth" in where and one.depth is not None:
+            facts["depth_reached"] = round(one.depth, 4)
         if len(made) > 1:
-            facets["question"] = number
+            facts["question"] = number
         yield Sample(
             id=f"{item}{end}" + (f"/q{number}" if len(made) > 1 else ""),
             item=item,
@@ -313,7 +324,7 @@ def _samples(
             tokens=one.tokens,
             language=language,
             chance=one.ending.chance,
-            facets=facets,
+            facets=facts,
             asked=one.ending.asked,
             inputs={**task.inputs, **one.ending.inputs},
         )
@@ -341,11 +352,20 @@ def _side_samples(
     """The questions of an item without its long context: closed-book, and over the gold text alone."""
     found = []
     if wanted.closed_book:
+        marks = facets(wanted, task, resources.wording, "closed")
         bare = [replace(ending, facets={}, inputs={}) for ending in endings]
         made = [Composed((one.closed,), texts.counter.count(one.closed), one, None) for one in bare]
-        samples = _samples(task, resources.language, item, "@none", made, 0, {"context": "none"})
+        samples = _samples(task, resources.language, item, "@none", made, 0, {"context": "none", **marks})
         found += [sample for sample, one in zip(samples, bare, strict=True) if one.closed]
     if wanted.alone and task.gold_alone and isinstance(plan, Passages):
         alone = compose_alone(plan, texts)
-        found += _samples(task, resources.language, item, "@alone", alone, 0, {"context": "alone"})
+        found += _samples(
+            task,
+            resources.language,
+            item,
+            "@alone",
+            alone,
+            0,
+            {"context": "alone", **facets(wanted, task, resources.wording)},
+        )
     return found

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TypeAlias, get_args
 
 from fathom.build.config import BuildConfig
+from fathom.build.wording import OfficialWording, read_wording
 from fathom.corpus import Problem, is_world, merged, parse_spec, read_corpus
 from fathom.corpus.questions import read_questions
 from fathom.corpus.spec import path_of
@@ -34,7 +35,8 @@ class Material:
         bad: All unusable rows and files of strict sources.
         notes: Messages about the sources.
         duplicates: Number of documents with a text seen before.
-        templates: The publishers' prompts, if used.
+        templates: The publishers' prompts of records, if used.
+        wording: The authors' texts of prompts, if used.
     """
 
     roles: dict[Role, dict[str, dict[str, Document]]] = field(
@@ -47,6 +49,7 @@ class Material:
     notes: list[str] = field(default_factory=list)
     duplicates: int = 0
     templates: Templates | None = None
+    wording: OfficialWording = field(default_factory=OfficialWording)
 
     def add(self, documents: Iterable[Document], roles: Iterable[Role], languages: Sequence[str]) -> None:
         """Add documents for some roles; a duplicate text passes its questions and summary on to the first."""
@@ -93,6 +96,11 @@ def gather(
         allow_unread: Whether more than a tenth of the files of a corpus may be unread.
     """
     material = Material()
+    if wanted.prompts == "official":
+        material.wording = read_wording(wanted)
+        if wanted.data:
+            folders = [path_of(path) for path in (*wanted.data, *wanted.templates)]
+            material.templates = read_templates(folders, material.wording.claimed)
     sources: list[tuple[str, str]] = []
     for roles, spec in (*((ROLES, spec) for spec in wanted.corpus), *wanted.own):
         if is_world(spec):
@@ -118,8 +126,6 @@ def gather(
         for role, listed in wanted.sources:
             for name in listed:
                 material.add(found.documents.get(name, ()), (role,), wanted.languages)
-        if wanted.prompts == "official":
-            material.templates = read_templates([path_of(folder) for folder in wanted.data])
         told = {name for role, listed in wanted.sources for name in listed if role != "record"}
         if not material.languages():
             told |= set(names)

@@ -75,10 +75,19 @@ class BuildOptions(Build, Recorded, Terminal):
     prompts: Annotated[
         Literal["own", "official"],
         opt(
-            "Prompts of published benchmarks: fathom's own, or the official templates, read from --data "
-            "(dataset2prompt.json)."
+            "Prompts of published benchmarks: fathom's own, or the authors', read from --templates or --data; what has "
+            "none is named."
         ),
     ] = "own"
+    templates: Annotated[
+        Several,
+        opt(
+            "For --prompts official: a copy of the authors' repository, or a .toml file with the prompts; may be given "
+            "more than once.",
+            metavar="PATH",
+            read=folders_of,
+        ),
+    ] = unset
     where: Where = unset
     skip_bad: Annotated[bool, opt("Skip rows of published records that cannot be used.")] = False
     allow_unread: AllowUnread = False

@@ -6,7 +6,7 @@ prompt of version 2 in a text file. They are not part of this package.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -35,11 +35,12 @@ class Templates:
     caps: Mapping[str, int] = field(default_factory=dict)
 
 
-def read_templates(folders: Sequence[Path]) -> Templates:
+def read_templates(folders: Sequence[Path], others: Set[Path] = frozenset()) -> Templates:
     """The publishers' prompts and caps under some folders.
 
     Args:
         folders: Folders, searched recursively, or files; archives are not opened.
+        others: Files of another repository, to be ignored.
 
     Raises:
         FathomError: A folder cannot be read, a file has unexpected content, or two files have different templates.
@@ -47,6 +48,8 @@ def read_templates(folders: Sequence[Path]) -> Templates:
     prompts: dict[str, str] = {}
     caps: dict[str, int] = {}
     for path in chain.from_iterable(map(_paths, folders)):
+        if path in others:
+            continue
         if path.name == PROMPTS:
             _add(prompts, _table(path, str), path)
         elif path.name == CAPS:

@@ -1,7 +1,7 @@
 """Gold text in several passages: their origin, their positions, and how a prompt refers to them."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from fathom.counts import cut_points
@@ -59,9 +59,14 @@ def apart(draw: Draw, spans: Sequence[Span], in_order: bool) -> tuple[tuple[Span
     return tuple(zip(spans, depths, strict=True))
 
 
-def gold_numbers(layout: Layout, language: str) -> str:
-    """The numbers of the gold passages as listed in a prompt."""
-    return ("、" if language == "zh" else ", ").join(str(index + 1) for index in layout.gold)
+def gold_numbers(layout: Layout) -> str:
+    """The numbers of the gold passages, as in facets."""
+    return ", ".join(str(index + 1) for index in layout.gold)
+
+
+def numbers_of(layout: Layout, prompts: Mapping[str, str]) -> str:
+    """The numbers of the gold passages as listed in a prompt: each as its text ``each``, with ``separator`` between."""
+    return prompts["separator"].join(prompts["each"].format(number=index + 1) for index in layout.gold)
 
 
 def heads(texts: Sequence[Span], limit: int, document: Document, counter: Counter) -> tuple[Span, ...]:

@@ -5,7 +5,7 @@ offsets are in characters; scores are fractions in [0, 1].
 """
 
 from fathom.types.common import Facet, FathomError, Json
-from fathom.types.declarations import AnswerKind, Grid, Results, Suite, Task, Tell
+from fathom.types.declarations import AnswerKind, Grid, PromptSource, Results, Suite, Task, Tell, Wording
 from fathom.types.documents import ROLES, Document, Question, Role, Span
 from fathom.types.plans import (
     Arranged,
@@ -58,6 +58,7 @@ __all__ = [
     "Part",
     "Passages",
     "Plan",
+    "PromptSource",
     "Question",
     "Reply",
     "Resources",
@@ -76,4 +77,5 @@ __all__ = [
     "Tell",
     "Verdict",
     "Whole",
+    "Wording",
 ]

@@ -21,6 +21,46 @@ A to D or its letter; the number of a passage, the label of an answer, an order 
 shown in examples; notes for another request (``fathom.run.systems``), which no task asks for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The texts of a task's prompts, which ``--prompts official`` may replace.
+
+    Attributes:
+        texts: Our own texts by language and name, with placeholders such as ``{question}``. ``intro`` and ``question``
+            (or ``before`` and ``after``) are before and after the context. Empty if prompts are those of the records.
+        optional: Placeholders that other texts may leave out.
+        also: Placeholders that other texts may have besides.
+        extra: Names of texts without placeholders that only others have.
+    """
+
+    texts: Mapping[str, Mapping[str, str]]
+    optional: frozenset[str] = frozenset()
+    also: frozenset[str] = frozenset()
+    extra: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSource:
+    """Declaration of a repository from which authors' prompts can be read; its code is never executed.
+
+    Attributes:
+        name: Name in messages and manifests.
+        repository: Where it is, without ``https://``.
+        tasks: Names of the tasks whose prompts it has.
+        files: Paths of the files that have them, relative to the repository.
+        read: Given the content of these files by path, the texts by task and name, with placeholders as in
+            ``Task.wording``; empty if it is another repository. Raises a ``FathomError`` if a text is not found.
+        language: Language of the prompts.
+    """
+
+    name: str
+    repository: str
+    tasks: tuple[str, ...]
+    files: tuple[str, ...]
+    read: Callable[[Mapping[str, str]], Mapping[str, Mapping[str, str]]]
+    language: str = "en"
+
+
 @earlier_names(stock="pool")
 @dataclass(frozen=True)
 class Task:
@@ -63,6 +103,7 @@ class Task:
             facet ``form``. Reports and boards say so, and boards do not rank them.
         formerly: An earlier name, "" for none. It is accepted wherever the name is, and still seeds and names items, so
             that they do not change.
+        wording: The texts of its prompts, if ``--prompts official`` may replace them; else None.
     """
 
     name: str
@@ -96,6 +137,7 @@ class Task:
     inputs: Mapping[str, Facet] = field(default_factory=dict)
     substitutes: Mapping[str, str] = field(default_factory=dict)
     formerly: str = ""
+    wording: Wording | None = None
 
     def __post_init__(self) -> None:
         wrong = [

@@ -176,6 +176,7 @@ class Resources:
         templates: The publishers' prompts by name, from the user's copy of their data, with ``--prompts official``;
             else None.
         caps: Output caps in tokens that the publishers give, by name.
+        wording: The authors' texts for this task by name, with ``--prompts official``; empty for our own.
     """
 
     language: str
@@ -185,6 +186,11 @@ class Resources:
     counter: Counter
     templates: Mapping[str, str] | None = None
     caps: Mapping[str, int] = field(default_factory=dict)
+    wording: Mapping[str, str] = field(default_factory=dict)
+
+    def texts_of(self, own: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
+        """The texts of a prompt by name: the authors', or else those of ``own`` in this language."""
+        return {**own[self.language], **self.wording}
 
     @property
     def shortest(self) -> int:

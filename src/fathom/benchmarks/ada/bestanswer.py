@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from fathom.benchmarks.ada.bestanswer_prompt import Frame, label, laid_out, place
+from fathom.benchmarks.ada.bestanswer_prompt import PROMPTS, WORDING, Frame, label, laid_out, place
 from fathom.benchmarks.ada.candidates import CandidateThread, ThreadIndex, candidate_thread, unspaced
 from fathom.benchmarks.ada.scoring import designation
 from fathom.types import (
@@ -87,7 +87,8 @@ class Supply:
         self._index = index
         self._counter = resources.counter
         self._sizes: dict[str, tuple[int, ...]] = {}
-        self.frames = {length: Frame.of(resources.language, length, resources.counter) for length in resources.lengths}
+        prompts = resources.texts_of(PROMPTS)
+        self.frames = {length: Frame.of(prompts, length, resources.counter) for length in resources.lengths}
 
     def lengths(self, thread: CandidateThread, sizes: Sequence[int]) -> tuple[int, ...]:
         """The lengths that can be filled according to sums of tokens; exact counts of whole texts may differ.
@@ -213,7 +214,7 @@ def _filled(instance: Instance, step: int, taken: Mapping[Span, int], start: int
     They are tried in order from the similar one at ``start``; those that do not fit and duplicate texts are skipped.
     """
     counter, documents = instance.resources.counter, instance.documents
-    frame = Frame.of(instance.resources.language, step, counter)
+    frame = Frame.of(instance.resources.texts_of(PROMPTS), step, counter)
     found = dict(taken)
     there = {unspaced(documents[span.doc], span) for span in (*instance.candidate.spans[1:], *taken)}
     own = (counter.between(instance.candidate.document, span.start, span.end) for span in instance.candidate.spans)
@@ -238,9 +239,9 @@ def _laid_out(instance: Instance, taken: Sequence[Span], length: int) -> Arrange
     answers = (*others[:at], gold, *others[at:])
     similar = len(set(taken).intersection(instance.similar))
     kinds: dict[str, Facet] = {"same": len(same), "similar": similar, "loose": len(taken) - similar}
-    document, language = instance.candidate.document, instance.resources.language
+    document, prompts = instance.candidate.document, instance.resources.texts_of(PROMPTS)
     example = label(Random(f"{instance.example_seed}|{length}").randrange(len(answers)))
-    return laid_out(document, language, question, answers, gold=at, example=example, facets=kinds)
+    return laid_out(document, prompts, question, answers, gold=at, example=example, facets=kinds)
 
 
 def score(reply: str, sample: Sample) -> Score:
@@ -269,5 +270,6 @@ TASKS = (
         gold=("thread",),
         noise=(),
         official="ada/bestanswer",
+        wording=WORDING,
     ),
 )

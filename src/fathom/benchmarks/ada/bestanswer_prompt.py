@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
 
-from fathom.types import Arranged, Counter, Document, Ending, Facet, Part, Span
+from fathom.sources.wording import GAP, fields_of
+from fathom.types import Arranged, Counter, Document, Ending, Facet, Part, Span, Wording
 
 PROMPTS = {
     "en": {
@@ -25,6 +26,9 @@ PROMPTS = {
     },
 }
 
+BETWEEN = "between"
+WORDING = Wording(PROMPTS, optional=frozenset({"answers", "example"}), extra=frozenset({BETWEEN, "example"}))
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -39,10 +43,11 @@ class Frame:
     header: int
 
     @staticmethod
-    def of(language: str, length: int, counter: Counter) -> Frame:
-        """The frame of prompts of a length."""
-        prompts, most = PROMPTS[language], 10 ** len(str(length // 100)) - 1
-        said = (prompts[name].format(answers=most, example=f"A{most}") for name in ("intro", "closing"))
+    def of(prompts: Mapping[str, str], length: int, counter: Counter) -> Frame:
+        """The frame of prompts of a length, given the texts of the prompt."""
+        most = 10 ** len(str(length // 100)) - 1
+        said = [prompts[name].format(answers=most, example=f"A{most}") for name in ("intro", "closing")]
+        said += [prompts[BETWEEN]] if BETWEEN in prompts else []
         return Frame(
             sum(counter.count(text) for text in said) + 1, counter.count(prompts["header"].format(number=most))
         )
@@ -54,7 +59,7 @@ class Frame:
 
 def laid_out(
     document: Document,
-    language: str,
+    prompts: Mapping[str, str],
     question: Span,
     answers: Sequence[Span],
     *,
@@ -66,20 +71,25 @@ def laid_out(
 
     Args:
         document: The document of the question.
-        language: Language of the instructions.
+        prompts: The texts of the prompt by name, as ``PROMPTS`` or the authors'. If they have ``between``, it stands
+            between the question and the first label; if they have ``example``, it is the label that they show.
         question: The question.
         answers: The candidates in their order.
         gold: Index of the gold one.
-        example: The label that the instructions show.
+        example: The label that the instructions show where they have a placeholder for it.
         facets: Further facets.
     """
-    prompts, count = PROMPTS[language], len(answers)
+    count = len(answers)
     longest = max(range(count), key=lambda number: answers[number].end - answers[number].start)
-    closing = prompts["closing"].format(answers=count)
+    closing = prompts["closing"].format(answers=count, example=example)
     parts: list[Part] = [prompts["intro"].format(answers=count, example=example), question]
+    between = prompts.get(BETWEEN, "")
     for number, answer in enumerate(answers, start=1):
-        parts += [prompts["header"].format(number=number), answer]
-    shortcuts = {"example": example, "longest": label(longest), "first": label(0)}
+        header = prompts["header"].format(number=number)
+        parts += [between + header.removeprefix(GAP) if between and number == 1 else header, answer]
+    shown = {"example": example} if "example" in fields_of(prompts["intro"] + prompts["closing"]) else {}
+    shown = {"example": prompts["example"]} if "example" in prompts else shown
+    shortcuts = {**shown, "longest": label(longest), "first": label(0)}
     ending = Ending(
         closing,
         (label(gold),),
@@ -88,7 +98,7 @@ def laid_out(
         asked=document.text[question.start : question.end],
         inputs={"answers": count},
     )
-    return Arranged((*parts, "\n\n" + closing), ending, gold / (count - 1) if count > 1 else None)
+    return Arranged((*parts, GAP + closing), ending, gold / (count - 1) if count > 1 else None)
 
 
 def place(share: float, count: int) -> int:

@@ -4,11 +4,12 @@ Only the wording of the prompt is our own; it uses A4 as an example, as the pape
 to 1,128 tokens (Table 1), more than 1k has here, so that a prompt may exceed its length by 15%.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
 from fathom.benchmarks.ada.bestanswer import TASKS as BUILT
-from fathom.benchmarks.ada.bestanswer_prompt import Frame, laid_out
+from fathom.benchmarks.ada.bestanswer_prompt import PROMPTS, Frame, laid_out
 from fathom.types import Arranged, Candidate, CandidatePool, Document, Draw, Measure, Plan, Resources, Span, Whole
 
 OVER = 0.15
@@ -27,8 +28,9 @@ def pool(resources: Resources) -> CandidatePool:
 def _candidate(case: Document, resources: Resources) -> Candidate | None:
     spans = tuple(Span(case.id, start, end) for start, end in case.passages)
     sizes = [resources.counter.between(case, span.start, span.end) for span in spans]
+    prompts = resources.texts_of(PROMPTS)
     for length in resources.lengths:
-        if Frame.of(resources.language, length, resources.counter).around(sizes) <= length * (1 + OVER):
+        if Frame.of(prompts, length, resources.counter).around(sizes) <= length * (1 + OVER):
             return Candidate(case, spans, lengths=(length,))
     return None
 
@@ -36,16 +38,16 @@ def _candidate(case: Document, resources: Resources) -> Candidate | None:
 def plan(draw: Draw) -> Plan:
     """The case as published."""
     assert draw.candidate is not None
-    return Whole(partial(arrange, draw.candidate, draw.resources.language), over=OVER)
+    return Whole(partial(arrange, draw.candidate, draw.resources.texts_of(PROMPTS)), over=OVER)
 
 
-def arrange(candidate: Candidate, language: str, length: int, measure: Measure) -> Arranged:
+def arrange(candidate: Candidate, prompts: Mapping[str, str], length: int, measure: Measure) -> Arranged:
     """The prompt of a case, at any length."""
     question, *answers = candidate.spans
     gold, case = candidate.document.meta["accepted"], candidate.document.meta["case"]
     assert isinstance(gold, int)
     made = laid_out(
-        candidate.document, language, question, answers, gold=gold, example=EXAMPLE, facets={"case": str(case)}
+        candidate.document, prompts, question, answers, gold=gold, example=EXAMPLE, facets={"case": str(case)}
     )
     return replace(made, depth=None)
 

@@ -25,6 +25,7 @@ from fathom.types import (
     CandidatePool,
     Draw,
     Ending,
+    Facet,
     FathomError,
     Measure,
     Ordering,
@@ -35,6 +36,7 @@ from fathom.types import (
     Score,
     Task,
     Whole,
+    Wording,
 )
 
 SEGMENTS = 4  # the paper's number
@@ -63,6 +65,8 @@ PROMPTS = {
         "question": "按书中的顺序排列这{count}个片段，只回答“Answer: [...]”这一行。",
     },
 }
+
+WORDING = Wording(PROMPTS, optional=frozenset({"count", "example", "first", "last"}), extra=frozenset({"example"}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +122,7 @@ def _starts(story: Story, allowed: Mapping[int, Limits], resources: Resources, s
 def _limits(resources: Resources, length: int, segments: int) -> Limits:
     nothing: list[list[Part]] = [[]] * segments
     order = tuple(range(1, segments + 1))
-    frame = _prompt(resources.language, [], nothing, [], order)
+    frame = _prompt(resources.texts_of(PROMPTS), [], nothing, [], order)
     return limits(length, segments, resources.counter.count("".join(part for part in frame if isinstance(part, str))))
 
 
@@ -157,19 +161,31 @@ def arrange(
         return None
     before, *segments, after = map(_text, texts)
     example = Random(f"{example_seed}|{length}").sample(range(1, len(order) + 1), len(order))
-    parts = _prompt(
-        resources.language, before, [segments[order.index(n + 1)] for n in range(len(order))], after, example
-    )
+    prompts = resources.texts_of(PROMPTS)
+    parts = _prompt(prompts, before, [segments[order.index(n + 1)] for n in range(len(order))], after, example)
     if measure(parts) > length:
         return None
     ending = Ending(
-        PROMPTS[resources.language]["question"].format(count=len(order)),
+        prompts["question"].format(count=len(order)),
         (json.dumps(list(order)),),
         1 / factorial(len(order)),
-        {"example": json.dumps(example), "book": story.name, "paragraph": start.paragraph},
-        inputs={"segments": len(order)},
+        {"example": _shown(prompts, example), "book": story.name, "paragraph": start.paragraph},
+        inputs={"segments": len(order), **_own_headings(resources, len(order))},
     )
     return Arranged(tuple(parts), ending)
+
+
+def _shown(prompts: Mapping[str, str], example: Sequence[int]) -> str:
+    """The example that the instructions show: the drawn one, unless their wording has one."""
+    return prompts.get("example", json.dumps(list(example)))
+
+
+def _own_headings(resources: Resources, segments: int) -> dict[str, Facet]:
+    """The headings of the texts in a prompt that are not ours, so that the texts are found (``ordering``)."""
+    if not resources.wording:
+        return {}
+    headings = _headings(resources.texts_of(PROMPTS), segments)
+    return {"headings": json.dumps(headings, ensure_ascii=False)}
 
 
 def _text(paragraphs: Sequence[Paragraph]) -> list[Part]:
@@ -181,22 +197,21 @@ def _text(paragraphs: Sequence[Paragraph]) -> list[Part]:
 
 
 def _prompt(
-    language: str,
+    prompts: Mapping[str, str],
     before: Sequence[Part],
     segments: Sequence[Sequence[Part]],
     after: Sequence[Part],
     example: Sequence[int],
 ) -> list[Part]:
     """The whole prompt: instructions, each text with its heading, and the question."""
-    prompts, count, shown = PROMPTS[language], len(segments), json.dumps(list(example))
+    count, shown = len(segments), json.dumps(list(example))
     parts: list[Part] = [prompts["intro"].format(count=count, example=shown, first=example[0], last=example[-1])]
-    for heading, text in zip(_headings(language, count), (before, *segments, after), strict=True):
+    for heading, text in zip(_headings(prompts, count), (before, *segments, after), strict=True):
         parts += [GAP + heading, *text]
     return [*parts, GAP + prompts["question"].format(count=count)]
 
 
-def _headings(language: str, segments: int) -> list[str]:
-    prompts = PROMPTS[language]
+def _headings(prompts: Mapping[str, str], segments: int) -> list[str]:
     numbered = [prompts["part"].format(number=number) for number in range(1, segments + 1)]
     return [prompts["before"], *numbered, prompts["after"]]
 
@@ -211,7 +226,10 @@ def ordering(sample: Sample, texts: Mapping[str, str]) -> Ordering:
     """
     if "cut_from" in sample.facets:
         raise FathomError(f"sample {sample.id}: its prompt was truncated, so that some of its parts are missing")
-    waiting = _headings(sample.language, int(sample.inputs["segments"]))
+    own = sample.inputs.get("headings")
+    waiting = (
+        json.loads(own) if isinstance(own, str) else _headings(PROMPTS[sample.language], int(sample.inputs["segments"]))
+    )
     found: list[str] = []
     for part in sample.parts[:-1]:
         if isinstance(part, str) and waiting and part.endswith(GAP + waiting[0]):
@@ -249,6 +267,7 @@ def _task(segments: int) -> Task:
         noise=(),
         official="ada/tsort" if segments == SEGMENTS else "",
         ordering=ordering,
+        wording=WORDING,
     )
 
 

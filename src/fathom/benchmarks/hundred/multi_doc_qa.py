@@ -4,14 +4,14 @@
 ones. Questions over the same passages share one context.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from fathom.benchmarks.starter.single_doc_qa import PROMPTS as SINGLE
 from fathom.benchmarks.starter.single_doc_qa import QUESTIONS, kind_of, left_out, score
 from fathom.tasks import scattered, whole_documents
 from fathom.tasks.evidence import askable, candidates_of_questions
-from fathom.tasks.several import HEADER, SHARE, apart, gold_numbers, pieces_of, separate_texts
+from fathom.tasks.several import HEADER, SHARE, apart, gold_numbers, numbers_of, pieces_of, separate_texts
 from fathom.types import (
     Candidate,
     CandidatePool,
@@ -25,17 +25,26 @@ from fathom.types import (
     Resources,
     Span,
     Task,
+    Wording,
 )
 
 PROMPTS = {
     "en": {
+        "header": SINGLE["en"]["header"],
+        "each": "{number}",
+        "separator": ", ",
         "intro": "Below are numbered passages on many subjects. Read them, then answer a question over some of them.",
         "question": "Answer the following question about Passages {numbers} from what these passages say.\n"
         "Question: {question}\nReply with the answer only, without explanation.\nAnswer:",
+        "closed": SINGLE["en"]["closed"],
     },
     "zh": {
+        "header": SINGLE["zh"]["header"],
+        "each": "{number}",
+        "separator": "、",
         "intro": "下面是若干编了号的文章，内容各不相同。请阅读后回答关于其中几篇文章的问题。",
         "question": "请根据文章{numbers}的内容回答下面的问题。\n问题：{question}\n请只回答答案，不要解释。\n答案：",
+        "closed": SINGLE["zh"]["closed"],
     },
 }
 
@@ -99,28 +108,28 @@ def _kept(sizes: list[int], needed: frozenset[int], limit: int) -> frozenset[int
 
 def plan(draw: Draw) -> Plan:
     """The gold passages, scattered, and the other documents as distractors."""
-    language, candidate = draw.resources.language, draw.candidate
+    prompts, candidate = draw.resources.texts_of(PROMPTS), draw.candidate
     assert candidate is not None
     return Passages(
-        intro=PROMPTS[language]["intro"],
-        header=SINGLE[language]["header"],
+        intro=prompts["intro"],
+        header=prompts["header"],
         gold=apart(draw, candidate.spans, in_order=not separate_texts(candidate.document)),
-        finish=partial(finish, language=language, questions=candidate.questions),
+        finish=partial(finish, prompts=prompts, questions=candidate.questions),
         shuffle=scattered(draw),
     )
 
 
-def finish(layout: Layout, language: str, questions: tuple[Question, ...]) -> tuple[Ending, ...]:
+def finish(layout: Layout, prompts: Mapping[str, str], questions: tuple[Question, ...]) -> tuple[Ending, ...]:
     """The questions, which name all gold passages by number."""
-    numbers = gold_numbers(layout, language)
+    numbers = numbers_of(layout, prompts)
     return tuple(
         Ending(
-            PROMPTS[language]["question"].format(numbers=numbers, question=question.text),
+            prompts["question"].format(numbers=numbers, question=question.text),
             question.answers,
             chance=0.0,
-            facets={"passages": len(layout.spans), "gold": gold_numbers(layout, "en"), **kind_of(question)},
+            facets={"passages": len(layout.spans), "gold": gold_numbers(layout), **kind_of(question)},
             asked=question.text,
-            closed=SINGLE[language]["closed"].format(question=question.text),
+            closed=prompts["closed"].format(question=question.text),
         )
         for question in questions
     )
@@ -143,5 +152,6 @@ TASKS = (
         gold_alone=True,
         rubric="qa",
         official="hundred/qa_f1",
+        wording=Wording(PROMPTS),
     ),
 )

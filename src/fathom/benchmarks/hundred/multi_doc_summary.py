@@ -4,12 +4,13 @@
 shares, if these contain enough of the summary. Scored as ``single_doc_summary``.
 """
 
+from collections.abc import Mapping
 from functools import partial
 
 from fathom.benchmarks.hundred.single_doc_summary import KEPT, cut_notes, score, share_kept, words_asked
 from fathom.tasks import scattered, whole_documents
 from fathom.tasks.evidence import best_stretch, content_words, held_share, sentences_of
-from fathom.tasks.several import HEADER, SHARE, apart, gold_numbers, heads, pieces_of, separate_texts
+from fathom.tasks.several import HEADER, SHARE, apart, gold_numbers, heads, numbers_of, pieces_of, separate_texts
 from fathom.types import (
     Candidate,
     CandidatePool,
@@ -24,18 +25,23 @@ from fathom.types import (
     Resources,
     Span,
     Task,
+    Wording,
 )
 
 PROMPTS = {
     "en": {
         "intro": "Below are numbered passages on many subjects. Read them, then summarise some of them together.",
         "header": "Passage {number}:\n",
+        "each": "{number}",
+        "separator": ", ",
         "question": "Write one summary of what Passages {numbers} say together.\n"
         "Reply with a summary of about {words} words only.\nSummary:",
     },
     "zh": {
         "intro": "下面是若干编了号的文章，内容各不相同。请阅读后把其中几篇文章合在一起概括。",
         "header": "文章{number}：\n",
+        "each": "{number}",
+        "separator": "、",
         "question": "请把文章{numbers}的内容合写成一段摘要。\n请只回答一段约{words}字的摘要。\n摘要：",
     },
 }
@@ -69,29 +75,29 @@ def _spans(document: Document, limit: int, counter: Counter) -> tuple[Span, ...]
 
 def plan(draw: Draw) -> Plan:
     """The gold passages, scattered, and the other documents as distractors."""
-    language, candidate = draw.resources.language, draw.candidate
+    prompts, candidate = draw.resources.texts_of(PROMPTS), draw.candidate
     assert candidate is not None
     return Passages(
-        intro=PROMPTS[language]["intro"],
-        header=PROMPTS[language]["header"],
+        intro=prompts["intro"],
+        header=prompts["header"],
         gold=apart(draw, candidate.spans, in_order=not separate_texts(candidate.document)),
-        finish=partial(finish, language=language, candidate=candidate),
+        finish=partial(finish, prompts=prompts, language=draw.resources.language, candidate=candidate),
         shuffle=scattered(draw),
     )
 
 
-def finish(layout: Layout, language: str, candidate: Candidate) -> tuple[Ending, ...]:
+def finish(layout: Layout, prompts: Mapping[str, str], language: str, candidate: Candidate) -> tuple[Ending, ...]:
     """The request, which names all gold passages by number."""
     return (
         Ending(
-            PROMPTS[language]["question"].format(
-                numbers=gold_numbers(layout, language), words=words_asked(candidate.document.summary, language)
+            prompts["question"].format(
+                numbers=numbers_of(layout, prompts), words=words_asked(candidate.document.summary, language)
             ),
             candidate.questions[0].answers,
             chance=0.0,
             facets={
                 "passages": len(layout.spans),
-                "gold": gold_numbers(layout, "en"),
+                "gold": gold_numbers(layout),
                 "kept": share_kept(candidate),
             },
         ),
@@ -116,5 +122,6 @@ TASKS = (
         gold_alone=True,
         rubric="summary",
         official="hundred/rouge",
+        wording=Wording(PROMPTS, optional=frozenset({"words"})),
     ),
 )

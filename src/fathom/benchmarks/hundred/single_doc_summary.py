@@ -6,7 +6,7 @@ code). Summaries of the same passage share one context.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from fathom.benchmarks.starter.single_doc_qa import QUESTIONS
@@ -31,6 +31,7 @@ from fathom.types import (
     Score,
     Span,
     Task,
+    Wording,
 )
 
 SHARE = 1 / 2  # of the shortest length that the gold passage may take
@@ -133,20 +134,20 @@ def _holds(document: Document, span: Span, sentences: Sentences, request: Questi
 
 def plan(draw: Draw) -> Plan:
     """One passage with its summaries, and the other documents as distractors."""
-    prompts, candidate = PROMPTS[draw.resources.language], draw.candidate
+    prompts, candidate = draw.resources.texts_of(PROMPTS), draw.candidate
     assert candidate is not None
     return Passages(
         intro=prompts["intro"],
         header=prompts["header"],
         gold=((candidate.spans[0], draw.depth),),
-        finish=partial(finish, language=draw.resources.language, candidate=candidate),
+        finish=partial(finish, prompts=prompts, language=draw.resources.language, candidate=candidate),
         shuffle=scattered(draw),
     )
 
 
-def finish(layout: Layout, language: str, candidate: Candidate) -> tuple[Ending, ...]:
+def finish(layout: Layout, prompts: Mapping[str, str], language: str, candidate: Candidate) -> tuple[Ending, ...]:
     """The requests, which name the passage by number."""
-    number, prompts = layout.gold[0] + 1, PROMPTS[language]
+    number = layout.gold[0] + 1
     return tuple(
         Ending(
             prompts["query" if request.text else "question"].format(
@@ -201,5 +202,6 @@ TASKS = (
         gold_alone=True,
         rubric="summary",
         official="hundred/rouge",
+        wording=Wording(PROMPTS, optional=frozenset({"words"})),
     ),
 )

@@ -3,12 +3,13 @@
 LongLeader, section 2 and table 3. Six are LongBench's, 200 records each, as the averages of table 3 show; records
 beyond 32k are truncated in the middle, as in LongBench. Five are InfiniteBench's, whose records are used whole or not
 at all: of its 351, 229, 103, 394 and 350 records the paper counts 92, 63, 37, 155 and 350, those that fit 128k. Output
-caps are those of the two benchmarks. All prompts are our own, those of LongBench's records from ``longbench.prompts``.
+caps are those of the two benchmarks. Our own prompts of LongBench's records are from ``longbench.prompts``.
 
 Without records of LongBench, MuSiQue, HotpotQA and QMSum are made from their authors' files. Such samples have the
 facet ``form`` and shorter contexts: they are not LongLeader's, and builds, reports and boards say so.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,7 @@ from fathom.benchmarks.leader.sets import LANGUAGES, SOURCE, facets
 from fathom.benchmarks.longbench import tasks as longbench
 from fathom.benchmarks.longbench.prompts import PROMPTS
 from fathom.score.registry import get_scorer, row_of
+from fathom.sources.templates import PROMPTS as TEMPLATES
 from fathom.sources.templates import filled
 from fathom.tasks.natural import most_tokens, natural, stands_at
 from fathom.types import (
@@ -39,6 +41,7 @@ from fathom.types import (
     Span,
     Task,
     Whole,
+    Wording,
 )
 
 AUTHORS: Mapping[str, str] = {
@@ -51,6 +54,9 @@ FORM = "authors"
 """The facet ``form`` of their samples."""
 DATASETS = {"longbook_choice_eng": "choice"}
 """The names by which metrics know data sets with other names."""
+_TARGET = re.compile(r"(The .+) of")
+WORDS = frozenset({"question", "target", "asked", *LETTERS})
+"""Placeholders of the authors' texts around a context."""
 _UP_TO_32K = tuple(range(4000, 32_001, 4000))
 _UP_TO_128K = tuple(range(16_000, 128_001, 16_000))
 
@@ -67,7 +73,10 @@ def pool_short(resources: Resources, dataset: str) -> CandidatePool:
     Raises:
         FathomError: See ``fathom.benchmarks.longbench.tasks.pool``.
     """
-    pool = longbench.pool(resources, dataset)
+    pool = longbench.pool(_with_own(resources, dataset), dataset)
+    if resources.templates is not None and dataset not in resources.templates:
+        why = f"no official prompt of LongBench ({TEMPLATES}) was found: fathom's own is used"
+        pool = replace(pool, notes=(*pool.notes, why))
     if pool.candidates or dataset not in AUTHORS:
         return pool
     candidates = []
@@ -84,10 +93,17 @@ def pool_short(resources: Resources, dataset: str) -> CandidatePool:
     return CandidatePool((), candidates, (note,) if candidates else (), shuffled=False)
 
 
+def _with_own(resources: Resources, dataset: str) -> Resources:
+    """The resources without LongBench's templates if they lack this data set's."""
+    lacks = resources.templates is not None and dataset not in resources.templates
+    return replace(resources, templates=None) if lacks else resources
+
+
 def plan_short(draw: Draw, dataset: str) -> Plan:
     """The prompt of one record; truncated in the middle beyond the longest length."""
     assert draw.candidate is not None
-    whole = _authors_plan(draw.candidate, dataset) if draw.candidate.questions else longbench.plan(draw, dataset)
+    own = replace(draw, resources=_with_own(draw.resources, dataset))
+    whole = _authors_plan(draw.candidate, dataset) if draw.candidate.questions else longbench.plan(own, dataset)
     assert isinstance(whole, Whole)
     arrange = whole.arrange
 
@@ -134,7 +150,7 @@ def pool_long(resources: Resources, dataset: str) -> CandidatePool:
     records = _by_row([one for one in resources.documents if one.meta.get("dataset") == dataset], kind.name)
     candidates = []
     for row, record in sorted(records.items()):
-        tokens = most_tokens(_prompt(record, kind), record, resources)
+        tokens = most_tokens(_prompt(record, kind, resources), record, resources)
         if place := next((length for length in resources.lengths if tokens <= length), None):
             candidates.append(Candidate(record, (_text(record),), lengths=(place,), name=f"{row:04d}"))
     lost = len(records) - len(candidates)
@@ -162,19 +178,35 @@ def plan_long(draw: Draw, dataset: str) -> Plan:
     """The whole prompt of one record."""
     assert draw.candidate is not None
     kind, record = LONG[dataset], draw.candidate.document
-    parts, asked, options = _prompt(record, kind), _asked(record), _texts(record, "options")
+    parts, asked, options = _prompt(record, kind, draw.resources), _asked(record), _texts(record, "options")
     ending = Ending(
         question=_end(parts),
         targets=tuple(_texts(record, "answers")),
         chance=1 / len(options) if options else 0.0,
         asked=asked,
-        closed=_with(kind.closed, asked),
+        closed=_filled(draw.resources.wording, "closed", record) or _with(kind.closed, asked),
     )
     return replace(natural(parts, ending), cut="never")
 
 
-def _prompt(record: Document, kind: Long) -> list[Part]:
-    return [kind.before, _text(record), _with(kind.after, _asked(record))]
+def _prompt(record: Document, kind: Long, resources: Resources) -> list[Part]:
+    before, after = (_filled(resources.wording, name, record) for name in ("before", "after"))
+    if not resources.wording:
+        before, after = kind.before, _with(kind.after, _asked(record))
+    return [before, _text(record), after]
+
+
+def _filled(wording: Mapping[str, str], name: str, record: Document) -> str:
+    """One of the authors' texts with what a record fills in; "" without that text.
+
+    In Math.Find, ``{target}`` is the number that the question asks for, such as "the second largest number".
+    """
+    question, options = str(record.meta["input"]), _texts(record, "options")
+    target = _TARGET.search(question)
+    values = dict(zip(LETTERS, options, strict=False))
+    values |= {letter: "" for letter in LETTERS if letter not in values}
+    values |= {"question": question, "target": target[1].lower() if target else question, "asked": _asked(record)}
+    return wording[name].format(**values) if name in wording else ""
 
 
 def _asked(record: Document) -> str:
@@ -258,6 +290,11 @@ def _long(dataset: str, kind: Long) -> Task:
         capped=True,
         facets=facets("128k", kind.category),
         inputs={"dataset": DATASETS.get(dataset, dataset)},
+        wording=Wording(
+            {"en": {"before": kind.before, "after": kind.after, **({"closed": kind.closed} if kind.closed else {})}},
+            optional=frozenset({"asked"}),
+            also=WORDS,
+        ),
     )
 
 

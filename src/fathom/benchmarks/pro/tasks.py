@@ -30,6 +30,7 @@ from fathom.types import (
     Span,
     Task,
     Whole,
+    Wording,
 )
 
 GAP = "\n\n\n\n"
@@ -162,6 +163,7 @@ def _task(task: SecondaryTask) -> Task:
         official=official,
         capped=True,
         lines=task.metric != "Summary",
+        wording=Wording({}),
     )
 
 

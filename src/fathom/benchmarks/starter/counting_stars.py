@@ -8,7 +8,7 @@ from functools import partial
 
 from fathom.score.answers import choice_number
 from fathom.tasks import depths
-from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task
+from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task, Wording
 
 STARS = 4
 OPTIONS = 5
@@ -22,6 +22,7 @@ PROMPTS = {
         "needle_corrected": "The little penguin counted {wrong} ★, noticed its mistake, and found {count} ★ instead.",
         "question": "Which option lists the counts of the little penguin in the order of the text?",
         "question_corrected": "Which option lists the corrected counts of the little penguin in the order of the text?",
+        "option": "({number}) {counts}",
         "ending": "Reply with the number of the right option only.\nOption:",
     },
     "zh": {
@@ -31,24 +32,41 @@ PROMPTS = {
         "needle_corrected": "小企鹅数到了{wrong}颗★，发现数错了，重新数出是{count}颗★。",
         "question": "哪个选项按文中的顺序列出了小企鹅数到的数目？",
         "question_corrected": "哪个选项按文中的顺序列出了小企鹅改正后的数目？",
+        "option": "({number}) {counts}",
         "ending": "请只回答正确选项的编号。\n选项：",
     },
 }
 
 
+def texts_of(corrected: bool) -> dict[str, dict[str, str]]:
+    """The texts of one variant by language and name, ``corrected`` or not."""
+    suffix = "_corrected"
+    return {
+        language: {
+            name: texts.get(name + suffix, text) if corrected else text
+            for name, text in texts.items()
+            if not name.endswith(suffix)
+        }
+        for language, texts in PROMPTS.items()
+    }
+
+
 def plan(draw: Draw, corrected: bool) -> Plan:
     """Four different counts at random depths, and five different lists to choose from."""
-    prompts, suffix = PROMPTS[draw.resources.language], "_corrected" if corrected else ""
+    prompts = draw.resources.texts_of(texts_of(corrected))
     numbers = draw.rng.sample(range(1, 101), 2 * STARS + 1)
     counts, wrong, other = numbers[:STARS], numbers[STARS : 2 * STARS], numbers[-1]
     options = _options(draw, counts, wrong if corrected else None, other)
-    listed = "\n".join(f"({n}) {', '.join(map(str, option))}" for n, option in enumerate(options, start=1))
-    needles = (prompts["needle" + suffix].format(count=c, wrong=w) for c, w in zip(counts, wrong, strict=True))
+    listed = "\n".join(
+        prompts["option"].format(number=number, counts=", ".join(map(str, option)))
+        for number, option in enumerate(options, start=1)
+    )
+    needles = (prompts["needle"].format(count=c, wrong=w) for c, w in zip(counts, wrong, strict=True))
     return Haystack(
-        intro=prompts["intro" + suffix],
+        intro=prompts["intro"],
         needles=tuple(Needle(text, depth) for text, depth in zip(needles, depths(draw, STARS), strict=True)),
         ending=Ending(
-            f"{prompts['question' + suffix]}\n{listed}\n{prompts['ending']}",
+            f"{prompts['question']}\n{listed}\n{prompts['ending']}",
             (str(options.index(counts) + 1),),
             chance=1 / OPTIONS,
         ),
@@ -89,6 +107,7 @@ TASKS = tuple(
         gold=(),
         noise=("qa", "news", "noise"),
         official="hundred/first_number",
+        wording=Wording(texts_of(corrected), optional=frozenset({"wrong"} if not corrected else ())),
     )
     for corrected in (False, True)
 )

@@ -7,7 +7,7 @@ for.
 from uuid import UUID
 
 from fathom.score.answers import last_uuid
-from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task
+from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task, Wording
 
 PAIRS = 3
 
@@ -27,7 +27,7 @@ PROMPTS = {
 
 def plan(draw: Draw) -> Plan:
     """Three chained pairs; the one in question is at the requested depth, the others anywhere."""
-    prompts = PROMPTS[draw.resources.language]
+    prompts = draw.resources.texts_of(PROMPTS)
     ids = [str(UUID(int=draw.rng.getrandbits(128), version=4)) for _ in range(PAIRS + 1)]
     asked = draw.rng.randrange(PAIRS)
     places = [draw.depth if pair == asked else draw.rng.random() for pair in range(PAIRS)]
@@ -63,5 +63,6 @@ TASKS = (
         gold=(),
         noise=("qa", "news", "noise"),
         official="hundred/last_uuid",
+        wording=Wording(PROMPTS),
     ),
 )

@@ -8,7 +8,7 @@ from functools import partial
 
 from fathom.score.answers import count_number
 from fathom.tasks import passages
-from fathom.types import CandidatePool, Draw, Ending, Layout, Passages, Plan, Resources, Sample, Score, Task
+from fathom.types import CandidatePool, Draw, Ending, Layout, Passages, Plan, Resources, Sample, Score, Task, Wording
 
 MOST_COPIES = 3
 SHARE = 1 / 8  # of the shortest length that one paragraph may take
@@ -35,7 +35,7 @@ def pool(resources: Resources) -> CandidatePool:
 
 def plan(draw: Draw) -> Plan:
     """Paragraphs in random order, with one to three scattered copies each."""
-    prompts = PROMPTS[draw.resources.language]
+    prompts = draw.resources.texts_of(PROMPTS)
     return Passages(
         intro=prompts["intro"],
         header=prompts["header"],
@@ -73,5 +73,6 @@ TASKS = (
         gold=(),
         noise=("qa", "news", "noise"),
         official="hundred/first_number",
+        wording=Wording(PROMPTS),
     ),
 )

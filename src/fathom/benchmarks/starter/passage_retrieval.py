@@ -23,6 +23,7 @@ from fathom.types import (
     Score,
     Span,
     Task,
+    Wording,
 )
 
 SHARE = 1 / 8  # share of the shortest length for one passage, and for the summary
@@ -82,7 +83,7 @@ def _piece(document: Document, limit: int, resources: Resources) -> Span | None:
 
 def plan(draw: Draw) -> Plan:
     """One summarised passage, and pieces of the other documents as distractors."""
-    prompts, gold = PROMPTS[draw.resources.language], draw.candidate
+    prompts, gold = draw.resources.texts_of(PROMPTS), draw.candidate
     assert gold is not None
     summary = _shortened(gold.document, _limit(draw.resources), draw.resources.counter)
     return Passages(
@@ -128,6 +129,7 @@ TASKS = (
         gold=("summary", "news"),
         noise=("summary", "news", "noise"),
         official="hundred/first_number",
+        wording=Wording(PROMPTS),
         version=2,
     ),
 )

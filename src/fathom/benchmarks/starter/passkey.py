@@ -26,7 +26,7 @@ PROMPTS = {
 
 def plan(draw: Draw, size: int) -> Plan:
     """One passkey at the requested depth; keys of more than ten digits are stated once only."""
-    prompts = PROMPTS[draw.resources.language]
+    prompts = draw.resources.texts_of(PROMPTS)
     key = str(draw.rng.randint(1, 9)) + "".join(str(draw.rng.randint(0, 9)) for _ in range(size - 1))
     needle = prompts["needle" if size <= 10 else "long"].format(key=key)
     return Haystack(

@@ -4,7 +4,7 @@
 metric" of its code). Questions about the same passage share one context.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from fathom.score.answers import short_answer
@@ -25,6 +25,7 @@ from fathom.types import (
     Sample,
     Score,
     Task,
+    Wording,
 )
 
 SHARE = 2 / 5  # share of the shortest length for the gold passage
@@ -70,7 +71,7 @@ def left_out(documents: Sequence[Document], candidates: Sequence[Candidate]) -> 
 
 def plan(draw: Draw) -> Plan:
     """One passage with its questions, and the other documents as distractors."""
-    prompts, candidate = PROMPTS[draw.resources.language], draw.candidate
+    prompts, candidate = draw.resources.texts_of(PROMPTS), draw.candidate
     assert candidate is not None
     return Passages(
         intro=prompts["intro"],
@@ -81,7 +82,7 @@ def plan(draw: Draw) -> Plan:
     )
 
 
-def finish(layout: Layout, prompts: dict[str, str], questions: tuple[Question, ...]) -> tuple[Ending, ...]:
+def finish(layout: Layout, prompts: Mapping[str, str], questions: tuple[Question, ...]) -> tuple[Ending, ...]:
     """The questions name the passage by its number."""
     number = layout.gold[0] + 1
     return tuple(
@@ -129,5 +130,6 @@ TASKS = (
         rubric="qa",
         official="hundred/qa_f1",
         version=2,
+        wording=Wording(PROMPTS),
     ),
 )

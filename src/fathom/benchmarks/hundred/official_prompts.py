@@ -1,0 +1,133 @@
+"""Reads the prompts of 100-LongBench from a copy of its repository.
+
+A prompt is a template of ``config/dataset2prompt.json`` with ``{context}``, ``{instruction}`` and ``{input}``. The
+texts of the latter two, the headings of passages and the hidden sentences are f-strings of ``utils/data_utils.py``,
+which are read from its syntax tree.
+"""
+
+import json
+from collections.abc import Mapping
+
+from fathom.sources.python_texts import Text, named, texts_in
+from fathom.sources.wording import around_context
+from fathom.types import FathomError, PromptSource
+
+TEMPLATES, CODE = "config/dataset2prompt.json", "utils/data_utils.py"
+NAMES = {
+    "single_doc_qa": "single_doc_qa",
+    "multi_doc_qa": "multi_doc_qa",
+    "single_doc_summary": "single_doc_sum",
+    "multi_doc_summary": "multi_doc_sum",
+    "passage_retrieval": "passage_retrieval",
+    "passage_count": "passage_count",
+    "kv_retrieval": "kv_retrieval",
+    "counting_stars": "counting_stars",
+    "counting_stars_corrected": "counting_stars",
+}
+"""The paper's names of the tasks in its code."""
+CLOSED = "qa_old"
+_NUMBER = {"i + 1": "{number}", "c_i + 1": "{number}"}
+_NUMBERS = "','.join(map(str, num))"
+
+
+def read(contents: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """The texts of all tasks.
+
+    Args:
+        contents: The content of both files by path.
+
+    Raises:
+        FathomError: A text is not where it is expected.
+    """
+    templates = _templates(contents[TEMPLATES])
+    if "single_doc_qa" not in templates:
+        return {}  # LongBench has a file of the same name
+    code = texts_in(contents[CODE], CODE)
+    return {task: _texts(task, name, templates, code) for task, name in NAMES.items() if name in templates}
+
+
+def _templates(content: str) -> dict[str, str]:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise FathomError(f"{TEMPLATES}: not JSON: {error}; download the file again") from error
+    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
+        raise FathomError(f"{TEMPLATES}: expected an object with texts by task; download the file again")
+    return found
+
+
+def _texts(task: str, name: str, templates: Mapping[str, str], code: tuple[Text, ...]) -> dict[str, str]:
+    function = f"generate_dataset_{name}"
+    (passage,) = named(code, "context", function)[-1:]
+    header, end = _passage(passage)
+    whole = around_context(templates[name], f"{TEMPLATES}: {name}", context_end=end)
+    intro, frame = whole["intro"], whole["question"]
+    if name.endswith("qa"):
+        named_passages = {**_NUMBER, _NUMBERS: "{numbers}"}
+        instruction = named(code, "instruction", function)[-1].template(named_passages)
+        question = frame.replace("{instruction}", instruction).replace("{input}", "{question}")
+        closed = {"closed": templates[CLOSED].replace("{input}", "{question}")} if CLOSED in templates else {}
+        return {"intro": intro, "header": header, "question": question, **closed, **_listing(name, code, function)}
+    if name.endswith("sum"):
+        instruction = named(code, "instruction", function)[-1].template({**_NUMBER, _NUMBERS: "{numbers}"})
+        with_query, without = (
+            one.template({"instruction": instruction, "inp": "{query}"}) for one in named(code, "input", function)[-2:]
+        )
+        found = {"intro": intro, "header": header, "question": frame.replace("{input}", without)}
+        query = {"query": frame.replace("{input}", with_query)} if name == "single_doc_sum" else {}
+        return {**found, **query, **_listing(name, code, function)}
+    if name == "kv_retrieval":
+        pair = named(code, "key_value[p]", function)[-1].template({"keys[i]": "{key}", "keys[i + 1]": "{value}"})
+        asked = named(code, "input", function)[-1].template({"keys[0]": "{key}"})
+        return {"intro": intro, "needle": pair.strip(), "question": frame.replace("{input}", asked)}
+    if name == "counting_stars":
+        return {"intro": intro, **_stars(frame, code, function, corrected=task.endswith("corrected"))}
+    return {"intro": intro, "header": header, "question": frame.replace("{input}", "{summary}")}
+
+
+def _passage(passage: Text) -> tuple[str, str]:
+    """The heading of a passage, and the space after its text."""
+    expressions = [piece for piece, is_expression in passage.pieces if is_expression]
+    if len(expressions) != 3:
+        raise FathomError(f"{CODE}: {passage.function}: context: expected a number and a text")
+    before, _, text = expressions
+    end = passage.between(text, "").template({})
+    return passage.between(before, text).template(_NUMBER), end
+
+
+def _listing(name: str, code: tuple[Text, ...], function: str) -> dict[str, str]:
+    """How several passages are named in one prompt."""
+    if not name.startswith("multi"):
+        return {}
+    each = [one for one in code if one.function == function and one.name == "num.append"]
+    return {"each": each[-1].template(_NUMBER) if each else "{number}", "separator": ","}
+
+
+def _stars(frame: str, code: tuple[Text, ...], function: str, corrected: bool) -> dict[str, str]:
+    condition = f"test_type == '{'Reasoning' if corrected else 'Acquisition'}'"
+    counts = {"a_stars": "{count}", "r_stars": "{wrong}"}
+    needle = named(code, "single_star", function, condition)[-1].template(counts)
+    start = named(code, "question", function, condition)[-1].template({})
+    # A list of counts, as Python writes it.
+    built = {"question": "", "q_i + 1": "{number}", "q": "[{counts}]"}
+    asked, option, ending = (one.template(built) for one in named(code, "question", function, "")[-3:])
+    before, there, after = frame.partition("{input}")
+    if not there:
+        raise FathomError(f"{TEMPLATES}: counting_stars: expected {{input}} in the prompt")
+    return {
+        "needle": needle.strip(),
+        "question": before + start + asked.removesuffix("\n"),
+        "option": option.removesuffix("\n"),
+        "ending": ending + after,
+    }
+
+
+PROMPT_SOURCES = (
+    PromptSource(
+        name="100-LongBench",
+        repository="github.com/uservan/100-LongBench",
+        tasks=tuple(NAMES),
+        files=(TEMPLATES, CODE),
+        read=read,
+    ),
+)
