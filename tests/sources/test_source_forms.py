@@ -368,7 +368,12 @@ def test_medodyssey_asks_a_whole_question_about_terms_tables_and_cases() -> None
     terms = {"id": 1, "input": "胃发炎", "context": ["胃炎", "肺炎"], "ground_truth": ["胃炎", "慢性胃炎"]}
     (question,) = read("medodyssey", terms).questions
     assert (question.text, question.answers) == ("“胃发炎”的标准术语是什么？", ("胃炎",))
-    english = {"id": 2, "input": "sore belly", "context": ["Abdominal pain", "Fever"], "ground_truth": ["Abdominal pain"]}
+    english = {
+        "id": 2,
+        "input": "sore belly",
+        "context": ["Abdominal pain", "Fever"],
+        "ground_truth": ["Abdominal pain"],
+    }
     (question,) = read("medodyssey", english).questions
     assert question.text == "Which standard term stands for “sore belly”?"
     table = {
