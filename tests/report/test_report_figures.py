@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import altair as alt
@@ -14,6 +15,7 @@ from needle_rows import make_needle
 from pro_rows import make_pro
 from report_rows import make_rows, with_cuts
 
+from fathom.analysis import read_scores, score_profiles
 from fathom.report import plot
 from fathom.report.colours import (
     ABILITY,
@@ -163,3 +165,34 @@ def test_what_cannot_be_drawn_says_why(tmp_path: Path) -> None:
     with pytest.raises(FathomError, match=r"a\.gif: a figure must end in one of \.svg"):
         plot(rows, "curve", tmp_path / "a.gif")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_base_that_a_table_gives_is_drawn_before_the_lengths(tmp_path: Path) -> None:
+    table = tmp_path / "scores.csv"
+    lines = [
+        "model,task,length,score",
+        "a,t,base,60",
+        "a,t,8k,50",
+        "a,t,16k,40",
+        "a,u,base,80",
+        "a,u,8k,70",
+        "a,u,16k,20",
+    ]
+    table.write_text("\n".join(lines) + "\n", "utf-8")
+    given = score_profiles(read_scores(table))
+    text = plot(given, "curve", tmp_path / "curve.json").read_text("utf-8")
+    assert "'base'" in text
+    assert {(4096, 0.7), (8192, 0.6), (16384, 0.3)} == {
+        (one["length"], round(one["mean"], 9)) for one in records_in(json.loads(text)) if "mean" in one
+    }
+    assert "Score against length, mean over tasks" in text
+    assert "'base'" in plot(given, "task-curves", tmp_path / "tasks.json").read_text("utf-8")
+
+
+def test_base_lengths_that_were_measured_stay_where_they_are(tmp_path: Path) -> None:
+    assert "'base'" not in plot(make_rows(), "curve", tmp_path / "curve.json").read_text("utf-8")
+
+
+def records_in(specification: Any) -> list[dict[str, Any]]:
+    """The records of a Vega-Lite specification, which Altair collects in ``datasets``."""
+    return [one for records in specification["datasets"].values() for one in records]

@@ -364,6 +364,32 @@ def test_medodyssey_takes_entries_that_are_the_answer_as_evidence() -> None:
         read("medodyssey", {**record, "ground_truth": []})
 
 
+def test_medodyssey_asks_a_whole_question_about_terms_tables_and_cases() -> None:
+    terms = {"id": 1, "input": "胃发炎", "context": ["胃炎", "肺炎"], "ground_truth": ["胃炎", "慢性胃炎"]}
+    (question,) = read("medodyssey", terms).questions
+    assert (question.text, question.answers) == ("“胃发炎”的标准术语是什么？", ("胃炎",))
+    english = {
+        "id": 2,
+        "input": "sore belly",
+        "context": ["Abdominal pain", "Fever"],
+        "ground_truth": ["Abdominal pain"],
+    }
+    (question,) = read("medodyssey", english).questions
+    assert question.text == "Which standard term stands for “sore belly”?"
+    table = {
+        "id": 3,
+        "input": "体温是多少？",
+        "context": ["住院表\n|床|体温|", "门诊表\n|床|体温|"],
+        "ground_truth": ["37"],
+        "ground_truth_coarse": "表格：住院表",
+    }
+    (question,) = read("medodyssey", table).questions
+    assert (question.text, question.answers) == ("关于“住院表”：体温是多少？", ("37",))
+    counting = {"id": 4, "input": "A whole prompt.", "context": ["x"], "ground_truth": "[1, 2]"}
+    with pytest.raises(PassedOverError, match="counting"):
+        read("medodyssey", counting)
+
+
 @given(st.lists(st.text(max_size=20).map(normalise), max_size=6))
 def test_joined_texts_are_normalised_and_their_spans_hold_them(texts: list[str]) -> None:
     text, spans = joined(texts)

@@ -1,6 +1,7 @@
 """Score against length: one line per system, with bands, grey lines of other systems and the chance level."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -32,6 +33,7 @@ def curve_chart(
     legend: int = 0,
     title: str = "",
     levels: Sequence[Level] = (),
+    bases: Iterable[CurvePoint] = (),
 ) -> alt.LayerChart:
     """Score against length, one line per system, with interval bands and the chance level.
 
@@ -43,11 +45,16 @@ def curve_chart(
         legend: Columns of the chart's legend; 0 for no legend.
         title: A heading, "" for none.
         levels: Other levels to compare with, explained outside the chart.
+        bases: Scores that have no length of their own (a base given in a table of scores), drawn to the left of all
+            lengths, under the label ``base``; their ``length`` is not read.
 
     Returns:
         A chart; hollow markers are means without some task.
     """
     points = [point for point in points if point.mean is not None]
+    given = [point for point in bases if point.mean is not None] if points else []
+    at = max(1, min(_lengths(points)) // 2) if given else 0
+    points = [*(replace(point, length=at) for point in given), *points]
     names = {system: system.name for system in systems}
     lines = [_line_record(point, names) for point in points if focus in (None, system_of(point))]
     ghosts = [_line_record(point, names) for point in points if focus not in (None, system_of(point))]
@@ -55,10 +62,13 @@ def curve_chart(
     layers: list[alt.Chart] = []
     if ghosts:
         base = chart_of_records(ghosts).mark_line(color=GHOST.light, strokeWidth=1)
-        layers.append(base.encode(x=length_axis(_lengths(points), size), y=_score_axis(), detail="system:N"))
+        x = length_axis(_lengths(points), size, base=at)
+        layers.append(base.encode(x=x, y=_score_axis(), detail="system:N"))
     for level in (_chance(points), *levels):
-        layers.extend(_level_layers(level, _lengths(points), size, labelled=bool(legend) and level.name == CHANCE))
-    layers.extend(_series_layers(lines, points, systems, size, banded=banded, legend=legend))
+        labelled = bool(legend) and level.name == CHANCE
+        layers.extend(_level_layers(level, length_axis(_lengths(points), size, base=at), _lengths(points), labelled))
+    x = length_axis(_lengths(points), size, base=at)
+    layers.extend(_series_layers(lines, x, systems, banded=banded, key=legend_of(legend, size)))
     return layered(layers, size, title)
 
 
@@ -86,14 +96,14 @@ def _chance(points: Sequence[CurvePoint]) -> Level:
     return Level(CHANCE, (3, 3), {length: sum(known) / len(known) for length, known in levels.items()})
 
 
-def _level_layers(level: Level, lengths: set[int], size: Size, *, labelled: bool) -> list[alt.Chart]:
+def _level_layers(level: Level, x: alt.X, lengths: set[int], labelled: bool) -> list[alt.Chart]:
     records: list[dict[str, float]] = [{"length": length, "level": at} for length, at in sorted(level.at.items())]
     if not records:
         return []
     # One length gives one point, which draws no line: carry the level across the plot.
     low, high = length_domain(lengths)
     records = [{**records[0], "length": low}, *records, {**records[-1], "length": high}]
-    x, y = length_axis(lengths, size), alt.Y("level:Q", scale=alt.Scale(domain=[0, 1]))
+    y = alt.Y("level:Q", scale=alt.Scale(domain=[0, 1]))
     line = chart_of_records(records).mark_line(color=MUTED.light, strokeDash=list(level.dash), strokeWidth=1.2)
     label = chart_of_records(records[:1]).mark_text(
         text=level.name, color=MUTED.light, fontSize=11, align="left", dy=-7
@@ -103,22 +113,20 @@ def _level_layers(level: Level, lengths: set[int], size: Size, *, labelled: bool
 
 def _series_layers(
     lines: list[dict[str, object]],
-    points: Sequence[CurvePoint],
+    x: alt.X,
     systems: Sequence[System],
-    size: Size,
     *,
     banded: bool,
-    legend: int,
+    key: alt.Legend | None,
 ) -> list[alt.Chart]:
     styles = [style(number) for number in range(len(systems))]
     domain = [system.name for system in systems]
-    key = legend_of(legend, size)
     colour = alt.Color(
         "system:N", scale=alt.Scale(domain=domain, range=[one.colour.light for one in styles]), legend=key
     )
     dash = alt.StrokeDash("system:N", scale=alt.Scale(domain=domain, range=[list(one.dash) for one in styles]))
     shape = alt.Shape("system:N", scale=alt.Scale(domain=domain, range=[one.shape for one in styles]), legend=key)
-    x, y = length_axis(_lengths(points), size), _score_axis()
+    y = _score_axis()
     chart = chart_of_records(lines)
     alone = {line["system"] for line in lines if sum(other["system"] == line["system"] for other in lines) == 1}
     spread = {"x": x, "y": alt.Y("low:Q"), "y2": alt.Y2("high:Q"), "color": colour}
@@ -134,7 +142,7 @@ def _series_layers(
     thin = not banded and len(systems) > BANDS + 1
     line = chart.mark_line(strokeWidth=1.2 if thin else 2)
     made.append(line.encode(x=x, y=y, color=colour, strokeDash=dash.legend(None)))
-    marks: dict[str, Any] = {"size": 14 if thin else 34, "opacity": 1, "strokeWidth": 1.5}
+    marks: dict[str, Any] = {"size": 22 if thin else 34, "opacity": 1, "strokeWidth": 1.5}
     looks: tuple[tuple[bool, dict[str, Any]], ...] = (
         (True, {"filled": True}),
         (False, {"filled": False, "fill": PAPER.light}),

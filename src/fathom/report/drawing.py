@@ -102,14 +102,20 @@ def length_domain(tested: Iterable[int]) -> tuple[float, float]:
     return low / margin, high * margin
 
 
-def length_axis(tested: Iterable[int], size: Size) -> alt.X:
-    """The field ``length`` on a logarithmic scale, with labels at the tested lengths."""
+def length_axis(tested: Iterable[int], size: Size, *, base: int = 0) -> alt.X:
+    """The field ``length`` on a logarithmic scale, with labels at the tested lengths.
+
+    Args:
+        tested: The lengths in tokens.
+        size: Plotting area.
+        base: The place that stands for the base, which has no length of its own, and is labelled so; 0 for none.
+    """
     lengths = sorted(set(tested))
     # Vega drops labels that would touch. With little room, powers of two are kept first.
     room = max(2, size.width // 38)
     powers = [length for length in lengths if _is_power(length) or (length % 1000 == 0 and _is_power(length // 1000))]
     shown = lengths if len(lengths) <= room or not powers else powers
-    label = (
+    label = (f"datum.value == {base} ? 'base' : " if base else "") + (
         "datum.value >= 1048576 ? format(datum.value / 1048576, '~r') + 'M' : "
         "datum.value >= 1000 && datum.value % 1000 == 0 ? format(datum.value / 1000, 'd') + 'k' : "
         "datum.value >= 1000 ? format(datum.value / 1024, '.3~r') + 'k' : format(datum.value, '~r')"

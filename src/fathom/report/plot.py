@@ -8,7 +8,7 @@ from typing import Any, get_args
 import altair as alt
 import polars as pl
 
-from fathom.analysis import Filtered, Profile
+from fathom.analysis import CurvePoint, Filtered, Profile
 from fathom.report.answers import LINES, answers_charts
 from fathom.report.curves import curve_chart
 from fathom.report.drawing import Size
@@ -123,7 +123,19 @@ def chart_of(results: Results, kind: Figure) -> alt.TopLevelMixin:
 
 def _curve(results: Results) -> list[alt.LayerChart]:
     points = [point for (_, task, _), point in results.curve.items() if task == ALL and point.mean is not None]
-    return [curve_chart(points, results.systems, Size(560, 300), legend=_columns(results, 2))] if points else []
+    legend, bases = _columns(results, 2), _given_bases(results, ALL)
+    title = "Score against length, mean over tasks" if len(results.tasks) > 1 else "Score against length"
+    chart = curve_chart(points, results.systems, Size(560, 300), legend=legend, title=title, bases=bases)
+    return [chart] if points else []
+
+
+def _given_bases(results: Results, task: str) -> list[CurvePoint]:
+    """Bases of one task that a table of scores gives without lengths; others are means of lengths that are drawn."""
+    return [
+        CurvePoint(one.model, one.variant, task, 0, one.base, one.base_interval, 0, 0, one.chance)
+        for (_, name), one in results.longscore.items()
+        if name == task and one.base is not None and not one.base_lengths
+    ]
 
 
 def _task_curves(results: Results) -> list[alt.LayerChart]:
@@ -132,7 +144,8 @@ def _task_curves(results: Results) -> list[alt.LayerChart]:
         points = [point for (_, name, _), point in results.curve.items() if name == task]
         if any(point.mean is not None for point in points):
             legend = _columns(results, COLUMNS)
-            made.append(curve_chart(points, results.systems, SMALL, legend=legend, title=_title(task)))
+            bases = _given_bases(results, task)
+            made.append(curve_chart(points, results.systems, SMALL, legend=legend, title=_title(task), bases=bases))
     return made
 
 

@@ -45,26 +45,39 @@ def read_bioasq(record: Mapping[str, object], where: str) -> Document:
 def read_medodyssey(record: Mapping[str, object], where: str) -> Document:
     """A question over a list of terms, triples, tables or case histories, one per line.
 
-    The entries equal to the answer are its evidence.
+    The entries equal to the answer are its evidence. As in the released code, a question about a table or a case names
+    it (``ground_truth_coarse`` without its first three characters), and a term to be standardised, which has no
+    question of its own, has one answer, the first.
 
     Raises:
         BadRowError: A field has another form, the context consists of concept numbers whose names are in another file,
             or there is no answer.
+        PassedOverError: It is a counting task: its input is a whole prompt, its answer a list in JSON.
     """
+    gold = record.get("ground_truth")
+    if isinstance(gold, str) and gold.lstrip().startswith("["):
+        raise PassedOverError("a counting task, whose input is a whole prompt")
     entries = [normalise(entry) for entry in list_in(record, "context") if isinstance(entry, str)]
     if entries and all(_CONCEPT.fullmatch(entry) for entry in entries):
         raise BadRowError("its context is numbers of UMLS concepts; replace them by their names first")
-    gold = record.get("ground_truth")
     answers = [normalise(str(one)) for one in (gold if isinstance(gold, list | tuple) else [gold]) if one is not None]
     if not any(answers):
         raise BadRowError("question without answer")
+    asked, named = text_in(record, "input"), text_in(record, "ground_truth_coarse")[3:]
+    if named:
+        chinese = detect_language(asked) == "zh"
+        asked = f"关于“{named}”：{asked}" if chinese else f"About “{named}”: {asked}"
+    elif asked and answers[0] in entries and "|" not in answers[0]:
+        chinese = detect_language(asked + answers[0]) == "zh"
+        asked = f"“{asked}”的标准术语是什么？" if chinese else f"Which standard term stands for “{asked}”?"
+        answers = answers[:1]
     text, spans, at = "\n".join(filter(None, entries)), [], 0
     for entry in filter(None, entries):
         if entry in answers:
             spans.append((at, at + len(entry)))
         at += len(entry) + 1
     kind = {"kind": kind} if (kind := word(record.get("type"))) else {}
-    question = Question(text_in(record, "input"), ("; ".join(answers),), tuple(spans), kind)
+    question = Question(asked, ("; ".join(answers),), tuple(spans), kind)
     document = from_parts(where, text, [question], identity=record.get("id"))
     return replace(document, language=detect_language(document.text))
 
