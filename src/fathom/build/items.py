@@ -9,12 +9,14 @@ from random import Random
 from typing import TypeAlias
 
 from fathom.build.config import RECORDS, BuildConfig, not_given
+from fathom.build.gold import GoldChecks, check_gold
 from fathom.build.material import Material
 from fathom.build.notes import RecordCounts, about_records, missing, published, short, uncut
 from fathom.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitError, compose, compose_alone
 from fathom.compose.truncate import cut_sample
 from fathom.length import format_length
 from fathom.registry import get_task
+from fathom.sources.errata import Erratum
 from fathom.suitefile import Values, Where, may_be, wanted_of
 from fathom.tasks import passages
 from fathom.tasks.related import related
@@ -25,6 +27,7 @@ from fathom.types import (
     Ending,
     Facet,
     FathomError,
+    Json,
     Passages,
     Plan,
     Resources,
@@ -56,12 +59,17 @@ def expected(wanted: BuildConfig, material: Material) -> int:
 
 
 def contexts(
-    wanted: BuildConfig, material: Material, texts: CountedTexts, notes: list[str], values: Values
+    wanted: BuildConfig,
+    material: Material,
+    texts: CountedTexts,
+    notes: list[str],
+    values: Values,
+    gold: dict[str, Mapping[str, Json]],
 ) -> Iterator[list[Sample]]:
     """Yield the samples context by context: by task and item, lengths ascending.
 
-    Common prefixes are then adjacent. Messages are added to ``notes``, and if ``where`` is given, the facets of all
-    samples to ``values``.
+    Common prefixes are then adjacent. Messages are added to ``notes``; if ``where`` is given, the facets of all samples
+    to ``values``; and to ``gold`` what was found in the gold texts of each task, by ``TASK/LANGUAGE``.
     """
     kin = cache(lambda: related(texts.documents.values()))
     records: dict[str, RecordCounts] = {}
@@ -81,7 +89,12 @@ def contexts(
             templates = (said.prompts, said.caps) if said else (None, {})
             resources = Resources(language, golds, noise, own.lengths, texts.counter, *templates)
             if not (lacking := _lacking(task, resources)):
-                yield from _of_resources(own, task, resources, texts, kin, notes, values, records.get(task.name))
+                checks = GoldChecks()
+                yield from _of_resources(
+                    own, task, resources, texts, kin, notes, values, records.get(task.name), material.errata, checks
+                )
+                if checks.checked:
+                    gold[f"{task.name}/{language}"] = checks.record()
             elif task.gold != RECORDS:
                 notes.append(f"{task.name}: skipped in language {language!r}: {lacking}")
     notes[:] = about_records(notes, wanted, records)
@@ -112,9 +125,13 @@ def _of_resources(
     notes: list[str],
     values: Values,
     standing: RecordCounts | None,
+    errata: Mapping[str, Erratum],
+    checks: GoldChecks,
 ) -> Iterator[list[Sample]]:
     """The samples of a task in one language."""
     pool = task.pool(resources) if task.pool else running_text(resources)
+    if task.gold_in_text:
+        pool = check_gold(task, pool, errata, checks)
     notes += [f"{task.name}: {note}" for note in pool.notes]
     avoided = kin() if pool.fillers and pool.candidates else {}
     key = f"{wanted.seed}|{task.first_name}|{resources.language}"
@@ -145,6 +162,7 @@ def _of_resources(
         if not contexts or (wanted.common and len(at) < len(wanted.lengths)):
             continue
         made += 1
+        checks.built(candidate)
         stand.update(at)
         for samples in contexts:
             asked.update(
@@ -164,6 +182,7 @@ def _of_resources(
         notes += short(wanted, task, resources, made)
         notes += missing(wanted, task, resources, made, stand)
     notes += uncut(wanted, task, resources, asked)
+    notes += checks.notes(task)
 
 
 def _chosen(contexts: Sequence[list[Sample]], where: Where, values: Values) -> list[list[Sample]]:
@@ -271,8 +290,9 @@ def _item(
                 raise FathomError(f"{item} at {format_length(length)}: {error}; {held}; {hint}") from error
             except FathomError as error:
                 raise FathomError(f"{item} at {format_length(length)}: {error}") from error
+            made = _measured(made, candidate)
             endings = [one.ending for one in made]
-            beside = _side_samples(wanted, task, resources, item, plan, endings, texts) if first else []
+            beside = _side_samples(wanted, task, resources, item, candidate, plan, endings, texts) if first else []
             first = False
             end = f"@{length}" + (f"/d{depth:g}" if len(swept) > 1 else "")
             where: dict[str, Facet] = {"depth": round(depth, 4)} if task.positioned else {}
@@ -281,6 +301,15 @@ def _item(
                 _thinking(sample, ending, texts, wanted.exact) for sample, ending in zip(plain, endings, strict=True)
             ]
             yield [*beside, *full, *(_cut(wanted, full, endings, texts) if length == wanted.lengths[-1] else ())]
+
+
+def _measured(made: Sequence[Composed], candidate: Candidate | None) -> tuple[Composed, ...]:
+    """The composed prompts with the facets of their candidate's questions."""
+    known = candidate.facets if candidate and candidate.facets else ({},) * len(made)
+    return tuple(
+        replace(one, ending=replace(one.ending, facets={**one.ending.facets, **facets}))
+        for one, facets in zip(made, known, strict=True)
+    )
 
 
 def _cut(
@@ -334,6 +363,7 @@ def _side_samples(
     task: Task,
     resources: Resources,
     item: str,
+    candidate: Candidate | None,
     plan: Plan,
     endings: Sequence[Ending],
     texts: CountedTexts,
@@ -346,6 +376,6 @@ def _side_samples(
         samples = _samples(task, resources.language, item, "@none", made, 0, {"context": "none"})
         found += [sample for sample, one in zip(samples, bare, strict=True) if one.closed]
     if wanted.alone and task.gold_alone and isinstance(plan, Passages):
-        alone = compose_alone(plan, texts)
+        alone = _measured(compose_alone(plan, texts), candidate)
         found += _samples(task, resources.language, item, "@alone", alone, 0, {"context": "alone"})
     return found

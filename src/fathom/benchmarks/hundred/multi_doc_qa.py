@@ -141,7 +141,9 @@ TASKS = (
         gold=("multi_qa",),
         noise=("qa", "noise"),
         gold_alone=True,
+        gold_in_text=True,
         rubric="qa",
         official="hundred/qa_f1",
+        version=2,
     ),
 )
