@@ -1,7 +1,7 @@
 """Checks that gold texts are in the passages that are asked about, and names questions without a unique answer.
 
-Items whose passage lacks too much of their gold text (``fathom.tasks.support``) are left out; published records are used
-unchanged, so these are only counted.
+Items whose passage lacks too much of their gold text (``fathom.tasks.support``) are left out; published records are
+used unchanged, so these are only counted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,8 +17,8 @@ from fathom.types import Candidate, CandidatePool, Document, Facet, Json, Questi
 QUOTED = 80  # characters of a question in the manifest
 SHOWN = 2  # questions quoted in a note
 _WHY = {
-    "cut": f"the truncated passage lacks more than {1 - KEPT:.0%} of the words of the answer that the document has",
-    "absent": f"the text has less than {COVERED:.0%} of the words of the answer",
+    "cut": f"the truncated passage lacks more than {1 - KEPT:.0%} of the words of the gold text that the document has",
+    "absent": f"the text has less than {COVERED:.0%} of the words of the gold text",
 }
 
 
@@ -67,7 +67,7 @@ class GoldChecks:
         published = task.gold == RECORDS
         for fault, count in self.faults.items():
             if published:
-                yield f"{task.name}: {count} of {self.checked} answers are not in the text: {_WHY[fault]}; kept"
+                yield f"{task.name}: {count} of {self.checked} gold texts are not in the record: {_WHY[fault]}; kept"
             else:
                 yield f"{task.name}: {count} of {self.checked} gold texts left out: {_WHY[fault]}"
         for fault, count in self.errata.items():
@@ -117,16 +117,21 @@ def check_gold(task: Task, pool: CandidatePool, errata: Mapping[str, Erratum], c
 
 
 def _supported(candidate: Candidate, checks: GoldChecks) -> Candidate:
-    """A candidate with its supported questions and their facets."""
+    """A candidate with its supported questions and their facets.
+
+    Evidence that the source gives for an answer counts for more than words: such a question stays, and is named.
+    """
     document = candidate.document
     passage = "\n\n".join(document.text[span.start : span.end] for span in candidate.spans)
     kept: list[tuple[Question, Mapping[str, Facet]]] = []
     for question in candidate.questions:
         found = best_support(question.answers, passage, document.text)
-        if not _count(found, checks):
+        known = bool(question.evidence) and not _is_request(question)
+        if not found.fault or known:
             kept.append((question, _facets(found)))
-        else:
-            checks.questions += _named(document, question, found.fault, found)
+        if found.fault:
+            checks.questions += _named(document, question, found.fault + " (kept: evidence)" * known, found)
+        _count(found, checks, left_out=not known)
     return replace(
         candidate, questions=tuple(question for question, _ in kept), facets=tuple(facets for _, facets in kept)
     )
@@ -145,17 +150,22 @@ def _check_record(candidate: Candidate, checks: GoldChecks, errata: Mapping[str,
             checks.errata[found.fault] = checks.errata.get(found.fault, 0) + 1
             checks.questions += _named(document, question, f"errata: {found.fault}")
         support = best_support(question.answers, passage, passage)
-        if _count(support, checks):
+        _count(support, checks)
+        if support.fault:
             checks.questions += _named(document, question, support.fault, support)
 
 
-def _count(found: Support, checks: GoldChecks) -> str:
-    """Count one measured gold text; its fault."""
+def _count(found: Support, checks: GoldChecks, left_out: bool = True) -> None:
+    """Count one measured gold text, and its fault unless it is kept."""
     checks.checked += 1
     checks.unmeasured += not found.words
-    if found.fault:
+    if found.fault and left_out:
         checks.faults[found.fault] = checks.faults.get(found.fault, 0) + 1
-    return found.fault
+
+
+def _is_request(question: Question) -> bool:
+    """Whether a summary is asked for."""
+    return not question.text or question.meta.get("kind") == "summary"
 
 
 def _facets(found: Support) -> Mapping[str, Facet]:
@@ -166,7 +176,7 @@ def _asked(candidates: Iterable[Candidate]) -> Iterator[tuple[Document, Question
     """The questions that ask for an answer: requests for summaries are alike by nature."""
     for candidate in candidates:
         for question in candidate.questions:
-            if question.text and question.meta.get("kind") != "summary":
+            if not _is_request(question):
                 yield candidate.document, question
 
 
@@ -190,7 +200,7 @@ def _disagreeing(candidates: Sequence[Candidate]) -> list[str]:
         for one in distinct(document.questions):
             same = [question for question in document.questions if question.text == one.text]
             words = [content_words(" ".join(question.answers)) for question in same]
-            if one.meta.get("kind") != "summary" and len(words) > 1 and not frozenset.intersection(*words):
+            if not _is_request(one) and len(words) > 1 and not frozenset.intersection(*words):
                 found[one.text] = None
     return list(found)
 

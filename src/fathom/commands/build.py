@@ -48,7 +48,7 @@ class BuildOptions(Build, Recorded, Terminal):
     errata: Annotated[
         Several,
         opt(
-            "A TOML file of faulty questions to leave out, besides fathom's own list; none leaves out that list. May be "
+            "A TOML file of faulty questions to leave out, besides fathom's own list (none: without that list). May be "
             "given more than once.",
             metavar="FILE",
         ),

@@ -10,6 +10,7 @@ also compared with those that the whole document has: *kept*.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from fathom.tasks.evidence import content_words
 
@@ -66,7 +67,7 @@ def support(reference: str, passage: str, document: str) -> Support:
     Returns:
         Counts of the reference's distinct words, of which those in the passage count as in the document too.
     """
-    return _counted(reference, _Words(passage), _Words(document))
+    return _counted(reference, _words_of(passage), _words_of(document))
 
 
 def best_support(references: Iterable[str], passage: str, document: str) -> Support:
@@ -81,7 +82,7 @@ def best_support(references: Iterable[str], passage: str, document: str) -> Supp
         The counts of the reference without a fault and with the highest coverage, in this order; a reference without
         words counts only if all are.
     """
-    inside, everywhere = _Words(passage), _Words(document)
+    inside, everywhere = _words_of(passage), _words_of(document)
     found = [_counted(reference, inside, everywhere) for reference in references]
     return max(found, key=lambda one: (bool(one.words), not one.fault, one.coverage, one.kept))
 
@@ -103,6 +104,10 @@ class _Words:
         if self._all is None:
             self._all = _all_words(self._text)
         return self._all
+
+
+# The questions about a document are measured one after the other.
+_words_of = lru_cache(maxsize=8)(_Words)
 
 
 def _all_words(text: str) -> frozenset[str]:

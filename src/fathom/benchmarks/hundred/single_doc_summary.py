@@ -1,8 +1,9 @@
 """Single-document summary: a summary of one named passage among many.
 
 100-LongBench, appendix A.2. A document too long for the shortest length is truncated to the stretch with most of its
-summary, which is left out if more than a quarter of its words are lost (``fathom.tasks.support``). Without a judge, the score is ROUGE-L against the nearest gold summary (the "original metric" of the paper's
-code). Summaries of the same passage share one context.
+summary, and left out if that lacks more than a quarter of the summary's words (``fathom.tasks.support``). Without a
+judge, the score is ROUGE-L against the nearest gold summary (the "original metric" of the paper's code). Summaries of
+the same passage share one context.
 """
 
 import re
