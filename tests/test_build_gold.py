@@ -28,7 +28,7 @@ def document(text: str, *questions: Question, **known: Any) -> Document:
 
 def checked(task: str, *candidates: Candidate) -> tuple[Sequence[Candidate], GoldChecks]:
     checks = GoldChecks()
-    pool = check_gold(get_task(task), CandidatePool((), candidates), {}, checks)
+    pool = check_gold(get_task(task), CandidatePool((), candidates), checks)
     assert pool.candidates is not None
     return pool.candidates, checks
 
@@ -110,7 +110,7 @@ def test_published_records_are_counted_and_used_unchanged() -> None:
     wanted = Candidate(record, (Span(record.id, 0, len(TOLD)),))
     checks = GoldChecks()
     pool = CandidatePool((), (wanted,))
-    assert check_gold(get_task("longbench_qasper"), pool, {}, checks) is pool
+    assert check_gold(get_task("longbench_qasper"), pool, checks) is pool
     assert (checks.checked, checks.faults) == (1, {"absent": 1})
     (named,) = checks.questions
     assert isinstance(named, dict)

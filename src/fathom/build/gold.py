@@ -27,6 +27,7 @@ class GoldChecks:
     """What was found in the gold texts of a task in one language.
 
     Attributes:
+        known: Errata, for published records; faulty questions are already left out of other documents.
         checked: Number of gold texts measured.
         unmeasured: Number of answers that words cannot support or refute, such as *yes*.
         faults: Number of gold texts by fault (``Support.fault``): left out, or, of records, only counted.
@@ -37,6 +38,7 @@ class GoldChecks:
         supports: Facets of the built items that were measured.
     """
 
+    known: Mapping[str, Erratum] = field(default_factory=dict)
     checked: int = 0
     unmeasured: int = 0
     faults: dict[str, int] = field(default_factory=dict)
@@ -86,13 +88,12 @@ class GoldChecks:
                 yield f"{task.name}: {len(listed)} {what}: {', '.join(map(_quoted, listed[:SHOWN]))}{_more(listed)}"
 
 
-def check_gold(task: Task, pool: CandidatePool, errata: Mapping[str, Erratum], checks: GoldChecks) -> CandidatePool:
+def check_gold(task: Task, pool: CandidatePool, checks: GoldChecks) -> CandidatePool:
     """Check the gold texts of a task.
 
     Args:
         task: A task whose gold answers are in its gold passages (``Task.gold_in_text``).
         pool: Its candidates.
-        errata: Faulty questions, for published records; they are already left out of other documents.
         checks: What is found is added to it.
 
     Returns:
@@ -102,7 +103,7 @@ def check_gold(task: Task, pool: CandidatePool, errata: Mapping[str, Erratum], c
     """
     if task.gold == RECORDS:
         for candidate in pool.candidates or ():
-            _check_record(candidate, checks, errata)
+            _check_record(candidate, checks)
         return pool
     candidates = [one for candidate in pool.candidates or () if (one := _supported(candidate, checks)).questions]
     checks.shared = _shared(candidates)
@@ -137,7 +138,7 @@ def _supported(candidate: Candidate, checks: GoldChecks) -> Candidate:
     )
 
 
-def _check_record(candidate: Candidate, checks: GoldChecks, errata: Mapping[str, Erratum]) -> None:
+def _check_record(candidate: Candidate, checks: GoldChecks) -> None:
     """Count the faults of a published record: its whole context, and its answers or those of its question."""
     document, span = candidate.document, candidate.spans[0]
     passage = document.text[span.start : span.end]
@@ -146,7 +147,7 @@ def _check_record(candidate: Candidate, checks: GoldChecks, errata: Mapping[str,
     start, end = document.passages[-1] if len(document.passages) == 2 else (0, 0)
     asked = str(document.meta.get("input") or document.text[start:end])
     for question in candidate.questions or ((Question(asked, texts),) if texts else ()):
-        if (found := errata.get(fingerprint(question.text, question.answers))) is not None:
+        if (found := checks.known.get(fingerprint(question.text, question.answers))) is not None:
             checks.errata[found.fault] = checks.errata.get(found.fault, 0) + 1
             checks.questions += _named(document, question, f"errata: {found.fault}")
         support = best_support(question.answers, passage, passage)

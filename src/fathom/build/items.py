@@ -16,7 +16,6 @@ from fathom.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitErr
 from fathom.compose.truncate import cut_sample
 from fathom.length import format_length
 from fathom.registry import get_task
-from fathom.sources.errata import Erratum
 from fathom.suitefile import Values, Where, may_be, wanted_of
 from fathom.tasks import passages
 from fathom.tasks.related import related
@@ -89,9 +88,9 @@ def contexts(
             templates = (said.prompts, said.caps) if said else (None, {})
             resources = Resources(language, golds, noise, own.lengths, texts.counter, *templates)
             if not (lacking := _lacking(task, resources)):
-                checks = GoldChecks()
+                checks = GoldChecks(material.errata)
                 yield from _of_resources(
-                    own, task, resources, texts, kin, notes, values, records.get(task.name), material.errata, checks
+                    own, task, resources, texts, kin, notes, values, records.get(task.name), checks
                 )
                 if checks.checked:
                     gold[f"{task.name}/{language}"] = checks.record()
@@ -125,13 +124,12 @@ def _of_resources(
     notes: list[str],
     values: Values,
     standing: RecordCounts | None,
-    errata: Mapping[str, Erratum],
     checks: GoldChecks,
 ) -> Iterator[list[Sample]]:
     """The samples of a task in one language."""
     pool = task.pool(resources) if task.pool else running_text(resources)
     if task.gold_in_text:
-        pool = check_gold(task, pool, errata, checks)
+        pool = check_gold(task, pool, checks)
     notes += [f"{task.name}: {note}" for note in pool.notes]
     avoided = kin() if pool.fillers and pool.candidates else {}
     key = f"{wanted.seed}|{task.first_name}|{resources.language}"
