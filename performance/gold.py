@@ -32,7 +32,7 @@ from fathom.tasks.support import Support, best_support
 from fathom.types import Sample, Span
 
 TASKS = ("single_doc_qa", "multi_doc_qa", "single_doc_summary", "multi_doc_summary")
-RECORDS = ("longbench", "mini", "leader")
+RECORDS = ("longbench", "mini", "leader_musique,leader_hotpotqa,leader_qmsum")
 COLUMNS = ("shortest", "task", "build", "gold texts", "of the document", "elsewhere", "kept", "coverage",
            "lost > 1/4", "absent", "not measured")  # fmt: skip
 EVERY = 100_000  # more items than there are
