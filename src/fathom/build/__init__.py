@@ -27,6 +27,8 @@ from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.printing import printable, readable
 from fathom.records import walk
 from fathom.registry import get_task
+from fathom.sources.errata import checksum as errata_checksum
+from fathom.sources.errata import read_errata
 from fathom.sources.finder import in_short
 from fathom.tokens import Tokenizer, get_tokenizer, is_path
 from fathom.types import Document, FathomError, Json, Span
@@ -138,6 +140,10 @@ def _inputs(wanted: BuildConfig, tokenizer: Tokenizer) -> Mapping[str, Json]:
     del inputs["templates"]
     if wanted.templates:
         inputs["templates_state"] = [_state(spec) for spec in wanted.templates]
+    # So does that of errata, where documents can have them.
+    del inputs["errata"]
+    if wanted.errata or wanted.has_sources():
+        inputs["errata"] = errata_checksum(read_errata(wanted.errata))
     if not wanted.grids:  # suites without grids were built before grids existed
         del inputs["grids"]
     return _storable(inputs)
@@ -195,9 +201,10 @@ def _write(
     notes = list(material.notes)
     counts: dict[str, int] = {}
     values: suitefile.Values = {}
+    gold: dict[str, Mapping[str, Json]] = {}
     used: set[str] = set()
     with suitefile.SampleWriter(folder) as writer:
-        for done, samples in enumerate(contexts(wanted, material, texts, notes, values), start=1):
+        for done, samples in enumerate(contexts(wanted, material, texts, notes, values, gold), start=1):
             for sample in samples:
                 writer.add(sample)
                 counts[sample.task] = counts.get(sample.task, 0) + 1
@@ -228,6 +235,8 @@ def _write(
         "closed_book": wanted.closed_book,
         "samples": counts,
         "documents": len(documents),
+        **({"errata": list(material.faulty.values())} if material.faulty else {}),
+        **({"gold": gold} if gold else {}),
         "notes": [*counted_otherwise(wanted), *notes],
         "left_out": [*map(str, material.bad), *material.problems[:LISTED]],
         "left_out_in_all": len(material.bad) + len(material.problems),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fathom.corpus import Fields
+from fathom.corpus import Fields, is_world
 from fathom.length import format_length
 from fathom.names import unknown
 from fathom.registry import get_task, suite_name, suites, task_name, tasks
@@ -46,6 +46,7 @@ class BuildConfig:
         exact: Whether to fill each budget to the last token.
         own: Corpus specifications of documents for certain roles only.
         questions: Tables of questions about the documents; see ``fathom.corpus.questions``.
+        errata: Files of faulty questions besides fathom's own, or ``none``; see ``fathom.sources.errata``.
         threads: Dumps or JSONL files of Stack Exchange threads; see ``fathom.corpus.stackexchange``.
         cases: Files with published cases of BestAnswer.
         data: Folders with the suite's data sources.
@@ -75,6 +76,7 @@ class BuildConfig:
     exact: bool = False
     own: tuple[tuple[tuple[Role, ...], str], ...] = ()
     questions: tuple[str, ...] = ()
+    errata: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
@@ -100,6 +102,12 @@ class BuildConfig:
         grid = dict(self.grids).get(task)
         return grid.depths[index % len(grid.depths)] if grid and grid.depths else None
 
+    def has_sources(self) -> bool:
+        """Whether there are documents that errata can name: not only published records and the generated corpus."""
+        roles = {role for role, _ in self.sources}
+        specs = (*self.corpus, *(spec for _, spec in self.own))
+        return bool(roles - set(RECORDS)) or not all(map(is_world, specs))
+
     def given(self) -> tuple[str, ...]:
         """All specifications of documents, as given."""
         return (*self.corpus, *(spec for _, spec in self.own), *self.threads, *self.cases, *self.data)
@@ -122,6 +130,7 @@ def configure(
     summaries: Sequence[str] | None = None,
     noise: Sequence[str] | None = None,
     questions: Sequence[str] | None = None,
+    errata: Sequence[str] | None = None,
     books: Sequence[str] | None = None,
     threads: Sequence[str] | None = None,
     cases: Sequence[str] | None = None,
@@ -196,6 +205,7 @@ def configure(
         exact=exact,
         own=own,
         questions=tuple(questions or ()),
+        errata=tuple(errata or ()),
         threads=tuple(threads or ()),
         cases=tuple(cases or ()),
         data=tuple(data or ()),

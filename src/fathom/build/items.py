@@ -9,6 +9,7 @@ from random import Random
 from typing import TypeAlias
 
 from fathom.build.config import RECORDS, BuildConfig, not_given
+from fathom.build.gold import GoldChecks, check_gold
 from fathom.build.material import Material
 from fathom.build.notes import RecordCounts, about_records, missing, published, short, uncut
 from fathom.build.wording import facets, missing_text
@@ -26,6 +27,7 @@ from fathom.types import (
     Ending,
     Facet,
     FathomError,
+    Json,
     Passages,
     Plan,
     Resources,
@@ -57,12 +59,17 @@ def expected(wanted: BuildConfig, material: Material) -> int:
 
 
 def contexts(
-    wanted: BuildConfig, material: Material, texts: CountedTexts, notes: list[str], values: Values
+    wanted: BuildConfig,
+    material: Material,
+    texts: CountedTexts,
+    notes: list[str],
+    values: Values,
+    gold: dict[str, Mapping[str, Json]],
 ) -> Iterator[list[Sample]]:
     """Yield the samples context by context: by task and item, lengths ascending.
 
-    Common prefixes are then adjacent. Messages are added to ``notes``, and if ``where`` is given, the facets of all
-    samples to ``values``.
+    Common prefixes are then adjacent. Messages are added to ``notes``; if ``where`` is given, the facets of all samples
+    to ``values``; and to ``gold`` what was found in the gold texts of each task, by ``TASK/LANGUAGE``.
     """
     kin = cache(lambda: related(texts.documents.values()))
     records: dict[str, RecordCounts] = {}
@@ -87,9 +94,14 @@ def contexts(
                 wording=found.texts if found else {},
             )
             if not (lacking := _lacking(task, resources)):
+                checks = GoldChecks(material.errata)
                 if wanted.prompts == "official":
                     unsaid.setdefault((language, missing_text(task, language, material.wording)), []).append(task.name)
-                yield from _of_resources(own, task, resources, texts, kin, notes, values, records.get(task.name))
+                yield from _of_resources(
+                    own, task, resources, texts, kin, notes, values, records.get(task.name), checks
+                )
+                if checks.checked:
+                    gold[f"{task.name}/{language}"] = checks.record()
             elif task.gold != RECORDS:
                 notes.append(f"{task.name}: skipped in language {language!r}: {lacking}")
     notes[:] = about_records(notes, wanted, records)
@@ -121,9 +133,12 @@ def _of_resources(
     notes: list[str],
     values: Values,
     standing: RecordCounts | None,
+    checks: GoldChecks,
 ) -> Iterator[list[Sample]]:
     """The samples of a task in one language."""
     pool = task.pool(resources) if task.pool else running_text(resources)
+    if task.gold_in_text:
+        pool = check_gold(task, pool, checks)
     notes += [f"{task.name}: {note}" for note in pool.notes]
     avoided = kin() if pool.fillers and pool.candidates else {}
     key = f"{wanted.seed}|{task.first_name}|{resources.language}"
@@ -154,6 +169,7 @@ def _of_resources(
         if not contexts or (wanted.common and len(at) < len(wanted.lengths)):
             continue
         made += 1
+        checks.built(candidate)
         stand.update(at)
         for samples in contexts:
             asked.update(
@@ -173,6 +189,7 @@ def _of_resources(
         notes += short(wanted, task, resources, made)
         notes += missing(wanted, task, resources, made, stand)
     notes += uncut(wanted, task, resources, asked)
+    notes += checks.notes(task)
 
 
 def _chosen(contexts: Sequence[list[Sample]], where: Where, values: Values) -> list[list[Sample]]:
@@ -280,8 +297,9 @@ def _item(
                 raise FathomError(f"{item} at {format_length(length)}: {error}; {held}; {hint}") from error
             except FathomError as error:
                 raise FathomError(f"{item} at {format_length(length)}: {error}") from error
+            made = _measured(made, candidate)
             endings = [one.ending for one in made]
-            beside = _side_samples(wanted, task, resources, item, plan, endings, texts) if first else []
+            beside = _side_samples(wanted, task, resources, item, candidate, plan, endings, texts) if first else []
             first = False
             end = f"@{length}" + (f"/d{depth:g}" if len(swept) > 1 else "")
             where = facets(wanted, task, resources.wording)
@@ -292,6 +310,15 @@ def _item(
                 _thinking(sample, ending, texts, wanted.exact) for sample, ending in zip(plain, endings, strict=True)
             ]
             yield [*beside, *full, *(_cut(wanted, full, endings, texts) if length == wanted.lengths[-1] else ())]
+
+
+def _measured(made: Sequence[Composed], candidate: Candidate | None) -> tuple[Composed, ...]:
+    """The composed prompts with the facets of their candidate's questions."""
+    known = candidate.facets if candidate and candidate.facets else ({},) * len(made)
+    return tuple(
+        replace(one, ending=replace(one.ending, facets={**one.ending.facets, **facets}))
+        for one, facets in zip(made, known, strict=True)
+    )
 
 
 def _cut(
@@ -345,6 +372,7 @@ def _side_samples(
     task: Task,
     resources: Resources,
     item: str,
+    candidate: Candidate | None,
     plan: Plan,
     endings: Sequence[Ending],
     texts: CountedTexts,
@@ -358,7 +386,7 @@ def _side_samples(
         samples = _samples(task, resources.language, item, "@none", made, 0, {"context": "none", **marks})
         found += [sample for sample, one in zip(samples, bare, strict=True) if one.closed]
     if wanted.alone and task.gold_alone and isinstance(plan, Passages):
-        alone = compose_alone(plan, texts)
+        alone = _measured(compose_alone(plan, texts), candidate)
         found += _samples(
             task,
             resources.language,

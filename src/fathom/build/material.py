@@ -16,6 +16,7 @@ from fathom.corpus.synthetic import pairs_document, refrain_document
 from fathom.counts import TokenCounter
 from fathom.registry import get_task
 from fathom.sources import Found, read_sources
+from fathom.sources.errata import Erratum, corrected, read_errata
 from fathom.sources.templates import Templates, read_templates
 from fathom.types import ROLES, Document, FathomError, Json, Role
 
@@ -37,6 +38,9 @@ class Material:
         duplicates: Number of documents with a text seen before.
         templates: The publishers' prompts of records, if used.
         wording: The authors' texts of prompts, if used.
+        errata: Faulty questions and summaries by fingerprint; those of documents that are added are left out, except
+            for published records.
+        faulty: The faulty questions and summaries found so far, as JSON objects, by fingerprint and document.
     """
 
     roles: dict[Role, dict[str, dict[str, Document]]] = field(
@@ -50,10 +54,14 @@ class Material:
     duplicates: int = 0
     templates: Templates | None = None
     wording: OfficialWording = field(default_factory=OfficialWording)
+    errata: Mapping[str, Erratum] = field(default_factory=dict)
+    faulty: dict[tuple[str, str], Json] = field(default_factory=dict)
 
     def add(self, documents: Iterable[Document], roles: Iterable[Role], languages: Sequence[str]) -> None:
         """Add documents for some roles; a duplicate text passes its questions and summary on to the first."""
         documents = [one for one in documents if not languages or one.language in languages]
+        if set(roles) != {"record"}:
+            documents = list(map(self._corrected, documents))
         for number, role in enumerate(roles):
             for document in documents:
                 known = self.roles[role].setdefault(document.language, {})
@@ -61,6 +69,14 @@ class Material:
                 if first is not document:
                     known[document.id] = merged(first, document)
                     self.duplicates += number == 0
+
+    def _corrected(self, document: Document) -> Document:
+        kept, found = corrected(document, self.errata)
+        for name in found:
+            erratum = self.errata[name]
+            said = {"fingerprint": name, "document": document.source, "fault": erratum.fault, "reason": erratum.reason}
+            self.faulty[name, document.id] = said
+        return kept
 
     def languages(self) -> list[str]:
         """All languages with documents, in the order of their first document."""
@@ -95,7 +111,7 @@ def gather(
         reading: Called with the bytes read of a file of threads, and its size if known.
         allow_unread: Whether more than a tenth of the files of a corpus may be unread.
     """
-    material = Material()
+    material = Material(errata=read_errata(wanted.errata))
     if wanted.prompts == "official":
         material.wording = read_wording(wanted)
         if wanted.data:
@@ -131,6 +147,9 @@ def gather(
             told |= set(names)
         # Tasks report missing published records.
         material.notes += _missing([name for name in names if name in told and not found.documents.get(name)], found)
+    if material.faulty:
+        count = len(material.faulty)
+        material.notes.append(f"errata: {count} faulty questions or summaries of the sources left out (manifest.json)")
     _generate(material, wanted, counter)
     if absent := [language for language in wanted.languages if language not in material.languages()]:
         raise FathomError(

@@ -45,6 +45,14 @@ class BuildOptions(Build, Recorded, Terminal):
             metavar="FILE",
         ),
     ] = unset
+    errata: Annotated[
+        Several,
+        opt(
+            "A TOML file of faulty questions to leave out, besides fathom's own list (none: without that list). May be "
+            "given more than once.",
+            metavar="FILE",
+        ),
+    ] = unset
     books: Annotated[Several, opt("Novels in chapters, for TSort: a folder or file of plain text.", metavar="SPEC")] = (
         unset
     )

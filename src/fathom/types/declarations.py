@@ -84,6 +84,9 @@ class Task:
         noise: Roles of the documents that fill contexts; empty if contexts are not filled.
         gold_alone: Whether its questions can be asked over their gold passages alone (``fathom build --alone``); for
             plans of ``Passages``.
+        gold_in_text: Whether its gold answers are in its gold passages: a build then leaves out questions whose passage
+            lacks too much of them (``fathom.tasks.support``); of published records it counts them. Its plan has one
+            ending for each question of the candidate.
         rubric: Rubric of ``fathom.score.judge`` for judges; "" for none.
         official: ``SUITE/METRIC`` of ``fathom list metrics`` for the rule ``official``; "" for none.
         ordering: The segments whose order a sample asks for, given the texts of documents by id, so that likelihoods of
@@ -122,6 +125,7 @@ class Task:
     gold: tuple[Role, ...] = ROLES
     noise: tuple[Role, ...] = ROLES
     gold_alone: bool = False
+    gold_in_text: bool = False
     rubric: str = ""
     official: str = ""
     ordering: Callable[[Sample, Mapping[str, str]], Ordering] | None = None

@@ -208,6 +208,7 @@ class Candidate:
         questions: Questions about it, if the task uses them; each becomes a sample over the same context.
         lengths: Lengths of the build that it fits; None for all of them.
         name: The publishers' number of the item, so that it has the same name in every build; "" for a running number.
+        facets: Facets of the samples of each question, in the order of the questions; () for none.
     """
 
     document: Document
@@ -215,6 +216,7 @@ class Candidate:
     questions: tuple[Question, ...] = ()
     lengths: tuple[int, ...] | None = None
     name: str = ""
+    facets: tuple[Mapping[str, Facet], ...] = ()
 
 
 @earlier_names(cards="candidates")

@@ -150,8 +150,10 @@ TASKS = (
         gold=("multi_qa",),
         noise=("qa", "noise"),
         gold_alone=True,
+        gold_in_text=True,
         rubric="qa",
         official="hundred/qa_f1",
+        version=2,
         wording=Wording(PROMPTS),
     ),
 )

@@ -7,10 +7,11 @@ shares, if these contain enough of the summary. Scored as ``single_doc_summary``
 from collections.abc import Mapping
 from functools import partial
 
-from fathom.benchmarks.hundred.single_doc_summary import KEPT, cut_notes, score, share_kept, words_asked
+from fathom.benchmarks.hundred.single_doc_summary import cut_notes, score, share_kept, words_asked
 from fathom.tasks import scattered, whole_documents
 from fathom.tasks.evidence import best_stretch, content_words, held_share, sentences_of
 from fathom.tasks.several import HEADER, SHARE, apart, gold_numbers, heads, numbers_of, pieces_of, separate_texts
+from fathom.tasks.support import KEPT
 from fathom.types import (
     Candidate,
     CandidatePool,
@@ -120,8 +121,10 @@ TASKS = (
         gold=("multi_summary",),
         noise=("summary", "noise"),
         gold_alone=True,
+        gold_in_text=True,
         rubric="summary",
         official="hundred/rouge",
+        version=2,
         wording=Wording(PROMPTS, optional=frozenset({"words"})),
     ),
 )

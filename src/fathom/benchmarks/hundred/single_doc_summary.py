@@ -1,8 +1,9 @@
 """Single-document summary: a summary of one named passage among many.
 
 100-LongBench, appendix A.2. A document too long for the shortest length is truncated to the stretch with most of its
-summary. Without a judge, the score is ROUGE-L against the nearest gold summary (the "original metric" of the paper's
-code). Summaries of the same passage share one context.
+summary, and left out if that lacks more than a quarter of the summary's words (``fathom.tasks.support``). Without a
+judge, the score is ROUGE-L against the nearest gold summary (the "original metric" of the paper's code). Summaries of
+the same passage share one context.
 """
 
 import re
@@ -15,6 +16,7 @@ from fathom.score.rouge import rouge_l
 from fathom.score.text import without_reasoning
 from fathom.tasks import scattered, whole_documents
 from fathom.tasks.evidence import LONGEST, Sentences, best_stretch, content_words, held_share, requests_of, sentences_of
+from fathom.tasks.support import KEPT
 from fathom.types import (
     Candidate,
     CandidatePool,
@@ -35,7 +37,6 @@ from fathom.types import (
 )
 
 SHARE = 1 / 2  # of the shortest length that the gold passage may take
-KEPT = 0.7  # minimum share of the summary's content words in the document that a stretch must contain
 
 PROMPTS = {
     "en": {
@@ -119,16 +120,20 @@ def _candidates_of(document: Document, limit: int, counter: Counter) -> Iterator
 def _stretch(
     document: Document, sentences: Sentences, request: Question, wanted: frozenset[str], limit: int, counter: Counter
 ) -> Span | None:
-    """The sentences around the evidence if they fit, else those with most of the summary, if that is enough."""
-    if span := counter.around(document, request.evidence, limit):
+    """The sentences around the evidence if they fit, else those with most of the summary; None if neither has enough.
+
+    Evidence of a source does not always hold what the summary says.
+    """
+    span = counter.around(document, request.evidence, limit) if request.evidence else None
+    if span and held_share(document, sentences, wanted, [span]) >= KEPT:
         return span
     found = best_stretch(document, sentences, wanted, limit, counter)
     return found[0] if found and found[1] >= KEPT else None
 
 
 def _holds(document: Document, span: Span, sentences: Sentences, request: Question, wanted: frozenset[str]) -> bool:
-    if request.evidence:
-        return all(span.start <= start and end <= span.end for start, end in request.evidence)
+    if not all(span.start <= start and end <= span.end for start, end in request.evidence):
+        return False
     return held_share(document, sentences, wanted, [span]) >= KEPT
 
 
@@ -200,8 +205,10 @@ TASKS = (
         gold=("summary",),
         noise=("summary", "noise"),
         gold_alone=True,
+        gold_in_text=True,
         rubric="summary",
         official="hundred/rouge",
+        version=2,
         wording=Wording(PROMPTS, optional=frozenset({"words"})),
     ),
 )

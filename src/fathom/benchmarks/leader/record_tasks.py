@@ -52,6 +52,8 @@ AUTHORS: Mapping[str, str] = {
 """LongBench's data sets that can also be made from their authors' files, with the average length (table 3)."""
 FORM = "authors"
 """The facet ``form`` of their samples."""
+IN_TEXT = ("longbook_qa_eng", "longbook_sum_eng")
+"""InfiniteBench's data sets whose gold answers are in the text; those of the others are letters or numbers."""
 DATASETS = {"longbook_choice_eng": "choice"}
 """The names by which metrics know data sets with other names."""
 _TARGET = re.compile(r"(The .+) of")
@@ -260,6 +262,7 @@ def _short(dataset: str, kind: Short) -> Task:
         needs=f"records of LongBench's {dataset}",
         gold=("record",),
         noise=(),
+        gold_in_text=known.category in longbench.IN_TEXT,
         official=f"leader/{kind.metric}",
         capped=True,
         continued=known.continued,
@@ -286,6 +289,7 @@ def _long(dataset: str, kind: Long) -> Task:
         needs=f"records of InfiniteBench's {dataset}",
         gold=("record",),
         noise=(),
+        gold_in_text=dataset in IN_TEXT,
         official=f"leader/{kind.metric}",
         capped=True,
         facets=facets("128k", kind.category),

@@ -39,6 +39,8 @@ from fathom.types import (
 SIZE = 200
 BUCKETS = ((4000, "0-4k"), (8000, "4-8k"))
 LAST_BUCKET = "8k+"
+IN_TEXT = frozenset({"single_doc_qa", "multi_doc_qa", "summarization"})
+"""Categories whose gold answers are in the context; in the others they are labels, or continue it."""
 _PARAGRAPH = re.compile(r"^(?:Paragraph |段落)\d+[:：]", re.MULTILINE)
 
 
@@ -258,6 +260,7 @@ def _task(dataset: str, kind: _Kind) -> Task:
         needs=f"records of LongBench's {dataset}",
         gold=("record",),
         noise=(),
+        gold_in_text=kind.category in IN_TEXT,
         official=f"longbench_v1/{kind.metric}",
         stop=kind.stop,
         capped=True,

@@ -127,9 +127,10 @@ TASKS = (
         gold=("qa",),
         noise=("qa", "noise"),
         gold_alone=True,
+        gold_in_text=True,
         rubric="qa",
         official="hundred/qa_f1",
-        version=2,
+        version=3,
         wording=Wording(PROMPTS),
     ),
 )
