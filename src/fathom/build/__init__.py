@@ -29,6 +29,7 @@ from fathom.records import walk
 from fathom.registry import get_task
 from fathom.sources.finder import in_short
 from fathom.sources.templates import Templates
+from fathom.suitefile.pools import shared_contexts
 from fathom.tokens import Tokenizer, get_tokenizer, is_path
 from fathom.types import Document, FathomError, Json, Span
 
@@ -193,8 +194,9 @@ def _write(
     counts: dict[str, int] = {}
     values: suitefile.Values = {}
     used: set[str] = set()
+    pools: list[Any] = []
     with suitefile.SampleWriter(folder) as writer:
-        for done, samples in enumerate(contexts(wanted, material, texts, notes, values), start=1):
+        for done, samples in enumerate(contexts(wanted, material, texts, notes, values, pools), start=1):
             for sample in samples:
                 writer.add(sample)
                 counts[sample.task] = counts.get(sample.task, 0) + 1
@@ -225,7 +227,8 @@ def _write(
         "closed_book": wanted.closed_book,
         "samples": counts,
         "documents": len(documents),
-        "notes": [*counted_otherwise(wanted), *notes],
+        **({"pools": pools} if pools else {}),
+        "notes": [*counted_otherwise(wanted), *notes, *_more_documents(pools)],
         "left_out": [*map(str, material.bad), *material.problems[:LISTED]],
         "left_out_in_all": len(material.bad) + len(material.problems),
         "unread": material.unread,
@@ -239,6 +242,11 @@ def _write(
         facts["plugins"] = files
     manifest = _storable(facts)
     return suitefile.write_manifest(folder, manifest)
+
+
+def _more_documents(pools: list[Any]) -> list[str]:
+    """Notes on lengths whose contexts use most of their pool."""
+    return [f"{said}; give more documents" for said in shared_contexts(pools)]
 
 
 def _why_nothing(wanted: BuildConfig, material: Material, notes: Sequence[str], values: suitefile.Values) -> str:

@@ -201,5 +201,6 @@ TASKS = (
         gold_alone=True,
         rubric="summary",
         official="hundred/rouge",
+        version=2,
     ),
 )

@@ -128,6 +128,6 @@ TASKS = (
         gold_alone=True,
         rubric="qa",
         official="hundred/qa_f1",
-        version=2,
+        version=3,
     ),
 )
