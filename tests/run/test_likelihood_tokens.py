@@ -6,7 +6,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fathom.run.likelihood.completions import UnsupportedError, read_echo, read_prompt_logprobs
@@ -201,6 +201,7 @@ def prompt_logprobs(tokens: list[bytes], *, bos: bool, whole: bool) -> dict[str,
 def test_chinese_in_parts_of_characters_is_summed_from_the_same_boundaries(
     bos: bool, whole: bool, sizes: list[tuple[int, ...]]
 ) -> None:
+    assume(bos or sizes[0] != (40,))  # without the first ten characters the rest cannot be found, which is an error
     tokens, boundaries = list[bytes](), list[int]()
     for piece in CHINESE.split("\n\n"):
         place, turn = 0, 0
