@@ -235,7 +235,7 @@ def _fillers(
     if not isinstance(plan, Passages):
         return dict.fromkeys(lengths, _split(fillers, lengths, texts))
     found: dict[int, Sequence[Span]] = {}
-    short = _several(fillers, lengths, texts)[0]
+    short: Sequence[Span] = _several(fillers, lengths, texts)[0]
     for length in lengths:
         found[length] = short = _lengthened(fillers, short, length, texts)
     return found
