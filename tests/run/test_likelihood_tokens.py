@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fathom.run.likelihood.completions import UnsupportedError, read_echo, read_prompt_logprobs
@@ -178,3 +178,52 @@ def test_prompt_logprobs_with_and_without_a_bos_token() -> None:
 def test_prompt_logprobs_that_say_too_little_are_refused(body: dict[str, Any], said: str) -> None:
     with pytest.raises(UnsupportedError, match=said):
         read_prompt_logprobs(body, "one two")
+
+
+CHINESE = "山的那边是海，海的那边没有人知道。\n\n他说：“明天再来吧。”\n\n龘靐齉爩𠮷🙂"
+
+
+def prompt_logprobs(tokens: list[bytes], *, bos: bool, whole: bool) -> dict[str, Any]:
+    """vLLM's reply: bytes decoded token by token, or nothing until a character is whole. Of the first token there is
+    none."""
+    shown, held = list[str](), b""
+    for token in tokens:
+        held = held + token if whole else token
+        shown.append("" if whole and "\ufffd" in held.decode(errors="replace") else held.decode(errors="replace"))
+        held = b"" if shown[-1] else held
+    places = [{str(at): {"logprob": -1.0 - at, "rank": 1, "decoded_token": one}} for at, one in enumerate(shown)]
+    return {"choices": [{"prompt_logprobs": [None, *places[not bos :]]}]}
+
+
+@pytest.mark.parametrize("bos", [True, False])
+@pytest.mark.parametrize("whole", [True, False])
+@given(sizes=st.lists(st.sampled_from([(1, 1, 2), (1, 3), (2, 2), (4,), (8,), (40,)]), min_size=1))
+def test_chinese_in_parts_of_characters_is_summed_from_the_same_boundaries(
+    bos: bool, whole: bool, sizes: list[tuple[int, ...]]
+) -> None:
+    assume(bos or sizes[0] != (40,))  # without the first ten characters the rest cannot be found, which is an error
+    tokens, boundaries = list[bytes](), list[int]()
+    for piece in CHINESE.split("\n\n"):
+        place, turn = 0, 0
+        while place < len(piece):
+            # A character in parts, or several characters as one token, up to whole sentences.
+            ends, turn = [*accumulate(sizes[turn % len(sizes)], initial=0)], turn + 1
+            several = max(1, ends[-1] // 4)
+            data = piece[place : place + several].encode()
+            tokens += [data] if several > 1 else [data[at:end] for at, end in pairwise(ends) if at < len(data)]
+            place += several
+        tokens.append(b"\n\n")
+        boundaries.append(len(tokens))
+    tokens.pop()
+    found = read_prompt_logprobs(prompt_logprobs(tokens, bos=bos, whole=whole), CHINESE)
+    starts = [at + 2 for at in range(len(CHINESE)) if CHINESE.startswith("\n\n", at)]
+    for start, first in zip(starts, boundaries, strict=False):
+        assert found.after(start) == (sum(-1.0 - at for at in range(first, len(tokens))), len(tokens) - first)
+
+
+def test_parts_of_characters_are_not_ascii_letters_and_no_more_than_bytes() -> None:
+    assert offsets_of(["\ufffd"] * 6, "中文", complete=True) == (0,) * 6
+    assert offsets_of(["\ufffd"] * 7, "中文", complete=True) is None
+    assert offsets_of(["\ufffd"] * 5, "abc中", complete=True) is None
+    assert offsets_of(["\ufffd"] * 3, "中\n\n", complete=True) is None
+    assert offsets_of([""] * 6, "中文", complete=True) is None

@@ -30,6 +30,7 @@ from fathom.registry import get_task
 from fathom.sources.errata import checksum as errata_checksum
 from fathom.sources.errata import read_errata
 from fathom.sources.finder import in_short
+from fathom.suitefile.pools import shared_contexts
 from fathom.tokens import Tokenizer, get_tokenizer, is_path
 from fathom.types import Document, FathomError, Json, Span
 
@@ -203,8 +204,10 @@ def _write(
     values: suitefile.Values = {}
     gold: dict[str, Mapping[str, Json]] = {}
     used: set[str] = set()
+    pools: list[Any] = []
     with suitefile.SampleWriter(folder) as writer:
-        for done, samples in enumerate(contexts(wanted, material, texts, notes, values, gold), start=1):
+        made = contexts(wanted, material, texts, notes, values, gold, pools)
+        for done, samples in enumerate(made, start=1):
             for sample in samples:
                 writer.add(sample)
                 counts[sample.task] = counts.get(sample.task, 0) + 1
@@ -237,7 +240,8 @@ def _write(
         "documents": len(documents),
         **({"errata": list(material.faulty.values())} if material.faulty else {}),
         **({"gold": gold} if gold else {}),
-        "notes": [*counted_otherwise(wanted), *notes],
+        **({"pools": pools} if pools else {}),
+        "notes": [*counted_otherwise(wanted), *notes, *_more_documents(pools)],
         "left_out": [*map(str, material.bad), *material.problems[:LISTED]],
         "left_out_in_all": len(material.bad) + len(material.problems),
         "unread": material.unread,
@@ -253,6 +257,11 @@ def _write(
         facts["plugins"] = files
     manifest = _storable(facts)
     return suitefile.write_manifest(folder, manifest)
+
+
+def _more_documents(pools: list[Any]) -> list[str]:
+    """Notes on lengths whose contexts use most of their pool."""
+    return [f"{said}; give more documents" for said in shared_contexts(pools)]
 
 
 def _why_nothing(wanted: BuildConfig, material: Material, notes: Sequence[str], values: suitefile.Values) -> str:

@@ -1,7 +1,7 @@
 """Builds items: each is drawn once per task and language, and composed at every length."""
 
+from bisect import bisect_left
 from collections import Counter as Tally
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -18,6 +18,7 @@ from fathom.compose.truncate import cut_sample
 from fathom.length import format_length
 from fathom.registry import get_task
 from fathom.suitefile import Values, Where, may_be, wanted_of
+from fathom.suitefile.pools import PoolUse
 from fathom.tasks import passages
 from fathom.tasks.related import related
 from fathom.types import (
@@ -65,11 +66,13 @@ def contexts(
     notes: list[str],
     values: Values,
     gold: dict[str, Mapping[str, Json]],
+    pools: list[Json],
 ) -> Iterator[list[Sample]]:
     """Yield the samples context by context: by task and item, lengths ascending.
 
     Common prefixes are then adjacent. Messages are added to ``notes``; if ``where`` is given, the facets of all samples
-    to ``values``; and to ``gold`` what was found in the gold texts of each task, by ``TASK/LANGUAGE``.
+    to ``values``; to ``gold`` what was found in the gold texts of each task, by ``TASK/LANGUAGE``; and to ``pools``
+    lengths whose contexts use most of their pool (``PoolUse.records``).
     """
     kin = cache(lambda: related(texts.documents.values()))
     records: dict[str, RecordCounts] = {}
@@ -94,14 +97,15 @@ def contexts(
                 wording=found.texts if found else {},
             )
             if not (lacking := _lacking(task, resources)):
-                checks = GoldChecks(material.errata)
+                checks, use = GoldChecks(material.errata), PoolUse(task.name, language)
                 if wanted.prompts == "official":
                     unsaid.setdefault((language, missing_text(task, language, material.wording)), []).append(task.name)
                 yield from _of_resources(
-                    own, task, resources, texts, kin, notes, values, records.get(task.name), checks
+                    own, task, resources, texts, kin, notes, values, records.get(task.name), checks, use
                 )
                 if checks.checked:
                     gold[f"{task.name}/{language}"] = checks.record()
+                pools += use.records()
             elif task.gold != RECORDS:
                 notes.append(f"{task.name}: skipped in language {language!r}: {lacking}")
     notes[:] = about_records(notes, wanted, records)
@@ -134,6 +138,7 @@ def _of_resources(
     values: Values,
     standing: RecordCounts | None,
     checks: GoldChecks,
+    use: PoolUse,
 ) -> Iterator[list[Sample]]:
     """The samples of a task in one language."""
     pool = task.pool(resources) if task.pool else running_text(resources)
@@ -161,9 +166,8 @@ def _of_resources(
         )
         if wanted.only and item not in wanted.only:
             continue
-        contexts = list(
-            _item(wanted, task, resources, _distractors(pool, candidate, avoided), candidate, index, item, texts)
-        )
+        fillers = _distractors(pool, candidate, avoided)
+        contexts = list(_item(wanted, task, resources, fillers, candidate, index, item, texts))
         at = Tally(max(sample.length for sample in samples) for samples in contexts)
         contexts = _chosen(contexts, dict(wanted.where), values)
         if not contexts or (wanted.common and len(at) < len(wanted.lengths)):
@@ -172,6 +176,8 @@ def _of_resources(
         checks.built(candidate)
         stand.update(at)
         for samples in contexts:
+            if full := next((one for one in samples if fillers and one.length and "cut_from" not in one.facets), None):
+                use.add(full.length, full.parts, fillers)
             asked.update(
                 sample.length
                 for sample in samples
@@ -239,26 +245,74 @@ def _distractors(pool: CandidatePool, candidate: Candidate | None, kin: Kin) -> 
     return [span for span in pool.fillers if span.doc not in avoided]
 
 
-def _several(fillers: Sequence[Span], lengths: Sequence[int], texts: CountedTexts) -> list[Span]:
-    """Fillers truncated so that every length takes several: none is longer than an eighth of those before it.
+def _fillers(
+    plan: Plan, fillers: Sequence[Span], lengths: Sequence[int], texts: CountedTexts
+) -> Mapping[int, Sequence[Span]]:
+    """For each length the fillers of one item, truncated so that every length takes several.
 
-    The first ones depend on the shortest length. The rest of a truncated filler comes after all others.
+    A numbered passage is all that a context has of its filler. Where the fillers are too few for that, they are longer.
+    In running text, the rest of a truncated filler may follow after all others.
     """
-    waiting, taken = deque(fillers), 0
-    found: list[Span] = []
-    while waiting and taken <= lengths[-1]:
-        span = waiting.popleft()
+    if not isinstance(plan, Passages):
+        return dict.fromkeys(lengths, _split(fillers, lengths, texts))
+    found: dict[int, Sequence[Span]] = {}
+    short: Sequence[Span] = _several(fillers, lengths, texts)[0]
+    for length in lengths:
+        found[length] = short = _lengthened(fillers, short, length, texts)
+    return found
+
+
+def _several(
+    fillers: Sequence[Span], lengths: Sequence[int], texts: CountedTexts, taken: int = 0
+) -> tuple[list[Span], list[Span], int]:
+    """Fillers truncated so that none is longer than an eighth of those before it, what remains of each, all tokens.
+
+    The first ones depend on the shortest length. None is truncated that even the longest does not need.
+    """
+    found, rests = list[Span](), list[Span]()
+    for span in fillers:
         most = max(lengths[0], taken) // SEVERAL
-        if texts.tokens(span) > most:
+        if taken <= lengths[-1] and texts.tokens(span) > most:
             document = texts.documents[span.doc]
             end = max(span.start + 1, texts.counter.cut(document, span.start, span.end, most // 2, most))
             rest = document.text[end : span.end]
             if rest.strip():
-                waiting.append(Span(span.doc, end + len(rest) - len(rest.lstrip()), span.end))
+                rests.append(Span(span.doc, end + len(rest) - len(rest.lstrip()), span.end))
             span = Span(span.doc, span.start, end)
         found.append(span)
         taken += texts.tokens(span)
-    return [*found, *waiting]
+    return found, rests, taken
+
+
+def _split(fillers: Sequence[Span], lengths: Sequence[int], texts: CountedTexts) -> list[Span]:
+    """Truncated fillers, then what remains of them, truncated in the same way, up to the longest length."""
+    found, rests, taken = _several(fillers, lengths, texts)
+    while rests and taken <= lengths[-1]:
+        more, rests, taken = _several(rests, lengths, texts, taken)
+        found += more
+    return [*found, *rests]
+
+
+def _lengthened(fillers: Sequence[Span], short: Sequence[Span], length: int, texts: CountedTexts) -> Sequence[Span]:
+    """The truncated fillers if they fill a length; else all up to the same number of tokens, the least that does."""
+    sizes, least = list(map(texts.tokens, fillers)), list(map(texts.tokens, short))
+    if sum(least) >= length:
+        return short
+    # A cut at the end of a sentence leaves up to an eighth of a filler.
+    goal = length * SEVERAL // (SEVERAL - 1) + 1
+    most = bisect_left(range(max(sizes, default=0)), goal, key=lambda most: _total(sizes, least, most))
+    found = []
+    for span, size, before, now in zip(fillers, sizes, least, short, strict=True):
+        if size > most > before:
+            document = texts.documents[span.doc]
+            end = texts.counter.cut(document, span.start, span.end, most - most // SEVERAL, most)
+            now = Span(span.doc, span.start, max(now.end, end))
+        found.append(span if size <= most else now)
+    return found
+
+
+def _total(sizes: Sequence[int], least: Sequence[int], most: int) -> int:
+    return sum(max(before, min(size, most)) for size, before in zip(sizes, least, strict=True))
 
 
 def _item(
@@ -278,17 +332,17 @@ def _item(
     key = f"{wanted.seed}|{task.first_name}|{resources.language}"
     fillers = list(stocked)
     Random(f"{key}|{index}|fillers").shuffle(fillers)
-    if task.pool:
-        fillers = _several(fillers, wanted.lengths, texts)
+    taken: Mapping[int, Sequence[Span]] | None = None if task.pool else dict.fromkeys(wanted.lengths, fillers)
     dealt = wanted.depth_of(task.name, index)
     anywhere = Random(f"{key}|{index}|depth").random() if dealt is None else dealt
     swept = wanted.depths if task.positioned else ()
     first = True
     for depth in swept or (anywhere,):
         plan = task.plan(Draw(resources, Random(f"{key}|{index}"), depth, len(fillers), candidate))
+        taken = taken or _fillers(plan, fillers, wanted.lengths, texts)
         for length in wanted.lengths if candidate is None or candidate.lengths is None else candidate.lengths:
             try:
-                made = compose(plan, length, fillers, texts, exact=wanted.exact)
+                made = compose(plan, length, taken[length], texts, exact=wanted.exact)
             except UnfitError:
                 continue
             except CorpusTooSmallError as error:

@@ -42,12 +42,13 @@ def gate(options: GateOptions) -> "Gate":
     """
     from fathom.analysis.gate import gate
     from fathom.report.gate import write_junit
-    from fathom.report.reading import tell_unfinished
+    from fathom.report.reading import tell_shared, tell_unfinished
     from fathom.rows import load
     from fathom.rows.parts import Wanted
 
     paths = [Path(options.candidate), Path(options.baseline)]
     tell_unfinished(paths, options.tell)
+    tell_shared(paths, options.tell)
     candidate, baseline = (load([path], judge=options.judge, wanted=Wanted(tell=options.tell)) for path in paths)
     how = {name: getattr(options, name) for name in ("margin", "alpha", "at", "unanswered", "seed")}
     found = gate(candidate, baseline, **how)

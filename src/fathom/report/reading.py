@@ -13,7 +13,7 @@ from fathom.length import format_length, named_lengths
 from fathom.names import system_name
 from fathom.registry import task_name
 from fathom.report.known import said_of_filter
-from fathom.rows import load, unfinished
+from fathom.rows import load, shared_contexts, unfinished
 from fathom.rows.parts import Wanted
 from fathom.rows.scoring import NOT_JUDGED
 from fathom.stats.outcomes import Unanswered, counted, scored_rows, unmeasured
@@ -28,6 +28,13 @@ def tell_unfinished(sources: Iterable[Path | str], tell: Tell | None) -> None:
     """Notes on unfinished runs; none if ``tell`` is None."""
     if tell is not None:
         for note in unfinished(map(Path, sources)):
+            tell(note)
+
+
+def tell_shared(sources: Iterable[Path | str], tell: Tell | None) -> None:
+    """Notes on contexts that share most of their text, which intervals leave out; none if ``tell`` is None."""
+    if tell is not None:
+        for note in shared_contexts(map(Path, sources)):
             tell(note)
 
 
@@ -61,6 +68,7 @@ def filtered(
     paths = list(map(Path, sources))
     frame = load(paths, judge=judge, wanted=Wanted(tell=tell_read or tell))
     tell_unfinished(paths, tell)
+    tell_shared(paths, tell)
     return without_known(frame, filter=filter, threshold=threshold, panel=panel, judge=judge, seed=seed, tell=tell)
 
 

@@ -13,7 +13,15 @@ from fathom.rows.labels import read_labels
 from fathom.rows.lm_eval_log import rows_from_lm_eval
 from fathom.rows.origins import origin_names, origins
 from fathom.rows.parts import COLUMNS, Wanted
-from fathom.rows.runs import fingerprints, load, read_foreign, rows_from_run, unfinished, unread_files
+from fathom.rows.runs import (
+    fingerprints,
+    load,
+    read_foreign,
+    rows_from_run,
+    shared_contexts,
+    unfinished,
+    unread_files,
+)
 from fathom.rows.schema import SCHEMA, check_rows, read_rows, rows_from_results, to_frame, write_rows
 from fathom.types import FathomError
 from fathom.types.origins import OWN
@@ -30,6 +38,7 @@ __all__ = [
     "rows_from_lm_eval",
     "rows_from_results",
     "rows_from_run",
+    "shared_contexts",
     "to_frame",
     "unfinished",
     "unread_files",

@@ -17,6 +17,7 @@ from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score
 from fathom.run.manifest import FILE, read_manifest
 from fathom.run.progress import status
 from fathom.run.store import StoredReply, peek, replies, unasked
+from fathom.suitefile.pools import shared_contexts as said_of_pools
 from fathom.tokens import public_name
 from fathom.types import FathomError, Row
 from fathom.types.origins import ORIGINS, TABLE, Origin
@@ -182,6 +183,13 @@ def unread_files(paths: Iterable[Path]) -> list[str]:
         for name, count in missed.values()
         if count
     ]
+
+
+def shared_contexts(paths: Iterable[Path]) -> list[str]:
+    """Sentences about suites whose contexts at a length use more than half of the texts to fill them with."""
+    suites = [read_manifest(path)["suite"] for path in run_folders(paths)]
+    pools = {suite["fingerprint"]: (suite["name"], suite.get("pools") or ()) for suite in suites}
+    return [f"{name}: {said}" for name, there in pools.values() for said in said_of_pools(there)]
 
 
 def fingerprints(paths: Iterable[Path]) -> list[tuple[str, str]]:

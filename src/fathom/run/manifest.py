@@ -68,6 +68,7 @@ _SUITE_FIELDS = {
     "tokenizer": _Kind(str, "a text", needed=True),
     "samples": _Kind(int, "a whole number or null"),
     "unread_files": _Kind(int, "a whole number or null"),
+    "pools": _Kind(list, "a list"),
 }
 
 
@@ -109,7 +110,7 @@ def describe_run(
             "tokenizer": suite_manifest.get("tokenizer"),
             "samples": sum((suite_manifest.get("samples") or {}).values()) or None,
             "unread_files": sum(one["missed"] for one in suite_manifest.get("files_of_corpus") or ()) or None,
-            **({"plugins": suite_manifest["plugins"]} if "plugins" in suite_manifest else {}),
+            **{name: suite_manifest[name] for name in ("pools", "plugins") if name in suite_manifest},
         },
         "model": settings.model,
         **({"extension": extension} if (extension := _extension(settings)) else {}),

@@ -204,10 +204,10 @@ def read_prompt_logprobs(body: Mapping[str, Any], text: str) -> TokenLogprobs:
 
 def _with_first(words: list[str], text: str) -> tuple[int, ...]:
     """Offsets if the first token is missing: nothing (a BOS token), or the text before the second one."""
-    offsets = offsets_of(words, text)
+    offsets = offsets_of(words, text, complete=True)
     begin = text.find(words[1].strip("\ufffd"), 0, 64) if offsets is None and len(words) > 1 else -1
     if begin > 0:
-        offsets = offsets_of([text[:begin], *words[1:]], text)
+        offsets = offsets_of([text[:begin], *words[1:]], text, complete=True)
     if offsets is None:
         raise UnsupportedError(f"prompt_logprobs has {len(words)} tokens, which are not those of the prompt")
     return offsets

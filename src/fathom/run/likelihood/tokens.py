@@ -59,7 +59,7 @@ class Backend(Protocol):
         ...
 
 
-def offsets_of(tokens: Sequence[str], text: str) -> tuple[int, ...] | None:
+def offsets_of(tokens: Sequence[str], text: str, *, complete: bool = False) -> tuple[int, ...] | None:
     """The offset of each token, from the tokens as a server returns them.
 
     They need not join to the text: a token decoded alone may lack the space before it, partial characters cannot be
@@ -68,6 +68,8 @@ def offsets_of(tokens: Sequence[str], text: str) -> tuple[int, ...] | None:
     Args:
         tokens: The tokens in order.
         text: The text.
+        complete: Whether these are all tokens of the text and no others: then most may be parts of characters, as in
+            Chinese text where the vocabulary has few Chinese characters.
 
     Returns:
         One offset per token; None if these are not the tokens of the text.
@@ -76,16 +78,42 @@ def offsets_of(tokens: Sequence[str], text: str) -> tuple[int, ...] | None:
         return tuple(accumulate(map(len, tokens), initial=0))[: len(tokens)]
     offsets: list[int] = []
     place = lost = read = 0
+    parts, in_all = 0, 0  # tokens that are parts of characters: since the last one that was found, and in all
     for token in tokens:
-        found = _find(token, text, place, REACH * lost) if place < len(text) else None
+        start = _after_parts(text, place, parts) if complete else place
+        found = _find(token, text, start, REACH * lost) if start < len(text) else None
         if found is None:
             offsets.append(place)
             lost += 1
+            parts, in_all = (parts + 1, in_all + 1) if token and not token.strip("\ufffd") else (parts, in_all)
             continue
+        if not _may_be_parts(parts, lost, text[place : found[0]]):
+            return None
         offsets.append(found[0])
-        place, lost, read = found[1], 0, read + 1
-    rest = text[place:].strip()
-    return tuple(offsets) if 2 * read >= len(tokens) and len(rest) <= REACH * lost else None
+        place, lost, parts, read = found[1], 0, 0, read + 1
+    if not _may_be_parts(parts, lost, text[place:]) or len(text[place:].strip()) > REACH * lost:
+        return None
+    return tuple(offsets) if 2 * (read + (in_all if complete else 0)) >= len(tokens) else None
+
+
+def _after_parts(text: str, place: int, parts: int) -> int:
+    """The first place after so many parts of characters, each of which has at least a byte."""
+    while parts > 0 and place < len(text):
+        parts -= len(text[place].encode())
+        place += 1
+    return place
+
+
+def _may_be_parts(parts: int, lost: int, gap: str) -> bool:
+    """Whether tokens that were not found may be the text between those that were.
+
+    Args:
+        parts: Number of those that are parts of characters: each has a byte or more of characters beyond ASCII.
+        lost: Number of all that were not found.
+        gap: The text.
+    """
+    beyond = sum(len(letter.encode()) for letter in gap if not letter.isascii())
+    return parts <= beyond and (not parts or parts < lost or all(letter == " " for letter in gap if letter.isascii()))
 
 
 def _find(token: str, text: str, place: int, reach: int) -> tuple[int, int] | None:
