@@ -95,7 +95,7 @@ def laid_out(
         (label(gold),),
         chance=1 / count,
         facets={"answers": count, "gold": gold + 1, **shortcuts, **facets},
-        asked=document.text[question.start : question.end],
+        asked=document.text[question.start : question.end].strip(),
         inputs={"answers": count},
     )
     return Arranged((*parts, GAP + closing), ending, gold / (count - 1) if count > 1 else None)

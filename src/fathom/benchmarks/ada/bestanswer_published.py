@@ -1,7 +1,8 @@
 """BestAnswer on the cases published by the authors of Ada-LEval, with their candidates in their order.
 
-Only the wording of the prompt is our own; it uses A4 as an example, as the paper does. The published 1k cases have up
-to 1,128 tokens (Table 1), more than 1k has here, so that a prompt may exceed its length by 15%.
+Only the wording of the prompt is our own, unless the authors' is given, and line ends are normalised. The prompt uses
+A4 as an example, as the paper does. The published 1k cases have up to 1,128 tokens (Table 1), more than 1k has here, so
+that a prompt may exceed its length by 15%.
 """
 
 from collections.abc import Mapping
@@ -63,5 +64,6 @@ TASKS = (
         pool=pool,
         needs="published cases of BestAnswer",
         gold=("case",),
+        version=2,
     ),
 )

@@ -176,11 +176,11 @@ def joined(parts: list[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 
 def _text(value: object, field: str) -> str:
-    """A published text without surrounding blanks, with normalised line ends and without lone surrogates."""
+    """A published text with normalised line ends and without lone surrogates; blanks around it belong to its prompt."""
     if not isinstance(value, str):
         raise _BadCaseError(f"the field {field!r} should be a string")
-    text = value.encode(errors="replace").decode().replace("\r\n", "\n").replace("\r", "\n").strip()
-    if not text and field == "question":
+    text = value.encode(errors="replace").decode().replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip() and field == "question":
         raise _BadCaseError(f"the field {field!r} is empty")
     return text
 
