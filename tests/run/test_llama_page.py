@@ -35,13 +35,17 @@ SMALLER = {"2k,4k,8k,16k,32k": "1k", "10": "1", "34000": "6000"}
 
 def servers() -> list[list[str]]:
     """The commands of the page that start a server."""
-    lines = [words for block in blocks_of(PAGE) if block.info == ("bash",) for words in command_lines(block)]
+    lines = [
+        words for block in blocks_of(PAGE) if block.info == ("sh", "needs=model") for words in command_lines(block)
+    ]
     return [words for words in lines if "--port" in words]
 
 
 def programs() -> list[list[str]]:
     """The commands of fathom on the page, in order."""
-    lines = [words for block in blocks_of(PAGE) if block.info == ("sh",) for words in command_lines(block)]
+    lines = [
+        words for block in blocks_of(PAGE) if block.info == ("sh", "needs=server") for words in command_lines(block)
+    ]
     return [words for words in lines if words[0] == "fathom"]
 
 
