@@ -71,6 +71,7 @@ def _log(found: Material, system: System, folder: Path, choices: Choices) -> str
             console="off",
             disable_code=True,
             disable_git=True,
+            host="",
             save_code=False,
             silent=True,
             x_disable_machine_info=True,
