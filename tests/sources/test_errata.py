@@ -55,6 +55,15 @@ def test_a_faulty_question_or_summary_is_left_out_and_the_text_stays() -> None:
     assert corrected(made, {NAME: Erratum("made", "wrong", "a test")}) == (made, [])
 
 
+def test_an_entry_without_answers_is_about_a_question_with_any_answer() -> None:
+    made = make_document(1)
+    asked, other = made.questions[0], Question("Which volume is it?", ("1",))
+    made = replace(made, questions=(asked, replace(asked, answers=("another answer",)), other))
+    kept, found = corrected(made, {fingerprint(asked.text, ()): Erratum("made", "ambiguous", "a test")})
+    assert kept.questions == (other,)
+    assert found == [fingerprint(asked.text, ())] * 2
+
+
 def test_a_users_file_adds_to_fathoms_own_or_replaces_it(tmp_path: Path) -> None:
     file = write(tmp_path / "mine.toml")
     assert set(read_errata([file])) == {*own_errata(), NAME}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from fathom.build.config import RECORDS
-from fathom.sources.errata import Erratum, fingerprint
+from fathom.sources.errata import Erratum, listed
 from fathom.tasks.evidence import content_words, distinct
 from fathom.tasks.support import COVERED, KEPT, Support, best_support
 from fathom.types import Candidate, CandidatePool, Document, Facet, Json, Question, Task
@@ -147,9 +147,10 @@ def _check_record(candidate: Candidate, checks: GoldChecks) -> None:
     start, end = document.passages[-1] if len(document.passages) == 2 else (0, 0)
     asked = str(document.meta.get("input") or document.text[start:end])
     for question in candidate.questions or ((Question(asked, texts),) if texts else ()):
-        if (found := checks.known.get(fingerprint(question.text, question.answers))) is not None:
-            checks.errata[found.fault] = checks.errata.get(found.fault, 0) + 1
-            checks.questions += _named(document, question, f"errata: {found.fault}")
+        if name := listed(checks.known, question.text, question.answers):
+            fault = checks.known[name].fault
+            checks.errata[fault] = checks.errata.get(fault, 0) + 1
+            checks.questions += _named(document, question, f"errata: {fault}")
         support = best_support(question.answers, passage, passage)
         _count(support, checks)
         if support.fault:

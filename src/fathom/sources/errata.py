@@ -1,7 +1,8 @@
 """Errata: faulty questions and summaries of public data sets, by fingerprint, with reasons.
 
 A fingerprint is a hash, so that a list of faults contains no text of the data sets. ``errata.toml`` is fathom's own
-list; users can add theirs in the same form (``fathom build --errata``)::
+list; users can add theirs in the same form (``fathom build --errata``). An entry is about a question with its answers,
+or, by the fingerprint of the question alone, about this question with any answers::
 
     ["0123456789abcdef"]
     source = "scientific_qa"
@@ -52,7 +53,7 @@ def fingerprint(question: str, answers: Iterable[str]) -> str:
 
     Args:
         question: The question or request; "" for a summary of a whole text.
-        answers: Its gold answers, or the summary.
+        answers: Its gold answers, or the summary; none for the question with any answers.
     """
     content = [_plain(question), sorted({_plain(answer) for answer in answers})]
     return sha256(json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")).hexdigest()[:_DIGITS]
@@ -92,6 +93,18 @@ def checksum(errata: Mapping[str, Erratum]) -> str:
     return sha256("\n".join(sorted(errata)).encode()).hexdigest()[:_DIGITS]
 
 
+def listed(errata: Mapping[str, Erratum], question: str, answers: Iterable[str]) -> str | None:
+    """The fingerprint under which errata list a question, with its answers or with any; None if they do not.
+
+    Args:
+        errata: Errata by fingerprint.
+        question: The question or request; "" for a summary of a whole text.
+        answers: Its gold answers, or the summary.
+    """
+    names = (fingerprint(question, answers), fingerprint(question, ()))
+    return next((name for name in names if name in errata), None)
+
+
 def corrected(document: Document, errata: Mapping[str, Erratum]) -> tuple[Document, list[str]]:
     """A document without its faulty questions and summary.
 
@@ -102,15 +115,13 @@ def corrected(document: Document, errata: Mapping[str, Erratum]) -> tuple[Docume
     Returns:
         The document, the same if nothing is faulty, and the fingerprints that were found in it.
     """
-    prints = [fingerprint(question.text, question.answers) for question in document.questions]
-    found = [one for one in prints if one in errata]
-    summary = fingerprint("", [document.summary]) if document.summary else ""
-    if summary in errata:
-        found.append(summary)
+    faults = [listed(errata, question.text, question.answers) for question in document.questions]
+    summary = listed(errata, "", [document.summary]) if document.summary else None
+    found = [name for name in (*faults, summary) if name is not None]
     if not found:
         return document, []
-    kept = [one for one, print in zip(document.questions, prints, strict=True) if print not in errata]
-    return replace(document, questions=tuple(kept), summary="" if summary in errata else document.summary), found
+    kept = tuple(one for one, fault in zip(document.questions, faults, strict=True) if fault is None)
+    return replace(document, questions=kept, summary="" if summary else document.summary), found
 
 
 def _plain(text: str) -> str:
