@@ -80,12 +80,12 @@ class GoldChecks:
                 f"{task.name}: passages have {median(coverage):.0%} of the words of their gold texts (median; at least "
                 f"{min(coverage):.0%}), {median(kept):.0%} of those in the whole documents (at least {min(kept):.0%})"
             )
-        for listed, what in (
+        for names, what in (
             (self.shared, "questions are asked of several documents with different answers"),
             (self.disagreeing, "questions have answers without a common word about the same document"),
         ):
-            if listed:
-                yield f"{task.name}: {len(listed)} {what}: {', '.join(map(_quoted, listed[:SHOWN]))}{_more(listed)}"
+            if names:
+                yield f"{task.name}: {len(names)} {what}: {', '.join(map(_quoted, names[:SHOWN]))}{_more(names)}"
 
 
 def check_gold(task: Task, pool: CandidatePool, checks: GoldChecks) -> CandidatePool:
@@ -237,5 +237,5 @@ def _quoted(text: str) -> str:
     return f'"{words[: QUOTED - 3]}..."' if len(words) > QUOTED else f'"{words}"'
 
 
-def _more(listed: Sequence[str]) -> str:
-    return f" and {len(listed) - SHOWN} more (manifest.json)" if len(listed) > SHOWN else ""
+def _more(names: Sequence[str]) -> str:
+    return f" and {len(names) - SHOWN} more (manifest.json)" if len(names) > SHOWN else ""
