@@ -1,7 +1,9 @@
 """Counting stars: four counts hidden in the text; which option lists them in order?
 
-100-LongBench, appendix A.2, after Counting-Stars. Its code puts a fixed option first and may offer duplicates; here the
-five options are different and in random order. In the ``corrected`` variant each count is first stated wrongly.
+100-LongBench, appendix A.2, after Counting-Stars. Its code puts a fixed option first and may offer duplicates, and all
+wrong options are changes of the right one, which can be told from the options alone: it is the one that all others are
+like. Here five of the six combinations of two sets of counts and three orders are offered, so that each is as likely as
+the others. In the ``corrected`` variant each count is first stated wrongly.
 """
 
 from functools import partial
@@ -55,8 +57,10 @@ def plan(draw: Draw, corrected: bool) -> Plan:
     """Four different counts at random depths, and five different lists to choose from."""
     prompts = draw.resources.texts_of(texts_of(corrected))
     numbers = draw.rng.sample(range(1, 101), 2 * STARS + 1)
-    counts, wrong, other = numbers[:STARS], numbers[STARS : 2 * STARS], numbers[-1]
-    options = _options(draw, counts, wrong if corrected else None, other)
+    counts, wrong = numbers[:STARS], numbers[STARS : 2 * STARS]
+    changed = counts.copy()
+    changed[draw.rng.randrange(STARS)] = numbers[-1]
+    options = _options(draw, counts, wrong if corrected else changed)
     listed = "\n".join(
         prompts["option"].format(number=number, counts=", ".join(map(str, option)))
         for number, option in enumerate(options, start=1)
@@ -73,17 +77,14 @@ def plan(draw: Draw, corrected: bool) -> Plan:
     )
 
 
-def _options(draw: Draw, counts: list[int], wrong: list[int] | None, other: int) -> list[list[int]]:
-    """The counts; two swaps of them; one count changed; and all rotated, or the uncorrected counts."""
-    pairs = [(i, j) for i in range(STARS) for j in range(i)]
-    options = [counts, wrong or counts[1:] + counts[:1]]
-    for i, j in draw.rng.sample(pairs, 2):
-        swapped = counts.copy()
-        swapped[i], swapped[j] = swapped[j], swapped[i]
-        options.append(swapped)
-    changed = counts.copy()
-    changed[draw.rng.randrange(STARS)] = other
-    options.append(changed)
+def _options(draw: Draw, counts: list[int], others: list[int]) -> list[list[int]]:
+    """The counts and four other lists: other counts, other orders, or both."""
+    orders = [list(range(STARS))]
+    while len(orders) < 3:
+        if (order := draw.rng.sample(range(STARS), STARS)) not in orders:
+            orders.append(order)
+    right, *wrong = [[listed[place] for place in order] for order in orders for listed in (counts, others)]
+    options = [right, *draw.rng.sample(wrong, OPTIONS - 1)]
     draw.rng.shuffle(options)
     return options
 
@@ -108,6 +109,7 @@ TASKS = tuple(
         noise=("qa", "news", "noise"),
         official="hundred/first_number",
         wording=Wording(texts_of(corrected), optional=frozenset({"wrong"} if not corrected else ())),
+        version=2,
     )
     for corrected in (False, True)
 )

@@ -1,7 +1,9 @@
 """Passage count: the number of different paragraphs, some of which occur two or three times.
 
 100-LongBench, appendix A.2. Its code may draw a document twice and then counts it twice; here documents are drawn
-without replacement.
+without replacement. In its code each has one to three copies with equal chances, so that about half of the paragraphs
+are different and one number is right in more than a third of short prompts; here the share of different paragraphs is
+drawn first, so that all counts that so many paragraphs allow are about as likely.
 """
 
 from functools import partial
@@ -15,13 +17,13 @@ SHARE = 1 / 8  # of the shortest length that one paragraph may take
 
 PROMPTS = {
     "en": {
-        "intro": "Below are numbered paragraphs. Some of them stand there more than once, word for word.",
+        "intro": "Below are numbered paragraphs. Some of them may stand there more than once, word for word.",
         "header": "Paragraph {number}:\n",
-        "question": "How many different paragraphs are there, when repetitions are left out? "
+        "question": "How many different paragraphs are there, if each counts once however often it stands there? "
         "Reply with one number only.\nNumber of different paragraphs:",
     },
     "zh": {
-        "intro": "下面是若干编了号的段落，其中有些段落原文重复出现。",
+        "intro": "下面是若干编了号的段落，其中有些段落可能原文重复出现。",
         "header": "段落{number}：\n",
         "question": "去掉重复之后，一共有多少个不同的段落？请只回答一个数字。\n不同段落的数目：",
     },
@@ -35,14 +37,16 @@ def pool(resources: Resources) -> CandidatePool:
 
 def plan(draw: Draw) -> Plan:
     """Paragraphs in random order, with one to three scattered copies each."""
-    prompts = draw.resources.texts_of(PROMPTS)
+    prompts, rng = draw.resources.texts_of(PROMPTS), draw.rng
+    mean = 1 / rng.uniform(1 / MOST_COPIES, 1)
+    more = (mean - 1) / (MOST_COPIES - 1)
     return Passages(
         intro=prompts["intro"],
         header=prompts["header"],
         gold=(),
         finish=partial(finish, question=prompts["question"]),
-        copies=tuple(draw.rng.randint(1, MOST_COPIES) for _ in range(draw.fillers)),
-        shuffle=tuple(tuple(draw.rng.random() for _ in range(MOST_COPIES)) for _ in range(draw.fillers)),
+        copies=tuple(1 + sum(rng.random() < more for _ in range(MOST_COPIES - 1)) for _ in range(draw.fillers)),
+        shuffle=tuple(tuple(rng.random() for _ in range(MOST_COPIES)) for _ in range(draw.fillers)),
     )
 
 
@@ -74,5 +78,6 @@ TASKS = (
         noise=("qa", "news", "noise"),
         official="hundred/first_number",
         wording=Wording(PROMPTS),
+        version=2,
     ),
 )

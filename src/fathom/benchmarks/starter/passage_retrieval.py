@@ -31,13 +31,13 @@ KEPT = 0.3  # minimum share of the summary's content words in the document that 
 
 PROMPTS = {
     "en": {
-        "intro": "Below are numbered passages, and after them a summary of one of the passages.",
+        "intro": "Below are numbered passages, then a summary of the whole document that one of them is from.",
         "header": "Passage {number}:\n",
-        "question": "Here is the summary:\n\n{summary}\n\nWhich passage does the summary belong to? "
+        "question": "Here is the summary:\n\n{summary}\n\nWhich passage is from the summarised document? "
         "Reply with the number of the passage only.\nPassage:",
     },
     "zh": {
-        "intro": "下面是若干编了号的文章，之后是其中一篇文章的摘要。",
+        "intro": "下面是若干编了号的文章或其片段，之后是其中一篇文章全文的摘要。",
         "header": "文章{number}：\n",
         "question": "摘要如下：\n\n{summary}\n\n这段摘要属于哪一篇文章？请只回答文章的编号。\n文章：",
     },
@@ -130,6 +130,6 @@ TASKS = (
         noise=("summary", "news", "noise"),
         official="hundred/first_number",
         wording=Wording(PROMPTS),
-        version=2,
+        version=3,
     ),
 )
