@@ -31,10 +31,11 @@
     const round = titles.length > 2 && entries.some((entry) => entry.categories.filter(Boolean).length > 2);
     if (!long && !round) return null;
     const of = `${names.join(", ")} on ${board.title}`;
+    const banded = entries.length < 4 && curves.some((one) => one.points.some(([, est]) => fathom.ends(est)));
     return h("div", null, keyed && fathom.key(names),
       h("div", { class: "pair" },
         round && fathom.plate(fathom.radar(titles, entries.map((entry, n) => ({ name: names[n], scores: entry.categories.map((est) => est && est[0]) })), `Scores by category: ${of}`), "Scores by category, from 0 in the centre to 100 at the rim."),
-        long && fathom.plate(fathom.curves(curves, `Score against length: ${of}`), entries.length < 4 ? `Mean over ${over(board)} against length, with 95% intervals.` : `Mean over ${over(board)} against length.`)));
+        long && fathom.plate(fathom.curves(curves, `Score against length: ${of}`), `Mean over ${over(board)} against length${banded ? ", with 95% intervals" : ""}.`)));
   };
 
   const corner = (text) => h("th", { scope: "col", class: "text" }, fathom.unseen(text));
