@@ -1,4 +1,4 @@
-"""Audits of accepted samples: which are drawn, and how many are right (LongBench Pro, section 3.6)."""
+"""Audits of accepted samples: which are drawn, and how many are right (LongBench Pro, section 4)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -42,7 +42,7 @@ def difficulty(
     """The difficulty tier of a question from models of three tiers.
 
     Extreme: at most one of the high tier is right; else Hard: at most one of the middle tier; else Moderate: at most
-    one of the low tier; else Easy (LongBench Pro, section 3.6, with five models in each tier). A model is right if most
+    one of the low tier; else Easy (LongBench Pro, section 3.5, with five models in each tier). A model is right if most
     of its repetitions are.
 
     Args:

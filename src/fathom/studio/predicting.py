@@ -1,7 +1,7 @@
 """Models answer the questions of samples: for the answer review and the closed-book check.
 
 People judge better whether a component of an answer is right, models find more components. So people check what models
-find (LongBench Pro, section 3.5).
+find (LongBench Pro, section 3.4).
 """
 
 from collections.abc import Callable, Mapping, Sequence
