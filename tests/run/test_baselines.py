@@ -22,6 +22,7 @@ from fathom.registry import get_task, tasks
 from fathom.run.baselines import baseline_client, baselines, get_baseline
 from fathom.run.baselines.parsing import numbered, parse_prompt
 from fathom.run.baselines.retrieval import rank, sentences
+from fathom.run.form import Heading, PromptForm, form_of
 from fathom.run.model import Call
 from fathom.run.overflow import fit
 from fathom.suitefile import open_suite
@@ -65,6 +66,7 @@ OF_ANY_TEXT = sorted(
     if not ({"book", "thread", "case", "record"} & {*get_task(name).gold} or name.startswith("studio_"))
     or name in KINDS
 )
+PASSAGE = Heading("Passage ", ":")
 SHORT, LONG, WINDOW = 1024, 8192, 2048
 
 Prompts = list[tuple[Sample, str]]
@@ -82,12 +84,17 @@ def prompts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prompts]:
         yield [(sample, render(sample, texts)) for sample in suite.samples()]
 
 
+def known(sample: Sample) -> PromptForm:
+    return form_of(sample, get_task(sample.task).answer)
+
+
 def mean_score(baseline: str, prompts: Prompts, name: str, length: int | None = None) -> float:
     client = baseline_client(baseline, lambda: get_tokenizer("words"))
     values = []
     for sample, prompt in prompts:
         if sample.task == name and length in (None, sample.length):
-            reply = asyncio.run(client.complete(prompt, Call(sample.id, 1, 0, 64, answer=get_task(name).answer)))
+            call = Call(sample.id, 1, 0, 64, answer=get_task(name).answer, form=known(sample))
+            reply = asyncio.run(client.complete(prompt, call))
             verdict = get_task(name).score(reply.text, sample)
             assert verdict.valid, (sample.id, reply.text)
             values.append(verdict.value or 0.0)
@@ -114,7 +121,8 @@ def test_guesses_reach_the_chance_level(prompts: Prompts) -> None:
             continue
         rng = Random(f"chance/{sample.id}")
         verdicts = [
-            get_task(sample.task).score(guess(prompt, get_task(sample.task).answer, rng), sample) for _ in range(rounds)
+            get_task(sample.task).score(guess(prompt, get_task(sample.task).answer, rng, known(sample)), sample)
+            for _ in range(rounds)
         ]
         assert all(verdict.valid for verdict in verdicts)
         mean = sum(verdict.value or 0.0 for verdict in verdicts) / rounds
@@ -130,7 +138,7 @@ def test_guesses_behind_a_window_are_still_at_chance(prompts: Prompts) -> None:
     assert fitted is not None
     assert fitted.removed
     guess, rng = get_baseline("fathom/guess"), Random(0)
-    seen = {guess(fitted.prompt, "passage", rng) for _ in range(400)}
+    seen = {guess(fitted.prompt, "passage", rng, known(sample)) for _ in range(400)}
     assert len(seen) > 0.9 * int(sample.facets["passages"])
 
 
@@ -153,12 +161,13 @@ def test_the_same_dice_give_the_same_reply(prompts: Prompts) -> None:
     for name in baselines():
         for sample, prompt in prompts[::7]:
             kind = get_task(sample.task).answer
-            assert get_baseline(name)(prompt, kind, Random(3)) == get_baseline(name)(prompt, kind, Random(3))
+            said = {get_baseline(name)(prompt, kind, Random(3), known(sample)) for _ in range(2)}
+            assert len(said) == 1
 
 
 def test_reading_prints_nothing(prompts: Prompts, capfd: pytest.CaptureFixture[str]) -> None:
     for sample, prompt in prompts[::9]:
-        get_baseline("fathom/lexical")(prompt, get_task(sample.task).answer, Random(0))
+        get_baseline("fathom/lexical")(prompt, get_task(sample.task).answer, Random(0), known(sample))
     assert capfd.readouterr() == ("", "")
 
 
@@ -175,7 +184,8 @@ def test_any_remainder_gets_a_valid_reply(prompts: Prompts, data: st.DataObject)
     start = data.draw(st.integers(0, question))
     end = data.draw(st.integers(start, question))
     for baseline in baselines():
-        reply = get_baseline(baseline)(prompt[:start] + prompt[end:], get_task(sample.task).answer, Random(0))
+        left = prompt[:start] + prompt[end:]
+        reply = get_baseline(baseline)(left, get_task(sample.task).answer, Random(0), known(sample))
         assert get_task(sample.task).score(reply, sample).valid, reply
 
 
@@ -195,7 +205,11 @@ def of_every_task(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prompts]
 def test_the_prompts_of_every_task_are_understood(of_every_task: Prompts, name: str) -> None:
     kind = get_task(name).answer
     assert kind == KINDS[name]
-    found = [(sample, prompt, parse_prompt(prompt, kind)) for sample, prompt in of_every_task if sample.task == name]
+    found = [
+        (sample, prompt, parse_prompt(prompt, kind, known(sample)))
+        for sample, prompt in of_every_task
+        if sample.task == name
+    ]
     assert {(asked.language, asked.kind) for _, _, asked in found} == {
         (language, kind) for language in get_task(name).languages
     }
@@ -209,7 +223,7 @@ def test_the_prompts_of_every_task_are_understood(of_every_task: Prompts, name: 
         assert bool(asked.options) == (asked.kind == "option")
         assert asked.kind != "option" or sample.targets[0] in map(str, asked.options)
         if "passages" in sample.facets:
-            assert len(numbered(asked.context)) == sample.facets["passages"]
+            assert len(numbered(asked.context, asked.heading)) == sample.facets["passages"]
         assert bool(asked.passages) == (asked.kind in WORDS)
         if asked.passages:
             assert ", ".join(map(str, asked.passages)) == str(sample.facets["gold"])
@@ -221,9 +235,13 @@ def test_understands_a_question_about_a_named_passage() -> None:
         "Answer the following question about Passage 2 from what the passage says.\nQuestion: Which\n\ncame last?\n"
         "Reply with the answer only, in as few words as possible.\nAnswer:"
     )
-    asked = parse_prompt(prompt, "words")
+    form = PromptForm("en", ending=prompt[prompt.index("Answer the") :], asked="Which\n\ncame last?", heading=PASSAGE)
+    asked = parse_prompt(prompt, "words", form)
     assert (asked.kind, asked.passages, asked.question) == ("words", (2,), "Which\n\ncame last?")
-    assert [(found.number, found.text) for found in numbered(asked.context)] == [(1, "One.\n\nTwo."), (2, "Three.")]
+    assert [(found.number, found.text) for found in numbered(asked.context, PASSAGE)] == [
+        (1, "One.\n\nTwo."),
+        (2, "Three."),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -241,10 +259,11 @@ def test_understands_a_question_about_a_named_passage() -> None:
 def test_understands_a_request_for_a_summary(ending: str, passages: tuple[int, ...], request_of: str) -> None:
     context = "Below are passages.\n\nPassage 1:\nHats are worn.\n\nPassage 2:\nPassage 1 is about hats.\n\n"
     prompt = f"{context}{ending}Reply with a summary of a few sentences only.\nSummary:"
-    asked = parse_prompt(prompt, "summary")
+    form = PromptForm("en", ending=prompt.removeprefix(context), asked=request_of, heading=PASSAGE)
+    asked = parse_prompt(prompt, "summary", form)
     assert (asked.kind, asked.passages, asked.question) == ("summary", passages, request_of)
     assert asked.context.rstrip().endswith("about hats.")
-    assert get_baseline("fathom/lexical")(prompt, "summary", Random(0)).startswith(
+    assert get_baseline("fathom/lexical")(prompt, "summary", Random(0), form).startswith(
         "Hats" if 1 in passages else "Passage 1 is"
     )
 
@@ -270,12 +289,17 @@ def test_a_baseline_reads_alike_in_every_process() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_cannot_be_known_without_the_text_is_said_to_be_unanswerable(language: str) -> None:
     asked = PROMPTS[language]["closed"].format(question="Who keeps volume 3?")
-    understood = parse_prompt(asked, "words")
+    facets = {"context": "none"}
+    question = "Who keeps volume 3?"
+    sample = Sample("a", "a", "single_doc_qa", (asked,), ("x",), 0, 9, language=language, facets=facets, asked=question)
+    form = known(sample)
+    understood = parse_prompt(asked, "words", form)
     assert (understood.question, understood.context) == ("Who keeps volume 3?", "")
     assert (
-        get_baseline("fathom/lexical")(asked, "words", Random(0)) == {"en": "unanswerable", "zh": "无法回答"}[language]
+        get_baseline("fathom/lexical")(asked, "words", Random(0), form)
+        == {"en": "unanswerable", "zh": "无法回答"}[language]
     )
-    assert get_baseline("fathom/guess")(asked, "words", Random(0))
+    assert get_baseline("fathom/guess")(asked, "words", Random(0), form)
 
 
 @pytest.mark.parametrize(

@@ -323,7 +323,7 @@ from fathom import registry
 from fathom.run import baselines, judge
 from judged_runs import TASKS
 registry.tasks = lambda: TASKS
-def read(prompt, answer, rng):
+def read(prompt, answer, rng, form):
     body = json.dumps({"messages": [{"content": prompt}]}).encode()
     with urllib.request.urlopen(sys.argv[2] + "/chat/completions", body) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]

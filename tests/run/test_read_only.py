@@ -31,7 +31,7 @@ SOMEBODY = 65534
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A finished run with a judge's judgement."""
-    monkeypatch.setattr(baselines_module, "get_baseline", lambda name: lambda prompt, answer, rng: "nine")
+    monkeypatch.setattr(baselines_module, "get_baseline", lambda name: lambda prompt, answer, rng, form: "nine")
     out = tmp_path / "run"
     run(make_suite(tmp_path, 6), "fathom/fake", out=out, max_output_tokens=50)
     store = JudgementStore(out, "lab/judge")

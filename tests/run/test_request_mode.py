@@ -102,7 +102,7 @@ def test_a_model_that_reasons_is_not_told_but_its_reply_is_cut(tmp_path: Path, s
 
 
 def test_baselines_end_there_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(baselines_module, "get_baseline", lambda name: lambda prompt, answer, rng: "one\ntwo")
+    monkeypatch.setattr(baselines_module, "get_baseline", lambda name: lambda prompt, answer, rng, form: "one\ntwo")
     run(make_suite(tmp_path, 2, tasks=("passkey", "line")), "fathom/fake", out=tmp_path / "run")
     assert [row.reply.text for _, row in sorted(by_number(tmp_path / "run").items())] == ["one\ntwo", "one"]
 
@@ -323,7 +323,7 @@ def test_tasks_that_are_not_installed_are_asked_plainly() -> None:
 
 
 def test_a_baseline_answers_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(prompt: str, answer: AnswerKind, rng: Random) -> str:
+    def read(prompt: str, answer: AnswerKind, rng: Random, form: object) -> str:
         return "nine" if "You said" in prompt else "thinking"
 
     monkeypatch.setattr(baselines_module, "get_baseline", lambda name: read)
@@ -339,7 +339,7 @@ class Killed(BaseException):
 def test_a_process_that_ends_between_the_two_keeps_neither(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prompts: list[str] = []
 
-    def read(prompt: str, answer: AnswerKind, rng: Random) -> str:
+    def read(prompt: str, answer: AnswerKind, rng: Random, form: object) -> str:
         prompts.append(prompt)
         if len(prompts) == 2:
             raise Killed

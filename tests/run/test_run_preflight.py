@@ -32,7 +32,7 @@ def seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """Prompts that the offline baseline ``fathom/fake`` saw; it answers with a number from its random generator."""
     prompts: list[str] = []
 
-    def read(prompt: str, answer: AnswerKind, rng: Random) -> str:
+    def read(prompt: str, answer: AnswerKind, rng: Random, form: object) -> str:
         prompts.append(prompt)
         return str(rng.random())
 

@@ -57,7 +57,7 @@ import json, sys, urllib.request
 from pathlib import Path
 from fathom.run import baselines, run
 suite, out, url = sys.argv[1:]
-def read(prompt, answer, rng):
+def read(prompt, answer, rng, form):
     body = json.dumps({"messages": [{"content": prompt}]}).encode()
     with urllib.request.urlopen(url + "/chat/completions", body) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]

@@ -33,7 +33,7 @@ def baseline(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """An offline baseline ``fathom/fake`` that answers ``nine``; gives the prompts it saw."""
     seen: list[str] = []
 
-    def read(prompt: str, answer: AnswerKind, rng: object) -> str:
+    def read(prompt: str, answer: AnswerKind, rng: object, form: object) -> str:
         seen.append(prompt)
         return "nine"
 

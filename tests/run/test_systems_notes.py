@@ -20,6 +20,7 @@ from fathom import api
 from fathom.extend.methods import SYSTEMS, make_method
 from fathom.run import replies, run, status
 from fathom.run.baselines.lexical import read
+from fathom.run.form import Heading, PromptForm
 from fathom.run.preflight import Preflight
 from fathom.run.systems import Request, SplitPrompt, System, Task, Unit, open_system
 from fathom.run.systems.notes import Compaction, MapReduce
@@ -216,13 +217,15 @@ def test_the_lexical_baseline_takes_notes_below_headings() -> None:
         "Answer the following question about Passage 4 from what it says.\nOn which river does Birch lie?\n"
         "Reply with notes on this part only"
     )
-    assert read(prompt, "notes", Random(0)).startswith("Passage 4:\nBirch lies on the river Tew.")
-    few = read(f"{prompt}, in at most 9 words: short", "notes", Random(0))
+    form = PromptForm("en", heading=Heading("Passage ", ":"))
+    assert read(prompt, "notes", Random(0), form).startswith("Passage 4:\nBirch lies on the river Tew.")
+    few = read(f"{prompt}, in at most 9 words: short", "notes", Random(0), form)
     assert few == "Passage 4:\nBirch lies on the river Tew."
-    assert read(prompt.replace("about Passage 4", "about Passage 9"), "notes", Random(0)) == "nothing"
+    assert read(prompt.replace("about Passage 4", "about Passage 9"), "notes", Random(0), form) == "nothing"
+    form = PromptForm("zh", heading=Heading("文章", "："))
     chinese = "文章3：\n柏村在特河边。\n\n请根据文章3的内容回答下面的问题。\n问题：柏村在哪里？\n请只回答笔记"
-    assert read(chinese, "notes", Random(0)) == "文章3：\n柏村在特河边。"
-    assert read(chinese.replace("根据文章3", "根据文章5"), "notes", Random(0)) == "无"
+    assert read(chinese, "notes", Random(0), form) == "文章3：\n柏村在特河边。"
+    assert read(chinese.replace("根据文章3", "根据文章5"), "notes", Random(0), form) == "无"
 
 
 @pytest.fixture(scope="module")
@@ -251,7 +254,7 @@ import json, sys, urllib.request
 from pathlib import Path
 from fathom.run import baselines, run
 suite, out, url = sys.argv[1:]
-def read(prompt, answer, rng):
+def read(prompt, answer, rng, form):
     body = json.dumps({"messages": [{"content": "[sample 1] " + prompt}]}).encode()
     with urllib.request.urlopen(url + "/chat/completions", body) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]

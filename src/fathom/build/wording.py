@@ -209,7 +209,7 @@ def _parts(texts: dict[str, str], wording: Wording, where: str) -> dict[str, str
     if whole is None:
         return texts
     names = next(iter(wording.texts.values()))
-    if {"before", "after"} <= set(names):
+    if {"before", "after"} <= set(names) and "intro" not in names:
         before, there, after = whole.partition(CONTEXT)
         if not there:
             raise FathomError(f"{where}: prompt: expected {CONTEXT}")

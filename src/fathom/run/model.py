@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkabl
 from fathom.address import check_address
 from fathom.extend.methods import WHOLE, Method
 from fathom.run.failures import Failure
+from fathom.run.form import PromptForm
 from fathom.run.model_settings import Kind
 from fathom.run.overflow import Overflow
 from fathom.run.thinking import Thinking
@@ -41,6 +42,7 @@ class Call:
         continued: Whether the prompt is sent without a chat template.
         answer: The kind of answer that the prompt asks for; used by offline baselines only.
         ending: Characters of the prompt after its context, which are the question; 0 if unknown.
+        form: The form of the sample's prompt, for offline baselines; always None for models.
     """
 
     sample: str
@@ -51,6 +53,7 @@ class Call:
     continued: bool = False
     answer: AnswerKind = "words"
     ending: int = 0
+    form: PromptForm | None = None
 
 
 @dataclass(frozen=True, slots=True)

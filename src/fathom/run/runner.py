@@ -14,7 +14,7 @@ from fathom.run.clients import connections_of, context_of, extension_of, notes_o
 from fathom.run.ledger import Ledger
 from fathom.run.loop import drive
 from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
-from fathom.run.model import Client
+from fathom.run.model import Client, is_baseline
 from fathom.run.options import check_choice, check_work
 from fathom.run.preflight import (
     Preflight,
@@ -256,6 +256,7 @@ def run(
         reasons=settings.max_output_tokens is not None or reasons(settings, price),
         system=around,
         sent_cap=notes_cap(settings, price),
+        forms=is_baseline(settings.model),
     )
     done = drive(work_on(out, client, work, plan.total))
     return replace(

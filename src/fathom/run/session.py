@@ -13,6 +13,7 @@ from typing import TypeAlias
 from fathom.length import question_part, render
 from fathom.run.answers import LARGE_TEXT
 from fathom.run.failures import shorten
+from fathom.run.form import form_of
 from fathom.run.ledger import Key, Ledger
 from fathom.run.model import Call, Chat, Client, Conversing, Turn
 from fathom.run.overflow import fit
@@ -59,6 +60,7 @@ class Work:
         reasons: Whether the output caps have room for reasoning, or are the user's.
         system: The system around the model; None if it gets the whole prompt.
         sent_cap: The output cap that is sent for notes of so many tokens: with room for reasoning.
+        forms: Whether calls have the form of the sample's prompt: for offline baselines only.
     """
 
     samples: Callable[[], Iterator[Sample]]
@@ -79,6 +81,7 @@ class Work:
     reasons: bool = True
     system: System | None = None
     sent_cap: Callable[[int], int] = lambda notes: notes
+    forms: bool = False
 
 
 class Session:
@@ -230,11 +233,14 @@ class Session:
         mode = self._work.request_mode(sample.task)
         caps, answers = mode.caps(cap), mode.answers
         ending = len(question) if prompt.endswith(question) and question != prompt else 0
-        call = Call(sample.id, epoch, self._work.seed, caps[0], mode.stop_sent, mode.continued, answers[0], ending)
+        form = form_of(sample, mode.answer) if self._work.forms else None
+        call = Call(
+            sample.id, epoch, self._work.seed, caps[0], mode.stop_sent, mode.continued, answers[0], ending, form
+        )
         reply = await self._answer(sample, prompt, call, mode, requests)
         if mode.follow_up is not None and reply.answered:  # a truncated reply is followed up too
             prompt = mode.follow_up(reply.text, sample)
-            second = replace(call, max_output_tokens=caps[-1], answer=answers[-1], ending=0)
+            second = replace(call, max_output_tokens=caps[-1], answer=answers[-1], ending=0, form=None)
             reply = together(reply, await self._ask(prompt, second, mode, requests))
         return prompt_hash if requests else "", replace(reply, truncated=reply.truncated + removed)
 

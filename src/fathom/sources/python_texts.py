@@ -122,6 +122,7 @@ def _found(body: list[ast.stmt], function: str, condition: str, file: str) -> It
                         isinstance(node, ast.Call)
                         and isinstance(node.func, ast.Attribute)
                         and node.func.attr == "append"
+                        and node.args
                     ):
                         yield from _values(ast.unparse(node.func), node.args[0], function, condition, file)
                     if isinstance(node, ast.Dict):

@@ -33,7 +33,10 @@ def read(contents: Mapping[str, str]) -> dict[str, dict[str, str]]:
         raise FathomError(f"{CODE}: {CLASS}.build_prompt: expected five texts, found {len(steps)}")
     before, question, between, answer, closing = steps
     texts = instructions.template({}) + before.template({})
-    *_, text = (piece for piece, is_expression in answer.pieces if is_expression)
+    expressions = [piece for piece, is_expression in answer.pieces if is_expression]
+    if len(expressions) != 2:
+        raise FathomError(f"{CODE}: {CLASS}.build_prompt: expected a label and an answer")
+    text = expressions[1]
     header, end = answer.between("", text).template({"str(j)": "{number}"}), answer.between(text, "").template({})
     if end != GAP:
         raise FathomError(f"{CODE}: {CLASS}.build_prompt: expected an empty line after an answer")

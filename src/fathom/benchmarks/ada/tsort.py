@@ -184,7 +184,11 @@ def _own_headings(resources: Resources, segments: int) -> dict[str, Facet]:
     """The headings of the texts in a prompt that are not ours, so that the texts are found (``ordering``)."""
     if not resources.wording:
         return {}
-    headings = _headings(resources.texts_of(PROMPTS), segments)
+    texts = resources.texts_of(PROMPTS)
+    for name in ("before", "part", "after"):
+        if not texts[name].strip():
+            raise FathomError(f"tsort: {name}: the heading is empty; texts need headings to be told apart")
+    headings = _headings(texts, segments)
     return {"headings": json.dumps(headings, ensure_ascii=False)}
 
 

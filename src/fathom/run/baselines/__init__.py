@@ -1,6 +1,7 @@
 """Offline baselines: plain functions that answer a prompt without a model.
 
-They get the prompt and the kind of answer it asks for (``Task.answer``), and nothing else.
+They get the prompt, the kind of answer it asks for (``Task.answer``) and the form of the sample's prompt
+(``fathom.run.form``), and nothing else.
 
 ``fathom/guess`` shows the chance level, ``fathom/lexical`` what word matching achieves; either of them with a window
 of known size validates the measurement itself. ``fathom/longest``, ``fathom/first`` and ``fathom/copy`` take shortcuts
@@ -11,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Protocol
 from urllib.parse import parse_qsl
 
 from fathom.length import parse_length
@@ -19,12 +20,27 @@ from fathom.names import unknown
 from fathom.run.baselines.guess import copy, first, guess, longest
 from fathom.run.baselines.lexical import read
 from fathom.run.failures import Failure, shorten
+from fathom.run.form import PromptForm
 from fathom.run.model import Call, RequestError
 from fathom.run.overflow import Overflow, fit, parse_policy
 from fathom.tokens import Tokenizer
 from fathom.types import AnswerKind, FathomError, Reply
 
-Baseline: TypeAlias = Callable[[str, AnswerKind, Random], str]
+
+class Baseline(Protocol):
+    """Answers a prompt without a model."""
+
+    def __call__(self, prompt: str, answer: AnswerKind, rng: Random, form: PromptForm | None = None) -> str:
+        """The answer.
+
+        Args:
+            prompt: The whole prompt, or what a window left of it.
+            answer: The kind of answer that it asks for.
+            rng: Random generator.
+            form: The form of the sample's prompt; None for a prompt without a sample.
+        """
+        ...
+
 
 _BASELINES: Mapping[str, tuple[Baseline, str]] = MappingProxyType(
     {
@@ -49,7 +65,8 @@ def baselines() -> Mapping[str, str]:
 
 
 def get_baseline(name: str) -> Baseline:
-    """The offline baseline of that name: takes a prompt, the kind of answer it asks for and a random generator.
+    """The offline baseline of that name: takes a prompt, the kind of answer it asks for, a random generator
+    and the form of the sample's prompt.
 
     Raises:
         FathomError: It does not exist; the message names those that do.
@@ -80,7 +97,7 @@ class BaselineClient:
             prompt, removed = fitted.prompt, fitted.removed
         rng = Random(f"{call.seed}/{call.sample}/{call.epoch}")
         try:
-            text = self.baseline(prompt, call.answer, rng)
+            text = self.baseline(prompt, call.answer, rng, call.form)
         except Exception as error:
             raise RequestError(Failure("bad", shorten(f"{type(error).__name__}: {error}", 300))) from error
         return Reply(status="ok", text=text, stop="stop", truncated=removed)

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from fathom.run.baselines.parsing import ParsedPrompt, any_entity, any_relations, numbered, parse_prompt
 from fathom.run.baselines.retrieval import sentences
+from fathom.run.form import PromptForm
 from fathom.types import AnswerKind
 
 _WORDS = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
@@ -24,15 +25,16 @@ _NEARBY = 2_000  # characters around a random position from which a span is take
 _MOST_COPIES = 3  # number of times that the counting task repeats a paragraph
 
 
-def guess(prompt: str, answer: AnswerKind, rng: Random) -> str:
+def guess(prompt: str, answer: AnswerKind, rng: Random, form: PromptForm | None = None) -> str:
     """A random answer of the kind that is asked for.
 
     Args:
         prompt: The whole prompt; its context only gives the number of passages, and words.
         answer: The kind of answer that it asks for.
         rng: Random generator.
+        form: The form of the sample's prompt; None for a prompt without a sample.
     """
-    return guess_answer(parse_prompt(prompt, answer), rng)
+    return guess_answer(parse_prompt(prompt, answer, form), rng)
 
 
 def guess_answer(parsed: ParsedPrompt, rng: Random) -> str:
@@ -66,7 +68,7 @@ def _count(parsed: ParsedPrompt, rng: Random) -> str:
 
 def _highest(parsed: ParsedPrompt) -> int:
     """The highest passage number, which gives the number of passages even if some were truncated away."""
-    return max((passage.number for passage in numbered(parsed.context)), default=1)
+    return max((passage.number for passage in numbered(parsed.context, parsed.heading)), default=1)
 
 
 def _number(parsed: ParsedPrompt, rng: Random) -> str:
@@ -152,36 +154,36 @@ _GUESSES: Mapping[AnswerKind, Callable[[ParsedPrompt, Random], str]] = {
 }
 
 
-def longest(prompt: str, answer: AnswerKind, rng: Random) -> str:
+def longest(prompt: str, answer: AnswerKind, rng: Random, form: PromptForm | None = None) -> str:
     """The label of the longest candidate in characters, the first of equal ones.
 
     Args:
         prompt: The whole prompt, or what a window left of it.
         answer: The kind of answer that it asks for.
         rng: Random generator, for prompts without candidates.
+        form: The form of the sample's prompt; None for a prompt without a sample.
     """
-    parsed = parse_prompt(prompt, answer)
+    parsed = parse_prompt(prompt, answer, form)
     if parsed.kind == "label" and parsed.pieces and parsed.pieces.texts:
         texts = parsed.pieces.texts
         return f"A{max(texts, key=lambda number: len(texts[number]))}"
     return guess_answer(parsed, rng)
 
 
-def first(prompt: str, answer: AnswerKind, rng: Random) -> str:
+def first(prompt: str, answer: AnswerKind, rng: Random, form: PromptForm | None = None) -> str:
     """The label A1, or the parts in the order of their numbers; arguments as for ``longest``."""
-    parsed = parse_prompt(prompt, answer)
+    parsed = parse_prompt(prompt, answer, form)
     if parsed.pieces and parsed.pieces.number:
         return "A1" if parsed.kind == "label" else order_reply(range(1, parsed.pieces.number + 1))
     return guess_answer(parsed, rng)
 
 
-def copy(prompt: str, answer: AnswerKind, rng: Random) -> str:
+def copy(prompt: str, answer: AnswerKind, rng: Random, form: PromptForm | None = None) -> str:
     """The example answer in the instructions; arguments as for ``longest``."""
-    parsed = parse_prompt(prompt, answer)
+    parsed = parse_prompt(prompt, answer, form)
     example = parsed.pieces.example if parsed.pieces else ""
     if example and parsed.kind == "label":
         return example
-    # If the instructions were truncated away, a list in a part's own text may look like their example.
     if example and parsed.pieces and example.count(",") + 1 == parsed.pieces.number:
         return f"Answer: {example}"
     return guess_answer(parsed, rng)

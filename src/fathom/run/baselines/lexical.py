@@ -28,6 +28,7 @@ from fathom.run.baselines.parsing import (
     parse_prompt,
 )
 from fathom.run.baselines.retrieval import excerpt, rank, sentences, terms
+from fathom.run.form import PromptForm
 from fathom.types import AnswerKind
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -102,15 +103,16 @@ _ANYTHING: Mapping[str, tuple[re.Pattern[str], ...]] = {
 }
 
 
-def read(prompt: str, answer: AnswerKind, rng: Random) -> str:
+def read(prompt: str, answer: AnswerKind, rng: Random, form: PromptForm | None = None) -> str:
     """The answer that word matching finds.
 
     Args:
         prompt: The whole prompt, or what a window left of it.
         answer: The kind of answer that it asks for.
         rng: Random generator, for ties and for answers not found.
+        form: The form of the sample's prompt; None for a prompt without a sample.
     """
-    parsed = parse_prompt(prompt, answer)
+    parsed = parse_prompt(prompt, answer, form)
     found = _READINGS[parsed.kind](parsed, rng)
     return guess_answer(parsed, rng) if found is None else found
 
@@ -175,7 +177,7 @@ def _in_order(said: Sequence[str], option: Sequence[str]) -> int:
 
 def _passage(parsed: ParsedPrompt, rng: Random) -> str | None:
     """The number of the passage with the most words in common with the summary."""
-    passages = numbered(parsed.context)
+    passages = numbered(parsed.context, parsed.heading)
     scores = rank(parsed.question, [passage.text for passage in passages])
     if not any(scores):
         return None
@@ -184,7 +186,7 @@ def _passage(parsed: ParsedPrompt, rng: Random) -> str | None:
 
 def _count(parsed: ParsedPrompt, rng: Random) -> str | None:
     """The number of distinct passages; None if some are not visible."""
-    passages = numbered(parsed.context)
+    passages = numbered(parsed.context, parsed.heading)
     if not passages or [passage.number for passage in passages] != list(range(1, len(passages) + 1)):
         return None
     return str(len({passage.text for passage in passages}))
@@ -274,7 +276,7 @@ def _named(parsed: ParsedPrompt) -> list[str]:
     """The texts that a question is about: the named passages that are visible, or else the whole context."""
     if not parsed.passages:
         return [parsed.context]
-    return [passage.text for passage in numbered(parsed.context) if passage.number in parsed.passages]
+    return [passage.text for passage in numbered(parsed.context, parsed.heading) if passage.number in parsed.passages]
 
 
 def _common_words(found: Sequence[str]) -> str:

@@ -1,11 +1,12 @@
 """Parses a prompt into its context, its question and the candidates to choose from.
 
-The kind of answer is known from the task (``Task.answer``). The rest is found in the text: the last paragraph is the
-question, everything before it the context.
+The kind of answer is known from the task (``Task.answer``), and what is around the texts from the sample
+(``fathom.run.form``); a window may have removed any of it. Without a sample, the last paragraph is the question, and
+everything before it the context.
 
-Some texts have numbered headings: parts to be ordered, answers to choose from. A heading is a line of its own after an
-empty line. The texts may contain such lines too, and a window may have removed some headings: the longest ascending
-sequence of headings is used.
+Some texts have numbered headings: parts to be ordered, answers to choose from. Such a heading is after an empty line.
+The texts may contain such lines too, and a window may have removed some headings: the longest ascending sequence of
+headings is used.
 
 Labels are learned from the examples of a prompt. Such a prompt ends with numbered pairs whose relations are asked for,
 or with a sentence whose entities are, after examples in the same format (``fathom.benchmarks.leader.icl_tasks``).
@@ -17,48 +18,31 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Literal, TypeAlias
 
+from fathom.run.form import GAP, Heading, PromptForm
 from fathom.types import AnswerKind
 
 Kind: TypeAlias = Literal["order", "label"]
 KINDS: tuple[Kind, ...] = ("order", "label")
 _REPLY = re.compile(r"(?:Reply with|You should answer with|请?只回[答复])[^\n]*")
 _DIGITS = re.compile(r"([0-9]{1,5}) digits|([0-9]{1,5})位数字")
-_CLOSING: Mapping[Kind, re.Pattern[str]] = {
-    "order": re.compile(r"Answer: \["),
-    "label": re.compile(r"\blabel\b|标号"),
-}
 _MOST_WORDS = re.compile(r"at most ([0-9]{1,6}) words|不超过([0-9]{1,6})字")
-_OPTION = re.compile(r"^\(([0-9]{1,4})\) (.+)$", re.MULTILINE)
+_OPTION = re.compile(r"^[^\n0-9]*([0-9]{1,4})[^\n0-9]+([0-9]+(?:, ?[0-9]+)+)[^\n0-9]*$", re.MULTILINE)
 _CHOICE = re.compile(r"^\(([A-D])\) (.*)$", re.MULTILINE)
 _LETTERED = re.compile(r"^A\. (.*)\nB\. (.*)\nC\. (.*)\nD\. (.*)$", re.MULTILINE)
 _QUESTION = re.compile(r"^Question: ", re.MULTILINE)
-_HEADER = re.compile(r"^(?:Passage|Paragraph) ([0-9]{1,7}):[ \t]*$|^(?:文章|段落)([0-9]{1,7})：[ \t]*$", re.MULTILINE)
 _ANY_HEADING = re.compile(r"^[^\W\d_]{1,12} ?[0-9]{1,6}[:：][ \t]*$", re.MULTILINE)
-_SENTENCE = r"^[^\n]{0,200}?(?:Passages? |文章)([0-9]{1,7}(?:(?:, |、)[0-9]{1,7})*)[^\n]{0,200}\n"
-_NAMED = re.compile(_SENTENCE, re.MULTILINE)
-_NAMED_AND_ASKED = re.compile(_SENTENCE + "(?:Question: |Request: |问题：|要求：)", re.MULTILINE)
 _LABELS: Mapping[AnswerKind, re.Pattern[str]] = {
     "relations": re.compile(r"\nRelations:\s*\Z"),
     "entities": re.compile(r"\nEntities:\s*\Z"),
 }
-_CLOSED = re.compile(r"\A[^\n]*[\"“](?:unanswerable|无法回答)[\"”][^\n]*\n(?:Question: |问题：)")
-_CUE = re.compile(r"\n(?:Answer:|答案：)\s*\Z")
-_SUMMARY = re.compile(r"^.{0,200}(?:summary|摘要).{0,200}[:：]\n\n", re.MULTILINE)
+_NUMBER = re.compile(r"[0-9]+")
 _CHINESE = re.compile("[\u4e00-\u9fff]")
-_ENDING = 50_000  # characters at the end of a prompt in which its question and its summary begin
-_INSTRUCTIONS = 4_000  # characters at the start of a prompt in which its texts begin
-_STATED: Mapping[Kind, re.Pattern[str]] = {
-    "order": re.compile(r"(?:[Pp]arts?|片段)[ \t]?([1-9][0-9]?)(?![0-9])|([1-9][0-9]?)(?:[ \t][Pp]arts|个片段)"),
-    "label": re.compile(r"(?<![A-Za-z0-9])A([1-9][0-9]{0,5})(?![0-9])"),
-}
-_EXAMPLE: Mapping[Kind, re.Pattern[str]] = {
-    "order": re.compile(r"(\[[1-9][0-9]?(?:, ?[1-9][0-9]?)+\])"),
-    "label": re.compile(r"(?:Answer:|答案：)[ \t]*(A[1-9][0-9]{0,5})(?![0-9])"),
-}
+_ENDING = 50_000  # characters at the end of a prompt in which its question begins
+_SURE = 24  # characters at the end of a question by which it is recognized
 _PAIR = re.compile(r"^[0-9]+\. (.+ \| .+)$", re.MULTILINE)
 _RELATION = re.compile(r"^[0-9]+\. ([a-z]+:[a-z_/]+)$", re.MULTILINE)
 _LABELLED = re.compile(r"^Pairs:\n((?:[0-9]+\. .+\n)+)Relations:\n((?:[0-9]+\. .+\n?)+)", re.MULTILINE)
@@ -82,6 +66,7 @@ class ParsedPrompt:
         closed: Whether the question comes without a context, so that "unanswerable" is a valid answer.
         words: The most words that notes may have; 0 if the prompt does not say.
         pieces: The parts to be ordered, or the candidate answers; None for other kinds.
+        heading: How headings of numbered passages are written; None if there are none.
     """
 
     kind: AnswerKind
@@ -94,6 +79,7 @@ class ParsedPrompt:
     closed: bool = False
     words: int = 0
     pieces: Pieces | None = None
+    heading: Heading | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,68 +90,111 @@ class Numbered:
     text: str
 
 
-def parse_prompt(prompt: str, kind: AnswerKind) -> ParsedPrompt:
+def parse_prompt(prompt: str, kind: AnswerKind, form: PromptForm | None = None) -> ParsedPrompt:
     """Parse a prompt.
 
     Args:
-        prompt: The whole prompt, or what a window left of it.
+        prompt: The whole prompt, or what a window or a system left of it.
         kind: The kind of answer that it asks for. If the number of digits was truncated away, words are given instead.
+        form: The form of the sample's prompt; None for a prompt without a sample.
     """
-    if kind == "words" and (closed := _CLOSED.match(prompt)):
-        question = _CUE.sub("", prompt[closed.end() :]).strip()
-        return ParsedPrompt("words", "", question, "zh" if "请" in closed.group() else "en", closed=True)
-    start = prompt.rfind("\n\n") + 2 if "\n\n" in prompt else 0
+    if form is None:
+        start = _last_paragraph(prompt)
+        form = PromptForm("zh" if _CHINESE.search(prompt, start) else "en")
+    if kind == "words" and form.closed:
+        return ParsedPrompt("words", "", form.asked, form.language, closed=True)
+    start, shown = _question_start(prompt, form)
     replies = list(_REPLY.finditer(prompt, start))
     end = replies[-1].start() if replies else len(prompt)
     reply = replies[-1].group() if replies else ""
-    language = "zh" if _CHINESE.search(prompt, start) else "en"
+    context, question = prompt[:start], prompt[start:end].strip()
+    parsed = ParsedPrompt(kind, context, question, form.language, heading=form.heading)
     if kind in _LABELS:
         ending = _LABELS[kind].search(prompt, start)
         asked = prompt[start : ending.start() if ending else end].removeprefix("Sentence: ")
-        return ParsedPrompt(kind, prompt[:start], asked, language)
-    if kind in KINDS:
-        if not _CLOSING[kind].search(reply):
-            return _instructed(prompt, kind)
-        pieces = find_pieces(prompt, start, kind)
-        question = pieces.before if kind == "label" else prompt[start:end].strip()
-        return ParsedPrompt(kind, prompt[:start], question, language, pieces=pieces)
+        return replace(parsed, question=asked)
+    if kind == "order" or kind == "label":
+        pieces = find_pieces(prompt, form, kind) if form.heading else None
+        return replace(parsed, question=pieces.before if pieces and kind == "label" else question, pieces=pieces)
     if kind == "digits":
         if wanted := _DIGITS.search(reply):
-            digits = int(wanted.group(1) or wanted.group(2))
-            return ParsedPrompt(kind, prompt[:start], prompt[start:end].strip(), language, digits=digits)
-        kind = "words"
+            return replace(parsed, digits=int(wanted.group(1) or wanted.group(2)))
+        return replace(parsed, kind="words")
     if kind == "choice" and (choice := _choice(prompt, start)):
         return choice
-    if kind == "letter" and (choices := _last(_LETTERED, prompt, start)):
-        begin = prompt.rfind("\n\n", 0, choices.start()) + 2
+    if kind == "letter" and (choices := _last(_LETTERED, prompt, len(prompt))):
+        begin = min(prompt.rfind(GAP, 0, choices.start()) + 2, start)
         options = dict(enumerate(choices.groups(), start=1))
-        return ParsedPrompt(kind, prompt[:begin], prompt[begin : choices.start()].strip(), language, options=options)
+        return replace(
+            parsed, context=prompt[:begin], question=prompt[begin : choices.start()].strip(), options=options
+        )
     if kind == "option":
-        options = {int(number): text for number, text in _OPTION.findall(prompt, start)}
-        first = _OPTION.search(prompt, start)
-        end = first.start() if first else end
-        return ParsedPrompt(kind, prompt[:start], prompt[start:end].strip(), language, options=options)
-    if kind == "passage" and (summary := _last(_SUMMARY, prompt, start)):
-        return ParsedPrompt(kind, prompt[: summary.start()], prompt[summary.end() : start].strip(), language)
-    named = _NAMED.match(prompt, start, end) if kind == "summary" else None
-    if kind == "words" or (kind == "summary" and not (named and named.end() == end)):
-        named = _last(_NAMED_AND_ASKED, prompt, end)
-    if named:
-        numbers = tuple(map(int, re.findall("[0-9]+", named.group(1))))
-        return ParsedPrompt(
-            kind, prompt[: named.start()], prompt[named.end() : end].strip(), language, passages=numbers
-        )
-    if kind == "notes":
-        named, most = _NAMED.search(prompt, start, end), _MOST_WORDS.search(reply)
-        return ParsedPrompt(
-            kind,
-            prompt[:start],
-            prompt[start:end].strip(),
-            language,
-            passages=tuple(map(int, re.findall("[0-9]+", named.group(1)))) if named else (),
-            words=int(most.group(1) or most.group(2)) if most else 0,
-        )
-    return ParsedPrompt(kind, prompt[:start], prompt[start:end].strip(), language)
+        return _with_options(parsed, prompt, start, end)
+    if kind == "passage":
+        # The summary is between the first and the last paragraph of the question.
+        summary = GAP.join(prompt[start:].strip().split(GAP)[1:-1]).strip()
+        return replace(parsed, question=summary or question)
+    if kind in ("words", "summary", "notes"):
+        numbers, after = _named(prompt, start, end, form)
+        if kind == "notes":
+            most = _MOST_WORDS.search(reply)
+            return replace(parsed, passages=numbers, words=int(most.group(1) or most.group(2)) if most else 0)
+        if numbers and shown:
+            asked = form.asked if form.asked in prompt[start:] else prompt[after:end].strip()
+            return replace(parsed, passages=numbers, question=asked)
+        if form.reworded:
+            return replace(parsed, question=form.asked if form.asked in prompt else question)
+    return parsed
+
+
+def _last_paragraph(prompt: str) -> int:
+    return prompt.rfind(GAP) + len(GAP) if GAP in prompt else 0
+
+
+def _question_start(prompt: str, form: PromptForm) -> tuple[int, bool]:
+    """Where the question begins, and whether it is the sample's; it is the last paragraph if that cannot be found."""
+    if form.reworded or form.heading:
+        if shown := _shown_ending(prompt, form):
+            return len(prompt) - len(shown.lstrip("\n")), True
+        if form.reworded:
+            return len(prompt), False
+    return _last_paragraph(prompt), False
+
+
+def _shown_ending(prompt: str, form: PromptForm) -> str:
+    """As much of the end of a sample's prompt as is at the end of this one; "" if it does not end like it."""
+    ending = form.ending
+    if not ending or not prompt.endswith(ending[-_SURE:]):
+        return ""
+    if prompt.endswith(ending) or ending.endswith(prompt):
+        return min(prompt, ending, key=len)
+    same = next(
+        n for n, (one, other) in enumerate(zip(reversed(prompt), reversed(ending), strict=False)) if one != other
+    )
+    return ending[len(ending) - same :]
+
+
+def _with_options(parsed: ParsedPrompt, prompt: str, start: int, end: int) -> ParsedPrompt:
+    """The options are lines with a number and a list of numbers, in the order of the former."""
+    found: dict[int, re.Match[str]] = {}
+    for option in _OPTION.finditer(prompt, start):
+        if int(option[1]) == max(found, default=int(option[1]) - 1) + 1:
+            found[int(option[1])] = option
+    first = next(iter(found.values()), None)
+    asked = prompt[start : first.start() if first else end].strip()
+    return replace(parsed, question=asked, options={number: option[2] for number, option in found.items()})
+
+
+def _named(prompt: str, start: int, end: int, form: PromptForm) -> tuple[tuple[int, ...], int]:
+    """The numbers of the passages that a question names, and where the line that names them ends."""
+    word = form.heading.before.strip() if form.heading else ""
+    if not word:
+        return (), start
+    name = rf"{re.escape(word)}s?[ \t]?"
+    named = re.compile(rf"{name}([0-9]{{1,7}}(?:(?:, ?|、)(?:{name})?[0-9]{{1,7}})*)[^\n]*\n?").search(
+        prompt, start, end
+    )
+    return (tuple(map(int, _NUMBER.findall(named[1]))), named.end()) if named else ((), start)
 
 
 def _choice(prompt: str, start: int) -> ParsedPrompt | None:
@@ -186,23 +215,22 @@ def _choice(prompt: str, start: int) -> ParsedPrompt | None:
     return ParsedPrompt("choice", context, prompt[question.end() : first.start()].strip(), "en", options=options)
 
 
-def _instructed(prompt: str, kind: Kind) -> ParsedPrompt:
-    """A prompt whose end was truncated away: the instructions also come before the texts."""
-    pieces = find_pieces(prompt, len(prompt), kind)
-    language = "zh" if _CHINESE.search(pieces.instructions) else "en"
-    return ParsedPrompt(
-        kind, prompt, pieces.before if kind == "label" else pieces.instructions, language, pieces=pieces
-    )
+def numbered(context: str, heading: Heading | None) -> list[Numbered]:
+    """The numbered passages of a context in the order of the text.
 
-
-def numbered(context: str) -> list[Numbered]:
-    """The numbered passages of a context in the order of the text."""
-    headers = list(_HEADER.finditer(context))
+    Args:
+        context: The context, or what a window left of it.
+        heading: How their headings are written; None if there are none.
+    """
+    if heading is None:
+        return []
+    ending = "" if heading.inline else "$"
+    headers = list(re.compile(f"^{heading.pattern}{ending}", re.MULTILINE).finditer(context))
     ends = [header.start() for header in headers[1:]] + [len(context)]
     if not headers:
         return []
     return [
-        Numbered(int(header.group(1) or header.group(2)), context[header.end() : end].strip())
+        Numbered(int(header.group(1)), context[header.end() : end].strip())
         for header, end in zip(headers, ends, strict=True)
     ]
 
@@ -235,7 +263,6 @@ class Pieces:
     Attributes:
         number: Number of pieces, visible or not; 0 if unknown.
         texts: The visible pieces by number, in the order of the prompt.
-        instructions: The prompt's text before its pieces; empty if their first heading is not visible.
         before: The text before the first piece: the beginning of a book, or the question.
         after: The text after the last piece; may be empty.
         example: The example answer in the instructions, verbatim; may be empty.
@@ -243,63 +270,50 @@ class Pieces:
 
     number: int
     texts: Mapping[int, str]
-    instructions: str
     before: str
     after: str
     example: str
 
 
-def _line(heading: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:\A|(?<=\n\n))(?:{heading})[ \t]*(?:\n|\Z)")
-
-
-_OPENING: Mapping[Kind, re.Pattern[str]] = {
-    "order": _line("Before:|前文："),
-    "label": _line("Question:|问题："),
-}
-_HEADING: Mapping[Kind, re.Pattern[str]] = {
-    "order": _line("Part ([1-9][0-9]?):|片段([1-9][0-9]?)："),
-    "label": _line("A([1-9][0-9]{0,5})[:：]"),
-}
-_AFTER = _line("After:|后文：")
-
-
-def find_pieces(prompt: str, end: int, kind: Kind) -> Pieces:
+def find_pieces(prompt: str, form: PromptForm, kind: Kind) -> Pieces:
     """The numbered texts of a prompt.
 
     Args:
         prompt: The whole prompt, or what a window left of it.
-        end: Where the texts end and the question begins.
+        form: Its form, with headings.
         kind: ``order`` for parts, ``label`` for answers.
     """
-    opening = _OPENING[kind].search(prompt, 0, min(end, _INSTRUCTIONS))
-    said, start = (prompt[: opening.start()], opening.end()) if opening else ("", 0)
-    stated = _stated(prompt[end:], kind) or _stated(said, kind)
-    row = _ascending(_headings(prompt, start, end, kind, stated))
-    after = _last_of(_AFTER, prompt, row[-1][1].end() if row else start, end) if kind == "order" else None
+    heading = form.heading
+    said = form.intro if form.intro and prompt.startswith(form.intro) else ""
+    start, end = len(said), len(prompt) - len(_shown_ending(prompt, form).lstrip("\n"))
+    row = _ascending(_headings(prompt, start, end, form))
+    closing = _line(re.escape(form.closing)) if kind == "order" and form.closing else None
+    after = _last_of(closing, prompt, row[-1][1].end() if row else start, end) if closing else None
     last = after.start() if after else end
     ends = [*(match.start() for _, match in row[1:]), last]
-    example = _EXAMPLE[kind].search(said)
+    before = prompt[start : row[0][1].start() if row else last].strip()
     return Pieces(
-        number=stated or (row[-1][0] if row else 0),
+        number=form.number or (row[-1][0] if row else 0),
         texts={number: prompt[match.end() : stop].strip() for (number, match), stop in zip(row, ends, strict=False)},
-        instructions=said,
-        before=prompt[start : row[0][1].start() if row else last].strip(),
+        before=before.removesuffix(heading.lead.strip()).strip() if heading else before,
         after=prompt[after.end() : end].strip() if after else "",
-        example=example.group(1) if example else "",
+        example=form.example if form.example in said else "",
     )
 
 
-def _stated(said: str, kind: Kind) -> int:
-    """The number of pieces as stated in the text around them; 0 if it is not."""
-    found = (int(number) for match in _STATED[kind].finditer(said) for number in match.groups() if number)
-    return max(found, default=0)
+def _line(heading: str, lead: str = "", *, inline: bool = False) -> re.Pattern[str]:
+    """A heading after an empty line, or after the lines above the first one."""
+    above = rf"|(?<={re.escape(lead)})" if lead else ""
+    return re.compile(rf"(?:\A|(?<=\n\n){above})(?:{heading})[ \t]*" + ("" if inline else r"(?:\n|\Z)"))
 
 
-def _headings(prompt: str, start: int, end: int, kind: Kind, most: int) -> Iterator[tuple[int, re.Match[str]]]:
-    for match in _HEADING[kind].finditer(prompt, start, end):
-        number = int(next(filter(None, match.groups())))
-        if number <= most or not most:
+def _headings(prompt: str, start: int, end: int, form: PromptForm) -> Iterator[tuple[int, re.Match[str]]]:
+    if form.heading is None:
+        return
+    pattern = _line(form.heading.pattern, form.heading.lead, inline=form.heading.inline)
+    for match in pattern.finditer(prompt, start, end):
+        number = int(match[1])
+        if number <= form.number or not form.number:
             yield number, match
 
 
