@@ -129,9 +129,8 @@ def _supported(candidate: Candidate, checks: GoldChecks) -> Candidate:
     passage = "\n\n".join(document.text[span.start : span.end] for span in candidate.spans)
     kept: list[tuple[Question, Mapping[str, Facet]]] = []
     for question in candidate.questions:
-        if (erratum := checks.known.get(fingerprint(question.text, question.answers))) is not None:
-            checks.errata[erratum.fault] = checks.errata.get(erratum.fault, 0) + 1
-            checks.questions += _named(document, question, f"errata: {erratum.fault}")
+        if name := listed(checks.known, question.text, question.answers):
+            _count_erratum(document, question, checks, name)
             continue
         found = best_support(question.answers, passage, document.text)
         known = bool(question.evidence) and not _is_request(question)
@@ -155,13 +154,18 @@ def _check_record(candidate: Candidate, checks: GoldChecks) -> None:
     asked = str(document.meta.get("input") or document.text[start:end])
     for question in candidate.questions or ((Question(asked, texts),) if texts else ()):
         if name := listed(checks.known, question.text, question.answers):
-            fault = checks.known[name].fault
-            checks.errata[fault] = checks.errata.get(fault, 0) + 1
-            checks.questions += _named(document, question, f"errata: {fault}")
+            _count_erratum(document, question, checks, name)
         support = best_support(question.answers, passage, passage)
         _count(support, checks)
         if support.fault:
             checks.questions += _named(document, question, support.fault, support)
+
+
+def _count_erratum(document: Document, question: Question, checks: GoldChecks, name: str) -> None:
+    """Count and name a question that the errata name."""
+    fault = checks.known[name].fault
+    checks.errata[fault] = checks.errata.get(fault, 0) + 1
+    checks.questions += _named(document, question, f"errata: {fault}")
 
 
 def _count(found: Support, checks: GoldChecks, left_out: bool = True) -> None:
