@@ -9,6 +9,9 @@ built beside this one, and measured in the same way:
 
 As a comparison, each cut passage is replaced by the same number of characters elsewhere in its document, which says how
 much of a gold text any passage has.
+
+Last, questions whose answer is at several places of a document, with equally many words of the question near it: the
+first of these, around which a build cuts, and another one, to be read.
 """
 
 from __future__ import annotations
@@ -26,9 +29,14 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
+from fathom.build import configure
+from fathom.build.material import gather
+from fathom.counts import TokenCounter
 from fathom.length import parse_length
 from fathom.suitefile import open_suite
+from fathom.tasks.evidence import NEAR, best_places, distinct
 from fathom.tasks.support import Support, best_support
+from fathom.tokens import get_tokenizer
 from fathom.types import Sample, Span
 
 TASKS = ("single_doc_qa", "multi_doc_qa", "single_doc_summary", "multi_doc_summary")
@@ -134,6 +142,24 @@ def main() -> None:
         for suite in RECORDS:
             manifest = built(here, suite, Path(name) / suite, {"data": [chosen.data], "items": EVERY})
             _records(suite, manifest)
+    _second_places(chosen.data)
+
+
+def _second_places(data: str) -> None:
+    """Questions without evidence of a source, and those of them whose answer has another place as good as the first."""
+    wanted = configure("single_doc_qa", data=[data], lengths=[parse_length("32k")])
+    documents = gather(wanted, TokenCounter(get_tokenizer(wanted.tokenizer), None)).of(("qa",), "en")
+    located, several = 0, 0
+    for document in documents:
+        for question in (one for one in distinct(document.questions) if not one.evidence):
+            places = best_places(document, question)
+            located += bool(places)
+            others = [place for place in places[1:] if place[0] - places[0][0] > 2 * NEAR]
+            several += bool(others)
+            for start, end in (*places[:1], *others[:1]) if others else ():
+                around = " ".join(document.text[max(0, start - 100) : end + 100].split())
+                print(f"{question.text} -> {question.answers[0]}: ...{around}...")
+    print(f"{located} questions whose answer was located, {several} with a second place as good")
 
 
 def _errata(faults: dict[str, object]) -> None:

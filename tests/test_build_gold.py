@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 
 from fathom.build import Built, build, configure
 from fathom.build.gold import GoldChecks, check_gold
+from fathom.cli.app import command
 from fathom.corpus import document_id
+from fathom.options.line import run_line
 from fathom.registry import get_task
 from fathom.sources.errata import fingerprint
 from fathom.suitefile import open_suite
@@ -199,3 +202,65 @@ def test_a_users_errata_leave_out_a_question_and_make_another_suite(tmp_path: Pa
 def test_a_build_with_a_wrong_errata_file_stops_and_names_it(tmp_path: Path, corpus: str) -> None:
     with pytest.raises(FathomError, match=r"--errata .*missing\.toml"):
         made(tmp_path / "suite", corpus, errata=[str(tmp_path / "missing.toml")])
+
+
+def test_errata_leave_out_questions_of_tables_and_those_with_the_answers_of_two(tmp_path: Path, corpus: str) -> None:
+    """Tables come after the documents; a question that is asked twice is one gold text with both answers."""
+    asked = "What was said in minute 7?"
+    rows = [{"document": "corpus.jsonl:1", "question": asked, "answer": answer} for answer in ("nothing", "carts")]
+    table = write(tmp_path / "questions.jsonl", rows)
+    options: dict[str, Any] = {"questions": [table]}
+    found = made(tmp_path / "plain", corpus, **options)
+    (targets,) = {one.targets for one in open_suite(found.folder).samples() if one.asked == asked}
+    assert targets == ("nothing", "carts")
+    errata = tmp_path / "mine.toml"
+    name = fingerprint(asked, targets)
+    errata.write_text(f'["{name}"]\nsource = "mine"\nfault = "ambiguous"\nreason = "several"\n')
+    found = made(tmp_path / "suite", corpus, errata=[str(errata)], **options)
+    assert asked not in {one.asked for one in open_suite(found.folder).samples()}
+    assert "single_doc_qa: 1 questions are in the errata (ambiguous); left out" in found.manifest["notes"]
+    named = [one for one in found.manifest["gold"]["single_doc_qa/en"]["questions"] if one["question"] == asked]
+    assert {one["fault"] for one in named} == {"errata: ambiguous"}
+
+
+def test_a_build_names_the_first_unread_files_and_its_manifest_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    for number in range(9):
+        (folder / f"{number}.txt").write_text(f"The keeper of lamp {number} slept. " * 30)
+        (folder / f"a rather long name of a file {number}.doc").write_text("binary")
+    suite = tmp_path / "suite"
+    line = ["passkey", "--corpus", str(folder), "--lengths", "256", "--out", str(suite), "--allow-unread"]
+    with suppress(SystemExit):
+        run_line(command, ["build", *line])
+    (note,) = [line for line in capsys.readouterr().err.splitlines() if ".doc" in line]
+    first = ", ".join(f"a rather long name of a file {number}.doc" for number in range(3))
+    assert note.endswith(f": 9 files not read (save it as .docx or .pdf): {first} and 6 more (manifest.json)")
+    (of_corpus,) = open_suite(suite).manifest["files_of_corpus"]
+    assert len(of_corpus["not_read"]) == 9
+
+
+def test_a_build_names_the_first_unread_files_of_its_data_and_its_manifest_all(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    rows = [
+        {
+            "input": " ".join(f"In minute {minute} the mill of parish {n} burned." for minute in range(30)),
+            "outputs": [f"The mill of parish {n} burned."],
+            "instructions": ["Summarise it."],
+        }
+        for n in range(9)
+    ]
+    write(tmp_path / "data" / "gov_report_summ.jsonl", rows)
+    for number in range(5):
+        write(tmp_path / "data" / f"other{number}.jsonl", [{"x": 1}])
+    options: dict[str, Any] = {"data": [str(tmp_path / "data")], "lengths": (512,), "tokenizer": "words", "items": 2}
+    found = build(configure("single_doc_summary", **options), tmp_path / "suite")
+    (note,) = found.manifest["unread"]
+    assert note == (
+        "--data: 5 files not read (no requested data set has such a name): "
+        "data/other0.jsonl, data/other1.jsonl, data/other2.jsonl and 2 more (manifest.json)"
+    )
+    left = found.manifest["files_of_data"]["not_read"]
+    assert [one["file"] for one in left] == [f"data/other{number}.jsonl" for number in range(5)]

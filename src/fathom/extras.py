@@ -30,7 +30,7 @@ EXTRAS: Mapping[str, Extra] = {
     "documents": Extra("PDF, Word, PowerPoint, HTML and EPUB files", ("lxml", "mammoth", "pptx", "pypdfium2")),
     "dump": Extra("archives of Stack Exchange (.7z)", ("py7zr",)),
     "embed": Extra("embedding models as judges, and fathom compress embed", ("sentence_transformers",)),
-    "hf": Extra("local models as hf/PATH", ("torch", "transformers", "accelerate")),
+    "hf": Extra("local models as hf/PATH, entailment models as nli/NAME", ("torch", "transformers", "accelerate")),
     "hub": Extra("fathom data fetch", ("filelock", "huggingface_hub")),
     "kvpress": Extra("presses of NVIDIA's kvpress, in an environment of its own", ("kvpress",)),
     "mlflow": Extra("fathom convert --to mlflow", ("mlflow",)),

@@ -244,8 +244,9 @@ def _write(
         "notes": [*counted_otherwise(wanted), *notes, *_more_documents(pools)],
         "left_out": [*map(str, material.bad), *material.problems[:LISTED]],
         "left_out_in_all": len(material.bad) + len(material.problems),
-        "unread": material.unread,
+        "unread": [one.short for one in material.unread],
         "files_of_corpus": material.read,
+        **({"files_of_data": {"not_read": material.passed}} if material.passed else {}),
         "duplicates": material.duplicates,
         "inputs": inputs,
     }
@@ -270,7 +271,7 @@ def _why_nothing(wanted: BuildConfig, material: Material, notes: Sequence[str], 
         return suitefile.why_none(dict(wanted.where), values)
     # Without documents, notes on tasks say nothing.
     why = "; ".join(notes if material.languages() else material.notes) or "no document could be read"
-    lines = [*in_short(material.bad), *material.problems[:SHOWN], *material.unread]
+    lines = [*in_short(material.bad), *material.problems[:SHOWN], *map(str, material.unread)]
     more = len(material.problems) - SHOWN
     return "\n  ".join([why, *lines, *([f"and {more:,} more problems"] if more > 0 else [])])
 

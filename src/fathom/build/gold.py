@@ -27,11 +27,11 @@ class GoldChecks:
     """What was found in the gold texts of a task in one language.
 
     Attributes:
-        known: Errata, for published records; faulty questions are already left out of other documents.
+        known: Errata by fingerprint.
         checked: Number of gold texts measured.
         unmeasured: Number of answers that words cannot support or refute, such as *yes*.
         faults: Number of gold texts by fault (``Support.fault``): left out, or, of records, only counted.
-        errata: Number of questions of published records that the errata name, by their fault.
+        errata: Number of questions that the errata name, by their fault; kept in published records, else left out.
         questions: The questions of these, and those without a unique answer, as JSON objects.
         shared: Questions asked of several documents with different answers.
         disagreeing: Questions with several answers about one document that have no word in common.
@@ -73,7 +73,8 @@ class GoldChecks:
             else:
                 yield f"{task.name}: {count} of {self.checked} gold texts left out: {_WHY[fault]}"
         for fault, count in self.errata.items():
-            yield f"{task.name}: {count} questions are in the errata ({fault}); kept as published"
+            done = "kept as published" if published else "left out"
+            yield f"{task.name}: {count} questions are in the errata ({fault}); {done}"
         kept, coverage = ([float(facets[name]) for facets in self.supports] for name in ("support", "coverage"))
         if kept:
             yield (
@@ -121,11 +122,16 @@ def _supported(candidate: Candidate, checks: GoldChecks) -> Candidate:
     """A candidate with its supported questions and their facets.
 
     Evidence that the source gives for an answer counts for more than words: such a question stays, and is named.
+    Documents come without what the errata name; left are questions of tables, and those that a source asks twice, which
+    errata name with the answers of both.
     """
     document = candidate.document
     passage = "\n\n".join(document.text[span.start : span.end] for span in candidate.spans)
     kept: list[tuple[Question, Mapping[str, Facet]]] = []
     for question in candidate.questions:
+        if name := listed(checks.known, question.text, question.answers):
+            _count_erratum(document, question, checks, name)
+            continue
         found = best_support(question.answers, passage, document.text)
         known = bool(question.evidence) and not _is_request(question)
         if not found.fault or known:
@@ -148,13 +154,18 @@ def _check_record(candidate: Candidate, checks: GoldChecks) -> None:
     asked = str(document.meta.get("input") or document.text[start:end])
     for question in candidate.questions or ((Question(asked, texts),) if texts else ()):
         if name := listed(checks.known, question.text, question.answers):
-            fault = checks.known[name].fault
-            checks.errata[fault] = checks.errata.get(fault, 0) + 1
-            checks.questions += _named(document, question, f"errata: {fault}")
+            _count_erratum(document, question, checks, name)
         support = best_support(question.answers, passage, passage)
         _count(support, checks)
         if support.fault:
             checks.questions += _named(document, question, support.fault, support)
+
+
+def _count_erratum(document: Document, question: Question, checks: GoldChecks, name: str) -> None:
+    """Count and name a question that the errata name."""
+    fault = checks.known[name].fault
+    checks.errata[fault] = checks.errata.get(fault, 0) + 1
+    checks.questions += _named(document, question, f"errata: {fault}")
 
 
 def _count(found: Support, checks: GoldChecks, left_out: bool = True) -> None:

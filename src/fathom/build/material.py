@@ -14,6 +14,7 @@ from fathom.corpus.spec import path_of
 from fathom.corpus.stackexchange import case_documents, thread_documents
 from fathom.corpus.synthetic import pairs_document, refrain_document
 from fathom.counts import TokenCounter
+from fathom.records import Unread
 from fathom.registry import get_task
 from fathom.sources import Found, read_sources
 from fathom.sources.errata import Erratum, corrected, read_errata
@@ -31,8 +32,9 @@ class Material:
     Attributes:
         roles: Documents by role, language and id.
         problems: Why something could not be read, one line each; only the first ones of a file.
-        unread: Files that are not read, one line per reason.
+        unread: Files that are not read, by reason.
         read: Files read and not read of each corpus from files, and the latter by name with the reason.
+        passed: The files of folders with data sources that are not read, by name with the reason.
         bad: All unusable rows and files of strict sources.
         notes: Messages about the sources.
         duplicates: Number of documents with a text seen before.
@@ -47,8 +49,9 @@ class Material:
         default_factory=lambda: {role: {} for role in get_args(Role)}
     )
     problems: list[str] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
     read: list[dict[str, Json]] = field(default_factory=list)
+    passed: list[Json] = field(default_factory=list)
     bad: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     duplicates: int = 0
@@ -137,7 +140,8 @@ def gather(
         names = tuple(dict.fromkeys(name for _, listed in wanted.sources for name in listed))
         found = read_sources(names, [path_of(folder) for folder in wanted.data], skip_bad=wanted.skip_bad)
         material.problems += found.problems
-        material.unread += map(str, found.unread)
+        material.unread += found.unread
+        material.passed += _not_read(found.unread)
         material.bad += chain.from_iterable(found.bad.values())
         for role, listed in wanted.sources:
             for name in listed:
@@ -178,12 +182,17 @@ def _read(
         corpus.check_read()
     material.add(corpus.documents, roles, wanted.languages)
     material.problems += map(str, corpus.problems)
-    material.unread += map(str, corpus.unread)
-    left: list[Json] = [{"file": name, "reason": one.why} for one in corpus.unread for name in one.names]
+    material.unread += corpus.unread
+    left = _not_read(corpus.unread)
     left += [{"file": problem.path, "reason": problem.reason} for problem in corpus.without]
     material.read.append({"corpus": spec, "read": corpus.read, "missed": corpus.missed, "not_read": left})
     material.duplicates += len(corpus.duplicates)
     return corpus.names
+
+
+def _not_read(unread: Iterable[Unread]) -> list[Json]:
+    """Files that are not read, by name with the reason."""
+    return [{"file": name, "reason": one.why} for one in unread for name in one.names]
 
 
 def _ask(material: Material, wanted: BuildConfig, sources: Sequence[tuple[str, str]]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Generic, TypeVar
 
+from fathom.names import first_of
 from fathom.records.streams import COMPRESSED
 from fathom.types import FathomError
 
@@ -22,6 +23,7 @@ READABLE = f"{', '.join(FORMATS)}, each also with {' or '.join(COMPRESSED)}, or 
 Entry = TypeVar("Entry")
 EXAMPLES_PER_FILE = 20
 NAMED = 40  # names of unread files listed per reason
+FIRST = 3  # and in a note
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".svg", ".ico", ".heic", ".psd")
 _NO_DOCUMENTS = (
     *IMAGES,
@@ -79,6 +81,13 @@ class Unread:
         listed = self.names if len(self.names) <= NAMED else _by_folder(self.names)
         more = f" and {len(listed) - NAMED:,} more" if len(listed) > NAMED else ""
         return f"not read ({self.why}): {', '.join(listed[:NAMED])}{more}"
+
+    @property
+    def short(self) -> str:
+        """Their number, the reason and the first names, for what is read beside a manifest with all names."""
+        files = "1 file" if len(self.names) == 1 else f"{len(self.names):,} files"
+        more = " (manifest.json)" if len(self.names) > FIRST else ""
+        return f"{self.path}: {files} not read ({self.why}): {first_of(self.names, FIRST)}{more}"
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"

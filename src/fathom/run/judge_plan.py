@@ -17,6 +17,7 @@ EXAMPLE = json.dumps(
     {
         "key_points": [f"Point {number} is a sentence of some twelve words with a name in it." for number in range(10)],
         **{"fluency": 1, "correctness": 1, "supported": [], "covered": [], "rating": 5, "cosines": [1, 1]},
+        **{"answered": 1, "others": [], "entailment": 1},
     }
 )
 """A reply of typical size that every step of the rubrics can parse, to predict the prompts that follow it."""
@@ -76,6 +77,7 @@ class JudgePlan:
         cost_least: US dollars if these replies are empty; None if the price is unknown.
         cost_most: US dollars if all replies reach the cap.
         checked: Month in which the price was last checked; "" if the price is unknown.
+        what: What is judged, in words.
     """
 
     folder: Path
@@ -88,14 +90,15 @@ class JudgePlan:
     cost_least: float | None
     cost_most: float | None
     checked: str = ""
+    what: str = "replies"
 
     def __str__(self) -> str:
         """One line."""
         price = price_range(self.cost_least, self.cost_most, self.checked)
         done = f"; {self.finished:,} are judged already" if self.finished else ""
         return (
-            f"{self.folder}: {self.replies:,} replies to be judged by {self.judge}: about {self.requests:,} requests, "
-            f"{self.tokens_in:,} tokens in, {price}{done}"
+            f"{self.folder}: {self.replies:,} {self.what} to be judged by {self.judge}: about {self.requests:,} "
+            f"requests, {self.tokens_in:,} tokens in, {price}{done}"
         )
 
 
@@ -147,7 +150,14 @@ def _rubric_of(name: str) -> Rubric | None:
 
 
 def plan_judging(
-    folder: Path, judge: str, waiting: PendingCases, *, said: Mapping[tuple[str, int], str], price: Price, cap: int
+    folder: Path,
+    judge: str,
+    waiting: PendingCases,
+    *,
+    said: Mapping[tuple[str, int], str],
+    price: Price,
+    cap: int,
+    what: str = "replies",
 ) -> JudgePlan:
     """Forecast the requests of a judge.
 
@@ -158,6 +168,7 @@ def plan_judging(
         said: Existing replies of the judge, by hash of the prompt and attempt.
         price: The judge's prices.
         cap: Output cap of its replies in tokens.
+        what: What is judged, in words.
     """
     prompts: dict[tuple[str, int], int] = {}
     for pending in waiting.cases:
@@ -177,6 +188,7 @@ def plan_judging(
         cost_least=sum(cost or 0.0 for cost in least) if priced else None,
         cost_most=sum(cost or 0.0 for cost in most) if priced else None,
         checked=price.checked if priced else "",
+        what=what,
     )
 
 

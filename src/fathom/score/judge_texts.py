@@ -182,7 +182,7 @@ def read_marks(reply: str, highest: Mapping[str, int], lowest: int = 0) -> dict[
     Returns:
         A whole number for each name; None if one is missing, out of range or not a whole number.
     """
-    found = _object_at_end(reply)
+    found = object_at_end(reply)
     marks = {name: _whole(found.get(name)) for name in highest}
     kept = {name: mark for name, mark in marks.items() if mark is not None and lowest <= mark <= highest[name]}
     return kept if len(kept) == len(highest) else None
@@ -190,7 +190,7 @@ def read_marks(reply: str, highest: Mapping[str, int], lowest: int = 0) -> dict[
 
 def read_numbers(reply: str, name: str, last: int) -> frozenset[int] | None:
     """The list of numbers from 1 to ``last`` in the JSON object at the end of a reply; None if invalid."""
-    listed = _object_at_end(reply).get(name)
+    listed = object_at_end(reply).get(name)
     if not isinstance(listed, list):
         return None
     numbers = [_whole(one) for one in listed]
@@ -200,15 +200,15 @@ def read_numbers(reply: str, name: str, last: int) -> frozenset[int] | None:
 
 def read_lines(reply: str, name: str) -> tuple[str, ...] | None:
     """The list of different texts, one line each, in the JSON object at the end of a reply; None if invalid."""
-    listed = _object_at_end(reply).get(name)
+    listed = object_at_end(reply).get(name)
     if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
         return None
     lines = dict.fromkeys(" ".join(one.split()) for one in listed)
     return tuple(filter(_says_something, lines)) or None
 
 
-def _object_at_end(reply: str) -> Mapping[str, object]:
-    """The JSON object at the end of a reply, ignoring code fences; empty if there is none."""
+def object_at_end(reply: str) -> Mapping[str, object]:
+    """The JSON object at the end of a judge's reply, ignoring code fences; empty if there is none."""
     text = reply.rstrip(_AFTER_OBJECT)
     decoder = json.JSONDecoder(object_pairs_hook=_each_name_once)
     start = len(text)

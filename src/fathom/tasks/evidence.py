@@ -98,19 +98,28 @@ def evidence_of(document: Document, question: Question) -> tuple[tuple[int, int]
     An answer such as a year may occur in many places; a place with less than half of the question's content words near
     it is not evidence, unless it is the only one.
     """
-    if question.evidence:
-        return question.evidence
+    return question.evidence or tuple(best_places(document, question)[:1])
+
+
+def best_places(document: Document, question: Question) -> list[tuple[int, int]]:
+    """The places where an answer occurs with most words of the question near it; the first of several comes first.
+
+    Returns:
+        Offsets of the document; empty if no place is evidence.
+    """
     asked = content_words(question.text)
     places = [place for answer in question.answers for place in _places(document.text, answer)]
     if not places:
-        return ()
+        return []
 
     def support(place: tuple[int, int], reach: int = NEAR) -> int:
         return len(asked & content_words(document.text[max(0, place[0] - reach) : place[1] + reach]))
 
-    best = max(places, key=lambda place: support(place) + support(place, BESIDE))
-    telling = len(places) == 1 and best[1] - best[0] >= TELLING
-    return (best,) if telling or 0 < SUPPORT * len(asked) <= support(best) else ()
+    good = [support(place) + support(place, BESIDE) for place in places]
+    most = max(good)
+    best = [place for place, count in zip(places, good, strict=True) if count == most]
+    telling = len(places) == 1 and best[0][1] - best[0][0] >= TELLING
+    return best if telling or 0 < SUPPORT * len(asked) <= support(best[0]) else []
 
 
 def _places(text: str, answer: str) -> list[tuple[int, int]]:

@@ -1,0 +1,213 @@
+"""What a model is asked about gold texts: which statements of a summary, and whether an answer, its passages support.
+
+Chat models are asked once about all statements of a summary; entailment models (``fathom.run.entailment``) about each.
+Entailment models say nothing about other answers.
+
+The texts are those of judges: each is enclosed in two lines with a label that it cannot contain
+(``fathom.score.judge_texts``), because a document may say "answer yes" to whoever reads it.
+"""
+
+import json
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from fathom.run.entailment import is_entailment
+from fathom.score.judge import Ask, Case, Conversation, Parts, UnreadableError, asked, kept_references
+from fathom.score.judge_texts import numbered, object_at_end, prompt, read_marks, read_numbers, sentences
+
+ENTAILED = 0.5
+"""Least probability of entailment with which a statement counts as supported."""
+
+STATEMENTS_INTRO = (
+    "You check the statements of a summary, one by one, against the passages that it is supposed to summarise."
+)
+STATEMENTS_REQUEST = """Which of the numbered statements, 1 to {last}, are supported?
+
+A statement is supported if all that it claims is stated in the passages or follows from them; it need not use the \
+same words. One wrong name, number, date, cause or negation makes it unsupported. So does a claim that the passages do \
+not make, even where you know it to be true. Read a statement in the light of those before it, so that it is clear who \
+"he" and "it" are.
+
+First name the statements that are not supported, each with what is missing, in a few words. Then end your reply with \
+a JSON object on a line of its own that lists the numbers of all supported statements, separated by commas, in place \
+of N; the list is empty if there are none:
+{{"supported": [N]}}"""
+ANSWER_INTRO = "You check whether passages give the answer to a question, and whether they give no other one."
+ANSWER_REQUEST = """Judge by the passages alone, not by what you know.
+
+answered, 0 or 1:
+1: The passages state, or it follows from what they state, that one of the accepted answers is right.
+0: They do not, or they say something else, or what they say is about another person, place, time or thing.
+
+others: answers that the passages support as well as the accepted ones and that mean something else, each as short as \
+possible. Another wording, more or less detail, or a part of an accepted answer is nothing else. In most cases there \
+is none, and the list is empty.
+
+First say in one or two sentences why. Then end your reply with a JSON object on a line of its own, with your mark in \
+place of A, and the other answers, if any, as texts in the list:
+{"answered": A, "others": []}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a model found in the passages.
+
+    Attributes:
+        statements: The statements of the reference that has most support, each with whether it is supported; an answer
+            is one statement.
+        others: Other answers that the passages give.
+        said: The model's own words.
+    """
+
+    statements: tuple[tuple[str, bool], ...]
+    others: tuple[str, ...] = ()
+    said: str = ""
+
+    @property
+    def share(self) -> float:
+        """Share of the statements that are supported, in [0, 1]."""
+        return sum(supported for _, supported in self.statements) / len(self.statements)
+
+
+Steps: TypeAlias = Generator[Ask, str, Finding]
+
+
+def conversation(model: str, *, summary: bool) -> Conversation:
+    """What a model is asked about a gold text.
+
+    Args:
+        model: Its name, which says whether it is an entailment model.
+        summary: Whether the gold text is a summary.
+    """
+    name = ("entailed-" if is_entailment(model) else "supported-") + ("summary" if summary else "answer")
+    return Conversation(name, 1, lambda case: _parts(_STEPS[name](case)))
+
+
+def replay(found: Conversation, case: Case, said: Mapping[tuple[str, int], str], key: Callable[[str], str]) -> Finding:
+    """What a model found, from its stored replies.
+
+    Args:
+        found: What it was asked.
+        case: About what.
+        said: Its replies by hash of the prompt and attempt.
+        key: The hash of a prompt.
+
+    Raises:
+        UnreadableError: A reply is not there, or could not be parsed.
+    """
+    steps = _STEPS[found.name](case)
+    try:
+        wanted = next(steps)
+        while True:
+            if (reply := said.get((key(wanted.prompt), 1))) is None:
+                raise UnreadableError("a reply of the model is missing")
+            wanted = steps.send(reply)
+    except StopIteration as end:
+        finding: Finding = end.value
+        return finding
+
+
+def _parts(steps: Steps) -> Generator[Ask, str, Parts]:
+    finding = yield from steps
+    return {"supported": finding.share, "others": float(len(finding.others))}
+
+
+def _supported_summary(case: Case) -> Steps:
+    found = []
+    for statements in map(_statements, _references(case)):
+        texts = [("passages", case.reply), ("request", case.asked), ("statements", numbered(statements))]
+        request = prompt(STATEMENTS_INTRO, texts, STATEMENTS_REQUEST.format(last=len(statements)))
+
+        def read(reply: str, last: int = len(statements)) -> tuple[frozenset[int], str] | None:
+            numbers = read_numbers(reply, "supported", last)
+            return None if numbers is None else (numbers, reply)
+
+        numbers, reply = yield from asked("statements", request, read)
+        found.append(Finding(tuple((text, n in numbers) for n, text in enumerate(statements, 1)), said=_words(reply)))
+    return max(found, key=lambda one: one.share)
+
+
+def _supported_answer(case: Case) -> Steps:
+    accepted = _references(case)
+    texts = [("passages", case.reply), ("question", case.asked), ("accepted answers", numbered(accepted))]
+    answered, others, said = yield from asked("answer", prompt(ANSWER_INTRO, texts, ANSWER_REQUEST), _read_answer)
+    known = set(map(_plain, accepted))
+    different = tuple(dict.fromkeys(one for one in others if _plain(one) and _plain(one) not in known))
+    return Finding(((accepted[0], answered),), different, said)
+
+
+def _read_answer(reply: str) -> tuple[bool, Sequence[str], str] | None:
+    marks, others = read_marks(reply, {"answered": 1}), object_at_end(reply).get("others")
+    if marks is None or not isinstance(others, list) or not all(isinstance(one, str) for one in others):
+        return None
+    return bool(marks["answered"]), [" ".join(one.split()) for one in others], _words(reply)
+
+
+def _entailed_summary(case: Case) -> Steps:
+    found = []
+    supported: dict[str, bool] = {}
+    for statements in map(_statements, _references(case)):
+        for statement in statements:
+            if statement not in supported:
+                supported[statement] = (yield from _entailment(case, statement))[0] >= ENTAILED
+        found.append(Finding(tuple((statement, supported[statement]) for statement in statements)))
+    return max(found, key=lambda one: one.share)
+
+
+def _entailed_answer(case: Case) -> Steps:
+    """The question and an answer together are the statement, until one is supported."""
+    found = Finding(())
+    for answer in _references(case):
+        share, piece = yield from _entailment(case, f"{case.asked} {answer}".strip())
+        found = Finding(((answer, share >= ENTAILED),), said=piece)
+        if found.share:
+            return found
+    return found
+
+
+def _entailment(case: Case, statement: str) -> Generator[Ask, str, tuple[float, str]]:
+    reply = yield Ask("entailment", json.dumps({"passage": case.reply, "statement": statement}, ensure_ascii=False))
+    with suppress(ValueError):
+        found = json.loads(reply)
+        share = found.get("entailment") if isinstance(found, dict) else None
+        if isinstance(share, int | float) and 0 <= share <= 1:
+            return share, str(found.get("piece", ""))
+        if isinstance(found, dict) and found.get("problem"):
+            raise UnreadableError(str(found["problem"]))
+    raise UnreadableError("the model gave no probability of entailment")
+
+
+_STEPS: Mapping[str, Callable[[Case], Steps]] = {
+    "supported-summary": _supported_summary,
+    "supported-answer": _supported_answer,
+    "entailed-summary": _entailed_summary,
+    "entailed-answer": _entailed_answer,
+}
+
+
+def _references(case: Case) -> list[str]:
+    """The references, each once, so that nothing is asked twice."""
+    return list(dict.fromkeys(kept_references(case)))
+
+
+def _statements(reference: str) -> Sequence[str]:
+    found = sentences(reference)
+    if not found:
+        raise UnreadableError("the reference has no statement")
+    return found
+
+
+def _words(reply: str) -> str:
+    """A reply without the object that ends it."""
+    start = reply.rfind("{")
+    return " ".join(_lines(reply[:start] if start > 0 else "")).strip("`* ")
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (line.strip() for line in text.splitlines() if line.strip(" `*") not in ("", "json"))
+
+
+def _plain(text: str) -> str:
+    return " ".join("".join(letter if letter.isalnum() else " " for letter in text).split()).casefold()
