@@ -24,7 +24,7 @@ pytest_plugins = ["board_stores", "studio_stores"]
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Workers and the processes of tests fill the cores already; threads of theirs would only wait for each other.
-os.environ |= {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
 
 
 def pytest_sessionstart() -> None:
