@@ -25,6 +25,7 @@ class Progress:
         seconds: Time since this process started asking.
         asked: Replies that this process received.
         unpriced: Replies whose price is unknown.
+        in_batches: Requests that a provider has answered in batches that have not ended.
     """
 
     finished: int
@@ -36,6 +37,7 @@ class Progress:
     seconds: float
     asked: int
     unpriced: int = 0
+    in_batches: int = 0
 
 
 @readable
