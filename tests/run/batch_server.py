@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
 from types import TracebackType
@@ -91,6 +92,9 @@ class BatchServer:
         seed: Decides when.
     """
 
+    model = ""
+    start = ""
+
     def __init__(self, faults: Faults = Faults(), seed: int = 0) -> None:
         self.faults = faults
         self.rng = Random(seed)
@@ -121,7 +125,7 @@ class BatchServer:
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = True
         self.address = f"http://127.0.0.1:{self._http.server_port}"
-        self.base_url = f"{self.address}/v1"
+        self.url = f"{self.address}{self.start}"
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True)
 
     def __enter__(self) -> Self:
@@ -247,6 +251,9 @@ class BatchServer:
 class OpenAIServer(BatchServer):
     """The batch API of OpenAI: files, and batches made of them."""
 
+    model = "openai/m"
+    start = "/v1"
+
     def answer(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         """See ``BatchServer``."""
         place = urlsplit(path)
@@ -368,6 +375,114 @@ class OpenAIServer(BatchServer):
             error = {"message": f"{kind}: no", "type": word, "param": None, "code": None}
             line["response"] = {"status_code": status, "request_id": "r", "body": {"error": error}}
         return json.dumps(line, ensure_ascii=False).encode() + b"\n"
+
+
+class AnthropicServer(BatchServer):
+    """Message Batches of Anthropic. A batch has no metadata, and shows neither ids nor counts before it has ended."""
+
+    model = "anthropic/m"
+
+    def answer(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        """See ``BatchServer``."""
+        place = urlsplit(path)
+        match method, place.path.removeprefix("/v1/messages").strip("/").split("/"):
+            case "POST", ["batches"]:
+                return self._create(body)
+            case "GET", ["batches"]:
+                return self._list(parse_qs(place.query))
+            case "GET", ["batches", id]:
+                made = next(one for one in self.batches if one.id == id)
+                self.look(made)
+                return _json(self._shown(made))
+            case "GET", ["batches", id, "results"]:
+                made = next(one for one in self.batches if one.id == id)
+                return 200, b"".join(map(self._line, self.download(made)))
+            case "POST", [""]:
+                self.plain.append(json.loads(body))
+                return _json(_message(self.sample_of(self.plain[-1])[0]))
+        return _json({"type": "error", "error": {"type": "not_found_error", "message": path}}, 404)
+
+    def _create(self, body: bytes) -> tuple[int, bytes]:
+        from anthropic.types.messages.batch_create_params import BatchCreateParams
+        from pydantic import TypeAdapter
+
+        asked = json.loads(body)
+        self.uploads.append(len(body))
+        TypeAdapter(BatchCreateParams).validate_python(asked)
+        assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", one["custom_id"]) for one in asked["requests"])
+        assert not any(one["params"].get("stream") for one in asked["requests"])
+        made = self.make([(one["custom_id"], one["params"]) for one in asked["requests"]], {})
+        if made.state == "failed":  # these are found at once here
+            self.batches.remove(made)
+            full = made.errors[0]["code"] == "token_limit_exceeded"
+            kind, status = ("rate_limit_error", 429) if full else ("invalid_request_error", 400)
+            return _json({"type": "error", "error": {"type": kind, "message": made.errors[0]["message"]}}, status)
+        if self._chance(self.faults.unsure):
+            return _json({"type": "error", "error": {"type": "api_error", "message": "Internal"}}, 503)
+        return _json(self._shown(made))
+
+    def _list(self, query: Mapping[str, list[str]]) -> tuple[int, bytes]:
+        for made in self.batches:
+            self.look(made)
+        shown = self.listed()
+        if "after_id" in query:
+            places = [index for index, one in enumerate(shown) if one.id == query["after_id"][0]]
+            shown = shown[places[0] + 1 :] if places else []
+        limit = int(query.get("limit", ["20"])[0])
+        page = [self._shown(one) for one in shown[:limit]]
+        first, last = (page[0]["id"], page[-1]["id"]) if page else (None, None)
+        return _json({"data": page, "has_more": len(shown) > limit, "first_id": first, "last_id": last})
+
+    def _shown(self, made: Made) -> dict[str, Any]:
+        from anthropic.types.messages import MessageBatch
+
+        kinds, created = Counter(kind for _, kind, _ in made.outcomes), datetime.fromtimestamp(made.created, UTC)
+        batch = MessageBatch.model_validate(
+            {
+                "id": made.id,
+                "type": "message_batch",
+                "created_at": created,
+                "expires_at": created + timedelta(days=1),
+                "processing_status": "in_progress" if made.state == "working" else "ended",
+                "cancel_initiated_at": created if made.state == "cancelled" else None,
+                "results_url": f"{self.address}/v1/messages/batches/{made.id}/results" if made.outcomes else None,
+                "request_counts": {
+                    "processing": 0 if made.outcomes else len(made.requests),
+                    "succeeded": kinds["answered"],
+                    "errored": kinds["busy"] + kinds["refused"],
+                    "expired": kinds["expired"],
+                    "canceled": 0,
+                },
+            }
+        )
+        return batch.model_dump(mode="json")
+
+    def _line(self, outcome: tuple[str, str, dict[str, Any]]) -> bytes:
+        from anthropic.types.messages import MessageBatchIndividualResponse
+
+        name, kind, body = outcome
+        result: dict[str, Any] = {"type": "expired"}
+        if kind == "answered":
+            result = {"type": "succeeded", "message": _message(self.sample_of(body)[0])}
+        elif kind in ("busy", "refused"):
+            word = "api_error" if kind == "busy" else "invalid_request_error"
+            error = {"type": "error", "error": {"type": word, "message": f"{kind}: no"}, "request_id": "r"}
+            result = {"type": "errored", "error": error}
+        line = MessageBatchIndividualResponse.model_validate({"custom_id": name, "result": result})
+        return line.model_dump_json(exclude_unset=True).encode() + b"\n"
+
+
+def _message(number: int) -> dict[str, Any]:
+    from anthropic.types import Message
+
+    read, written = tokens(number)
+    message = {
+        **{"id": "msg", "type": "message", "role": "assistant", "model": "m"},
+        **{"content": [{"type": "text", "text": f"answer {number}\u2028ü"}]},
+        **{"stop_reason": "end_turn", "stop_sequence": None},
+        **{"usage": {"input_tokens": read, "output_tokens": written}},
+    }
+    return Message.model_validate(message).model_dump(mode="json")
 
 
 def _completion(number: int) -> dict[str, Any]:

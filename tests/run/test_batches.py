@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_server import BatchServer, Faults, OpenAIServer, tokens
+from batch_kills import Nursery, killed_run
+from batch_server import AnthropicServer, BatchServer, Faults, OpenAIServer, tokens
 from run_suites import make_suite
 
 from fathom.run import Preflight, RunSummary, replies, run
@@ -22,7 +23,7 @@ from fathom.types import FathomError
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 
 FAST = Pace(first=0.01, longest=0.05, settle=0.1, patience=5.0)
-PRICES = '["openai/m"]\ninput = 2.0\noutput = 10.0\nbatch = 0.5\n'
+PRICES = "".join(f'["{name}/m"]\ninput = 2.0\noutput = 10.0\nbatch = 0.5\n' for name in ("openai", "anthropic"))
 
 
 @pytest.fixture(autouse=True)
@@ -32,10 +33,19 @@ def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "PACE", FAST)
 
 
+@pytest.fixture(params=[OpenAIServer, AnthropicServer])
+def kind(request: pytest.FixtureRequest) -> type[BatchServer]:
+    """Each provider whose library is installed."""
+    found: type[BatchServer] = request.param
+    if found is AnthropicServer:
+        pytest.importorskip("anthropic")
+    return found
+
+
 def ask(tmp_path: Path, server: BatchServer, count: int = 10, **options: Any) -> RunSummary:
     suite = tmp_path / "suite" if (tmp_path / "suite").exists() else make_suite(tmp_path, count)
-    settings = {"out": tmp_path / "run", "model_base_url": server.base_url, "max_output_tokens": 50, "backoff": 0.01}
-    return run(suite, "openai/m", **{**settings, "batch": True, **options})
+    settings = {"out": tmp_path / "run", "model_base_url": server.url, "max_output_tokens": 50, "backoff": 0.01}
+    return run(suite, server.model, **{**settings, "batch": True, **options})
 
 
 def check(tmp_path: Path, server: BatchServer, count: int, epochs: int = 1) -> None:
@@ -64,10 +74,12 @@ def test_a_run_in_one_batch(tmp_path: Path) -> None:
     assert not list((tmp_path / "run").glob(".batch*"))
 
 
-def test_requests_are_those_of_a_plain_run(tmp_path: Path) -> None:
+def test_requests_are_those_of_a_plain_run(tmp_path: Path, kind: type[BatchServer]) -> None:
     """A request in a batch has the body that is sent without --batch, and its reply is read alike."""
     options: dict[str, Any] = {"temperature": 0.5, "generation": {"top_p": 0.9}, "seed": 7, "epochs": 2}
-    with OpenAIServer() as server:
+    if kind is AnthropicServer:
+        options = {"generation": {"top_p": 0.9}}
+    with kind() as server:
         ask(tmp_path, server, count=3, **options)
         ask(tmp_path, server, out=tmp_path / "plain", batch=False, **options)
     batched = [json.dumps(body, sort_keys=True) for _, body in server.batches[0].requests]
@@ -114,14 +126,16 @@ def test_a_request_larger_than_a_batch_fails_alone(tmp_path: Path, monkeypatch: 
     ],
     ids=lambda faults: next(name for name, value in asdict(faults).items() if value != getattr(Faults(), name)),
 )
-def test_faults_cost_no_sample_and_nothing_twice(tmp_path: Path, faults: Faults) -> None:
-    with OpenAIServer(faults, seed=1) as server:
+def test_faults_cost_no_sample_and_nothing_twice(tmp_path: Path, kind: type[BatchServer], faults: Faults) -> None:
+    with kind(faults, seed=1) as server:
         ask(tmp_path, server, count=12, retries=50)
     check(tmp_path, server, 12)
 
 
-def test_what_is_refused_for_good_is_an_error_and_asked_again_by_the_next_run(tmp_path: Path) -> None:
-    with OpenAIServer(Faults(refused=frozenset({3}))) as server:
+def test_what_is_refused_for_good_is_an_error_and_asked_again_by_the_next_run(
+    tmp_path: Path, kind: type[BatchServer]
+) -> None:
+    with kind(Faults(refused=frozenset({3}))) as server:
         summary = ask(tmp_path, server)
         assert "1 samples failed" in summary.hints[0]
         stored = {one.item: one for one in replies(tmp_path / "run")}
@@ -142,8 +156,8 @@ def test_wrong_lines_do_not_keep_the_others_from_being_asked(tmp_path: Path) -> 
     assert len(server.paid) == 8
 
 
-def test_a_plain_run_leaves_requests_to_the_batches_that_have_them(tmp_path: Path) -> None:
-    with OpenAIServer(Faults(looks=10_000)) as server:
+def test_a_plain_run_leaves_requests_to_the_batches_that_have_them(tmp_path: Path, kind: type[BatchServer]) -> None:
+    with kind(Faults(looks=10_000)) as server:
         with pytest.raises(FathomError, match="stop here"):
             ask(tmp_path, server, tell=stop)
         with pytest.raises(FathomError, match="10 requests are in batches at the provider"):
@@ -219,3 +233,14 @@ def test_a_denied_key_is_said_at_once(tmp_path: Path) -> None:
     with Denying() as server, pytest.raises(FathomError, match="Incorrect API key"):
         ask(tmp_path, server)
     assert len(server.events) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_at_any_point_no_sample_is_lost_and_none_is_paid_twice(
+    tmp_path: Path, kind: type[BatchServer], seed: int
+) -> None:
+    with Nursery(tmp_path / "prices.toml") as nursery:
+        found = killed_run(tmp_path, nursery, kind, seed, 12)
+    assert (found.lost, found.twice) == (0, 0)
+    assert found.counted == pytest.approx(found.owed)

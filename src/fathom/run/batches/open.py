@@ -107,6 +107,10 @@ def open_provider(settings: Settings, recording: Recording) -> Provider:
     Raises:
         FathomError: Its service has none.
     """
+    if settings.model.startswith("anthropic/"):
+        from fathom.run.batches.anthropic_messages import open_anthropic_messages
+
+        return open_anthropic_messages(recording.api.client)
     from fathom.run.batches.openai_files import open_openai_files
 
     return open_openai_files(recording.api.client)

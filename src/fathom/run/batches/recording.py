@@ -7,6 +7,7 @@ result has come, the same client reads it as the server's response.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,24 @@ from fathom.types import FathomError, Reply
 if TYPE_CHECKING:
     import httpx2
 
-# A server could ask to come back later; that was done when the result was made.
 _HEADERS = {"content-type": "application/json"}
+_NO_TOKENS = {"input_tokens": 0, "output_tokens": 0}
+_TEXT = {"type": "output_text", "text": ".", "annotations": []}
+_MESSAGE = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [_TEXT]}
+_CHOICE = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "."}}
+# Nobody reads these, but Inspect writes a page about every request that fails.
+_RECEIVED: Mapping[str, Mapping[str, Any]] = {
+    "/chat/completions": {"id": "r", "object": "chat.completion", "created": 0, "model": "m", "choices": [_CHOICE]},
+    "/responses": {
+        **{"id": "r", "object": "response", "created_at": 0, "model": "m", "status": "completed"},
+        **{"output": [_MESSAGE], "parallel_tool_calls": False, "tool_choice": "auto", "tools": []},
+    },
+    "/messages": {
+        **{"id": "r", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn"},
+        **{"content": [{"type": "text", "text": "."}], "stop_sequence": None, "usage": _NO_TOKENS},
+    },
+}
+"""What the client gets for a request that is recorded, by the end of its address."""
 
 
 class Recording:
@@ -84,16 +101,14 @@ class Recording:
         await self._client.close()
 
     async def _handle(self, request: httpx2.Request) -> httpx2.Response:
-        import json
-
         import httpx2
 
         if self._answer is not None:
             status, body = self._answer
             return httpx2.Response(status, headers=_HEADERS, content=body)
         self._sent = Sent(request.url.path, json.loads(request.content), dict(request.headers))
-        # Any response would do: nobody reads it.
-        return httpx2.Response(400, headers=_HEADERS, content=b'{"error": {"message": "recorded"}}')
+        received = next((body for end, body in _RECEIVED.items() if request.url.path.endswith(end)), None)
+        return httpx2.Response(400 if received is None else 200, headers=_HEADERS, content=json.dumps(received or {}))
 
 
 def _without_extras(settings: Settings) -> Settings:

@@ -32,6 +32,8 @@ FILES = ".batch-*"
 """Files of requests in the run folder, which are removed when they are uploaded."""
 DOWNLOADS = 3
 """How often results are read if some are missing that the provider counts."""
+TOO_MANY = 3
+"""How often a batch is refused, because too much is waiting, before it is sent in halves; nothing else is waiting."""
 # Status codes with which a server may have started the batch all the same.
 _UNCERTAIN = frozenset({408, 409, 425})
 
@@ -201,6 +203,10 @@ class BatchSession(Session):
                 if refused and self._store.batches("sent"):
                     self._store.forget(batch)
                     self._full = True  # until one of them has ended
+                    return False
+                if refused and attempt == TOO_MANY and batch.requests > 1:
+                    self._store.forget(batch)
+                    self._most = batch.requests // 2
                     return False
                 if attempt > retry.retries:
                     self._store.forget(batch)
