@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_kills import Nursery, killed_run
 from batch_server import AnthropicServer, BatchServer, Faults, OpenAIServer, tokens
+from killed_batches import Nursery, killed_run
 from run_suites import make_suite
 
-from fathom.run import Preflight, RunSummary, replies, run
+from fathom.run import Preflight, RunSummary, replies, run, status
 from fathom.run.batches import open as opening
+from fathom.run.batches.anthropic_messages import AnthropicMessages
 from fathom.run.batches.openai_files import OpenAIFiles
 from fathom.run.batches.provider import FileForm
 from fathom.run.batches.session import Pace
@@ -201,6 +204,42 @@ def test_the_forecast_has_the_price_and_the_deadline_of_batches(tmp_path: Path) 
     assert plans[1].cost_most == pytest.approx((plans[0].cost_most or 0) / 2)
     assert "in batches, to be answered within 24 hours" in str(plans[1])
     assert "batches" not in str(plans[0])
+
+
+def test_a_batch_that_was_never_sent_is_sent_when_that_is_certain(
+    tmp_path: Path, kind: type[BatchServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The provider works on somebody else's batch of the same size, which Anthropic's list does not tell apart."""
+    told: list[str] = []
+    with kind(Faults(looks=3)) as server:
+        with monkeypatch.context() as patch:
+            for provider in (OpenAIFiles, AnthropicMessages):
+                patch.setattr(provider, "send", interrupt)
+            with pytest.raises(FathomError, match="batches that were sent go on at the provider"):
+                ask(tmp_path, server)
+        foreign = [(f"other-{number}", {"messages": f"[sample {100 + number}]"}) for number in range(10)]
+        server.make(foreign, {}, "/v1/chat/completions")
+        ask(tmp_path, server, tell=told.append)
+        assert len(server.batches) == 2
+        server.paid = Counter({key: times for key, times in server.paid.items() if key[0] < 100})
+        check(tmp_path, server, 10)
+    assert any("may be at the provider already" in line for line in told) == (kind is AnthropicServer)
+
+
+async def interrupt(self: object, batch: object, file: object) -> str:
+    raise KeyboardInterrupt
+
+
+def test_status_says_what_is_in_batches(tmp_path: Path) -> None:
+    with OpenAIServer(Faults(looks=10_000)) as server, pytest.raises(FathomError, match="stop here"):
+        ask(tmp_path, server, tell=stop)
+    assert status(tmp_path / "run").facts()["batches"] == "10 requests at the provider"
+
+
+def test_a_missing_library_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    with pytest.raises(FathomError, match=r"pip install 'fathom-eval\[batch\]'"):
+        run(make_suite(tmp_path, 2), "anthropic/m", out=tmp_path / "run", batch=True)
 
 
 @pytest.mark.parametrize(

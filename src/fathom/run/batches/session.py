@@ -16,7 +16,7 @@ from typing import TypeVar
 from fathom.run.batches.provider import HOURS, Provider, Result, State, as_line
 from fathom.run.batches.recording import Recording
 from fathom.run.batches.store import Asked, Batch, BatchStore, new_id, number_of, request_id
-from fathom.run.failures import Failure, chain_of, classify, status_code
+from fathom.run.failures import Failure, chain_of, classify, shorten, status_code
 from fathom.run.ledger import Key, Ledger
 from fathom.run.model import Call
 from fathom.run.progress import Progress
@@ -271,7 +271,7 @@ class BatchSession(Session):
     def _not_accepted(self, batch: Batch, state: State) -> None:
         """A batch failed as a whole, and nothing of it is paid: requests that are wrong fail, others are sent again."""
         reasons = {number: why for number, why in state.errors if number is not None}
-        why = "; ".join(dict.fromkeys(why for _, why in state.errors)) or "the provider does not say why"
+        why = shorten("; ".join(dict.fromkeys(why for _, why in state.errors))) or "the provider does not say why"
         asked = self._store.requests(batch)
         if state.full and batch.requests > 1:
             if len(self._store.batches("sent")) > 1:

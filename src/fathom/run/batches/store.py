@@ -165,4 +165,6 @@ def waiting(folder: Path) -> list[Batch]:
         return []
     query = "SELECT id, name, requests, created, newest FROM batches WHERE state != 'closed' ORDER BY created, id"
     with clear_errors(folder, FILE), reading(folder, FILE) as db:
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'requests'").fetchone():
+            return []  # its process was killed before it sent anything
         return [Batch(*row) for row in db.execute(query)]
