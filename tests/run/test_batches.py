@@ -121,6 +121,7 @@ def test_a_request_larger_than_a_batch_fails_alone(tmp_path: Path, monkeypatch: 
         Faults(busy=0.3),
         Faults(expired=0.7),
         Faults(dropped=0.3),
+        Faults(dropped=0.3, expired=0.8),
         Faults(doubled=0.5),
         Faults(lost=0.2),
         Faults(broken=0.2),
@@ -198,9 +199,14 @@ def test_what_a_batch_was_cancelled_with_is_kept(tmp_path: Path) -> None:
 
 def test_the_forecast_has_the_price_and_the_deadline_of_batches(tmp_path: Path) -> None:
     plans: list[Preflight] = []
+
+    def note(plan: Preflight) -> bool:
+        plans.append(plan)
+        return False
+
     with OpenAIServer() as server:
         for batch in (False, True):
-            ask(tmp_path, server, batch=batch, confirm=lambda plan: plans.extend([plan]) or False)
+            ask(tmp_path, server, batch=batch, confirm=note)
     assert plans[1].cost_most == pytest.approx((plans[0].cost_most or 0) / 2)
     assert "in batches, to be answered within 24 hours" in str(plans[1])
     assert "batches" not in str(plans[0])

@@ -104,7 +104,7 @@ class AnthropicMessages:
         return State(
             stage="cancelled" if one.cancel_initiated_at and counts.canceled else "ended",
             done=counts.succeeded + counts.errored,
-            counted=_total(one),
+            counted=counts.succeeded + counts.errored,
         )
 
     async def results(self, name: str, state: State) -> AsyncIterator[Result]:

@@ -55,7 +55,7 @@ class State:
             accepted), or ``cancelled`` by somebody (there may be results).
         done: Requests that are done.
         results: Names of the files of results.
-        counted: Results to be found in them; None if the provider does not say.
+        counted: Requests with a response, which are to be found in them; None if the provider does not say.
         full: Whether it was not accepted because too much is waiting already.
         errors: Why it was not accepted, and for which requests; the number of one is None if it concerns all.
     """

@@ -293,11 +293,12 @@ class BatchSession(Session):
 
     async def _collect(self, batch: Batch, state: State) -> None:
         """Keep all replies of a batch; those that failed for a while and those that are missing are asked again."""
-        asked, seen = self._store.requests(batch), set[int]()
+        asked, seen, responses = self._store.requests(batch), set[int](), 0
         samples = self._samples_of(asked.values())
         again: dict[int, Failure] = {}
 
         async def read() -> None:
+            nonlocal responses
             async for result in self._provider.results(batch.name, state):
                 number = number_of(batch.id, result.custom_id)
                 if number is None or number not in asked or number in seen:
@@ -308,10 +309,11 @@ class BatchSession(Session):
                     if failure is not None:
                         again[number] = failure
                 seen.add(number)
+                responses += result.status is not None
 
         for download in range(1, DOWNLOADS + 1):
             await self._patiently(read, of=batch)
-            if len(seen) >= (state.counted or 0) or download == DOWNLOADS:
+            if responses >= (state.counted or 0) or download == DOWNLOADS:
                 break
             await asyncio.sleep(self._pace.first)
         lost = [number for number in asked if number not in seen and not self._ledger.is_finished(asked[number].key)]
