@@ -23,6 +23,7 @@ UV = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.envi
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(UV is None, reason="uv is not installed")]
 
 WITHOUT = {
+    "batch": "run suite --model anthropic/claude --batch --out other",
     "board": "board serve --store store",
     "compress": "compress select rows.parquet --budget 3 --out subset",
     "documents": "build passkey --corpus documents --lengths 1k --out other",

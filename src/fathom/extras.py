@@ -22,6 +22,7 @@ class Extra:
 
 
 EXTRAS: Mapping[str, Extra] = {
+    "batch": Extra("fathom run with anthropic/NAME, in batches too", ("anthropic",)),
     "board": Extra("fathom board serve", ("fastapi", "uvicorn", "sqlalchemy", "psycopg", "prometheus_client")),
     "compress": Extra(
         "fathom compress, reports of its estimates, fathom analyze difficulty",

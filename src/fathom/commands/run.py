@@ -62,9 +62,17 @@ class RunOptions(Choice, Sampling, Served, Reasoning, Limits, Build, Recorded, J
         str | None,
         opt("Address of the server of --system retrieval?by=embed/NAME; by default OpenAI's.", metavar="URL"),
     ] = None
+    batch: Annotated[
+        bool,
+        opt(
+            "Send the requests through the provider's batch API, at half the price and answered within 24 hours. The "
+            "same command collects them after an interruption."
+        ),
+    ] = False
     backoff: Backoff = 1.0
     confirm: Confirm = None
     progress: OnReply = None
+    tell: Annotated[Callable[[str], None] | None, hidden("Called with a line about each batch.")] = None
     building: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples built, samples in all).")] = (
         None
     )
@@ -93,10 +101,12 @@ def run(options: RunOptions) -> "RunSummary":
         **options.of(Choice, Sampling, Served, Reasoning, Limits),
         system=options.system,
         embedding_base_url=options.embedding_base_url,
+        batch=options.batch,
         backoff=options.backoff,
         command=options.record(),
         confirm=options.confirm,
         progress=options.progress,
+        tell=options.tell,
     )
 
 
@@ -125,7 +135,7 @@ def main(line: RunOptions) -> int:
     """Run, print what came of it, and judge where that was asked for."""
     from fathom.commands.judge import JudgeOptions, check_judge
     from fathom.commands.judge import main as judge_runs
-    from fathom.terminal import confirmed, print_summary, progress_bar
+    from fathom.terminal import confirmed, print_summary, progress_bar, tell
 
     judge = None if line.judge == "none" else line.judge
     if judge is not None:
@@ -133,7 +143,8 @@ def main(line: RunOptions) -> int:
     with progress_bar("building", line.quiet) as building, progress_bar("running", line.quiet) as bar:
         asked = line.but(
             confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet),
-            progress=(lambda state: bar(state.finished, state.total)) if bar else None,
+            progress=(lambda state: bar(state.finished + state.in_batches, state.total)) if bar else None,
+            tell=None if line.quiet else tell,
             building=building,
         )
         summary = run.body(asked)

@@ -47,6 +47,11 @@ class InspectClient:
         self._context = contextvars.copy_context()
 
     @property
+    def api(self) -> Any:
+        """Inspect's provider."""
+        return self._model.api
+
+    @property
     def server(self) -> tuple[AsyncOpenAI, str] | None:
         """The HTTP client of OpenAI's library and the model's name on its server; None for other libraries."""
         from openai import AsyncOpenAI
@@ -113,11 +118,12 @@ class InspectClient:
         watch(client)
 
 
-def open_inspect_client(settings: Settings) -> InspectClient:
+def open_inspect_client(settings: Settings, http_client: object = None) -> InspectClient:
     """Open a model by its Inspect name.
 
     Args:
         settings: How the model is asked. With a ``base_url`` no key is needed: local servers do without.
+        http_client: Used by the provider's library instead of its own; None for its own.
 
     Raises:
         FathomError: Inspect does not know the model, its library is missing, an option is wrong or a key is missing.
@@ -136,7 +142,7 @@ def open_inspect_client(settings: Settings) -> InspectClient:
         raise FathomError(f"model {settings.model!r}: bad generation option: {_first_error(error)}") from None
 
     def get(**more: Any) -> Model:
-        arguments = {**settings.model_args, **more}
+        arguments = {**settings.model_args, **more, **({} if http_client is None else {"http_client": http_client})}
         with _outside_notebooks():
             name, url = _inspect_name(settings), settings.base_url
             return get_model(name, config=config, base_url=url, memoize=False, **arguments)

@@ -27,7 +27,7 @@ _OWN = {
     "attempt_timeout": "use --timeout",
     "stream_idle_timeout": "use --timeout",
     "cache": "every reply is kept and asked for once; use --epochs to ask again",
-    "batch": "requests are sent one by one; use --max-connections",
+    "batch": "use --batch",
     "num_choices": "each request has one reply; use --epochs",
 }
 _LARGEST_SEED = 2**63 - 1

@@ -67,6 +67,7 @@ class Preflight:
         source: The provider's price page.
         thinking: Description of the thinking settings; "" for other runs.
         unverified: Why the suite's integrity cannot be verified; "" if it can.
+        batches: How the requests are sent if they are sent in batches; "" for plain requests.
         bounds: Whether requests and tokens are the most that a system around the model asks for.
     """
 
@@ -81,6 +82,7 @@ class Preflight:
     source: str = ""
     thinking: str = ""
     unverified: str = ""
+    batches: str = ""
     bounds: bool = False
 
     @property
@@ -133,7 +135,7 @@ class Preflight:
             (
                 f"{self.model}: {self.requests:,} requests, {self.tokens_in:,} tokens in, at most {self.tokens_out:,} "
                 f"out, {price}{done}",
-                *filter(None, (self.thinking, self.unverified, *map(str, self.lengths), most, window)),
+                *filter(None, (self.batches, self.thinking, self.unverified, *map(str, self.lengths), most, window)),
             )
         )
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 
 from fathom.run.hugging_face import is_local
@@ -30,6 +30,7 @@ class Price:
         above: Prompt tokens from which ``input_above`` and ``output_above`` apply.
         input_above: Price of long prompts.
         output_above: Price of replies to long prompts.
+        batch: Price of requests in batches as a share of the others; None if the entry does not say.
         reasons: Whether the model reasons unless told not to.
         checked: Month in which the source was last checked.
         source: The provider's price page.
@@ -42,6 +43,7 @@ class Price:
     above: int | None = None
     input_above: float | None = None
     output_above: float | None = None
+    batch: float | None = None
     reasons: bool = False
     checked: str = ""
     source: str = ""
@@ -66,6 +68,30 @@ class Price:
         cached = min(tokens_cached, tokens_in)
         saved = cached * (read - self.cached * read / self.input) if self.cached is not None and self.input else 0.0
         return (tokens_in * read - saved + tokens_out * written) / 1_000_000
+
+    def in_batches(self, share: float) -> "Price":
+        """The prices of requests in batches.
+
+        Args:
+            share: Their share of the others, if the entry does not say.
+
+        Returns:
+            An upper bound: prompt tokens from the cache cost as much as others, because the discounts do not add up at
+            every provider.
+        """
+        share = share if self.batch is None else self.batch
+
+        def part(price: float | None) -> float | None:
+            return None if price is None else price * share
+
+        return replace(
+            self,
+            input=part(self.input),
+            output=part(self.output),
+            cached=None,
+            input_above=part(self.input_above),
+            output_above=part(self.output_above),
+        )
 
 
 def price_range(least: float | None, most: float | None, checked: str = "") -> str:

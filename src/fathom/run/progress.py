@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fathom.printing import readable
+from fathom.run.batches.store import waiting
 from fathom.run.manifest import read_manifest
 from fathom.run.store import peek
 from fathom.run.worker import is_alive
@@ -25,6 +26,7 @@ class Progress:
         seconds: Time since this process started asking.
         asked: Replies that this process received.
         unpriced: Replies whose price is unknown.
+        in_batches: Requests that a provider has answered in batches that have not ended.
     """
 
     finished: int
@@ -36,6 +38,7 @@ class Progress:
     seconds: float
     asked: int
     unpriced: int = 0
+    in_batches: int = 0
 
 
 @readable
@@ -83,6 +86,7 @@ class RunStatus:
         eta: Seconds to the end at that rate; None if unknown.
         last: Seconds since the epoch of the last reply; None if there is none.
         unpriced: Replies whose price is unknown.
+        in_batches: Requests in batches that have not ended, or are not collected.
     """
 
     folder: Path
@@ -99,6 +103,7 @@ class RunStatus:
     eta: float | None
     last: float | None
     unpriced: int = 0
+    in_batches: int = 0
 
     def facts(self) -> dict[str, str]:
         """What the command prints: each fact by its name."""
@@ -113,6 +118,7 @@ class RunStatus:
             "tokens": f"{self.tokens_in:,} in, {self.tokens_out:,} out",
             "cost": "unknown" if self.cost is None else f"${self.cost:,.4f}{unknown}",
             "working": f"{self.alive} processes{rate}{eta}",
+            **({"batches": f"{self.in_batches:,} requests at the provider"} if self.in_batches else {}),
         }
 
 
@@ -153,4 +159,5 @@ def status(folder: Path) -> RunStatus:
         eta=(total - finished) / rate if rate else None,
         last=totals.last,
         unpriced=totals.unpriced,
+        in_batches=sum(batch.requests for batch in waiting(folder)),
     )

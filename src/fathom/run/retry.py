@@ -143,7 +143,7 @@ async def ask(
         if answer.kind in ("busy", "silent") and attempt <= retry.retries:
             await retry.sleep(retry.wait(attempt, answer.wait))
             continue
-        reply = _ended(answer)
+        reply = ended_by(answer)
         if reply.status != "error":
             health.note_reply()  # the server works and the model exists
         else:
@@ -174,7 +174,7 @@ async def _once(send: Sending, retry: Retry) -> Reply | Failure:
     return retry.asked_too_much(failure)
 
 
-def _ended(failure: Failure) -> Reply:
+def ended_by(failure: Failure) -> Reply:
     """The reply after the last attempt."""
     if failure.kind == "overflow":
         return Reply(status="overflow", stop="model_length", error=failure.message)

@@ -9,12 +9,22 @@ from typing import Literal
 from fathom import plugins
 from fathom.length import thinking as with_thoughts
 from fathom.names import folder_name
+from fathom.run.batches.open import (
+    INTERRUPTED,
+    check_none_waits,
+    check_tasks,
+    described,
+    open_recording,
+    share_of_price,
+    work_in_batches,
+)
+from fathom.run.batches.recording import Recording
 from fathom.run.chosen import choose
 from fathom.run.clients import connections_of, context_of, extension_of, notes_of, open_client
 from fathom.run.ledger import Ledger
 from fathom.run.loop import drive
 from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
-from fathom.run.model import Client, is_baseline
+from fathom.run.model import Client, Settings, is_baseline
 from fathom.run.options import check_choice, check_work
 from fathom.run.preflight import (
     Preflight,
@@ -76,9 +86,11 @@ def run(
     backoff: float = 1.0,
     max_tokens_total: int | None = None,
     max_cost: float | None = None,
+    batch: bool = False,
     command: Mapping[str, Json] | None = None,
     confirm: Callable[[Preflight], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> RunSummary:
     """Run a suite against a model; repeating the call resumes the run.
 
@@ -130,9 +142,12 @@ def run(
         backoff: Seconds before the first retry, doubling with each; ``Retry-After`` is obeyed up to 15 minutes.
         max_tokens_total: Refuse to start, or stop, when the run exceeds these tokens, prompts and replies together.
         max_cost: The same in US dollars.
+        batch: Send the requests through the provider's batch API (``fathom.run.batches``): by one process, at the price
+            of batches, answered within a day.
         command: The options given and the configuration file they came from, for ``run.json``.
         confirm: Called with the preflight before any request; False stops. None skips it.
         progress: Called after every reply.
+        tell: Called with a line about each batch.
 
     Returns:
         The final state.
@@ -162,7 +177,8 @@ def run(
         subset=describe_subset(chosen) if chosen else None,
         system=system,
     )
-    settings, price, entry = asked.settings, asked.price, asked.entry
+    settings, entry = asked.settings, asked.entry
+    price = asked.price.in_batches(share_of_price(settings)) if batch else asked.price
     check_work(
         epochs=epochs,
         limit=limit,
@@ -186,7 +202,7 @@ def run(
 
     def facts(*, parts: bool = False) -> Iterator[Sample]:
         found = built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only, where=where, parts=parts)
-        return map(_thinking_prompt, found) if settings.thinking and settings.thinking.visible else found
+        return map(_as_asked(settings), found)
 
     def samples() -> Iterator[Sample]:
         return facts(parts=True)
@@ -202,7 +218,7 @@ def run(
             "manifest.json lists them"
         )
     around = open_system(settings.system, notes_cap(settings, price), embedding_base_url)
-    client = open_client(settings, tokenizer)
+    client = open_recording(settings) if batch else open_client(settings, tokenizer)
     extension = extension_of(client)
     if extension is not None:
         manifest["extension"] = extension.record()
@@ -218,6 +234,10 @@ def run(
         sent=sent,
         thoughts=settings.thinking.thoughts if settings.thinking else "",
     )
+    if batch:
+        check_tasks(tasks or built.manifest["tasks"], mode)
+    else:
+        check_none_waits(out)
     words = describe_thinking(asked.decided, window=None if window_limit.by_client else window_limit.window)
     forecast = partial(
         forecast_run,
@@ -229,7 +249,7 @@ def run(
         system=around,
     )
     plan, spent = _look_ahead(out, facts, epochs, forecast)
-    plan = replace(plan, unverified=built.unverified, thinking=words)
+    plan = replace(plan, unverified=built.unverified, thinking=words, batches=described() if batch else "")
     used = spent.tokens_in + spent.tokens_out
     check_budget(
         plan, spent_tokens=used, spent_cost=spent.cost or 0.0, max_tokens_total=max_tokens_total, max_cost=max_cost
@@ -258,7 +278,19 @@ def run(
         sent_cap=notes_cap(settings, price),
         forms=is_baseline(settings.model),
     )
-    done = drive(work_on(out, client, work, plan.total))
+    if isinstance(client, Recording):
+        working = work_in_batches(
+            out,
+            client,
+            settings,
+            work,
+            plan.total,
+            named=lambda ids: map(_as_asked(settings), built.samples(only=ids, parts=False)),
+            tell=tell or (lambda line: None),
+        )
+        done = drive(working, INTERRUPTED)
+    else:
+        done = drive(work_on(out, client, work, plan.total))
     return replace(
         done, hints=(*done.hints, *notes_of(client, server_command), *hints_of(around))
     )  # which knows of the replies too
@@ -296,6 +328,8 @@ async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSumma
     """
     ledger = Ledger(out, this_worker())
     try:
+        # A process that sends batches, and joins later, sees this one.
+        check_none_waits(out)
         ledger.plan(total, work.samples(), work.epochs)
         session = Session(ledger, client, work, total)
         await session.work_through()
@@ -315,6 +349,10 @@ def _look_ahead(
         )
         totals = store.totals()
         return forecast(pending, finished=sum(totals.counts.values()) - totals.counts.get("error", 0)), totals
+
+
+def _as_asked(settings: Settings) -> Callable[[Sample], Sample]:
+    return _thinking_prompt if settings.thinking and settings.thinking.visible else lambda sample: sample
 
 
 def _thinking_prompt(sample: Sample) -> Sample:

@@ -37,6 +37,25 @@ INCOMPLETE_SHARE = 0.05
 Job: TypeAlias = tuple[Sample, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A sample that is ready to be asked.
+
+    Attributes:
+        prompt: The prompt, truncated to the window.
+        prompt_hash: First 16 hexadecimal digits of its SHA-256.
+        removed: Tokens that were removed.
+        call: The other parameters of the request.
+        mode: How the task is asked.
+    """
+
+    prompt: str
+    prompt_hash: str
+    removed: int
+    call: Call
+    mode: RequestMode
+
+
 @dataclass(frozen=True)
 class Work:
     """What a process of a run does, and how.
@@ -114,12 +133,7 @@ class Session:
         """
         beat = asyncio.create_task(self._beat())
         try:
-            await self._work_at_once(self._jobs(self._all()))
-            while self._held and not self._stop:
-                await asyncio.sleep(LOOK_SECONDS)
-                held, self._held = self._held, []
-                await self._work_at_once(self._jobs(held))
-                self._work.progress(self._state())
+            await self._ask_all()
         except* FathomError as errors:
             raise _first(errors) from None
         finally:
@@ -134,6 +148,14 @@ class Session:
                 f"all {self._health.errors} samples failed, the last one with: {last}. Fix the cause and run the same "
                 "command again to retry them"
             )
+
+    async def _ask_all(self) -> None:
+        await self._work_at_once(self._jobs(self._all()))
+        while self._held and not self._stop:
+            await asyncio.sleep(LOOK_SECONDS)
+            held, self._held = self._held, []
+            await self._work_at_once(self._jobs(held))
+            self._work.progress(self._state())
 
     def summary(self) -> RunSummary:
         """The final state."""
@@ -207,22 +229,25 @@ class Session:
             words = shorten(f"unexpected, please report it: {type(error).__name__}: {error}")
             self._health.errors, self._health.last = self._health.errors + 1, words
             prompt_hash, reply = "", Reply(status="error", stop="error", attempts=0, error=words)
-        cost = 0.0 if not prompt_hash else self._price(sample, requests)
-        before = self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
-        self._count(sample, reply, cost, sent=bool(prompt_hash), before=before)
+        self._keep(sample, epoch, reply, prompt_hash, requests)
         # Baselines answer without awaiting anything: let other tasks run.
         await asyncio.sleep(0)
 
-    async def _reply(self, sample: Sample, epoch: int, cap: int, requests: list[Reply]) -> tuple[str, Reply]:
-        """The hash of the prompt, "" if nothing was sent, and the reply; those to all requests are added to a list."""
+    def _keep(self, sample: Sample, epoch: int, reply: Reply, prompt_hash: str, requests: Sequence[Reply]) -> None:
+        """Price, commit and count a reply; the hash of its prompt is "" if nothing was sent."""
+        cost = 0.0 if not prompt_hash else self._price(sample, requests)
+        before = self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
+        self._count(sample, reply, cost, sent=bool(prompt_hash), before=before)
+
+    def _prepare(self, sample: Sample, epoch: int, cap: int) -> Prepared | Reply:
+        """The prompt of a sample and its parameters; the reply if it is not sent."""
         limit = self._work.limit
         budget = None if limit.by_client else limit.budget(cap)
         over = budget is not None and sample.tokens > budget and self._work.system is None
         if over and limit.policy == "refuse":
             beside = "" if limit.of_prompts else f" and a reply of {cap}"
             reason = f"{sample.tokens} tokens{beside} exceed the window of {limit.window}; not sent"
-            return "", Reply(status="overflow", stop="not_sent", attempts=0, error=reason)
-        # Only this frame refers to the prompt, so that it is freed when the reply has arrived.
+            return Reply(status="overflow", stop="not_sent", attempts=0, error=reason)
         prompt, removed = render(sample, self._texts), 0
         question = question_part(sample)
         if over and budget is not None:
@@ -237,7 +262,18 @@ class Session:
         call = Call(
             sample.id, epoch, self._work.seed, caps[0], mode.stop_sent, mode.continued, answers[0], ending, form
         )
-        reply = await self._answer(sample, prompt, call, mode, requests)
+        return Prepared(prompt, prompt_hash, removed, call, mode)
+
+    async def _reply(self, sample: Sample, epoch: int, cap: int, requests: list[Reply]) -> tuple[str, Reply]:
+        """The hash of the prompt, "" if nothing was sent, and the reply; those to all requests are added to a list."""
+        # Only this frame refers to the prompt, so that it is freed when the reply has arrived.
+        prepared = self._prepare(sample, epoch, cap)
+        if isinstance(prepared, Reply):
+            return "", prepared
+        prompt_hash, removed, call, mode = prepared.prompt_hash, prepared.removed, prepared.call, prepared.mode
+        caps, answers = mode.caps(cap), mode.answers
+        reply = await self._answer(sample, prepared.prompt, call, mode, requests)
+        del prepared
         if mode.follow_up is not None and reply.answered:  # a truncated reply is followed up too
             prompt = mode.follow_up(reply.text, sample)
             second = replace(call, max_output_tokens=caps[-1], answer=answers[-1], ending=0, form=None)
@@ -311,6 +347,10 @@ class Session:
         self, prompt: str, call: Call, mode: RequestMode, requests: list[Reply], send: Sending | None = None
     ) -> Reply:
         reply = await ask(self._client, prompt, call, self._work.retry, self._health, send)
+        return await self._received(reply, mode, requests)
+
+    async def _received(self, reply: Reply, mode: RequestMode, requests: list[Reply]) -> Reply:
+        """Count the reply to a request, and end it where the task ends it."""
         requests.append(reply)
         self._replies += reply.status != "error"
         self._reasoned += bool(reply.reasoning or reply.tokens_reasoning)

@@ -1,0 +1,5 @@
+"""Runs whose requests are sent through a provider's batch API.
+
+``recording`` has the bodies of requests as a plain run would send them, ``provider`` what the batch APIs have in common
+and one module for each of them, ``store`` what was sent, and ``session`` sends, waits and collects.
+"""

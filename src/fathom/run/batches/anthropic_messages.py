@@ -1,0 +1,154 @@
+"""Anthropic's Message Batches: the requests are the body of one request, and a batch has nothing that names it.
+
+Schemas: ``anthropic`` 2.14 (``types/messages/message_batch.py``, ``types/messages/batch_create_params.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, json_lines
+from fathom.run.batches.store import Batch, number_of
+from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+    from anthropic.types.messages import MessageBatch
+
+_DAY = 86_400
+_PIECE = 1_000_000
+_BETA = "anthropic-beta"
+# Of errors in results, which have no status code, by their type.
+_STATUS: Mapping[str, int] = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+
+class AnthropicMessages:
+    """The batches of a workspace of Anthropic.
+
+    Args:
+        client: Anthropic's client; it does not retry.
+    """
+
+    form = FileForm(requests=100_000, size=256_000_000, start=b'{"requests":[', between=b",\n", end=b"]}")
+
+    def __init__(self, client: AsyncAnthropic) -> None:
+        self._client = client
+        self._betas = ""
+
+    def line(self, custom_id: str, sent: Sent) -> bytes:
+        """See ``Provider``."""
+        # Features in beta are asked for by the batch; all requests of a run ask for the same.
+        self._betas = sent.headers.get(_BETA, "")
+        return as_line({"custom_id": custom_id, "params": sent.body})
+
+    async def newest(self) -> str:
+        """See ``Provider``."""
+        page = await self._client.messages.batches.list(limit=1)
+        return page.data[0].id if page.data else ""
+
+    async def send(self, batch: Batch, file: Path) -> str:
+        """See ``Provider``."""
+        from anthropic.types.messages import MessageBatch
+
+        # The library's own function for batches makes its body in memory, from all requests.
+        headers = {"Content-Type": "application/json", "Content-Length": str(file.stat().st_size)}
+        made = await self._client.post(
+            "/v1/messages/batches",
+            cast_to=MessageBatch,
+            content=_pieces(file),
+            options={"headers": headers | ({_BETA: self._betas} if self._betas else {})},
+        )
+        return made.id
+
+    async def find(self, batch: Batch, known: frozenset[str]) -> str | None:
+        """See ``Provider``: a batch is known by the ids of its requests, which are shown when it has ended.
+
+        Until then a batch with another number of requests is another one, and one with the same number may be this one.
+        """
+        undecided = False
+        async for one in self._client.messages.batches.list(limit=100):
+            # The newest come first.
+            if one.id == batch.newest or one.created_at.timestamp() < batch.created - _DAY:
+                break
+            if one.id in known or _total(one) != batch.requests:
+                continue
+            if one.results_url is None:
+                undecided |= one.processing_status != "ended"
+                continue
+            async for result in self.results(one.id, State("ended")):
+                if number_of(batch.id, result.custom_id) is not None:
+                    return one.id
+                break
+        return None if undecided else ""
+
+    async def look(self, name: str) -> State:
+        """See ``Provider``."""
+        one = await self._client.messages.batches.retrieve(name)
+        if one.processing_status != "ended":
+            return State("working")
+        if one.results_url is None:
+            raise FathomError(f"batch {name}: the provider has deleted its results, which it keeps for 29 days")
+        counts = one.request_counts
+        return State(
+            stage="cancelled" if one.cancel_initiated_at and counts.canceled else "ended",
+            done=counts.succeeded + counts.errored,
+            counted=counts.succeeded + counts.errored,
+        )
+
+    async def results(self, name: str, state: State) -> AsyncIterator[Result]:
+        """See ``Provider``."""
+        async with self._client.messages.batches.with_streaming_response.results(name) as response:
+            async for line in json_lines(response.iter_bytes()):
+                yield _result(line)
+
+    async def close(self) -> None:
+        """See ``Provider``."""
+        await self._client.close()
+
+
+async def _pieces(file: Path) -> AsyncIterator[bytes]:
+    with file.open("rb") as stream:
+        while piece := stream.read(_PIECE):
+            yield piece
+
+
+def _total(one: MessageBatch) -> int:
+    counts = one.request_counts
+    return counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
+
+
+def _result(line: Mapping[str, Any]) -> Result:
+    name, result = str(line.get("custom_id")), line.get("result")
+    kind = result.get("type") if isinstance(result, Mapping) else None
+    if isinstance(result, Mapping) and kind == "succeeded" and isinstance(result.get("message"), Mapping):
+        return Result(name, 200, result["message"])
+    if isinstance(result, Mapping) and kind == "errored" and isinstance(result.get("error"), Mapping):
+        error = result["error"].get("error")
+        type_of = error.get("type") if isinstance(error, Mapping) else None
+        return Result(name, _STATUS.get(str(type_of), 500), result["error"])
+    return Result(name, reason=f"the request was not answered ({kind})")
+
+
+def open_anthropic_messages(client: Any) -> AnthropicMessages:
+    """The batches of the workspace that a client of Anthropic's library talks to.
+
+    Raises:
+        FathomError: It is that of another service (Bedrock, Vertex), whose batches differ.
+    """
+    from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
+
+    if type(client) is not AsyncAnthropic:
+        raise FathomError(f"--batch: {type(client).__name__} has batches of another kind; leave out --batch")
+    return AnthropicMessages(client.with_options(http_client=DefaultAsyncHttpxClient(), max_retries=0, timeout=600.0))

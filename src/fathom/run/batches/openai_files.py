@@ -1,0 +1,130 @@
+"""OpenAI's batch API, and that of servers like it: a file is uploaded, and a batch is made of it.
+
+Schemas: ``openai`` 3.57 (``types/batch.py``, ``types/batch_create_params.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, json_lines
+from fathom.run.batches.store import Batch
+from fathom.types import FathomError
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from openai.types import Batch as Theirs
+
+_KEY = "fathom"
+_FULL = frozenset({"token_limit_exceeded", "request_limit_exceeded"})
+_STAGES: Mapping[str, Any] = {
+    "validating": "checked",
+    "failed": "failed",
+    "completed": "ended",
+    "expired": "ended",
+    "cancelled": "cancelled",
+}
+_DAY = 86_400
+
+
+class OpenAIFiles:
+    """The batches of an account of OpenAI, or of a server with the same API.
+
+    Args:
+        client: OpenAI's client; it does not retry.
+    """
+
+    form = FileForm(requests=50_000, size=200_000_000)
+
+    def __init__(self, client: AsyncOpenAI) -> None:
+        self._client = client
+        # Addresses of requests are given as OpenAI has them, whatever comes before /chat/completions on a server.
+        self._before = urlsplit(str(client.base_url)).path.rstrip("/")
+        self._endpoint = ""
+
+    def line(self, custom_id: str, sent: Sent) -> bytes:
+        """See ``Provider``."""
+        self._endpoint = "/v1" + sent.path.removeprefix(self._before)
+        return as_line({"custom_id": custom_id, "method": "POST", "url": self._endpoint, "body": sent.body})
+
+    async def newest(self) -> str:
+        """See ``Provider``."""
+        page = await self._client.batches.list(limit=1)
+        return page.data[0].id if page.data else ""
+
+    async def send(self, batch: Batch, file: Path) -> str:
+        """See ``Provider``."""
+        with file.open("rb") as stream:
+            uploaded = await self._client.files.create(file=(f"{batch.id}.jsonl", stream), purpose="batch")
+        endpoint: Any = self._endpoint
+        made = await self._client.batches.create(
+            input_file_id=uploaded.id, endpoint=endpoint, completion_window="24h", metadata={_KEY: batch.id}
+        )
+        return made.id
+
+    async def find(self, batch: Batch, known: frozenset[str]) -> str | None:
+        """See ``Provider``."""
+        async for one in self._client.batches.list(limit=100):
+            # The newest come first.
+            if one.id == batch.newest or one.created_at < batch.created - _DAY:
+                break
+            if (one.metadata or {}).get(_KEY) == batch.id:
+                return one.id
+        return ""
+
+    async def look(self, name: str) -> State:
+        """See ``Provider``."""
+        one = await self._client.batches.retrieve(name)
+        counts = one.request_counts
+        return State(
+            stage=_STAGES.get(one.status, "working"),
+            done=counts.completed + counts.failed if counts else 0,
+            results=tuple(file for file in (one.output_file_id, one.error_file_id) if file),
+            counted=counts.completed + counts.failed if counts else None,
+            full=any(error.code in _FULL for error in _errors(one)),
+            errors=tuple(
+                (None if error.line is None else error.line - 1, f"{error.message or ''} ({error.code})")
+                for error in _errors(one)
+            ),
+        )
+
+    async def results(self, name: str, state: State) -> AsyncIterator[Result]:
+        """See ``Provider``."""
+        for file in state.results:
+            async with self._client.files.with_streaming_response.content(file) as response:
+                async for line in json_lines(response.iter_bytes()):
+                    yield _result(line)
+
+    async def close(self) -> None:
+        """See ``Provider``."""
+        await self._client.close()
+
+
+def _errors(one: Theirs) -> list[Any]:
+    return list(one.errors.data or ()) if one.errors else []
+
+
+def _result(line: Mapping[str, Any]) -> Result:
+    name, response, error = str(line.get("custom_id")), line.get("response"), line.get("error")
+    if not isinstance(response, Mapping):
+        return Result(name, reason=str(error.get("message") if isinstance(error, Mapping) else "no response"))
+    status, body = response.get("status_code"), response.get("body")
+    if not isinstance(status, int) or not isinstance(body, Mapping):
+        return Result(name, reason="the response has no status or no body")
+    return Result(name, status, body)
+
+
+def open_openai_files(client: Any) -> OpenAIFiles:
+    """The batches of the account, or the server, that a client of OpenAI's library talks to.
+
+    Raises:
+        FathomError: It is that of another service (Azure, Bedrock), whose batches differ.
+    """
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+    if type(client) is not AsyncOpenAI:
+        raise FathomError(f"--batch: {type(client).__name__} has batches of another kind; leave out --batch")
+    return OpenAIFiles(client.with_options(http_client=DefaultAsyncHttpxClient(), max_retries=0, timeout=600.0))

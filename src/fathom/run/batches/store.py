@@ -1,0 +1,170 @@
+"""``batches.sqlite``: which requests are in which batch, committed before anything is sent.
+
+A batch is ``intended`` from the moment before its upload until the provider's name for it is known, then ``sent``, and
+``closed`` when all that came of it is in ``replies.sqlite``. Requests of batches that are not closed are not sent
+again.
+"""
+
+import sqlite3
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fathom.run.ledger import Key
+from fathom.run.store import BUSY_SECONDS, clear_errors, reading
+
+FILE = "batches.sqlite"
+MARK = "fathom-"
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS batches (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '', state TEXT NOT NULL, requests INTEGER NOT NULL,
+    created REAL NOT NULL, newest TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS requests (
+    batch TEXT NOT NULL, number INTEGER NOT NULL, sample TEXT NOT NULL, epoch INTEGER NOT NULL,
+    prompt_hash TEXT NOT NULL, removed INTEGER NOT NULL, PRIMARY KEY (batch, number)
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch of this run.
+
+    Attributes:
+        id: Its name here, which the provider is told: in the metadata, the displayed name or the ids of requests.
+        name: Its name at the provider; "" until that is known.
+        requests: Number of requests.
+        created: Seconds since the epoch at which it was intended.
+        newest: The provider's name of the newest batch before it; "" if there was none.
+    """
+
+    id: str
+    name: str
+    requests: int
+    created: float
+    newest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request of a batch.
+
+    Attributes:
+        key: Its sample and epoch.
+        prompt_hash: See ``StoredReply``.
+        removed: Tokens that were removed from the prompt.
+    """
+
+    key: Key
+    prompt_hash: str
+    removed: int
+
+
+def new_id() -> str:
+    """A name for a batch: it fits into the ids of requests, which Anthropic limits to 64 letters, digits, - and _."""
+    return MARK + uuid.uuid4().hex[:20]
+
+
+def request_id(batch: str, number: int) -> str:
+    """The id of a request, which says which batch it belongs to."""
+    return f"{batch}-{number}"
+
+
+def number_of(batch: str, custom_id: object) -> int | None:
+    """The number of a request by its id; None if it is not one of this batch."""
+    start, _, number = str(custom_id).rpartition("-")
+    return int(number) if start == batch and number.isdecimal() else None
+
+
+class BatchStore:
+    """The batches of a run, opened by the process that sends and collects them.
+
+    Args:
+        folder: The run folder; must exist.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with clear_errors(folder, FILE):
+            self._db = sqlite3.connect(folder / FILE, timeout=BUSY_SECONDS)
+            # What was sent must be known after a power failure too: it has been paid for.
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._db.executescript(_SCHEMA)
+
+    def intend(self, id: str, newest: str, requests: Sequence[Asked]) -> Batch:
+        """Commit what is about to be sent."""
+        batch = Batch(id, "", len(requests), time.time(), newest)
+        with clear_errors(self.folder, FILE), self._db:
+            self._db.execute(
+                "INSERT INTO batches VALUES (?, '', 'intended', ?, ?, ?)", (id, len(requests), batch.created, newest)
+            )
+            self._db.executemany(
+                "INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?)",
+                ((id, number, *one.key, one.prompt_hash, one.removed) for number, one in enumerate(requests)),
+            )
+        return batch
+
+    def sent(self, batch: Batch, name: str) -> None:
+        """Commit the provider's name of a batch."""
+        self._set(batch, "UPDATE batches SET state = 'sent', name = ? WHERE id = ?", name)
+
+    def end(self, batch: Batch) -> None:
+        """Commit that all replies of a batch are kept."""
+        self._set(batch, "UPDATE batches SET state = 'closed' WHERE id = ?")
+
+    def forget(self, batch: Batch) -> None:
+        """Remove a batch that the provider never got."""
+        self._set(batch, "DELETE FROM batches WHERE id = ?")
+        self._set(batch, "DELETE FROM requests WHERE batch = ?")
+
+    def _set(self, batch: Batch, query: str, *values: str) -> None:
+        with clear_errors(self.folder, FILE), self._db:
+            self._db.execute(query, (*values, batch.id))
+
+    def batches(self, state: Literal["intended", "sent"]) -> list[Batch]:
+        """The batches in a state, the oldest first."""
+        query = "SELECT id, name, requests, created, newest FROM batches WHERE state = ? ORDER BY created, id"
+        with clear_errors(self.folder, FILE):
+            return [Batch(*row) for row in self._db.execute(query, (state,))]
+
+    def names(self) -> frozenset[str]:
+        """The provider's names of all batches of this run."""
+        with clear_errors(self.folder, FILE):
+            return frozenset(row[0] for row in self._db.execute("SELECT name FROM batches WHERE name != ''"))
+
+    def requests(self, batch: Batch) -> Mapping[int, Asked]:
+        """The requests of a batch by number."""
+        query = "SELECT number, sample, epoch, prompt_hash, removed FROM requests WHERE batch = ?"
+        with clear_errors(self.folder, FILE):
+            rows = self._db.execute(query, (batch.id,))
+            return {row[0]: Asked((row[1], row[2]), row[3], row[4]) for row in rows}
+
+    def under_way(self) -> set[Key]:
+        """What is in batches that are not closed."""
+        query = "SELECT sample, epoch FROM requests WHERE batch IN (SELECT id FROM batches WHERE state != 'closed')"
+        with clear_errors(self.folder, FILE):
+            return set(self._db.execute(query))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+
+def waiting(folder: Path) -> list[Batch]:
+    """The batches of a run that are not closed; none if it never sent any.
+
+    Args:
+        folder: The run folder.
+    """
+    if not (folder / FILE).is_file():
+        return []
+    query = "SELECT id, name, requests, created, newest FROM batches WHERE state != 'closed' ORDER BY created, id"
+    with clear_errors(folder, FILE), reading(folder, FILE) as db:
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'requests'").fetchone():
+            return []  # its process was killed before it sent anything
+        return [Batch(*row) for row in db.execute(query)]

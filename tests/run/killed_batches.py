@@ -1,0 +1,194 @@
+"""Runs in batches that are killed at random points until they are done.
+
+Kills happen when the provider gets a request, before or after it has done what it was asked for (so also between a
+batch and the note of its name), and at any time in between. A process that has loaded everything (the nursery) forks
+one that runs, because loading takes longer than the run.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Self
+
+from batch_server import BatchServer, Faults, Moment, tokens
+from run_suites import make_suite
+
+from fathom.run import replies
+
+NURSERY = """
+import importlib, os, sys, warnings
+warnings.simplefilter("ignore")
+from pathlib import Path
+from fathom.run import run
+from fathom.run.batches import open as opening
+from fathom.run.batches.session import Pace
+opening.PACE = Pace(first=0.005, longest=0.02, settle=0.1, patience=20.0)
+print("ready", flush=True)
+for line in sys.stdin:
+    suite, model, out, url, epochs, modules = line.rstrip("\\n").split("\\t")
+    child = os.fork()
+    if child == 0:
+        try:
+            run(Path(suite), model, out=Path(out), model_base_url=url, max_output_tokens=50, epochs=int(epochs),
+                retries=60, backoff=0.005, batch=True)
+            if modules:
+                Path(modules).write_text(" ".join(sys.modules))
+        except BaseException as error:
+            print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            os._exit(1)
+        os._exit(0)
+    print(child, flush=True)
+    status = os.waitpid(child, 0)[1]
+    for name in Path(modules).read_text().split() if modules else ():
+        try:
+            importlib.import_module(name)
+        except Exception:
+            pass
+    if modules:
+        sys.modules["inspect_ai.model._model_info"].get_model_info("openai/gpt-4o")  # reads large tables once
+    print(status, flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one run.
+
+    Attributes:
+        kills: How often it was killed.
+        lost: Samples without their reply.
+        twice: Samples that were paid twice, without the provider having lost the first reply.
+        owed: What the provider answered, in US dollars, without replies that it lost.
+        counted: What the run says it paid.
+        batches: Batches at the provider.
+    """
+
+    kills: int
+    lost: int
+    twice: int
+    owed: float
+    counted: float
+    batches: int
+
+
+class Nursery:
+    """Starts runs quickly; use as a context manager.
+
+    Args:
+        prices: A table of prices.
+    """
+
+    def __init__(self, prices: Path) -> None:
+        env = {**os.environ, "FATHOM_PRICES": str(prices), "OPENAI_API_KEY": "key-of-a-test", "ANTHROPIC_API_KEY": "k"}
+        pipe, program = subprocess.PIPE, [sys.executable, "-c", NURSERY]
+        self._process = subprocess.Popen(program, env=env, stdin=pipe, stdout=pipe, text=True)
+
+    def __enter__(self) -> Self:
+        assert self._line() == "ready"
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+    def warm_up(self, place: Path, kind: type[BatchServer]) -> None:
+        """Load what a run loads, so that those to come need not."""
+        with kind() as server:
+            self.start(
+                make_suite(place, 2, name="warm"), kind.model, place / "warm-run", server.url, 1, place / "modules"
+            )
+            assert self.wait() == 0
+
+    def start(self, *words: str | Path | int) -> int:
+        """Start a run; the number of its process."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("\t".join(map(str, words)) + "\n")
+        self._process.stdin.flush()
+        return int(self._line())
+
+    def wait(self) -> int:
+        """Wait for the end of the run; its status, which is the signal that killed it."""
+        return int(self._line())
+
+
+def faults_of(rng: Random) -> Faults:
+    """Some faults of a provider, most of the time a few of them."""
+
+    def share(most: float) -> float:
+        return rng.uniform(0, most) if rng.random() < 0.4 else 0.0
+
+    return Faults(
+        busy=share(0.3),
+        expired=share(0.5),
+        dropped=share(0.3),
+        lost=share(0.1),
+        doubled=share(0.5),
+        broken=share(0.15),
+        unsure=share(0.4),
+        late=share(0.5),
+        looks=rng.choice([0, 1, 3]),
+        most=rng.choice([1_000_000, 1_000_000, 7]),
+    )
+
+
+def killed_run(
+    place: Path, nursery: Nursery, kind: type[BatchServer], seed: int, count: int, *, epochs: int = 1
+) -> Outcome:
+    """Run a suite, kill the run at random points, and resume it until it is done.
+
+    Args:
+        place: An empty folder.
+        nursery: Starts the processes.
+        kind: The provider; a million tokens of its model cost 1 and 5 dollars in batches.
+        seed: Decides faults and kills.
+        count: Samples of the suite.
+        epochs: Repetitions of each.
+    """
+    rng = Random(seed)
+    suite, out = make_suite(place, count), place / "run"
+    with kind(faults_of(rng), seed) as server:
+        kills, most = 0, rng.randrange(1, 5)
+        while True:
+            at, moment = len(server.events) + rng.randrange(8), rng.choice(["before", "after"])
+
+            def strikes(event: int, now: Moment, at: int = at, moment: str = moment) -> bool:
+                return event >= at and now == moment
+
+            server.kill = strikes if kills < most and rng.random() < 0.75 else lambda event, now: False
+            with server.lock:
+                server.victim = nursery.start(suite, kind.model, out, server.url, epochs, "")
+            timer = threading.Timer(rng.uniform(0.0, 0.4), os.kill, (server.victim, signal.SIGKILL))
+            if kills < most and rng.random() < 0.5:
+                timer.start()
+            status = nursery.wait()
+            timer.cancel()
+            server.victim = 0
+            if status == 0:
+                break
+            assert status == signal.SIGKILL, f"seed {seed}: the run failed with status {status}"
+            kills += 1
+        stored = {(int(one.item[4:]), one.epoch): one for one in replies(out)}
+        right = sum(one.reply.text.startswith(f"answer {key[0]}") for key, one in stored.items())
+        lost_dollars = sum(
+            times * (tokens(key[0])[0] * 1.0 + tokens(key[0])[1] * 5.0) / 1e6 for key, times in server.lost.items()
+        )
+        return Outcome(
+            kills=kills,
+            lost=count * epochs - right,
+            twice=sum(times - 1 - server.lost[key] for key, times in server.paid.items()),
+            owed=server.owed(1.0, 5.0) - lost_dollars,
+            counted=sum(one.cost or 0.0 for one in stored.values()),
+            batches=len(server.batches),
+        )

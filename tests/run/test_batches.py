@@ -1,0 +1,291 @@
+"""Runs in batches: what is sent, kept, paid and asked again, with the clients' libraries and a provider that fails."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from batch_server import AnthropicServer, BatchServer, Faults, OpenAIServer, tokens
+from killed_batches import Nursery, killed_run
+from run_suites import make_suite
+
+from fathom.run import Preflight, RunSummary, replies, run, status
+from fathom.run.batches import open as opening
+from fathom.run.batches.anthropic_messages import AnthropicMessages
+from fathom.run.batches.openai_files import OpenAIFiles
+from fathom.run.batches.provider import FileForm
+from fathom.run.batches.session import Pace
+from fathom.types import FathomError
+
+# Inspect calls tenacity in a way that tenacity's newest release deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
+
+FAST = Pace(first=0.01, longest=0.05, settle=0.1, patience=5.0)
+PRICES = "".join(f'["{name}/m"]\ninput = 2.0\noutput = 10.0\nbatch = 0.5\n' for name in ("openai", "anthropic"))
+
+
+@pytest.fixture(autouse=True)
+def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "prices.toml").write_text(PRICES)
+    monkeypatch.setenv("FATHOM_PRICES", str(tmp_path / "prices.toml"))
+    monkeypatch.setattr(opening, "PACE", FAST)
+
+
+@pytest.fixture(params=[OpenAIServer, AnthropicServer])
+def kind(request: pytest.FixtureRequest) -> type[BatchServer]:
+    """Each provider whose library is installed."""
+    found: type[BatchServer] = request.param
+    if found is AnthropicServer:
+        pytest.importorskip("anthropic")
+    return found
+
+
+def ask(tmp_path: Path, server: BatchServer, count: int = 10, **options: Any) -> RunSummary:
+    suite = tmp_path / "suite" if (tmp_path / "suite").exists() else make_suite(tmp_path, count)
+    settings = {"out": tmp_path / "run", "model_base_url": server.url, "max_output_tokens": 50, "backoff": 0.01}
+    return run(suite, server.model, **{**settings, "batch": True, **options})
+
+
+def check(tmp_path: Path, server: BatchServer, count: int, epochs: int = 1) -> None:
+    """All samples have their own replies, and the run knows to the cent what was paid for them."""
+    stored = list(replies(tmp_path / "run"))
+    assert len(stored) == count * epochs
+    for one in stored:
+        number = int(one.item.removeprefix("item"))
+        assert one.reply.text.startswith(f"answer {number}")
+        assert (one.reply.tokens_in, one.reply.tokens_out) == tokens(number)
+    # What was answered twice had been lost by the provider.
+    assert server.paid == {key: 1 + server.lost[key] for key in server.paid}
+    assert len(server.paid) == count * epochs
+    lost = sum((tokens(n)[0] * 1.0 + tokens(n)[1] * 5.0) / 1e6 * times for (n, _), times in server.lost.items())
+    assert sum(one.cost or 0.0 for one in stored) == pytest.approx(server.owed(1.0, 5.0) - lost)
+
+
+def test_a_run_in_one_batch(tmp_path: Path) -> None:
+    with OpenAIServer() as server:
+        summary = ask(tmp_path, server, epochs=2)
+    check(tmp_path, server, 10, epochs=2)
+    assert len(server.batches) == 1
+    assert not server.plain
+    assert summary.progress is not None
+    assert summary.progress.cost == pytest.approx(server.owed(1.0, 5.0))
+    assert not list((tmp_path / "run").glob(".batch*"))
+
+
+def test_requests_are_those_of_a_plain_run(tmp_path: Path, kind: type[BatchServer]) -> None:
+    """A request in a batch has the body that is sent without --batch, and its reply is read alike."""
+    options: dict[str, Any] = {"temperature": 0.5, "generation": {"top_p": 0.9}, "seed": 7, "epochs": 2}
+    if kind is AnthropicServer:
+        options = {"generation": {"top_p": 0.9}}
+    with kind() as server:
+        ask(tmp_path, server, count=3, **options)
+        ask(tmp_path, server, out=tmp_path / "plain", batch=False, **options)
+    batched = [json.dumps(body, sort_keys=True) for _, body in server.batches[0].requests]
+    assert sorted(batched) == sorted(json.dumps(body, sort_keys=True) for body in server.plain)
+    stored = [list(replies(tmp_path / name)) for name in ("run", "plain")]
+    same = [
+        [replace(one, cost=None, finished_at=0, reply=replace(one.reply, seconds=0)) for one in run] for run in stored
+    ]
+    assert same[0] == same[1]
+
+
+def test_requests_are_split_by_number_and_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OpenAIFiles, "form", FileForm(requests=4, size=1_000_000))
+    with OpenAIServer() as server:
+        ask(tmp_path, server)
+    check(tmp_path, server, 10)
+    assert [len(one.requests) for one in server.batches] == [4, 4, 2]
+    size = len(server.files["file-0"]) // 4
+    monkeypatch.setattr(OpenAIFiles, "form", FileForm(requests=4, size=2 * size + 100))
+    with OpenAIServer() as server:
+        ask(tmp_path, server, out=tmp_path / "other")
+    assert [len(one.requests) for one in server.batches] == [2] * 5
+    assert max(server.uploads) <= 2 * size + 100
+
+
+def test_a_request_larger_than_a_batch_fails_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OpenAIFiles, "form", FileForm(requests=4, size=100))
+    with OpenAIServer() as server, pytest.raises(FathomError, match=r"all 10 samples failed.*more than a batch may"):
+        ask(tmp_path, server)
+    assert not server.batches
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        Faults(busy=0.3),
+        Faults(expired=0.7),
+        Faults(dropped=0.3),
+        Faults(dropped=0.3, expired=0.8),
+        Faults(doubled=0.5),
+        Faults(lost=0.2),
+        Faults(broken=0.2),
+        Faults(unsure=0.5),
+        Faults(most=3),
+    ],
+    ids=lambda faults: next(name for name, value in asdict(faults).items() if value != getattr(Faults(), name)),
+)
+def test_faults_cost_no_sample_and_nothing_twice(tmp_path: Path, kind: type[BatchServer], faults: Faults) -> None:
+    with kind(faults, seed=1) as server:
+        ask(tmp_path, server, count=12, retries=50)
+    check(tmp_path, server, 12)
+
+
+def test_what_is_refused_for_good_is_an_error_and_asked_again_by_the_next_run(
+    tmp_path: Path, kind: type[BatchServer]
+) -> None:
+    with kind(Faults(refused=frozenset({3}))) as server:
+        summary = ask(tmp_path, server)
+        assert "1 samples failed" in summary.hints[0]
+        stored = {one.item: one for one in replies(tmp_path / "run")}
+        assert stored["item3"].reply.status == "error"
+        assert "refused: no" in stored["item3"].reply.error
+        server.faults = Faults()
+        ask(tmp_path, server)
+    assert len(server.batches) == 2
+    check(tmp_path, server, 10)
+
+
+def test_wrong_lines_do_not_keep_the_others_from_being_asked(tmp_path: Path) -> None:
+    with OpenAIServer(Faults(wrong=frozenset({2, 5}))) as server:
+        ask(tmp_path, server)
+    errors = {one.item: one.reply.error for one in replies(tmp_path / "run") if one.reply.status == "error"}
+    assert set(errors) == {"item2", "item5"}
+    assert "This line is wrong" in errors["item2"]
+    assert len(server.paid) == 8
+
+
+def test_a_plain_run_leaves_requests_to_the_batches_that_have_them(tmp_path: Path, kind: type[BatchServer]) -> None:
+    with kind(Faults(looks=10_000)) as server:
+        with pytest.raises(FathomError, match="stop here"):
+            ask(tmp_path, server, tell=stop)
+        with pytest.raises(FathomError, match="10 requests are in batches at the provider"):
+            ask(tmp_path, server, batch=False)
+        server.faults = Faults()
+        ask(tmp_path, server)
+        assert len(server.batches) == 1
+        check(tmp_path, server, 10)
+
+
+def stop(line: str) -> None:
+    raise FathomError("stop here")
+
+
+def test_samples_of_a_batch_are_kept_although_fewer_are_wanted_now(tmp_path: Path) -> None:
+    with OpenAIServer(Faults(looks=10_000)) as server:
+        with pytest.raises(FathomError, match="stop here"):
+            ask(tmp_path, server, tell=stop)
+        server.faults = Faults()
+        ask(tmp_path, server, limit=2)
+        check(tmp_path, server, 10)
+
+
+def test_what_a_batch_was_cancelled_with_is_kept(tmp_path: Path) -> None:
+    with OpenAIServer(Faults(looks=10_000)) as server:
+        with pytest.raises(FathomError, match="stop here"):
+            ask(tmp_path, server, tell=stop)
+        server.batches[0].state = "cancelled"
+        with pytest.raises(FathomError, match="cancelled at the provider"):
+            ask(tmp_path, server)
+        server.faults = Faults()
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
+
+
+def test_the_forecast_has_the_price_and_the_deadline_of_batches(tmp_path: Path) -> None:
+    plans: list[Preflight] = []
+
+    def note(plan: Preflight) -> bool:
+        plans.append(plan)
+        return False
+
+    with OpenAIServer() as server:
+        for batch in (False, True):
+            ask(tmp_path, server, batch=batch, confirm=note)
+    assert plans[1].cost_most == pytest.approx((plans[0].cost_most or 0) / 2)
+    assert "in batches, to be answered within 24 hours" in str(plans[1])
+    assert "batches" not in str(plans[0])
+
+
+def test_a_batch_that_was_never_sent_is_sent_when_that_is_certain(
+    tmp_path: Path, kind: type[BatchServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The provider works on somebody else's batch of the same size, which Anthropic's list does not tell apart."""
+    told: list[str] = []
+    with kind(Faults(looks=3)) as server:
+        with monkeypatch.context() as patch:
+            for provider in (OpenAIFiles, AnthropicMessages):
+                patch.setattr(provider, "send", interrupt)
+            with pytest.raises(FathomError, match="batches that were sent go on at the provider"):
+                ask(tmp_path, server)
+        foreign = [(f"other-{number}", {"messages": f"[sample {100 + number}]"}) for number in range(10)]
+        server.make(foreign, {}, "/v1/chat/completions")
+        ask(tmp_path, server, tell=told.append)
+        assert len(server.batches) == 2
+        server.paid = Counter({key: times for key, times in server.paid.items() if key[0] < 100})
+        check(tmp_path, server, 10)
+    assert any("may be at the provider already" in line for line in told) == (kind is AnthropicServer)
+
+
+async def interrupt(self: object, batch: object, file: object) -> str:
+    raise KeyboardInterrupt
+
+
+def test_status_says_what_is_in_batches(tmp_path: Path) -> None:
+    with OpenAIServer(Faults(looks=10_000)) as server, pytest.raises(FathomError, match="stop here"):
+        ask(tmp_path, server, tell=stop)
+    assert status(tmp_path / "run").facts()["batches"] == "10 requests at the provider"
+
+
+def test_a_missing_library_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    with pytest.raises(FathomError, match=r"pip install 'fathom-eval\[batch\]'"):
+        run(make_suite(tmp_path, 2), "anthropic/m", out=tmp_path / "run", batch=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"system": "retrieval?top=2"}, "sends several requests"),
+        ({"chat_template": "never"}, "sent as chats"),
+        ({"generation": {"batch": True}}, "use --batch"),
+    ],
+)
+def test_what_cannot_be_sent_in_batches_is_said_before_anything(
+    tmp_path: Path, options: dict[str, Any], reason: str
+) -> None:
+    with OpenAIServer() as server, pytest.raises(FathomError, match=reason):
+        ask(tmp_path, server, **options)
+    assert not server.events
+
+
+@pytest.mark.parametrize("model", ["fathom/lexical", "hf/some/path", "mistral/large"])
+def test_models_without_a_batch_api_are_refused(tmp_path: Path, model: str) -> None:
+    with pytest.raises(FathomError, match="has no batch API that fathom knows"):
+        run(make_suite(tmp_path, 2), model, out=tmp_path / "run", batch=True)
+
+
+def test_a_denied_key_is_said_at_once(tmp_path: Path) -> None:
+    class Denying(OpenAIServer):
+        def answer(self, *request: Any) -> tuple[int, bytes]:
+            return 401, b'{"error": {"message": "Incorrect API key provided"}}'
+
+    with Denying() as server, pytest.raises(FathomError, match="Incorrect API key"):
+        ask(tmp_path, server)
+    assert len(server.events) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_at_any_point_no_sample_is_lost_and_none_is_paid_twice(
+    tmp_path: Path, kind: type[BatchServer], seed: int
+) -> None:
+    with Nursery(tmp_path / "prices.toml") as nursery:
+        found = killed_run(tmp_path, nursery, kind, seed, 12)
+    assert (found.lost, found.twice) == (0, 0)
+    assert found.counted == pytest.approx(found.owed)
