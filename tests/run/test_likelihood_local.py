@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 from order_suites import make_order_suite
-from tiny_models import SENTENCE, WINDOW, make_hugging_face
+from tiny_models import SENTENCE, WIDTH, WINDOW, make_hugging_face, make_tokenizer
 
 from fathom.analysis import agreement
 from fathom.rows import load
 from fathom.run import likelihood, read_manifest, replies
-from fathom.run.likelihood import local
+from fathom.run.likelihood import passes
 from fathom.run.likelihood.client import candidates
 from fathom.run.likelihood.local import LocalModel
 from fathom.run.likelihood.tokens import TokenLogprobs
 from fathom.run.model import RequestError
 from fathom.types import Ordering
 
-pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")
+torch = pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")
 pytest.importorskip("transformers", reason="transformers is not installed; make test-models runs this")
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -47,8 +47,6 @@ def score(model: LocalModel, text: str) -> TokenLogprobs:
 
 def plain(model: LocalModel, text: str) -> list[float | None]:
     """Log-probabilities by one pass over the whole text, without any cache."""
-    import torch
-
     ids = model._tokenizer(text, return_tensors="pt")["input_ids"]
     with torch.inference_mode():
         logits = model._model(ids, use_cache=False).logits[0].float()
@@ -75,10 +73,130 @@ def test_numbers_are_those_of_one_plain_pass(folder: Path) -> None:
 
 
 def test_chunks_change_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "CHUNK", 7)
+    monkeypatch.setattr(passes, "CHUNK", 7)
     model = LocalModel(str(folder))
     for text in TEXTS:
         assert_close(score(model, text), plain(model, text))
+
+
+def make_model(folder: Path, kind: str, **more: Any) -> Path:
+    """A tiny model of another kind, with the tokenizer of the others."""
+    import transformers
+
+    tokenizer = make_tokenizer()
+    tokenizer.save_pretrained(folder)
+    shape = {"hidden_size": WIDTH, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+    special = {"pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 1}
+    config = getattr(transformers, f"{kind}Config")
+    torch.manual_seed(0)
+    model = transformers.AutoModelForCausalLM.from_config(
+        config(vocab_size=len(tokenizer), initializer_range=0.3, **shape, **special, **more)
+    )
+    model.save_pretrained(folder)
+    return folder
+
+
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Llama": ("chunks", {}),
+    "Gemma2": ("chunks", {"sliding_window": 16, "head_dim": 8, "num_key_value_heads": 2}),  # bounds its logits
+    "Mamba": ("parts", {"state_size": 8}),
+    "Jamba": (
+        "parts",
+        {
+            "num_key_value_heads": 2,
+            "attn_layer_period": 2,
+            "attn_layer_offset": 1,
+            "num_experts": 2,
+            "use_mamba_kernels": False,
+            "mamba_d_state": 8,
+            "mamba_dt_rank": 4,
+        },
+    ),
+    "RecurrentGemma": (
+        "parts",
+        {"attention_window_size": 16, "lru_width": WIDTH, "block_types": ["recurrent", "attention"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_models_that_cannot_read_chunks_read_the_whole_text(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passes, "CHUNK", 7)
+    way, more = KINDS[kind]
+    model = LocalModel(str(make_model(tmp_path, kind, **more)))
+    rows = list[int]()
+    model._model.get_output_embeddings().register_forward_hook(lambda *given: rows.append(given[2].shape[1]))
+    for text in TEXTS:
+        assert_close(score(model, text), plain(model, text))
+    assert model._way == way
+    rows.clear()
+    found = score(model, TEXTS[0])
+    assert max(rows) <= 7 < len(found.offsets)
+
+
+@pytest.mark.parametrize("kind", ["Llama", "Gemma2", "Cohere", "Granite", "GPT2", "OPT"])
+def test_parts_of_hidden_states_give_what_the_model_gives(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many models scale or bound logits after the last matrix; OPT calls another module than its base model."""
+    monkeypatch.setattr(passes, "CHUNK", 20)
+    more: dict[str, Any] = {"Granite": {"logits_scaling": 8.0}, "Cohere": {"logit_scale": 0.1}}.get(kind, {})
+    model = LocalModel(str(make_model(tmp_path, kind, **more)))._model
+    ids = list(range(2, 90))
+    with torch.inference_mode():
+        (expected,) = passes.logits_at_once(model, ids)
+        found = torch.cat([*passes.logits_in_parts(model, ids)])
+        assert "forward" not in vars(model.base_model)
+        assert passes._close(found, expected) == (kind != "OPT")
+
+
+@pytest.mark.parametrize(("kind", "way"), [("Llama", "parts"), ("OPT", "whole")])
+def test_a_way_that_gives_other_numbers_is_not_taken(
+    kind: str, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forgets = passes.logits_of_chunk
+    monkeypatch.setattr(passes, "logits_of_chunk", lambda model, chunk, _: forgets(model, chunk, None))
+    model = LocalModel(str(make_model(tmp_path, kind)))
+    assert_close(score(model, TEXTS[0]), plain(model, TEXTS[0]))
+    assert model._way == way
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    "rope",
+    [
+        {"rope_type": "dynamic", "factor": 4.0},
+        {
+            "rope_type": "longrope",
+            "factor": 4.0,
+            "short_factor": [1.0] * 4,
+            "long_factor": [2.0, 4.0, 8.0, 16.0],
+            "original_max_position_embeddings": 40,
+        },
+    ],
+)
+def test_chunks_have_the_frequencies_of_the_whole_text(
+    rope: dict[str, Any], known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passes, "CHUNK", 7)
+    if not known:  # rotary embeddings of a model with code of its own
+        monkeypatch.setattr(passes, "_TURNING", ())
+    rope = {"rope_theta": 10_000.0, **rope}
+    name = str(make_model(tmp_path, "Llama", rope_parameters=rope, max_position_embeddings=40))
+    model = LocalModel(name)
+    model._window = WINDOW  # dynamic NTK reads beyond its own
+    rows = list[int]()
+    model._model.lm_head.register_forward_hook(lambda *given: rows.append(given[2].shape[1]))
+    texts = (TEXTS[2], TEXTS[0], TEXTS[2]) if known else (TEXTS[2], TEXTS[0])
+    for text in texts:
+        rows.clear()
+        found = score(model, text)
+        assert_close(found, plain(LocalModel(name), text))
+        assert max(rows) <= 24
+    assert len(found.offsets) > 15
+    assert {one.rope_type for one in model._model.modules() if hasattr(one, "rope_type")} == {rope["rope_type"]}
 
 
 def test_sharing_gives_the_same_numbers_with_less_work(folder: Path) -> None:

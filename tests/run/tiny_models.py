@@ -128,7 +128,7 @@ def make_hugging_face(folder: Path, *, seed: int = 0, window: int | None = None)
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
-    tokenizer = _tokenizer()
+    tokenizer = make_tokenizer()
     tokenizer.save_pretrained(folder)
     torch.manual_seed(seed)
     shape = {
@@ -163,7 +163,7 @@ def make_answering(folder: Path, reply: str) -> Path:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    tokenizer = _tokenizer()
+    tokenizer = make_tokenizer()
     tokenizer.add_tokens([ANSWER, reply])
     tokenizer.chat_template = CHAT
     tokenizer.save_pretrained(folder)
@@ -192,7 +192,8 @@ def make_answering(folder: Path, reply: str) -> Path:
     return folder
 
 
-def _tokenizer() -> Any:
+def make_tokenizer() -> Any:
+    """A byte-level BPE tokenizer of ``transformers`` that was trained on a few sentences."""
     from tokenizers import ByteLevelBPETokenizer
     from transformers import PreTrainedTokenizerFast
 
