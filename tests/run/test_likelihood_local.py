@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
-from order_suites import make_order_suite
+from order_suites import make_order_suite, story, true_order
 from tiny_models import SENTENCE, WIDTH, WINDOW, make_hugging_face, make_tokenizer
 
 from fathom.analysis import agreement
@@ -253,6 +255,62 @@ def test_a_text_beyond_the_window_is_an_overflow(folder: Path) -> None:
         score(model, "the " * (WINDOW + 10))
     assert caught.value.failure.kind == "overflow"
     assert str(WINDOW) in caught.value.failure.message
+
+
+def with_pieces_as_tokens(tmp_path: Path, *, sure: bool) -> str:
+    """A model with a token for the blank line and each whole piece behind it; if not ``sure``, all are as likely."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    place = make_hugging_face(tmp_path / "pieces")
+    tokenizer = AutoTokenizer.from_pretrained(place)
+    pieces = [piece for number in range(3) for piece in story(number, 4)]
+    tokenizer.add_tokens([f"\n\n{piece}" for piece in pieces])
+    tokenizer.save_pretrained(place)
+    model = AutoModelForCausalLM.from_pretrained(place)
+    model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+    with torch.no_grad():
+        for weight in (model.lm_head.weight, model.get_input_embeddings().weight):
+            weight.copy_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(1)) * 0.6)
+        if not sure:
+            model.lm_head.weight.zero_()
+    model.save_pretrained(place)
+    return f"hf/{place}"
+
+
+def test_pairs_that_a_model_does_not_tell_apart_are_reported_and_not_answered(tmp_path: Path) -> None:
+    suite = make_order_suite(tmp_path, 3)
+    model = with_pieces_as_tokens(tmp_path, sure=False)
+    summary = likelihood(suite, model, out=tmp_path / "run", method="pairs")
+    assert any(hint.startswith("3 of 3 samples have several equally likely orders") for hint in summary.hints)
+    rows = load([tmp_path / "run"])
+    assert (rows["valid"].to_list(), rows["value"].to_list()) == ([False] * 3, [0.0] * 3)
+    for row in replies(tmp_path / "run"):
+        figures = json.loads(row.reply.reasoning)
+        # One token each, across the boundary: had it been left out, nothing would have been scored.
+        assert set(figures["logprob"].values()) == {round(-math.log(vocabulary(model)), 6)}
+        assert len(figures["equal"]) == 2
+
+
+def test_pairs_are_told_apart_by_tokens_across_the_boundary(tmp_path: Path) -> None:
+    suite = make_order_suite(tmp_path, 1)
+    model = with_pieces_as_tokens(tmp_path, sure=True)
+    summary = likelihood(suite, model, out=tmp_path / "run", method="pairs")
+    assert not any("equally likely" in hint for hint in summary.hints)
+    assert load([tmp_path / "run"])["valid"].all()
+    (row,) = replies(tmp_path / "run")
+    figures = json.loads(row.reply.reasoning)["logprob"]
+    before, *segments, after = story(0, 4)
+    local = LocalModel(model)
+    order = true_order(0, 4)
+    named = [before, *(segments[order.index(part)] for part in range(1, 5)), after]
+    for name, figure in figures.items():
+        first, second = (named[int(number)] for number in name.split())
+        expected = plain(local, f"{first}\n\n{second}")
+        assert figure == pytest.approx(expected[-1], abs=CLOSE)
+
+
+def vocabulary(model: str) -> int:
+    return int(LocalModel(model)._model.config.vocab_size)
 
 
 def test_a_whole_run(folder: Path, tmp_path: Path) -> None:
