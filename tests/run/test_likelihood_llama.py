@@ -112,6 +112,7 @@ def test_chinese_in_parts_of_characters_and_in_whole_phrases(tmp_path: Path) -> 
     assert_read_as_it_is(make_gguf_of_bytes(tmp_path / "bytes.gguf", tokenizer), tokenizer, CHINESE)
 
 
+@pytest.mark.slow
 def test_chinese_in_the_tokens_of_gpt_2(tmp_path: Path, shared: Path) -> None:
     from tokenizers import Tokenizer
 

@@ -1,13 +1,13 @@
 """vLLM's replies to ``prompt_logprobs``, with the decoded tokens of its versions.
 
-A position has the token's id with ``logprob``, ``rank`` and ``decoded_token``; the first token of the prompt has None. A
-token is decoded alone, or with those before it:
+A position has the token's id with ``logprob``, ``rank`` and ``decoded_token``; the first token of the prompt has None.
+A token is decoded alone, or with those before it:
 
 - ``together`` (V0): a token adds what it completes; before, nothing.
 - ``alone`` (V1): a part of a character is the replacement character.
 - ``empty`` (V1 from November 2025): what ends with the replacement character is nothing.
-- ``completed`` (V1 from February 2026): what ends with it is decoded again after one to four tokens of the prompt before
-  it, and is nothing as long as that ends with it too.
+- ``completed`` (V1 from February 2026): what ends with it is decoded again after one to four tokens of the prompt
+  before it, and is nothing as long as that ends with it too.
 - ``stored`` (first versions of V1): as in the file of the vocabulary, with letters for bytes.
 """
 

@@ -69,8 +69,8 @@ def offsets_of(tokens: Sequence[str], text: str, *, complete: bool = False) -> t
         tokens: The tokens in order.
         text: The text.
         complete: Whether these are all tokens of the text and no others: then most may be parts of characters, as in
-            Chinese text where the vocabulary has few Chinese characters, or empty, where the last part of a character is
-            shown as the whole of it.
+            Chinese text where the vocabulary has few Chinese characters, or empty, where the last part of a character
+            is shown as the whole of it.
 
     Returns:
         One offset per token; None if these are not the tokens of the text.
