@@ -139,17 +139,14 @@ def test_models_that_cannot_read_chunks_read_the_whole_text(
 
 
 @pytest.mark.parametrize("kind", ["Llama", "Gemma2", "Cohere", "Granite", "GPT2", "OPT"])
-def test_parts_of_hidden_states_give_what_the_model_gives(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_of_hidden_states_give_what_the_model_gives(kind: str, tmp_path: Path) -> None:
     """Many models scale or bound logits after the last matrix; OPT calls another module than its base model."""
-    monkeypatch.setattr(passes, "CHUNK", 20)
     more: dict[str, Any] = {"Granite": {"logits_scaling": 8.0}, "Cohere": {"logit_scale": 0.1}}.get(kind, {})
     model = LocalModel(str(make_model(tmp_path, kind, **more)))._model
     ids = list(range(2, 90))
     with torch.inference_mode():
         (expected,) = passes.logits_at_once(model, ids)
-        found = torch.cat([*passes.logits_in_parts(model, ids)])
+        found = torch.cat([*passes.logits_in_parts(model, ids, 20)])
         assert "forward" not in vars(model.base_model)
         assert passes._close(found, expected) == (kind != "OPT")
 

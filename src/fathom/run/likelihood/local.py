@@ -8,9 +8,9 @@ from typing import Any
 from fathom.extend.methods import FULL
 from fathom.run.failures import Failure
 from fathom.run.hugging_face import cache_of, failure_of_model, load_model
+from fathom.run.likelihood import passes
 from fathom.run.likelihood.passes import (
     Way,
-    in_chunks,
     logits_at_once,
     logits_in_parts,
     logits_of_chunk,
@@ -108,9 +108,11 @@ class LocalModel:
         """Logits after each token from ``place`` on, which is 0 without a cache."""
         if way != "chunks":
             self.forwarded += len(ids)
-            yield from (logits_in_parts if way == "parts" else logits_at_once)(self._model, ids)
+            parts = logits_in_parts(self._model, ids, passes.CHUNK)
+            yield from parts if way == "parts" else logits_at_once(self._model, ids)
             return
-        for chunk in in_chunks(ids[place:]):
+        for start in range(place, len(ids), passes.CHUNK):
+            chunk = ids[start : start + passes.CHUNK]
             self.forwarded += len(chunk)
             logits, self._cache = logits_of_chunk(self._model, chunk, self._cache)
             yield logits

@@ -68,14 +68,8 @@ def way_of(model: Any) -> Way:
         second, _ = logits_of_chunk(model, ids[_SPLIT:], cache)
         if cache is not None and _close(torch.cat((first, second)), plain):
             return "chunks"
-        parts = torch.cat([*logits_in_parts(model, ids)])
+        parts = torch.cat([*logits_in_parts(model, ids, _SPLIT)])
     return "parts" if _close(parts, plain) else "whole"
-
-
-def in_chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    """The tokens of a text, ``CHUNK`` at a time."""
-    for start in range(0, len(ids), CHUNK):
-        yield ids[start : start + CHUNK]
 
 
 def logits_of_chunk(model: Any, chunk: Sequence[int], cache: Any) -> tuple[Any, Any]:
@@ -84,15 +78,15 @@ def logits_of_chunk(model: Any, chunk: Sequence[int], cache: Any) -> tuple[Any, 
     return found.logits[0], cache_in(found)
 
 
-def logits_in_parts(model: Any, ids: Sequence[int]) -> Iterator[Any]:
-    """Logits after each token of a text, ``CHUNK`` tokens at a time; the text runs through the layers once.
+def logits_in_parts(model: Any, ids: Sequence[int], size: int) -> Iterator[Any]:
+    """Logits after each token of a text, ``size`` tokens at a time; the text runs through the layers once.
 
     The model itself turns hidden states into logits, because many scale or bound them after the last matrix.
     """
     row, base = _row(model, ids), model.base_model
     output = base(input_ids=row, use_cache=False)
-    for start in range(0, len(ids), CHUNK):
-        part = slice(start, start + CHUNK)
+    for start in range(0, len(ids), size):
+        part = slice(start, start + size)
         with _answering(base, type(output)(last_hidden_state=output.last_hidden_state[:, part])):
             yield model(input_ids=row[:, part], use_cache=False).logits[0]
 
