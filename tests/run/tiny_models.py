@@ -6,6 +6,7 @@ a number that belongs to another token cannot pass for the right one.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,6 +16,7 @@ SENTENCE = "the ferry leaves at nine and a keeper of lanterns wrote it down in w
 WORDS = tuple(SENTENCE.split())
 WIDTH, HEADS, LAYERS, INNER, WINDOW = 32, 4, 2, 48, 4096
 SPREAD = 0.6
+Weights: TypeAlias = dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]
 ANSWER = "<|answer|>"
 CHAT = (
     "{{ bos_token }}{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}"
@@ -23,7 +25,7 @@ CHAT = (
 )
 
 
-def make_gguf(path: Path, *, bos: bool = True, seed: int = 0, reply: str = "") -> Path:
+def make_gguf(path: Path, *, bos: bool = True, seed: int = 0, reply: str = "", longer: str = "") -> Path:
     """A model of Llama's architecture with a SentencePiece vocabulary: words, letters, and all bytes.
 
     Args:
@@ -31,8 +33,9 @@ def make_gguf(path: Path, *, bos: bool = True, seed: int = 0, reply: str = "") -
         bos: Whether texts begin with a BOS token.
         seed: Seed of the weights.
         reply: If given, the model has a chat template and answers every chat with this text (see ``make_answering``).
+        longer: A further token, however long, that takes part in the text wherever it occurs.
     """
-    from gguf import GGUFWriter, TokenType
+    from gguf import TokenType
 
     letters = [*"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,;:!?'\"-", "▁", "\n"]
     pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
@@ -40,19 +43,10 @@ def make_gguf(path: Path, *, bos: bool = True, seed: int = 0, reply: str = "") -
     # SentencePiece joins neighbours step by step, so that the beginnings of words must be pieces too.
     starts = {f"▁{word}"[:size] for word in WORDS for size in range(2, len(word) + 2)}
     normal = [*letters, *sorted(starts)]
-    own = [ANSWER, reply] if reply else []
+    own = [ANSWER, reply] if reply else [longer] if longer else []
     words = len(pieces) + len(normal) + len(own)
     width = words + -words % (2 * HEADS) if reply else WIDTH
-    writer = GGUFWriter(path, "llama")
-    writer.add_context_length(WINDOW)
-    writer.add_embedding_length(width)
-    writer.add_block_count(LAYERS)
-    writer.add_feed_forward_length(INNER)
-    writer.add_head_count(HEADS)
-    writer.add_head_count_kv(HEADS)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_dimension_count(width // HEADS)
-    writer.add_vocab_size(words)
+    writer = _shaped(path, words, width)
     writer.add_tokenizer_model("llama")
     writer.add_token_list([*pieces, *normal, *own])
     writer.add_token_scores([0.0] * len(pieces) + [float(len(piece)) for piece in normal] + [0.0] * len(own))
@@ -64,6 +58,51 @@ def make_gguf(path: Path, *, bos: bool = True, seed: int = 0, reply: str = "") -
     if reply:
         writer.add_chat_template(CHAT)
     weights_by_name = _answering(words, width) if reply else _weights(words, np.random.default_rng(seed))
+    return _written(writer, weights_by_name, path)
+
+
+def make_gguf_of_bytes(path: Path, tokenizer: Any, *, seed: int = 0) -> Path:
+    """A model of Llama's architecture with a byte-level BPE vocabulary and a BOS token of its own.
+
+    Args:
+        path: The file to be written.
+        tokenizer: A byte-level BPE tokenizer of ``tokenizers`` that splits as GPT-2's does.
+        seed: Seed of the weights.
+    """
+    from gguf import TokenType
+
+    model = json.loads(tokenizer.to_str())["model"]
+    known = sorted(model["vocab"], key=model["vocab"].__getitem__)
+    words = len(known) + 1
+    writer = _shaped(path, words, WIDTH)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list([*known, "<|bos|>"])
+    writer.add_token_types([*[TokenType.NORMAL] * len(known), TokenType.CONTROL])
+    writer.add_token_merges([one if isinstance(one, str) else " ".join(one) for one in model["merges"]])
+    writer.add_bos_token_id(len(known))
+    writer.add_eos_token_id(len(known))
+    writer.add_add_bos_token(True)
+    return _written(writer, _weights(words, np.random.default_rng(seed)), path)
+
+
+def _shaped(path: Path, words: int, width: int) -> Any:
+    from gguf import GGUFWriter
+
+    writer = GGUFWriter(path, "llama")
+    writer.add_context_length(WINDOW)
+    writer.add_embedding_length(width)
+    writer.add_block_count(LAYERS)
+    writer.add_feed_forward_length(INNER)
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(HEADS)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_dimension_count(width // HEADS)
+    writer.add_vocab_size(words)
+    return writer
+
+
+def _written(writer: Any, weights_by_name: Weights, path: Path) -> Path:
     for name, weights in weights_by_name.items():
         writer.add_tensor(name, weights)
     writer.write_header_to_file()
@@ -71,9 +110,6 @@ def make_gguf(path: Path, *, bos: bool = True, seed: int = 0, reply: str = "") -
     writer.write_tensors_to_file()
     writer.close()
     return path
-
-
-Weights: TypeAlias = dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]
 
 
 def _answering(words: int, width: int) -> Weights:
@@ -128,7 +164,7 @@ def make_hugging_face(folder: Path, *, seed: int = 0, window: int | None = None)
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
-    tokenizer = _tokenizer()
+    tokenizer = make_tokenizer()
     tokenizer.save_pretrained(folder)
     torch.manual_seed(seed)
     shape = {
@@ -163,7 +199,7 @@ def make_answering(folder: Path, reply: str) -> Path:
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    tokenizer = _tokenizer()
+    tokenizer = make_tokenizer()
     tokenizer.add_tokens([ANSWER, reply])
     tokenizer.chat_template = CHAT
     tokenizer.save_pretrained(folder)
@@ -192,7 +228,8 @@ def make_answering(folder: Path, reply: str) -> Path:
     return folder
 
 
-def _tokenizer() -> Any:
+def make_tokenizer() -> Any:
+    """A byte-level BPE tokenizer of ``transformers`` that was trained on a few sentences."""
     from tokenizers import ByteLevelBPETokenizer
     from transformers import PreTrainedTokenizerFast
 

@@ -1,20 +1,27 @@
 """Local Hugging Face models: one text after another; a common prefix of consecutive texts is computed once."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
-from fathom.extend.hf.calls import cache_in, with_cache
 from fathom.extend.methods import FULL
 from fathom.run.failures import Failure
 from fathom.run.hugging_face import cache_of, failure_of_model, load_model
+from fathom.run.likelihood import passes
+from fathom.run.likelihood.passes import (
+    Way,
+    logits_at_once,
+    logits_in_parts,
+    logits_of_chunk,
+    logprobs_in,
+    turned_for,
+    way_of,
+)
 from fathom.run.likelihood.tokens import TokenLogprobs
 from fathom.run.local_client import keeps_all
 from fathom.run.model import RequestError
 from fathom.types import FathomError, Json
-
-# Tokens per forward pass: only their logits are in memory.
-CHUNK = 512
 
 
 class LocalModel:
@@ -44,6 +51,7 @@ class LocalModel:
         self._loaded, self._fitted = loaded, loaded.fit(0)
         self._model, self._tokenizer, self._window = loaded.model, loaded.tokenizer, loaded.window
         self._share = share
+        self._way: Way | None = None
         self._working = asyncio.Lock()
         self._ids: list[int] = []
         self._logprobs: list[float | None] = []
@@ -83,39 +91,31 @@ class LocalModel:
         if fitted != self._fitted:
             self._forget()
         self._fitted = fitted
-        if self._loaded.turns_by_length:
-            self._turn_back()
-        step = len(ids) if self._loaded.turns_by_length else CHUNK
-        place = self._go_back(ids)
-        logprobs: list[float | None] = self._logprobs[: place + 1] or [None]
-        with torch.inference_mode():
-            while place < len(ids):
-                chunk = ids[place : place + step]
-                logits = self._forward(chunk).float()
-                targets = torch.tensor(ids[place + 1 : place + 1 + len(chunk)], device=logits.device)
-                rows = logits[: len(targets)]
-                told = rows.gather(1, targets[:, None])[:, 0] - rows.logsumexp(dim=1)
-                logprobs += told.tolist()
-                place += len(chunk)
+        turns = self._loaded.turns_by_length
+        with torch.inference_mode(), turned_for(self._model, len(ids)) if turns else nullcontext(True) as turned:
+            if self._way is None:
+                self._way = way_of(self._model)
+            way = "parts" if self._way == "chunks" and not turned else self._way
+            place = self._go_back(ids)
+            logprobs: list[float | None] = self._logprobs[: place + 1] or [None]
+            for logits in self._logits(way, ids, place):
+                logprobs += logprobs_in(logits, ids[place + 1 : place + 1 + len(logits)])
+                place += len(logits)
         self._ids, self._logprobs = ids, logprobs
         return logprobs
 
-    def _forward(self, chunk: list[int]) -> Any:
-        """Logits after each token of a chunk that continues the cache."""
-        import torch
-
-        given = torch.tensor([chunk], device=self._model.device)
-        found = self._model(input_ids=given, **with_cache(self._model, self._cache), use_cache=True)
-        self._cache = cache_in(found)
-        self.forwarded += len(chunk)
-        return found.logits[0]
-
-    def _turn_back(self) -> None:
-        """Forget the longest text before, whose frequencies dynamic NTK of transformers keeps."""
-        for one in self._model.modules():
-            if getattr(one, "rope_type", None) == "dynamic":
-                one.inv_freq = one.original_inv_freq.clone()
-                one.max_seq_len_cached = one.original_max_seq_len
+    def _logits(self, way: Way, ids: list[int], place: int) -> Iterator[Any]:
+        """Logits after each token from ``place`` on, which is 0 without a cache."""
+        if way != "chunks":
+            self.forwarded += len(ids)
+            parts = logits_in_parts(self._model, ids, passes.CHUNK)
+            yield from parts if way == "parts" else logits_at_once(self._model, ids)
+            return
+        for start in range(place, len(ids), passes.CHUNK):
+            chunk = ids[start : start + passes.CHUNK]
+            self.forwarded += len(chunk)
+            logits, self._cache = logits_of_chunk(self._model, chunk, self._cache)
+            yield logits
 
     def _go_back(self, ids: list[int]) -> int:
         """Shorten the cache to the prefix shared with the new text; returns its number of tokens."""

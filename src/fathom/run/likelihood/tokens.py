@@ -69,7 +69,8 @@ def offsets_of(tokens: Sequence[str], text: str, *, complete: bool = False) -> t
         tokens: The tokens in order.
         text: The text.
         complete: Whether these are all tokens of the text and no others: then most may be parts of characters, as in
-            Chinese text where the vocabulary has few Chinese characters.
+            Chinese text where the vocabulary has few Chinese characters, or empty, where the last part of a character
+            is shown as the whole of it.
 
     Returns:
         One offset per token; None if these are not the tokens of the text.
@@ -77,7 +78,7 @@ def offsets_of(tokens: Sequence[str], text: str, *, complete: bool = False) -> t
     if "".join(tokens) == text:
         return tuple(accumulate(map(len, tokens), initial=0))[: len(tokens)]
     offsets: list[int] = []
-    place = lost = read = 0
+    place = lost = read = covered = 0
     parts, in_all = 0, 0  # tokens that are parts of characters: since the last one that was found, and in all
     for token in tokens:
         start = _after_parts(text, place, parts) if complete else place
@@ -87,13 +88,16 @@ def offsets_of(tokens: Sequence[str], text: str, *, complete: bool = False) -> t
             lost += 1
             parts, in_all = (parts + 1, in_all + 1) if token and not token.strip("\ufffd") else (parts, in_all)
             continue
-        if not _may_be_parts(parts, lost, text[place : found[0]]):
+        gap = text[place : found[0]]
+        # On which side of a line end the tokens before it and after it are cannot be told.
+        if not _may_be_parts(parts, lost, gap) or (complete and lost and place and "\n" in gap.rstrip()):
             return None
         offsets.append(found[0])
-        place, lost, parts, read = found[1], 0, 0, read + 1
+        place, lost, parts, read, covered = found[1], 0, 0, read + 1, covered + found[1] - found[0]
     if not _may_be_parts(parts, lost, text[place:]) or len(text[place:].strip()) > REACH * lost:
         return None
-    return tuple(offsets) if 2 * (read + (in_all if complete else 0)) >= len(tokens) else None
+    enough = 2 * (read + in_all) >= len(tokens) or 2 * covered >= len(text) if complete else 2 * read >= len(tokens)
+    return tuple(offsets) if enough else None
 
 
 def _after_parts(text: str, place: int, parts: int) -> int:
