@@ -27,6 +27,7 @@ WITHOUT = {
     "compress": "compress select rows.parquet --budget 3 --out subset",
     "documents": "build passkey --corpus documents --lengths 1k --out other",
     "dump": "build tsort --threads threads.7z --lengths 1k --out other",
+    "cloud": "run suite --model fathom/lexical --shard 1/2 --out s3://bucket/parts",
     "embed": "compress embed suite --model sentence-transformers/small --out embeddings.npz",
     "hf": "run suite --model hf/model --out other",
     "mlflow": "convert rows.parquet --to mlflow --out tracked",

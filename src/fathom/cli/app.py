@@ -8,7 +8,7 @@ import click
 from fathom.options.line import Group
 
 NAMES = (
-    *("list", "draft", "build", "show", "export", "doctor", "run", "status", "likelihood", "judge"),
+    *("list", "draft", "build", "show", "export", "doctor", "run", "merge", "status", "likelihood", "judge"),
     *(
         "rows",
         "score",

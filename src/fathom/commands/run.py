@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fathom.commands.shared import (
     Asking,
@@ -17,11 +17,11 @@ from fathom.commands.shared import (
     OnReply,
     Reasoning,
     Recorded,
-    RunFolder,
     Sampling,
     Served,
 )
-from fathom.options.declare import Options, arg, command, fields_of, hidden, line_only, opt, unset
+from fathom.options.declare import Options, Read, arg, command, fields_of, hidden, line_only, opt, unset
+from fathom.options.values import place_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -38,7 +38,28 @@ class Judge(Options, kw_only=True):
     judge_base_url: Annotated[str | None, opt("Address of the judge's server.", metavar="URL")] = line_only(None)
 
 
-class RunOptions(Choice, Sampling, Served, Reasoning, Limits, Build, Recorded, Judge, Asking):
+def _shard_of(given: object) -> str:
+    from fathom.run.shards.cutting import parse_shard
+
+    shard = parse_shard(str(given))
+    return f"{shard.number}/{shard.of}"
+
+
+class Machines(Options, kw_only=True):
+    """Several machines."""
+
+    shard: Annotated[
+        str | None,
+        opt(
+            "Only this part of the run, such as 3/64, the third of 64. Every machine runs one, with the same --out: a "
+            "folder that all of them reach, or s3://, gs:// or az://. `fathom merge` joins them.",
+            metavar="NUMBER/SHARDS",
+            read=_shard_of,
+        ),
+    ] = None
+
+
+class RunOptions(Choice, Sampling, Served, Reasoning, Limits, Machines, Build, Recorded, Judge, Asking):
     suite: Annotated[str | Path, arg("A built suite's folder; or a suite or tasks, which are then built first.")]
     model: Annotated[
         str,
@@ -48,7 +69,16 @@ class RunOptions(Choice, Sampling, Served, Reasoning, Limits, Build, Recorded, J
             metavar="PROVIDER/NAME",
         ),
     ]
-    out: RunFolder = unset
+    out: Annotated[
+        Read[Path | str | None, Path | str | None],
+        opt(
+            "Run folder; by default runs/SUITE/MODEL, after the suite's folder. Of a run in shards, a folder or an "
+            "address.",
+            "-o",
+            metavar="FOLDER",
+            read=place_of,
+        ),
+    ] = unset
     _: KW_ONLY
     system: Annotated[
         str,
@@ -82,6 +112,10 @@ def run(options: RunOptions) -> "RunSummary":
     from fathom.run import run, run_folder
     from fathom.subsetfile import read_subset
 
+    if options.shard is not None:
+        return _run_shards(options)
+    if isinstance(options.out, str):
+        raise FathomError(f"--out {options.out}: a run is a folder of this machine; --shard can use an object store")
     suite, name = _suite(options)
     subset = f"-{read_subset(options.subset).name}" if options.subset else ""
     score = {"on": "-thinking", "off": "-non-thinking"}.get(options.thinking or "", "")
@@ -90,13 +124,40 @@ def run(options: RunOptions) -> "RunSummary":
         suite,
         options.model,
         out=options.out or run_folder(suite, name, options.model + score + around, subset),
-        **options.of(Choice, Sampling, Served, Reasoning, Limits),
-        system=options.system,
-        embedding_base_url=options.embedding_base_url,
-        backoff=options.backoff,
         command=options.record(),
-        confirm=options.confirm,
-        progress=options.progress,
+        **_settings(options),
+    )
+
+
+def _settings(options: RunOptions) -> dict[str, Any]:
+    """What runs and shards take alike."""
+    names = ("system", "embedding_base_url", "backoff", "confirm", "progress")
+    return options.of(Choice, Sampling, Served, Reasoning, Limits) | {name: getattr(options, name) for name in names}
+
+
+def _run_shards(options: RunOptions) -> "RunSummary":
+    from fathom.run.shards.cutting import parse_shard
+    from fathom.run.shards.running import run_shard
+    from fathom.suitefile import is_suite
+
+    if options.out is None:
+        raise FathomError("--shard needs --out: a folder that all machines reach, or s3://, gs:// or az://")
+    if not is_suite(Path(options.suite)):
+        raise FathomError(
+            f"--shard: {options.suite} is not a built suite, and machines that build it at once would disturb each "
+            "other; make it first with `fathom build`"
+        )
+    suite, _ = _suite(options)
+    record = options.record()
+    for name in fields_of(Machines):
+        record["options"].pop(name.name, None)  # of one process, not of the run
+    return run_shard(
+        suite,
+        options.model,
+        out=options.out,
+        shard=parse_shard(options.shard or ""),
+        command=record,
+        **_settings(options),
     )
 
 
@@ -128,6 +189,8 @@ def main(line: RunOptions) -> int:
     from fathom.terminal import confirmed, print_summary, progress_bar
 
     judge = None if line.judge == "none" else line.judge
+    if judge is not None and line.shard is not None:
+        raise FathomError("--judge: replies are judged when all of them are there: `fathom merge`, then `fathom judge`")
     if judge is not None:
         check_judge(judge, line.judge_base_url)
     with progress_bar("building", line.quiet) as building, progress_bar("running", line.quiet) as bar:

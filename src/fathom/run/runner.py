@@ -29,7 +29,8 @@ from fathom.run.prices import find_limit
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.request_mode import request_modes
 from fathom.run.retry import Retry
-from fathom.run.session import Session, Work
+from fathom.run.session import Session, Work, let_others_run
+from fathom.run.shards.share import Share
 from fathom.run.store import Totals, peek
 from fathom.run.subset import describe_subset, members_of
 from fathom.run.systems import hints_of, open_system
@@ -79,6 +80,7 @@ def run(
     command: Mapping[str, Json] | None = None,
     confirm: Callable[[Preflight], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
+    share: Share | None = None,
 ) -> RunSummary:
     """Run a suite against a model; repeating the call resumes the run.
 
@@ -133,6 +135,7 @@ def run(
         command: The options given and the configuration file they came from, for ``run.json``.
         confirm: Called with the preflight before any request; False stops. None skips it.
         progress: Called after every reply.
+        share: The part of the run that is to be done, kept elsewhere; None for all of it (``fathom.run.shards``).
 
     Returns:
         The final state.
@@ -184,12 +187,14 @@ def run(
     def tokenizer() -> Tokenizer:
         return get_tokenizer(built.manifest["tokenizer"])
 
-    def facts(*, parts: bool = False) -> Iterator[Sample]:
-        found = built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only, where=where, parts=parts)
-        return map(_thinking_prompt, found) if settings.thinking and settings.thinking.visible else found
+    thinks = settings.thinking is not None and settings.thinking.visible
 
-    def samples() -> Iterator[Sample]:
-        return facts(parts=True)
+    def stream(parts: bool) -> Iterator[Sample]:
+        found = built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only, where=where, parts=parts)
+        return map(_thinking_prompt, found) if thinks else found
+
+    facts: Callable[[], Iterator[Sample]] = partial(stream, False)
+    samples: Callable[[], Iterator[Sample]] = partial(stream, True)
 
     if next(facts(), None) is None:
         values: Values = {}
@@ -201,6 +206,13 @@ def run(
             f"{suite}: no sample has both the requested tasks and lengths{' in this subset' if only else ''}; its "
             "manifest.json lists them"
         )
+    if share is not None:
+        recipes = built.by_id()
+
+        def recipe(name: str) -> Sample:
+            return _thinking_prompt(recipes[name]) if thinks else recipes[name]
+
+        facts, samples = share.take(facts, recipe, epochs, manifest)
     around = open_system(settings.system, notes_cap(settings, price), embedding_base_url)
     client = open_client(settings, tokenizer)
     extension = extension_of(client)
@@ -236,6 +248,8 @@ def run(
     )
     if confirm is not None and not confirm(plan):
         return RunSummary(out, None, stopped="not confirmed")
+    if share is not None:
+        share.join(epochs, manifest)
     join_run(out, manifest)
     work = Work(
         samples=samples,
@@ -256,8 +270,11 @@ def run(
         reasons=settings.max_output_tokens is not None or reasons(settings, price),
         system=around,
         sent_cap=notes_cap(settings, price),
+        committed=share.committed if share is not None else let_others_run,
     )
     done = drive(work_on(out, client, work, plan.total))
+    if share is not None:
+        share.finish()
     return replace(
         done, hints=(*done.hints, *notes_of(client, server_command), *hints_of(around))
     )  # which knows of the replies too

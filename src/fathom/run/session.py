@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -36,6 +36,11 @@ INCOMPLETE_SHARE = 0.05
 Job: TypeAlias = tuple[Sample, int]
 
 
+async def let_others_run(sample: str, epoch: int) -> None:
+    """Baselines answer without awaiting anything: let other tasks run."""
+    await asyncio.sleep(0)
+
+
 @dataclass(frozen=True)
 class Work:
     """What a process of a run does, and how.
@@ -59,6 +64,7 @@ class Work:
         reasons: Whether the output caps have room for reasoning, or are the user's.
         system: The system around the model; None if it gets the whole prompt.
         sent_cap: The output cap that is sent for notes of so many tokens: with room for reasoning.
+        committed: Awaited with sample and epoch once a reply is in the store, before the next request takes its place.
     """
 
     samples: Callable[[], Iterator[Sample]]
@@ -79,6 +85,7 @@ class Work:
     reasons: bool = True
     system: System | None = None
     sent_cap: Callable[[int], int] = lambda notes: notes
+    committed: Callable[[str, int], Awaitable[None]] = let_others_run
 
 
 class Session:
@@ -207,8 +214,7 @@ class Session:
         cost = 0.0 if not prompt_hash else self._price(sample, requests)
         before = self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
         self._count(sample, reply, cost, sent=bool(prompt_hash), before=before)
-        # Baselines answer without awaiting anything: let other tasks run.
-        await asyncio.sleep(0)
+        await self._work.committed(sample.id, epoch)
 
     async def _reply(self, sample: Sample, epoch: int, cap: int, requests: list[Reply]) -> tuple[str, Reply]:
         """The hash of the prompt, "" if nothing was sent, and the reply; those to all requests are added to a list."""
