@@ -31,6 +31,7 @@ WITHOUT = {
     "embed": "compress embed suite --model sentence-transformers/small --out embeddings.npz",
     "hf": "run suite --model hf/model --out other",
     "mlflow": "convert rows.parquet --to mlflow --out tracked",
+    "ray": "run suite --model fathom/lexical --engine ray --out parts",
     "studio": "studio serve --store store",
     "wandb": "convert rows.parquet --to wandb --out tracked",
     "zh": "score chinese.jsonl --metric longbench_v1/qa_f1_zh",

@@ -45,7 +45,7 @@ def parse(words: list[str]) -> None:
 
 
 def test_the_page_has_manifests() -> None:
-    assert [name for name, _ in MANIFESTS] == ["job.yaml"]
+    assert [name for name, _ in MANIFESTS] == ["job.yaml", "rayjob.yaml", "sky.yaml"]
 
 
 @pytest.mark.parametrize(("name", "text"), MANIFESTS)

@@ -303,11 +303,16 @@ def test_options_that_do_not_go_with_the_other_shards_are_refused(
     [
         (["--shard", "0/2", "--out", "o"], "numbered from 1: expected 1/2 to 2/2"),
         (["--shard", "1/2"], "--shard needs --out"),
+        (["--shard", "1/2", "--out", "s3:///x"], "expected a bucket, as s3://bucket/folder"),
         (["--shard", "1/2", "--out", "ftp://x/y"], "expected a folder, or s3://"),
         (["--shard", "1/2", "--out", "o", "--judge", "fathom/guess"], "`fathom merge`, then `fathom judge`"),
         (["--out", "s3://bucket/x"], "--shard can use an object store"),
         (["--shard", "1/2", "--out", "plain"], "holds a run that is not in shards"),
         (["--shard", "1/2", "--out", "texts"], "contains other files"),
+        (["--shard", "1/2", "--out", "o", "--engine", "ray"], "leave out --engine, --shards and --address"),
+        (["--engine", "ray"], "--engine needs --out"),
+        (["--shards", "4"], "--shards is for --engine ray"),
+        (["--engine", "ray", "--out", "o", "--max-cost", "1"], "--max-cost limits a whole run"),
     ],
 )
 def test_command_lines_that_contradict_themselves_are_refused(

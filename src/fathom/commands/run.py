@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fathom.commands.shared import (
     Asking,
@@ -20,7 +20,7 @@ from fathom.commands.shared import (
     Sampling,
     Served,
 )
-from fathom.options.declare import Options, Read, arg, command, fields_of, hidden, line_only, opt, unset
+from fathom.options.declare import Options, Read, arg, at_least, command, fields_of, hidden, line_only, opt, unset
 from fathom.options.values import place_of
 from fathom.types import FathomError
 
@@ -56,6 +56,16 @@ class Machines(Options, kw_only=True):
             metavar="NUMBER/SHARDS",
             read=_shard_of,
         ),
+    ] = None
+    engine: Annotated[
+        Literal["ray"] | None, opt("ray: run all shards as tasks of a Ray cluster; the same command resumes.")
+    ] = None
+    address: Annotated[
+        str | None, opt("Address of the Ray cluster; default: RAY_ADDRESS, or this machine.", metavar="ADDRESS")
+    ] = None
+    shards: Annotated[
+        int | None,
+        opt("Number of shards for --engine; default: that of the run in --out, else 64.", check=at_least(1)),
     ] = None
 
 
@@ -112,8 +122,10 @@ def run(options: RunOptions) -> "RunSummary":
     from fathom.run import run, run_folder
     from fathom.subsetfile import read_subset
 
-    if options.shard is not None:
+    if options.shard is not None or options.engine is not None:
         return _run_shards(options)
+    if alone := [flag for flag, value in (("--shards", options.shards), ("--address", options.address)) if value]:
+        raise FathomError(f"{alone[0]} is for --engine ray, which is missing")
     if isinstance(options.out, str):
         raise FathomError(f"--out {options.out}: a run is a folder of this machine; --shard can use an object store")
     suite, name = _suite(options)
@@ -137,28 +149,27 @@ def _settings(options: RunOptions) -> dict[str, Any]:
 
 def _run_shards(options: RunOptions) -> "RunSummary":
     from fathom.run.shards.cutting import parse_shard
-    from fathom.run.shards.running import run_shard
+    from fathom.run.shards.running import run_on_ray, run_shard
     from fathom.suitefile import is_suite
 
+    flag = "--shard" if options.engine is None else "--engine"
+    if options.shard is not None and (options.engine or options.shards or options.address):
+        raise FathomError("--shard runs one shard in this process; leave out --engine, --shards and --address")
     if options.out is None:
-        raise FathomError("--shard needs --out: a folder that all machines reach, or s3://, gs:// or az://")
+        raise FathomError(f"{flag} needs --out: a folder that all machines reach, or s3://, gs:// or az://")
     if not is_suite(Path(options.suite)):
         raise FathomError(
-            f"--shard: {options.suite} is not a built suite, and machines that build it at once would disturb each "
+            f"{flag}: {options.suite} is not a built suite, and machines that build it at once would disturb each "
             "other; make it first with `fathom build`"
         )
     suite, _ = _suite(options)
     record = options.record()
-    for name in fields_of(Machines):
-        record["options"].pop(name.name, None)  # of one process, not of the run
-    return run_shard(
-        suite,
-        options.model,
-        out=options.out,
-        shard=parse_shard(options.shard or ""),
-        command=record,
-        **_settings(options),
-    )
+    for one in fields_of(Machines):
+        record["options"].pop(one.name, None)  # of a process, not of the run
+    settings = {**_settings(options), "out": options.out, "command": record}
+    if options.shard is not None:
+        return run_shard(suite, options.model, shard=parse_shard(options.shard), **settings)
+    return run_on_ray(suite, options.model, shards=options.shards, address=options.address, **settings)
 
 
 def _suite(options: RunOptions) -> tuple[Path, str]:
@@ -189,7 +200,7 @@ def main(line: RunOptions) -> int:
     from fathom.terminal import confirmed, print_summary, progress_bar
 
     judge = None if line.judge == "none" else line.judge
-    if judge is not None and line.shard is not None:
+    if judge is not None and (line.shard or line.engine):
         raise FathomError("--judge: replies are judged when all of them are there: `fathom merge`, then `fathom judge`")
     if judge is not None:
         check_judge(judge, line.judge_base_url)

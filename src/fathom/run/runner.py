@@ -31,6 +31,7 @@ from fathom.run.request_mode import request_modes
 from fathom.run.retry import Retry
 from fathom.run.session import Session, Work, let_others_run
 from fathom.run.shards.share import Share
+from fathom.run.shards.spread import Spread
 from fathom.run.store import Totals, peek
 from fathom.run.subset import describe_subset, members_of
 from fathom.run.systems import hints_of, open_system
@@ -80,7 +81,7 @@ def run(
     command: Mapping[str, Json] | None = None,
     confirm: Callable[[Preflight], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
-    share: Share | None = None,
+    share: Share | Spread | None = None,
 ) -> RunSummary:
     """Run a suite against a model; repeating the call resumes the run.
 
@@ -135,7 +136,7 @@ def run(
         command: The options given and the configuration file they came from, for ``run.json``.
         confirm: Called with the preflight before any request; False stops. None skips it.
         progress: Called after every reply.
-        share: The part of the run that is to be done, kept elsewhere; None for all of it (``fathom.run.shards``).
+        share: A shard of the run, or an engine for all of them (``fathom.run.shards``); None to run everything here.
 
     Returns:
         The final state.
@@ -250,6 +251,8 @@ def run(
         return RunSummary(out, None, stopped="not confirmed")
     if share is not None:
         share.join(epochs, manifest)
+    if isinstance(share, Spread):
+        return share.hand_out(progress or (lambda state: None))
     join_run(out, manifest)
     work = Work(
         samples=samples,

@@ -6,12 +6,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from fathom.run.hugging_face import is_local
 from fathom.run.manifest import FILE
 from fathom.run.progress import RunSummary
 from fathom.run.runner import run
 from fathom.run.shards.cutting import Shard
+from fathom.run.shards.files import read_plan
+from fathom.run.shards.on_ray import ray_engine
 from fathom.run.shards.share import Share
-from fathom.run.shards.store import FolderStore, Store, open_store
+from fathom.run.shards.spread import Spread
+from fathom.run.shards.store import FolderStore, ObjectStore, Store, open_store
 from fathom.types import FathomError
 
 ALONE = {
@@ -19,6 +23,10 @@ ALONE = {
     "max_cost": "--max-cost",
 }
 """Limits of a whole run, of which a shard sees only its own part."""
+
+
+SHARDS = 64
+"""Shards of a run on a cluster, unless told otherwise."""
 
 
 def check_shared(options: Mapping[str, Any]) -> None:
@@ -70,3 +78,40 @@ def run_shard(suite: Path, model: str, *, out: str | Path, shard: Shard, **optio
         folder = Path(place) / shard.name
         done = run(suite, model, out=folder, share=Share(store, shard, folder), **options)
     return replace(done, folder=Path(out), shard=f"{store.where.rstrip('/')}/{shard.name}")
+
+
+def run_on_ray(
+    suite: Path, model: str, *, out: str | Path, shards: int | None, address: str | None, **options: Any
+) -> RunSummary:
+    """Run all shards of a suite as tasks of a Ray cluster; repeating the call resumes.
+
+    Args:
+        suite: A suite folder, which all machines have at the same path.
+        model: The model; not one that is computed in this process.
+        out: The folder or object store of all shards.
+        shards: Number of shards; by default that of the run in ``out``, else ``SHARDS``.
+        address: Address of the cluster; see ``ray_engine``.
+        options: All others of ``fathom.run.run``.
+
+    Returns:
+        The final state of all shards.
+
+    Raises:
+        FathomError: See ``run_shard``; or some shards failed.
+    """
+    check_shared(options)
+    if is_local(model):
+        raise FathomError(
+            f"--engine ray: {model} is computed in the process that asks, and tasks have no GPU; serve it and give "
+            "--model-base-url, or run shards as jobs with --shard"
+        )
+    store = open_shards(out)
+    plan = read_plan(store)
+    of = shards or (plan.shards if plan else SHARDS)
+    subset = options.get("subset")
+    here = {"confirm": None, "progress": None, "subset": subset and Path(subset).resolve()}
+    place = out if isinstance(store, ObjectStore) else Path(store.where).resolve()
+    call = {**options, **here, "suite": Path(suite).resolve(), "model": model, "out": place}
+    spread = Spread(store, of, ray_engine(call, address))
+    with TemporaryDirectory(prefix="fathom-shards-") as folder:
+        return run(suite, model, out=Path(folder) / "run", share=spread, **options)

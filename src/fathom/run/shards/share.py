@@ -5,13 +5,13 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import TypeAlias
 from urllib.parse import quote
 
 from fathom.run.ledger import Key, Ledger
 from fathom.run.shards.cutting import Cut, Shard, cut
 from fathom.run.shards.files import (
     COLUMNS,
-    Plan,
     Row,
     check_plan,
     failed,
@@ -32,7 +32,8 @@ from fathom.types import Json, Sample
 MOST_PARTS = 64
 """Files of an unfinished shard that are then replaced by one."""
 
-Facts = Callable[[], Iterator[Sample]]
+Facts: TypeAlias = Callable[[], Iterator[Sample]]
+"""Streams samples; can be called again."""
 
 
 class Share:
@@ -96,16 +97,14 @@ class Share:
         mine = [one for one in facts() if made.numbers[one.item] == self._shard.number]
         return lambda: iter(mine), lambda: (recipe(one.id) for one in mine)
 
-    def join(self, epochs: int, manifest: Mapping[str, Json]) -> Plan:
+    def join(self, epochs: int, manifest: Mapping[str, Json]) -> None:
         """Write the plan into the store, or join the run whose plan is there.
 
         Raises:
             FathomError: The store holds another run.
         """
         assert self._cut is not None, "take comes first"
-        plan = plan_of(self._cut, epochs, manifest)
-        join_plan(self._store, plan)
-        return plan
+        join_plan(self._store, plan_of(self._cut, epochs, manifest))
 
     async def committed(self, sample: str, epoch: int) -> None:
         """Return once a reply is in the store; replies that come meanwhile share the next write."""
@@ -127,7 +126,7 @@ class Share:
         if self._finished:
             return
         before = finished_rows(self._store, self._shard, self._cut.digest) or []
-        rows = sorted(one_each((*before, *self._rows())), key=key_of)
+        rows = sorted(one_each((*before, *self.rows())), key=key_of)
         self._store.write(finished_file(self._shard), write_rows(rows, self._shard, self._cut.digest))
         for name in self._store.names(self._shard.name):
             self._store.remove(name)
@@ -145,10 +144,10 @@ class Share:
         assert self._cut is not None, "take comes first"
         self._written += 1
         name = f"{self._shard.name}/{self._process}-{self._written:06d}.parquet"
-        self._store.write(name, write_rows(self._rows(keys), self._shard, self._cut.digest))
+        self._store.write(name, write_rows(self.rows(keys), self._shard, self._cut.digest))
         self._parts.append((name, keys))
 
-    def _rows(self, keys: Sequence[Key] | None = None) -> list[Row]:
+    def rows(self, keys: Sequence[Key] | None = None) -> list[Row]:
         """Rows of the folder: all, or those of some samples and epochs."""
         query, path = f"SELECT {', '.join(COLUMNS)} FROM replies", self._folder / FILE
         with (

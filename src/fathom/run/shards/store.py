@@ -55,6 +55,8 @@ def open_store(place: str | Path) -> Store:
         raise FathomError(f"{hide_in_address(str(place))}: expected a folder, or s3://, gs:// or az://")
     if parts.scheme == "file":
         return FolderStore(Path(unquote(parts.path)))
+    if not parts.netloc:
+        raise FathomError(f"{place}: expected a bucket, as {parts.scheme}://bucket/folder")
     return ObjectStore(str(place))
 
 
