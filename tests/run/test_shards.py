@@ -232,6 +232,17 @@ def test_a_finished_shard_is_not_asked_again(tmp_path: Path) -> None:
     assert {path.name: path.stat().st_mtime_ns for path in out.iterdir()} == before
 
 
+def test_what_a_kill_at_the_very_end_left_is_removed(tmp_path: Path) -> None:
+    suite, out = make_suite(tmp_path, 4), tmp_path / "shards"
+    run_shard(suite, MODEL, out=out, shard=Shard(1, 1))
+    whole = (out / "shard-1-of-1.parquet").read_bytes()
+    FolderStore(out).write("shard-1-of-1/p-000001.parquet", whole)
+    assert merge(out, tmp_path / "run").progress is not None
+    run_shard(suite, MODEL, out=out, shard=Shard(1, 1))
+    assert FolderStore(out).names() == ["shard-1-of-1.parquet", "shards.json"]
+    assert (out / "shard-1-of-1.parquet").read_bytes() == whole
+
+
 def test_missing_and_unfinished_shards_are_named(tmp_path: Path) -> None:
     suite, out = make_suite(tmp_path, 12), tmp_path / "shards"
     with pytest.raises(FathomError, match="no shards here"):

@@ -123,11 +123,10 @@ class Share:
         Another process may have finished the same shard meanwhile: its replies are kept.
         """
         assert self._cut is not None, "take comes first"
-        if self._finished:
-            return
-        before = finished_rows(self._store, self._shard, self._cut.digest) or []
-        rows = sorted(one_each((*before, *self.rows())), key=key_of)
-        self._store.write(finished_file(self._shard), write_rows(rows, self._shard, self._cut.digest))
+        if not self._finished:
+            before = finished_rows(self._store, self._shard, self._cut.digest) or []
+            rows = sorted(one_each((*before, *self.rows())), key=key_of)
+            self._store.write(finished_file(self._shard), write_rows(rows, self._shard, self._cut.digest))
         for name in self._store.names(self._shard.name):
             self._store.remove(name)
 
