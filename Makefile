@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 DEMO := demo
 
-.PHONY: help demo test quick site test-models test-kvpress lint tools lint-project clean
+.PHONY: help demo test quick site test-models test-kvpress test-ray lint tools lint-project clean
 .DEFAULT_GOAL := help
 
 help:  ## show the targets
@@ -47,6 +47,12 @@ $(MODELS)/tested: pyproject.toml
 	.venv-kvpress/bin/python -m pip install --quiet --editable ".[test,kvpress]"
 	touch $@
 
+.venv-ray/installed: pyproject.toml
+	test -x .venv-ray/bin/python || $(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/python -m pip install --quiet --upgrade pip
+	.venv-ray/bin/python -m pip install --quiet --editable ".[test,cloud,ray]" "moto[server]"
+	touch $@
+
 quick: $(VENV)/tested  ## test all but what is slow or drives a browser
 	$(BIN)/pytest -m "not slow and not browser"
 
@@ -56,6 +62,9 @@ test-models: $(MODELS)/tested  ## test runs, judges, likelihoods, embeddings and
 
 test-kvpress: .venv-kvpress/installed  ## test caches with the presses of NVIDIA's kvpress
 	.venv-kvpress/bin/pytest tests/extend/test_extend_local_kvpress.py tests/run/test_kvpress_local.py
+
+test-ray: .venv-ray/installed  ## test shards on a Ray cluster of this machine, and in a server that speaks S3's protocol
+	.venv-ray/bin/pytest -n 0 tests/run/test_shards_ray.py
 
 site: $(VENV)/tested  ## build the documentation into site/, which opens from disk
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

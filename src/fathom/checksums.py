@@ -47,7 +47,7 @@ def with_checksum(content: Mapping[str, Json]) -> dict[str, Json]:
     return plain | {CHECKSUM: _of_content(plain)}
 
 
-def check_content(path: Path, content: Mapping[str, Any], advice: str) -> None:
+def check_content(path: object, content: Mapping[str, Any], advice: str) -> None:
     """Check the content of a JSON file against its checksum, regardless of formatting.
 
     Raises:

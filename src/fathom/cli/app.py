@@ -8,7 +8,20 @@ import click
 from fathom.options.line import Group
 
 NAMES = (
-    *("list", "draft", "build", "check-gold", "show", "export", "doctor", "run", "status", "likelihood", "judge"),
+    *(
+        "list",
+        "draft",
+        "build",
+        "check-gold",
+        "show",
+        "export",
+        "doctor",
+        "run",
+        "merge",
+        "status",
+        "likelihood",
+        "judge",
+    ),
     *(
         "rows",
         "score",

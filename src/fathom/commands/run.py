@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fathom.commands.shared import (
     Asking,
@@ -17,11 +17,11 @@ from fathom.commands.shared import (
     OnReply,
     Reasoning,
     Recorded,
-    RunFolder,
     Sampling,
     Served,
 )
-from fathom.options.declare import Options, arg, command, fields_of, hidden, line_only, opt, unset
+from fathom.options.declare import Options, Read, arg, at_least, command, fields_of, hidden, line_only, opt, unset
+from fathom.options.values import place_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -38,7 +38,38 @@ class Judge(Options, kw_only=True):
     judge_base_url: Annotated[str | None, opt("Address of the judge's server.", metavar="URL")] = line_only(None)
 
 
-class RunOptions(Choice, Sampling, Served, Reasoning, Limits, Build, Recorded, Judge, Asking):
+def _shard_of(given: object) -> str:
+    from fathom.run.shards.cutting import parse_shard
+
+    shard = parse_shard(str(given))
+    return f"{shard.number}/{shard.of}"
+
+
+class Machines(Options, kw_only=True):
+    """Several machines."""
+
+    shard: Annotated[
+        str | None,
+        opt(
+            "Only this part of the run, such as 3/64, the third of 64. Every machine runs one, with the same --out: a "
+            "folder that all of them reach, or s3://, gs:// or az://. `fathom merge` joins them.",
+            metavar="NUMBER/SHARDS",
+            read=_shard_of,
+        ),
+    ] = None
+    engine: Annotated[
+        Literal["ray"] | None, opt("ray: run all shards as tasks of a Ray cluster; the same command resumes.")
+    ] = None
+    address: Annotated[
+        str | None, opt("Address of the Ray cluster; default: RAY_ADDRESS, or this machine.", metavar="ADDRESS")
+    ] = None
+    shards: Annotated[
+        int | None,
+        opt("Number of shards for --engine; default: that of the run in --out, else 64.", check=at_least(1)),
+    ] = None
+
+
+class RunOptions(Choice, Sampling, Served, Reasoning, Limits, Machines, Build, Recorded, Judge, Asking):
     suite: Annotated[str | Path, arg("A built suite's folder; or a suite or tasks, which are then built first.")]
     model: Annotated[
         str,
@@ -48,7 +79,16 @@ class RunOptions(Choice, Sampling, Served, Reasoning, Limits, Build, Recorded, J
             metavar="PROVIDER/NAME",
         ),
     ]
-    out: RunFolder = unset
+    out: Annotated[
+        Read[Path | str | None, Path | str | None],
+        opt(
+            "Run folder; by default runs/SUITE/MODEL, after the suite's folder. Of a run in shards, a folder or an "
+            "address.",
+            "-o",
+            metavar="FOLDER",
+            read=place_of,
+        ),
+    ] = unset
     _: KW_ONLY
     system: Annotated[
         str,
@@ -90,6 +130,12 @@ def run(options: RunOptions) -> "RunSummary":
     from fathom.run import run, run_folder
     from fathom.subsetfile import read_subset
 
+    if options.shard is not None or options.engine is not None:
+        return _run_shards(options)
+    if alone := [flag for flag, value in (("--shards", options.shards), ("--address", options.address)) if value]:
+        raise FathomError(f"{alone[0]} is for --engine ray, which is missing")
+    if isinstance(options.out, str):
+        raise FathomError(f"--out {options.out}: a run is a folder of this machine; --shard can use an object store")
     suite, name = _suite(options)
     subset = f"-{read_subset(options.subset).name}" if options.subset else ""
     score = {"on": "-thinking", "off": "-non-thinking"}.get(options.thinking or "", "")
@@ -98,16 +144,44 @@ def run(options: RunOptions) -> "RunSummary":
         suite,
         options.model,
         out=options.out or run_folder(suite, name, options.model + score + around, subset),
-        **options.of(Choice, Sampling, Served, Reasoning, Limits),
-        system=options.system,
-        embedding_base_url=options.embedding_base_url,
-        batch=options.batch,
-        backoff=options.backoff,
         command=options.record(),
-        confirm=options.confirm,
-        progress=options.progress,
+        **_settings(options),
+        batch=options.batch,
         tell=options.tell,
     )
+
+
+def _settings(options: RunOptions) -> dict[str, Any]:
+    """What runs and shards take alike."""
+    names = ("system", "embedding_base_url", "backoff", "confirm", "progress")
+    return options.of(Choice, Sampling, Served, Reasoning, Limits) | {name: getattr(options, name) for name in names}
+
+
+def _run_shards(options: RunOptions) -> "RunSummary":
+    from fathom.run.shards.cutting import parse_shard
+    from fathom.run.shards.running import run_on_ray, run_shard
+    from fathom.suitefile import is_suite
+
+    flag = "--shard" if options.engine is None else "--engine"
+    if options.shard is not None and (options.engine or options.shards or options.address):
+        raise FathomError("--shard runs one shard in this process; leave out --engine, --shards and --address")
+    if options.batch:
+        raise FathomError(f"{flag}: a provider's batches need no other machines; leave out {flag} or --batch")
+    if options.out is None:
+        raise FathomError(f"{flag} needs --out: a folder that all machines reach, or s3://, gs:// or az://")
+    if not is_suite(Path(options.suite)):
+        raise FathomError(
+            f"{flag}: {options.suite} is not a built suite, and machines that build it at once would disturb each "
+            "other; make it first with `fathom build`"
+        )
+    suite, _ = _suite(options)
+    record = options.record()
+    for one in fields_of(Machines):
+        record["options"].pop(one.name, None)  # of a process, not of the run
+    settings = {**_settings(options), "out": options.out, "command": record}
+    if options.shard is not None:
+        return run_shard(suite, options.model, shard=parse_shard(options.shard), **settings)
+    return run_on_ray(suite, options.model, shards=options.shards, address=options.address, **settings)
 
 
 def _suite(options: RunOptions) -> tuple[Path, str]:
@@ -138,6 +212,8 @@ def main(line: RunOptions) -> int:
     from fathom.terminal import confirmed, print_summary, progress_bar, tell
 
     judge = None if line.judge == "none" else line.judge
+    if judge is not None and (line.shard or line.engine):
+        raise FathomError("--judge: replies are judged when all of them are there: `fathom merge`, then `fathom judge`")
     if judge is not None:
         check_judge(judge, line.judge_base_url)
     with progress_bar("building", line.quiet) as building, progress_bar("running", line.quiet) as bar:

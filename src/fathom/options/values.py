@@ -34,6 +34,15 @@ def names_of(given: Sequence[object] | str) -> tuple[str, ...]:
     return tuple(map(str, _parts(given)))
 
 
+def place_of(given: str | Path) -> str | Path:
+    """A folder, or the address of an object store as it stands: a path would lose one of its slashes."""
+    if isinstance(given, str) and "://" in given:
+        return given
+    if given == "":
+        raise ValueError("expected a path")
+    return Path(given)
+
+
 def depths_of(given: Sequence[float | str] | str | float) -> tuple[float, ...]:
     """Depths in the context, as numbers or as names of ``DEPTHS``; none for ``random``."""
     if given == "random":

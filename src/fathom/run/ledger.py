@@ -100,6 +100,31 @@ class Ledger:
                 self._db.executemany(note, map(storable, batch))
                 self._db.execute(f"UPDATE planned SET checksum = {self._planned.checksum} WHERE rowid > ?", last)
 
+    def adopt(self, rows: Iterable[Sequence[object]]) -> Iterator[Key]:
+        """Store replies of other stores, and plan their samples. Those that failed there are asked again.
+
+        Args:
+            rows: Values of the columns of ``CHECKED[SPLIT]`` and their checksum.
+
+        Yields:
+            The (sample, epoch) pairs of which another reply is stored; it is kept.
+        """
+        columns = f"{self._replies.columns}, checksum"
+        said = "status, text, reasoning, stop"
+        at = [columns.split(", ").index(name) for name in said.split(", ")]
+        with self._writing():
+            for row in rows:
+                note = f"INSERT OR IGNORE INTO replies ({columns}) VALUES ({_marks(columns)})"
+                if not self._db.execute(note, row).rowcount:
+                    query = f"SELECT {said} FROM replies WHERE sample = ? AND epoch = ?"
+                    if self._db.execute(query, row[:2]).fetchone() != tuple(row[number] for number in at):
+                        yield str(row[0]), int(str(row[1]))
+            facts = self._planned.columns
+            self._db.execute(
+                f"INSERT OR IGNORE INTO planned ({facts}, checksum) SELECT {facts}, {self._planned.checksum} "
+                "FROM replies ORDER BY rowid"
+            )
+
     def beat(self) -> None:
         """Update the heartbeat for processes on other machines."""
         with self._writing():

@@ -171,7 +171,7 @@ def check_run(folder: Path, manifest: Mapping[str, Json]) -> None:
     if folder.exists() and not folder.is_dir():
         raise FathomError(f"{folder}: is a file; give a folder with --out")
     if (folder / FILE).exists():
-        _compare(folder / FILE, read_manifest(folder), manifest)
+        compare_runs(folder / FILE, read_manifest(folder), manifest)
     elif folder.exists() and any(not name.name.startswith(_OURS) for name in folder.iterdir()):
         raise FathomError(f"{folder}: contains other files but no run; give a new folder with --out")
 
@@ -195,7 +195,7 @@ def join_run(folder: Path, manifest: Mapping[str, Json]) -> None:
     except OSError as error:
         raise FathomError(f"{folder}: cannot make the run folder: {error.strerror}") from None
     if not _write_first(path, manifest):
-        _compare(path, read_manifest(folder), manifest)
+        compare_runs(path, read_manifest(folder), manifest)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -268,7 +268,7 @@ def _write_first(path: Path, manifest: Mapping[str, Json]) -> bool:
     return True
 
 
-def _compare(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+def compare_runs(path: Path | str, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     """The server's address, the suite's location and versions may change; settings that affect replies may not."""
     olds, news = _shaping(old), _shaping(json.loads(json.dumps(new)))
     # The mode determines most of the others, so it is named first.

@@ -51,19 +51,22 @@ class RunSummary:
         progress: The final state; None if nothing was started.
         stopped: Why the run stopped early; "" if it did not.
         hints: Suggestions for the user.
+        shard: Address of the shard, if this is not a whole run; ``folder`` is then where all of them are.
     """
 
     folder: Path
     progress: Progress | None
     stopped: str = ""
     hints: tuple[str, ...] = ()
+    shard: str = ""
 
     def __str__(self) -> str:
         """One line; "" if nothing was started."""
+        where = self.shard or self.folder
         if self.stopped or self.progress is None:
-            return f"{self.folder}: stopped: {self.stopped}" if self.stopped else ""
+            return f"{where}: stopped: {self.stopped}" if self.stopped else ""
         counts = ", ".join(f"{count} {status}" for status, count in self.progress.counts.items() if count)
-        return f"{self.folder}: {self.progress.finished:,} of {self.progress.total:,} replies ({counts})"
+        return f"{where}: {self.progress.finished:,} of {self.progress.total:,} replies ({counts})"
 
 
 @readable

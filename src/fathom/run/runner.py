@@ -39,7 +39,9 @@ from fathom.run.prices import find_limit
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.request_mode import request_modes
 from fathom.run.retry import Retry
-from fathom.run.session import Session, Work
+from fathom.run.session import Session, Work, let_others_run
+from fathom.run.shards.share import Share
+from fathom.run.shards.spread import Spread
 from fathom.run.store import Totals, peek
 from fathom.run.subset import describe_subset, members_of
 from fathom.run.systems import hints_of, open_system
@@ -91,6 +93,7 @@ def run(
     confirm: Callable[[Preflight], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
     tell: Callable[[str], None] | None = None,
+    share: Share | Spread | None = None,
 ) -> RunSummary:
     """Run a suite against a model; repeating the call resumes the run.
 
@@ -148,6 +151,7 @@ def run(
         confirm: Called with the preflight before any request; False stops. None skips it.
         progress: Called after every reply.
         tell: Called with a line about each batch.
+        share: A shard of the run, or an engine for all of them (``fathom.run.shards``); None to run everything here.
 
     Returns:
         The final state.
@@ -200,12 +204,14 @@ def run(
     def tokenizer() -> Tokenizer:
         return get_tokenizer(built.manifest["tokenizer"])
 
-    def facts(*, parts: bool = False) -> Iterator[Sample]:
-        found = built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only, where=where, parts=parts)
-        return map(_as_asked(settings), found)
+    as_asked = _as_asked(settings)
 
-    def samples() -> Iterator[Sample]:
-        return facts(parts=True)
+    def stream(parts: bool) -> Iterator[Sample]:
+        found = built.samples(tasks=tasks, lengths=lengths, limit=limit, only=only, where=where, parts=parts)
+        return map(as_asked, found)
+
+    facts: Callable[[], Iterator[Sample]] = partial(stream, False)
+    samples: Callable[[], Iterator[Sample]] = partial(stream, True)
 
     if next(facts(), None) is None:
         values: Values = {}
@@ -217,6 +223,13 @@ def run(
             f"{suite}: no sample has both the requested tasks and lengths{' in this subset' if only else ''}; its "
             "manifest.json lists them"
         )
+    if share is not None:
+        recipes = built.by_id()
+
+        def recipe(name: str) -> Sample:
+            return as_asked(recipes[name])
+
+        facts, samples = share.take(facts, recipe, epochs, manifest)
     around = open_system(settings.system, notes_cap(settings, price), embedding_base_url)
     client = open_recording(settings) if batch else open_client(settings, tokenizer)
     extension = extension_of(client)
@@ -256,6 +269,10 @@ def run(
     )
     if confirm is not None and not confirm(plan):
         return RunSummary(out, None, stopped="not confirmed")
+    if share is not None:
+        share.join(epochs, manifest)
+    if isinstance(share, Spread):
+        return share.hand_out(progress or (lambda state: None))
     join_run(out, manifest)
     work = Work(
         samples=samples,
@@ -277,6 +294,7 @@ def run(
         system=around,
         sent_cap=notes_cap(settings, price),
         forms=is_baseline(settings.model),
+        committed=share.committed if share is not None else let_others_run,
     )
     if isinstance(client, Recording):
         working = work_in_batches(
@@ -285,12 +303,14 @@ def run(
             settings,
             work,
             plan.total,
-            named=lambda ids: map(_as_asked(settings), built.samples(only=ids, parts=False)),
+            named=lambda ids: map(as_asked, built.samples(only=ids, parts=False)),
             tell=tell or (lambda line: None),
         )
         done = drive(working, INTERRUPTED)
     else:
         done = drive(work_on(out, client, work, plan.total))
+    if share is not None:
+        share.finish()
     return replace(
         done, hints=(*done.hints, *notes_of(client, server_command), *hints_of(around))
     )  # which knows of the replies too

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -56,6 +56,11 @@ class Prepared:
     mode: RequestMode
 
 
+async def let_others_run(sample: str, epoch: int) -> None:
+    """Baselines answer without awaiting anything: let other tasks run."""
+    await asyncio.sleep(0)
+
+
 @dataclass(frozen=True)
 class Work:
     """What a process of a run does, and how.
@@ -80,6 +85,7 @@ class Work:
         system: The system around the model; None if it gets the whole prompt.
         sent_cap: The output cap that is sent for notes of so many tokens: with room for reasoning.
         forms: Whether calls have the form of the sample's prompt: for offline baselines only.
+        committed: Awaited with sample and epoch once a reply is in the store, before the next request takes its place.
     """
 
     samples: Callable[[], Iterator[Sample]]
@@ -101,6 +107,7 @@ class Work:
     system: System | None = None
     sent_cap: Callable[[int], int] = lambda notes: notes
     forms: bool = False
+    committed: Callable[[str, int], Awaitable[None]] = let_others_run
 
 
 class Session:
@@ -230,8 +237,7 @@ class Session:
             self._health.errors, self._health.last = self._health.errors + 1, words
             prompt_hash, reply = "", Reply(status="error", stop="error", attempts=0, error=words)
         self._keep(sample, epoch, reply, prompt_hash, requests)
-        # Baselines answer without awaiting anything: let other tasks run.
-        await asyncio.sleep(0)
+        await self._work.committed(sample.id, epoch)
 
     def _keep(self, sample: Sample, epoch: int, reply: Reply, prompt_hash: str, requests: Sequence[Reply]) -> None:
         """Price, commit and count a reply; the hash of its prompt is "" if nothing was sent."""

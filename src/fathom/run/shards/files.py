@@ -1,0 +1,275 @@
+"""The files of a run in shards, in one store.
+
+| file | content |
+| --- | --- |
+| ``shards.json`` | what the shards share, ``run.json`` among it; written once, compared afterwards |
+| ``shard-03-of-64.parquet`` | all replies of a finished shard |
+| ``shard-03-of-64/PROCESS-000001.parquet`` | replies of an unfinished shard, as they came |
+
+A reply is a row of ``replies.sqlite`` with its checksum.
+"""
+
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fathom.checksums import check_content, check_format, row_checksum, with_checksum
+from fathom.run.manifest import compare_runs
+from fathom.run.shards.cutting import MOST, Cut, Shard, shards
+from fathom.run.shards.store import Store
+from fathom.run.store import CHECKED, SPLIT
+from fathom.types import FathomError, Json
+
+PLAN = "shards.json"
+FORMAT = 1
+COLUMNS = (*CHECKED[SPLIT][0].columns.split(", "), "checksum")
+"""Of a row, in this order."""
+_AT = {name: number for number, name in enumerate(COLUMNS)}
+_WHOLE = (
+    *("epoch", "length", "tokens", "tokens_in", "tokens_out", "tokens_reasoning", "tokens_cached", "attempts"),
+    *("truncated", "checksum"),
+)
+_REAL = ("chance", "seconds", "cost", "finished_at")
+_ADVICE = "restore it from a copy, or remove it and run the shard again"
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the shards of a run share.
+
+    Attributes:
+        shards: Number of shards.
+        samples: Number of samples in all of them.
+        epochs: Repetitions of each sample.
+        digest: Which samples these are (``Cut.digest``).
+        run: The content of ``run.json``.
+    """
+
+    shards: int
+    samples: int
+    epochs: int
+    digest: str
+    run: Mapping[str, Any]
+
+
+def plan_of(cut: Cut, epochs: int, run: Mapping[str, Json]) -> Plan:
+    """What the shards of a run will share."""
+    return Plan(cut.of, sum(cut.samples.values()), epochs, cut.digest, run)
+
+
+def read_plan(store: Store) -> Plan | None:
+    """The plan of a store; None if there is none.
+
+    Raises:
+        FathomError: It cannot be read.
+    """
+    data, where = store.read(PLAN), f"{store.where}/{PLAN}"
+    if data is None:
+        return None
+    try:
+        found = json.loads(data)
+        check_format(where, found.get("format"), FORMAT, _ADVICE)
+        check_content(where, found, _ADVICE)
+        plan = Plan(found["shards"], found["samples"], found["epochs"], found["digest"], found["run"])
+    except (ValueError, AttributeError, KeyError, RecursionError):
+        raise FathomError(f"{where}: not a file of `fathom run --shard`, or damaged; {_ADVICE}") from None
+    if not 1 <= plan.shards <= MOST:
+        raise FathomError(f"{where}: {plan.shards} shards; the file is damaged: {_ADVICE}")
+    return plan
+
+
+def check_plan(store: Store, plan: Plan) -> bool:
+    """Check that a store can hold the shards of a run, without writing anything.
+
+    Returns:
+        Whether its plan is there already.
+
+    Raises:
+        FathomError: It holds something else, or shards of another run; the message names the first difference.
+    """
+    there = read_plan(store)
+    if there is None:
+        if others := [name for name in store.names() if not name.startswith("shard-")]:
+            raise FathomError(f"{store.where}: contains other files ({others[0]}) but no {PLAN}; give another --out")
+        return False
+    where, advice = f"{store.where}/{PLAN}", "give another --out, or the same"
+    compare_runs(where, there.run, plan.run)
+    if there.shards != plan.shards:
+        raise FathomError(
+            f"{where}: this run was cut into {there.shards} shards, not {plan.shards}; {advice} number of shards"
+        )
+    if there.epochs != plan.epochs:
+        raise FathomError(f"{where}: --epochs was {there.epochs}, not {plan.epochs}; {advice} epochs")
+    if there.digest != plan.digest:
+        raise FathomError(
+            f"{where}: this run has {there.samples:,} other samples than the {plan.samples:,} requested; {advice} "
+            "--tasks, --lengths, --limit, --subset and --where"
+        )
+    return True
+
+
+def join_plan(store: Store, plan: Plan) -> None:
+    """Write the plan, or join the run whose plan another process has written.
+
+    Raises:
+        FathomError: See ``check_plan``.
+    """
+    if check_plan(store, plan):
+        return
+    content: dict[str, Json] = {
+        "format": FORMAT,
+        "shards": plan.shards,
+        "samples": plan.samples,
+        "epochs": plan.epochs,
+        "digest": plan.digest,
+        "run": dict(plan.run),
+    }
+    text = json.dumps(with_checksum(content), indent=2, ensure_ascii=False) + "\n"
+    if not store.create(PLAN, text.encode()):
+        check_plan(store, plan)
+
+
+def finished_file(shard: Shard) -> str:
+    """Name of the file with all replies of a shard."""
+    return f"{shard.name}.parquet"
+
+
+@dataclass(frozen=True)
+class State:
+    """Which shards have files.
+
+    Attributes:
+        finished: Those with all replies.
+        unfinished: Those with some.
+        missing: Those with none.
+    """
+
+    finished: Sequence[Shard]
+    unfinished: Sequence[Shard]
+    missing: Sequence[Shard]
+
+
+def state_of(store: Store, of: int) -> State:
+    """Which shards of a run have files."""
+    names = store.names()
+    files, folders = set(names), {name.partition("/")[0] for name in names if "/" in name}
+    all_of = shards(of)
+    left = [one for one in all_of if finished_file(one) not in files]
+    return State(
+        [one for one in all_of if finished_file(one) in files],
+        [one for one in left if one.name in folders],
+        [one for one in left if one.name not in folders],
+    )
+
+
+def key_of(row: Row) -> tuple[str, int]:
+    """Sample and epoch of a row."""
+    return row[_AT["sample"]], row[_AT["epoch"]]
+
+
+def failed(row: Row) -> bool:
+    """Whether the request failed, and is sent again when the shard is."""
+    return bool(row[_AT["status"]] == "error")
+
+
+def finished_rows(store: Store, shard: Shard, digest: str) -> list[Row] | None:
+    """The rows of a finished shard; None if it is not finished.
+
+    Raises:
+        FathomError: Its file is damaged, or one of another run.
+    """
+    data = store.read(finished_file(shard))
+    return None if data is None else read_rows(data, f"{store.where}/{finished_file(shard)}", shard, digest)
+
+
+def stored_rows(store: Store, shard: Shard, digest: str) -> tuple[list[Row], bool]:
+    """All replies of a shard, one for each sample and epoch, and whether it is finished.
+
+    Of several replies the first counts: those of the finished file, then those that came earlier; a failed request only
+    if there is no other.
+
+    Raises:
+        FathomError: A file is damaged, or one of another run.
+    """
+    while True:
+        whole = finished_rows(store, shard, digest)
+        names = store.names(shard.name)
+        parts = [(name, store.read(name)) for name in names]
+        # Another process of the same shard may replace parts by a larger one at any moment.
+        if all(data is not None for _, data in parts):
+            break
+    came = [row for name, data in parts if data for row in read_rows(data, f"{store.where}/{name}", shard, digest)]
+    return one_each((*(whole or ()), *sorted(came, key=lambda row: row[_AT["finished_at"]]))), whole is not None
+
+
+def one_each(rows: Iterable[Row]) -> list[Row]:
+    """The first row of each sample and epoch; failed requests only where there is no other."""
+    found: dict[tuple[str, int], Row] = {}
+    for row in rows:
+        old = found.get(key_of(row))
+        if old is None or (failed(old) and not failed(row)):
+            found[key_of(row)] = row
+    return list(found.values())
+
+
+def write_rows(rows: Sequence[Row], shard: Shard, digest: str) -> bytes:
+    """Rows as a Parquet file that says which shard of which run they are of."""
+    import pyarrow
+    import pyarrow.parquet
+
+    about = {"format": str(FORMAT), "shard": shard.name, "digest": digest, "rows": str(len(rows))}
+    schema = _schema().with_metadata({f"fathom.{name}": value for name, value in about.items()})
+    values = zip(*rows, strict=True) if rows else ((),) * len(COLUMNS)
+    arrays = [pyarrow.array(column, field.type) for column, field in zip(values, schema, strict=True)]
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(
+        pyarrow.Table.from_arrays(arrays, schema=schema), stream, compression="zstd", write_page_checksum=True
+    )
+    return stream.getvalue()
+
+
+def _schema() -> Any:
+    import pyarrow
+
+    kinds = {**dict.fromkeys(_WHOLE, pyarrow.int64()), **dict.fromkeys(_REAL, pyarrow.float64())}
+    return pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in COLUMNS])
+
+
+def read_rows(data: bytes, where: str, shard: Shard, digest: str) -> list[Row]:
+    """The rows of a file, each checked against its checksum.
+
+    Args:
+        data: What ``write_rows`` made.
+        where: The file, for messages.
+        shard: The shard that it must be of.
+        digest: The run that it must be of.
+
+    Raises:
+        FathomError: It is damaged, of a newer version, or of another shard or run.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        file = pyarrow.parquet.ParquetFile(io.BytesIO(data), page_checksum_verification=True)
+        about = {
+            name.decode().removeprefix("fathom."): value.decode()
+            for name, value in (file.schema_arrow.metadata or {}).items()
+        }
+        check_format(where, int(about["format"]), FORMAT, _ADVICE)
+        if (about["shard"], about["digest"]) != (shard.name, digest):
+            raise FathomError(f"{where}: holds {about['shard']} of another run; {_ADVICE}")
+        if not file.schema_arrow.equals(_schema()):
+            raise ValueError("unexpected columns")
+        table = file.read()
+        rows = list(zip(*(table[name].to_pylist() for name in COLUMNS), strict=True))
+        intact = len(rows) == int(about["rows"])
+    except (pyarrow.ArrowException, KeyError, ValueError, OSError) as error:
+        raise FathomError(f"{where}: damaged ({error}); {_ADVICE}") from None
+    if not intact or any(row_checksum(row[:-1]) != row[-1] for row in rows):
+        raise FathomError(f"{where}: damaged (checksum mismatch); {_ADVICE}")
+    return rows
