@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from fathom.build import build, configure
+from fathom.build.wording import read_wording
 from fathom.length import render
+from fathom.sources.templates import read_templates
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.types import FathomError
 
@@ -105,3 +107,9 @@ def test_other_wording_is_another_suite(tmp_path: Path) -> None:
     first = built(tmp_path / "one", "single_doc_qa", write_copy(tmp_path / "a")).manifest["fingerprint"]
     other = write_copy(tmp_path / "b", "Else.\n\n{context}\n\n{instruction}{input}")
     assert built(tmp_path / "two", "single_doc_qa", other).manifest["fingerprint"] != first
+
+
+def test_the_prompts_of_another_suite_are_not_taken_for_longbenchs(tmp_path: Path) -> None:
+    copy = write_copy(tmp_path / "copy")
+    wanted = configure("longbench_trec", data=[str(tmp_path)], prompts="official", templates=[str(copy)])
+    assert read_templates([copy], read_wording(wanted).claimed).prompts == {}

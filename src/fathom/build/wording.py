@@ -96,13 +96,14 @@ def read_wording(wanted: BuildConfig) -> OfficialWording:
             found[key] = _checked(tasks[name], texts, path.name, f"{path_text(path)}: {name}")
         files[path.name] = {path.name: _sha256(content)}
     for source in prompt_sources().values():
-        if not tasks.keys() & set(source.tasks):
-            continue
+        needed = bool(tasks.keys() & set(source.tasks))
         for root, contents in _copies(source, folders):
-            texts_by_task = source.read(contents)
-            if not texts_by_task:
+            texts_by_task = source.read(contents) if needed else {}
+            if needed and not texts_by_task:
                 continue
             claimed.update(root / name for name in contents)
+            if not needed:
+                continue
             sums = {name: _sha256(content) for name, content in contents.items()}
             if files.setdefault(source.name, sums) != sums:
                 raise FathomError(f"{path_text(root)}: differs from another copy of {source.name}; name one of them")
