@@ -32,11 +32,14 @@ demo: $(VENV)/installed  ## build a suite from the generated corpus, run three o
 test: $(VENV)/tested  ## run the whole test suite
 	$(BIN)/pytest
 
-# A virtual environment of its own: torch and a compiled llama.cpp, which no other test needs.
+# A virtual environment of its own: torch and a compiled llama.cpp, which no other test needs. The models are tiny, so
+# llama.cpp is compiled quickly rather than well, and without what reads pictures.
+LLAMA := -DLLAVA_BUILD=OFF -DLLAMA_BUILD_COMMON=OFF -DLLAMA_OPENSSL=OFF -DGGML_LLAMAFILE=OFF -DGGML_OPENMP=OFF \
+	-DCMAKE_C_FLAGS_RELEASE=-O2 -DCMAKE_CXX_FLAGS_RELEASE=-O1
 $(MODELS)/tested: pyproject.toml
 	test -x $(MODELS)/bin/python || $(PYTHON) -m venv $(MODELS)
 	$(MODELS)/bin/python -m pip install --quiet --upgrade pip
-	$(MODELS)/bin/python -m pip install --quiet --editable ".[test,hf,embed,mlflow,wandb]" gguf "llama-cpp-python[server]" \
+	CMAKE_ARGS="$(LLAMA)" $(MODELS)/bin/python -m pip install --quiet --editable ".[test,hf,embed,mlflow,wandb]" gguf "llama-cpp-python[server]" \
 		"every-eval-ever>=0.3,<0.4; python_version >= '3.12'"
 	touch $@
 
