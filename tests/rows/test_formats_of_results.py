@@ -183,7 +183,7 @@ def test_a_build_names_what_it_does_not_read(call: Call, tmp_path: Path) -> None
     assert code == 0
     manifest = json.loads((tmp_path / "suite" / "manifest.json").read_text("utf-8"))
     (said,) = manifest["unread"]
-    assert said == f"{folder}: not read (an image; if it has text, run OCR first): cover.png"
+    assert said == f"{folder}: 1 file not read (an image; if it has text, run OCR first): cover.png"
     assert f"note: {said}" in error
     assert manifest["left_out"] == []
 

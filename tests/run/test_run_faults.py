@@ -286,7 +286,7 @@ def test_what_is_recorded_is_what_is_sent(tmp_path: Path, server: ScriptedServer
         ("attempt_timeout", "use --timeout"),
         ("stream_idle_timeout", "use --timeout"),
         ("cache", "use --epochs"),
-        ("batch", "use --max-connections"),
+        ("batch", "use --batch"),
         ("num_choices", "use --epochs"),
     ],
 )

@@ -384,7 +384,7 @@ from fathom.run import baselines
 from fathom.run.shards.cutting import parse_shard
 from fathom.run.shards.running import run_shard
 suite, out, url, shard = sys.argv[1:]
-def read(prompt, answer, rng):
+def read(prompt, answer, rng, form):
     body = json.dumps({"messages": [{"content": prompt}]}).encode()
     with urllib.request.urlopen(url + "/chat/completions", body) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]
