@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from fathom.compress.draws import one_thread
 from fathom.compress.matrix import Floats
 from fathom.types import FathomError
+from fathom.units import one_thread
 
 Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 Rule: TypeAlias = Literal["coded", "paper"]
