@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fathom.atomic import whole_file
 from fathom.checksums import check_file, file_facts
 from fathom.compress import released
+from fathom.compress.abilities import numbered
 from fathom.compress.embedding import reduced
 from fathom.compress.irt import ItemParameters, Prior, Rule, ability, binarised, fit, threshold
 from fathom.compress.matrix import Floats, ScoreMatrix, balanced
@@ -270,9 +271,9 @@ def _direct(mini: MiniBenchmark, model: str, known: Floats) -> dict[str, float]:
 
 
 def _means(labels: tuple[str, ...], weights: Floats, values: Floats) -> dict[str, float]:
-    found = {}
-    for label in dict.fromkeys(labels):
-        inside = np.array([one == label for one in labels])
+    found, numbers = {}, numbered(labels)
+    for number, label in enumerate(dict.fromkeys(labels)):
+        inside = numbers == number
         if (held := float(weights[inside].sum())) > 0:
             found[label] = float(weights[inside] @ values[inside]) / held
     return found
