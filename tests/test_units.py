@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -109,3 +111,14 @@ def test_linear_algebra_has_one_thread_and_others_afterwards() -> None:
     with one_thread():
         assert threads() == [1] * len(before)
     assert threads() == before
+
+
+@pytest.mark.slow
+def test_what_is_used_is_loaded_first() -> None:
+    code = (
+        "from fathom.units import one_thread; from threadpoolctl import threadpool_info\n"
+        "with one_thread('scipy.linalg'): print(sorted({one['num_threads'] for one in threadpool_info()}))"
+    )
+    many = {**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", code], env=many, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[1]"

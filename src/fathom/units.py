@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -104,13 +105,18 @@ def _in_one_thread(work: Callable[[Unit], Result], unit: Unit) -> Result:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Within it, linear algebra and OpenMP use one thread, in the libraries that are loaded by then.
+def one_thread(*modules: str) -> Iterator[None]:
+    """Within it, linear algebra and OpenMP use one thread; also as a decorator.
 
     The matrices here are small: waking threads costs more than they save, and with one thread sums have one order.
+
+    Args:
+        modules: What is used within it, imported before: only libraries that are loaded can be limited.
     """
     from threadpoolctl import threadpool_limits
 
+    for module in modules:
+        import_module(module)
     with threadpool_limits(1):
         yield
 

@@ -117,7 +117,7 @@ def binarised(scores: Floats, cut: float) -> Floats:
     return np.where(np.isnan(scores), np.nan, (scores > cut).astype(np.float64))
 
 
-@one_thread()
+@one_thread("scipy.optimize")
 def fit(
     responses: Floats,
     dimensions: int,

@@ -24,6 +24,7 @@ from fathom.compress.matrix import Floats, ScoreMatrix, balanced
 from fathom.compress.released import array_of
 from fathom.subsetfile import read_subset, write_subset
 from fathom.types import FathomError, Json, Member, Subset
+from fathom.units import one_thread
 
 METHOD = "minilongbench"
 DIMENSIONS = 10
@@ -348,6 +349,7 @@ def anchors(
     return Anchors(np.array(chosen, dtype=np.int64), held / held.sum(), clusters)
 
 
+@one_thread("sklearn.cluster")
 def _centres(points: Floats, weights: Floats, count: int, seed: int, restarts: int) -> Floats:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning

@@ -83,7 +83,7 @@ def draw(probabilities: Floats, tree: Tree, rng: np.random.Generator) -> NDArray
     chance = probabilities.tolist()
     draws = rng.random(len(tree) + 1).tolist()
     drawn: list[int] = np.flatnonzero(probabilities >= 1 - _ROUNDING).tolist()
-    unsure = (_ROUNDING < probabilities) & (probabilities < 1 - _ROUNDING)
+    unsure = (probabilities > _ROUNDING) & (probabilities < 1 - _ROUNDING)
     undecided = np.where(unsure, np.arange(len(chance)), JOIN).tolist()
     stack: list[int] = []  # the undecided item of each subtree, or JOIN if there is none
     for step, what in enumerate(tree):
@@ -152,7 +152,8 @@ def _linked(profiles: Floats, items: NDArray[np.int64]) -> Tree:
         halves = np.array_split(items[order], 2)
         return (*_linked(profiles, halves[0]), *_linked(profiles, halves[1]), JOIN)
     merges = linkage(profiles[items], "ward")[:, :2].astype(np.int64).tolist()
-    programs: list[list[int]] = [[item] for item in items.tolist()]  # of items, then of clusters as linkage numbers them
+    # Of items, then of clusters in the order of their creation, as linkage numbers them.
+    programs: list[list[int]] = [[item] for item in items.tolist()]
     for first, second in merges:
         programs.append([*programs[first], *programs[second], JOIN])
         programs[first] = programs[second] = []
