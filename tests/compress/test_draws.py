@@ -43,6 +43,14 @@ def test_a_line_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
     assert_frame_equal(draws(path), whole)
 
 
+def test_budgets_share_fits_and_change_no_figure() -> None:
+    methods, splits = ("minilongbench", "sampled"), SPLITS[:1]
+    together, *apart = (
+        validate(MATRIX, budgets, methods=methods, splits=splits).drop("seconds") for budgets in ([12, 20], [12], [20])
+    )
+    assert_frame_equal(together, pl.concat(apart))
+
+
 def test_splits_that_reached_a_width_are_kept(tmp_path: Path) -> None:
     path, told = tmp_path / "reach.part", list[tuple[int, int]]()
     first = reach(MATRIX, 0.1, splits=SPLITS[:2], kept=path)

@@ -8,6 +8,7 @@ there. (MiniLongBench, sections 3 and 4.2, and appendix G; the procedure as in i
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -19,7 +20,7 @@ from fathom.checksums import check_file, file_facts
 from fathom.compress import released
 from fathom.compress.abilities import numbered
 from fathom.compress.embedding import reduced
-from fathom.compress.irt import ItemParameters, Prior, Rule, ability, binarised, fit, threshold
+from fathom.compress.irt import Fit, ItemParameters, Prior, Rule, ability, binarised, fit, threshold
 from fathom.compress.matrix import Floats, ScoreMatrix, balanced
 from fathom.compress.released import array_of
 from fathom.subsetfile import read_subset, write_subset
@@ -28,7 +29,11 @@ from fathom.units import one_thread
 
 METHOD = "minilongbench"
 DIMENSIONS = 10
+FITS = 16
+"""Fits that stay in memory: budgets of one split, and of one draw of a study, share theirs."""
 Use: TypeAlias = Literal["start", "prior"]
+Packed: TypeAlias = tuple[bytes, tuple[int, ...]]
+"""An array as a key: its 64-bit floats and its shape."""
 
 
 @dataclass(frozen=True)
@@ -133,15 +138,15 @@ def select(
         raise FathomError(f"unknown use of embeddings {use!r}: choose start or prior")
     places = _places(matrix, embeddings, dimensions, seed)
     cut = None if rule == "none" else threshold(matrix.scores, rule)
-    fitted = fit(
-        matrix.scores if cut is None else binarised(matrix.scores, cut),
+    fitted = _fitted(
+        _packed(matrix.scores if cut is None else binarised(matrix.scores, cut)),
         dimensions,
-        start=places,
-        expected=places if use == "prior" else None,
-        bias=bias,
-        bias_start=bias_start,
-        prior=prior,
-        seed=seed,
+        _packed(places),
+        _packed(places if use == "prior" else None),
+        bias,
+        _packed(bias_start),
+        prior,
+        seed,
     )
     points = np.column_stack([fitted.items.discrimination, fitted.items.difficulty])
     chosen = anchors(points, matrix.weights, matrix.categories, budget, seed=seed, restarts=restarts)
@@ -225,6 +230,41 @@ def predict(mini: MiniBenchmark, matrix: ScoreMatrix, *, prior: float | None = N
         _predicted(mini, name, row, np.where(seen, row, np.nan), prior)
         for name, row in zip(matrix.models, scores, strict=True)
     ]
+
+
+def _packed(values: Floats | None) -> Packed | None:
+    return None if values is None else (np.asarray(values, dtype=np.float64).tobytes(), values.shape)
+
+
+def _values(packed: Packed | None) -> Floats | None:
+    return None if packed is None else np.frombuffer(packed[0]).reshape(packed[1])
+
+
+@lru_cache(FITS)
+def _fitted(
+    responses: Packed,
+    dimensions: int,
+    start: Packed | None,
+    expected: Packed | None,
+    bias: bool,
+    bias_start: Packed | None,
+    prior: Prior | None,
+    seed: int,
+) -> Fit:
+    """See ``irt.fit``. Its arrays cannot be changed."""
+    found = fit(
+        np.frombuffer(responses[0]).reshape(responses[1]),
+        dimensions,
+        start=_values(start),
+        expected=_values(expected),
+        bias=bias,
+        bias_start=_values(bias_start),
+        prior=prior,
+        seed=seed,
+    )
+    for part in (found.items.discrimination, found.items.difficulty, found.abilities):
+        part.flags.writeable = False
+    return found
 
 
 def _places(matrix: ScoreMatrix, embeddings: Floats | None, dimensions: int, seed: int) -> Floats | None:

@@ -57,22 +57,22 @@ class Split:
 
 @dataclass(frozen=True)
 class Draw:
-    """A unit of a validation: one method with one budget on one split.
+    """A unit of a validation: one method on one split. Its budgets are together, because they share fits.
 
     Attributes:
         method: A name from ``METHODS``.
-        budget: Items to choose.
+        budgets: Items to choose.
         split: Known and new models.
     """
 
     method: str
-    budget: int
+    budgets: tuple[int, ...]
     split: Split
 
     @property
     def name(self) -> str:
         """All that its result depends on, apart from the scores."""
-        return f"{self.method} {self.budget} {_name_of(self.split)}"
+        return f"{self.method} {self.budgets} {_name_of(self.split)}"
 
 
 @readable
@@ -148,7 +148,8 @@ def validate(
     Returns:
         One row for each method, budget, split and target (``overall`` and the categories): ``spearman``, mean absolute
         ``error``, ``bias`` (estimate minus truth), ``coverage`` and ``half_width`` of the 95% intervals (null for a
-        method without intervals), ``items``, ``cost_share`` (of the whole benchmark) and ``seconds``.
+        method without intervals), ``items``, ``cost_share`` (of the whole benchmark) and ``seconds`` (what
+        budgets share counts for the first).
 
     Raises:
         FathomError: A method is unknown, a budget does not suit it, or ``kept`` cannot be read or written.
@@ -162,8 +163,7 @@ def validate(
         if not 1 <= budget <= len(matrix.items):
             raise FathomError(f"a budget of {budget:,}: expected 1 to {len(matrix.items):,} items")
     draws = [
-        Draw(name, budget, split)
-        for budget in budgets
+        Draw(name, tuple(dict.fromkeys(budgets)), split)
         for name in methods
         for split in splits
         if not (name in FIXED and split.kind != "random" and split.number)
@@ -175,7 +175,8 @@ def validate(
         workers=workers,
         progress=progress,
     )
-    return pl.DataFrame([line for draw in lines for line in draw], infer_schema_length=None)
+    ordered = [line for of_budgets in zip(*lines, strict=True) for rows in of_budgets for line in rows]
+    return pl.DataFrame(ordered, infer_schema_length=None)
 
 
 def _of(matrix: ScoreMatrix) -> Iterator[object]:
@@ -200,13 +201,16 @@ def summary(found: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def tried(matrix: ScoreMatrix, embeddings: Floats | None, draw: Draw) -> Rows:
-    """Make one draw: the rows of ``validate`` for its targets."""
-    split = draw.split
+def tried(matrix: ScoreMatrix, embeddings: Floats | None, draw: Draw) -> list[Rows]:
+    """Make one draw: for each of its budgets the rows of ``validate`` for the targets."""
+    return [_tried(matrix, embeddings, draw.method, budget, draw.split) for budget in draw.budgets]
+
+
+def _tried(matrix: ScoreMatrix, embeddings: Floats | None, method: str, budget: int, split: Split) -> Rows:
     new = matrix.of_models(split.new)
     targets = targets_of(matrix)
     started = time.perf_counter()
-    plan: Plan = METHODS[draw.method](matrix.of_models(split.known), draw.budget, split.number, embeddings)
+    plan: Plan = METHODS[method](matrix.of_models(split.known), budget, split.number, embeddings)
     found = plan.estimate(new.scores[:, plan.items])
     seconds = time.perf_counter() - started
     truth = np.where(np.isnan(new.scores), 0.0, new.scores) @ targets.shares.T
@@ -221,9 +225,9 @@ def tried(matrix: ScoreMatrix, embeddings: Floats | None, draw: Draw) -> Rows:
             {
                 "split": split.kind,
                 "number": split.number,
-                "budget": draw.budget,
+                "budget": budget,
                 "target": target,
-                "method": draw.method,
+                "method": method,
                 "spearman": _or_none(spearman(values, truth[:, place])),
                 "error": _or_none(float(np.abs(apart).mean())),
                 "bias": _or_none(float(apart.mean())),
