@@ -88,13 +88,18 @@ def make(kind: str, size: int, scratch: Path) -> Path:
     return path
 
 
-def measured(command: list[str], environment: dict[str, str]) -> tuple[int, float, float]:
-    """Exit status, largest resident set in MB, and seconds of a command."""
+def measured(command: list[str], environment: dict[str, str]) -> tuple[int, float, float, float]:
+    """Exit status, largest resident set in MB, seconds of processors and of the clock of a command."""
     start = time.perf_counter()
     quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     child = os.posix_spawn(command[0], command, environment, file_actions=quiet)
     _, status, usage = os.wait4(child, 0)
-    return os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024 / MB, time.perf_counter() - start
+    return (
+        os.waitstatus_to_exitcode(status),
+        usage.ru_maxrss * 1024 / MB,
+        usage.ru_utime + usage.ru_stime,
+        time.perf_counter() - start,
+    )
 
 
 def main() -> None:
@@ -105,7 +110,7 @@ def main() -> None:
     parser.add_argument("--kept", action="store_true", help="use documents that are there already, and keep them")
     wanted = parser.parse_args()
     print(f"fathom {wanted.command}")
-    print(f"{'documents':>24} {'made in':>9} {'memory MB':>10} {'seconds':>9}")
+    print(f"{'documents':>24} {'made in':>9} {'memory MB':>10} {'processor s':>11} {'seconds':>9}")
     for case in wanted.cases:
         kind, _, size = case.partition(":")
         scratch = Path(wanted.scratch or tempfile.gettempdir()) / f"long-documents-{kind}-{size}"
@@ -117,14 +122,16 @@ def main() -> None:
                 make(kind, int(size), scratch)
                 os._exit(0)
             os.waitpid(writer, 0)
-        spent = time.perf_counter() - start
+        made = time.perf_counter() - start
         corpus = next(path for path in sorted(scratch.iterdir()) if path.name.startswith("document"))
         out = Path(tempfile.mkdtemp(prefix="long-documents-out-"))
         command = [sys.executable, "-c", RUN, *shlex.split(wanted.command), "--corpus", str(corpus)]
         command += ["--out", str(out / "suite"), "--quiet"]
-        code, memory, seconds = measured(command, {**os.environ, "FATHOM_CACHE": str(out / "cache")})
+        code, memory, spent, seconds = measured(command, {**os.environ, "FATHOM_CACHE": str(out / "cache")})
         failed = f"  failed: {code}" if code else ""
-        print(f"{kind:>14} {int(size):>9,} {spent:8.1f}s {memory:10,.0f} {seconds:9.1f}{failed}", flush=True)
+        print(
+            f"{kind:>14} {int(size):>9,} {made:8.1f}s {memory:10,.0f} {spent:10.1f} {seconds:9.1f}{failed}", flush=True
+        )
         shutil.rmtree(out)
         if not wanted.kept:
             shutil.rmtree(scratch)
