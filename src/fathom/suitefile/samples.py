@@ -92,11 +92,9 @@ def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[list[d
     with readable(path):
         file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
         need_columns(path, file.schema_arrow.names, ("id",))
-        groups = range(file.num_row_groups)
-        # One by one: batches of several would hold more long prompts than were written together.
-        for batch in (
-            one for group in groups for one in file.iter_batches(_GROUP, row_groups=[group], columns=columns)
-        ):
+        # Each on its own: batches of several would hold more long prompts than were written together.
+        batches = (file.iter_batches(_GROUP, row_groups=[at], columns=columns) for at in range(file.num_row_groups))
+        for batch in chain.from_iterable(batches):
             if "parts" not in batch.schema.names:
                 yield batch.to_pylist()
                 continue
