@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -237,7 +238,12 @@ def test_files_are_found_one_by_one_and_may_vanish(tmp_path: Path, monkeypatch: 
         (tmp_path / folder / "one.txt").write_text(folder)
     seen: list[str] = []
     scandir = os.scandir
-    monkeypatch.setattr(os, "scandir", lambda path: seen.append(path.name) or scandir(path))
+
+    def watched(path: Path) -> Any:
+        seen.append(path.name)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", watched)
     finder = FileFinder(tmp_path)
     files_found = iter(finder)
     assert [str(file.name) for file in islice(files_found, 2)] == ["a/one.txt", "b/one.txt"]

@@ -70,7 +70,7 @@ def build(
         allow_unread: Build although more than a tenth of the files of a corpus are not read.
         config: The manifest's record of the configuration file; None without one.
         progress: Called with (samples built, samples in total).
-        reading: Called with the bytes read of a file of threads and its size, None if unknown.
+        reading: Called with the bytes read of documents or of a file of threads, and their size, None if unknown.
 
     Returns:
         The folder and its manifest; ``fresh`` is False if the same suite already existed.

@@ -111,7 +111,7 @@ def gather(
     Args:
         wanted: What to build.
         counter: Counts tokens of generated articles.
-        reading: Called with the bytes read of a file of threads, and its size if known.
+        reading: Called with the bytes read of documents or of a file of threads, and their size if known.
         allow_unread: Whether more than a tenth of the files of a corpus may be unread.
     """
     material = Material(errata=read_errata(wanted.errata))
