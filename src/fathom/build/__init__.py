@@ -6,7 +6,7 @@ It appears complete or not at all; building the same suite again finds its manif
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from fathom.corpus.questions import checksum
 from fathom.corpus.spec import path_of
 from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.printing import printable, readable
-from fathom.records import walk
+from fathom.records import Walker
 from fathom.registry import get_task
 from fathom.sources.errata import checksum as errata_checksum
 from fathom.sources.errata import read_errata
@@ -70,7 +70,7 @@ def build(
         allow_unread: Build although more than a tenth of the files of a corpus are not read.
         config: The manifest's record of the configuration file; None without one.
         progress: Called with (samples built, samples in total).
-        reading: Called with the bytes read of a file of threads and its size, None if unknown.
+        reading: Called with the bytes read of documents or of a file of threads, and their size, None if unknown.
 
     Returns:
         The folder and its manifest; ``fresh`` is False if the same suite already existed.
@@ -178,15 +178,22 @@ def _state(spec: str) -> str:
             digest.update(file.read_bytes())
         return digest.hexdigest()[:16]
     path = path_of(parse_spec(spec)[0])
-    files = {path}
     with suppress(OSError, FathomError):  # reported when it is read
-        files |= {*walk(path, hidden=True).files}
-    for file in sorted(files):
-        with suppress(OSError):  # a dangling link or an unreadable file: reported when it is read
-            facts = file.stat()
-            if not S_ISDIR(facts.st_mode):
-                digest.update(f"{file}|{facts.st_size}|{facts.st_mtime_ns}\n".encode(errors="replace"))
+        for file in _files_of(path):
+            with suppress(OSError):  # a dangling link or an unreadable file: reported when it is read
+                facts = file.stat()
+                if not S_ISDIR(facts.st_mode):
+                    digest.update(f"{file}|{facts.st_size}|{facts.st_mtime_ns}\n".encode(errors="replace"))
     return digest.hexdigest()[:16]
+
+
+def _files_of(path: Path) -> Iterator[Path]:
+    """A file, or all below a folder, in the order of their paths."""
+    if not path.is_dir():
+        yield path
+        return
+    walker = Walker(path, hidden=True, by_parts=True)
+    yield from map(walker.path, walker)
 
 
 def _write(

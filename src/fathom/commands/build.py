@@ -104,7 +104,7 @@ class BuildOptions(Build, Recorded, Terminal):
     progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples built, all samples).")] = None
     reading: Annotated[
         Callable[[int, int | None], None] | None,
-        hidden("Called with the bytes read of a file of threads and the bytes in all, None where that is not known."),
+        hidden("Called with the bytes read of documents and the bytes in all, None where that is not known."),
     ] = None
 
 
@@ -142,7 +142,7 @@ def main(line: BuildOptions) -> None:
     from fathom.terminal import progress_bars, tell_below
 
     with progress_bars(line.quiet) as bars:
-        built = build.body(line.but(progress=bars("building"), reading=bars("reading threads", in_bytes=True)))
+        built = build.body(line.but(progress=bars("building"), reading=bars("reading", in_bytes=True)))
     made = built.manifest
     there = "" if built.fresh else "already built, "
     print(f"{built.folder}: {there}{sum(made['samples'].values()):,} samples")

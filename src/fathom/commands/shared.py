@@ -13,9 +13,9 @@ from fathom.options.values import (
     Several,
     Tokens,
     depths_of,
-    length_of,
     temperature_or_default,
     where_of,
+    window_of,
 )
 from fathom.types import choices
 from fathom.types.choices import THRESHOLD as THRESHOLD
@@ -147,7 +147,7 @@ class Sampling(Options, kw_only=True):
         opt(
             "The model's context window, for prompt and reply together; for instance 128k.",
             metavar="TOKENS",
-            read=length_of,
+            read=window_of,
             check=at_least(1),
         ),
     ] = unset
