@@ -21,6 +21,7 @@ from fathom.run.batches.open import (
 from fathom.run.batches.recording import Recording
 from fathom.run.chosen import choose
 from fathom.run.clients import connections_of, context_of, extension_of, notes_of, open_client
+from fathom.run.hugging_face import is_local
 from fathom.run.ledger import Ledger
 from fathom.run.loop import drive
 from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
@@ -294,6 +295,7 @@ def run(
         system=around,
         sent_cap=notes_cap(settings, price),
         forms=is_baseline(settings.model),
+        cached=not is_baseline(settings.model) and not is_local(settings.model),
         committed=share.committed if share is not None else let_others_run,
     )
     if isinstance(client, Recording):

@@ -23,6 +23,7 @@ from fathom.run.progress import Progress
 from fathom.run.retry import ended_by
 from fathom.run.session import Job, Session, Work
 from fathom.run.store import peek
+from fathom.run.turns import Turns, prefix_key
 from fathom.run.worker import is_alive
 from fathom.types import FathomError, Reply, Sample
 
@@ -156,8 +157,10 @@ class BatchSession(Session):
         form, requests = self._provider.form, list[Asked]()
         with file.open("wb") as stream:
             size = stream.write(form.start)
-            for sample, epoch in self._pending():
-                prepared = self._prepare(sample, epoch, self._work.caps(sample.task))
+            turns = Turns(self._pending(), lambda job: prefix_key(job[0]), 0)
+            while (turn := turns.take()) is not None:
+                sample, epoch = turn.job
+                prepared = self._prepare(turn, self._work.caps(sample.task))
                 if isinstance(prepared, Reply):
                     self._keep(sample, epoch, prepared, "", ())
                     continue
