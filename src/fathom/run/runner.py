@@ -295,7 +295,7 @@ def run(
         system=around,
         sent_cap=notes_cap(settings, price),
         forms=is_baseline(settings.model),
-        cached=not is_baseline(settings.model) and not is_local(settings.model),
+        waits=settings.base_url is None and not is_baseline(settings.model) and not is_local(settings.model),
         committed=share.committed if share is not None else let_others_run,
     )
     if isinstance(client, Recording):

@@ -86,8 +86,9 @@ class Work:
         system: The system around the model; None if it gets the whole prompt.
         sent_cap: The output cap that is sent for notes of so many tokens: with room for reasoning.
         forms: Whether calls have the form of the sample's prompt: for offline baselines only.
-        cached: Whether the model may have a prefix cache, so that the first request of a prefix is answered before
-            others of the prefix are sent.
+        waits: Whether the first request of a prefix is answered before others of the prefix are sent: for providers,
+            whose caches can be read only then. Servers that compute one prompt after the other need less memory if what
+            shares a prefix comes together.
         committed: Awaited with sample and epoch once a reply is in the store, before the next request takes its place.
     """
 
@@ -110,7 +111,7 @@ class Work:
     system: System | None = None
     sent_cap: Callable[[int], int] = lambda notes: notes
     forms: bool = False
-    cached: bool = False
+    waits: bool = False
     committed: Callable[[str, int], Awaitable[None]] = let_others_run
 
 
@@ -215,7 +216,7 @@ class Session:
         return [jobs[key] for key in mine]
 
     async def _work_at_once(self, jobs: Iterator[Job]) -> None:
-        held = AHEAD * self._work.max_connections if self._work.cached else 0
+        held = AHEAD * self._work.max_connections if self._work.waits else 0
         turns, answered = Turns(jobs, lambda job: prefix_key(job[0]), held), asyncio.Event()
         async with asyncio.TaskGroup() as group:
             for _ in range(self._work.max_connections):
