@@ -10,6 +10,7 @@ from fathom.options.declare import Read, arg, command, given, opt
 from fathom.options.values import Tokens
 
 if TYPE_CHECKING:
+    from fathom.run.batches.open import share_of_price
     from fathom.run.cache_forecast import CacheRow
 
 CONNECTIONS = (1, 16)
@@ -59,10 +60,10 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
     Nothing is sent. Requests are in the order of `fathom run`, in which common prefixes meet, or in random order; the
     cache is that of a server, which drops what was not used for the longest time, or that of a model's provider.
     """
-    from fathom.run.cache_forecast import cache_table, provider_cache, sent, server_cache
+    from fathom.run.cache_forecast import cache_table, provider_cache, sent_whole, server_cache
     from fathom.run.model import Settings
     from fathom.run.prices import UNKNOWN, Limit, find_price
-    from fathom.run.runner import share_of_price, task_cap
+    from fathom.run.runner import task_cap
     from fathom.run.subset import members_of
     from fathom.subsetfile import read_subset
     from fathom.suitefile import open_suite
@@ -77,15 +78,15 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
         cache = provider_cache(settings, price)
         if cache is None:
             raise FathomError(
-                f"model {options.model!r}: the price table says nothing of a cache (caches = TOKENS); leave out --model "
-                "for a server, or add the model to ~/.config/fathom/prices.toml"
+                f"model {options.model!r}: the price table says nothing of a cache (caches = TOKENS); leave out "
+                "--model for a server, or add the model to ~/.config/fathom/prices.toml"
             )
         caches, prices = [cache], [(False, price), (True, price.in_batches(share_of_price(settings)))]
     elif not caches:
         longest = max((one.tokens for one in built.samples(**choice, only=only, parts=False)), default=1)
         caches = [server_cache(times * longest) for times in TIMES]
     asked = ((sample, options.epochs) for sample in built.samples(**choice, only=only))
-    return cache_table(sent(asked, Limit(None, "", "refuse"), task_cap), caches, options.max_connections, prices)
+    return cache_table(sent_whole(asked, Limit(None, "", "refuse"), task_cap), caches, options.max_connections, prices)
 
 
 def main(line: ForecastOptions) -> None:

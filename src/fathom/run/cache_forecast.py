@@ -51,7 +51,7 @@ def provider_cache(settings: Settings, price: Price) -> Cache | None:
     return Cache(block=block, least=price.caches, marked=provider == "anthropic", seconds=MINUTES)
 
 
-def sent(
+def sent_whole(
     pending: Iterable[tuple[Sample, int]], limit: Limit, caps: Callable[[str], int]
 ) -> Iterable[tuple[Sample, int]]:
     """The samples that are sent whole, each as often as it is asked, with their output caps.
@@ -75,7 +75,7 @@ def forecast_cache(
     """What the cache of a provider is expected to save.
 
     Args:
-        samples: Samples in the order of the run, with their output caps (``sent``).
+        samples: Samples in the order of the run, with their output caps (``sent_whole``).
         cache: The cache.
         price: The model's prices.
         connections: Requests in flight at once.

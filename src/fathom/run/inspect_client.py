@@ -26,7 +26,7 @@ from fathom.run.wire import watch
 from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:
-    from inspect_ai.model import ChatMessageUser, GenerateConfig, Model, ModelOutput
+    from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput
     from openai import AsyncOpenAI
 
 # Local servers need no key, but the client libraries insist on one.
@@ -114,11 +114,11 @@ class InspectClient:
         choice: Literal["none", "auto"] = "none" if content.last else "auto"
         return await self._model.generate(list(content.messages), content.tools, choice, config, cache=False)
 
-    def _cached(self, prompt: str, call: Call, config: GenerateConfig) -> str | list[ChatMessageUser]:
+    def _cached(self, prompt: str, call: Call, config: GenerateConfig) -> str | list[ChatMessage]:
         """The prompt, shaped so that the provider caches what other prompts share with it, and nothing else.
 
-        Writing a prompt to a cache can cost more than reading it without one, and Inspect has whole prompts written. The
-        options that belong to the shape are added to ``config``.
+        Writing a prompt to a cache can cost more than reading it without one, and Inspect has whole prompts written.
+        The options that belong to the shape are added to ``config``.
         """
         from inspect_ai.model import ChatMessageUser, ContentText
 
@@ -133,8 +133,9 @@ class InspectClient:
             return prompt
         # Blocks of white space alone are refused.
         texts = [shared, question] if shared.strip() and question.strip() else [prompt]
-        blocks = [ContentText(text=text, cache_breakpoint=True if place == 0 else None) for place, text in enumerate(texts)]
-        return [ChatMessageUser(content=list(blocks))]
+        marked, *rest = (ContentText(text=text) for text in texts)
+        marked.cache_breakpoint = True
+        return [ChatMessageUser(content=[marked, *rest])]
 
     def _still_retries(self) -> None:
         # The OpenAI and Anthropic libraries retry twice by default and give up after ten minutes; some providers of

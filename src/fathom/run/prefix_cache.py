@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fathom.length import question_part
-from fathom.run.turns import AHEAD, Turn, Turns, prefix_key
+from fathom.run.queue import AHEAD, Queue, Queued, prefix_key
 from fathom.types import Part, Sample, Span
 
 SECONDS = 10.0
@@ -163,18 +163,18 @@ def simulate(
     holding: _Holding = (
         _Marked(cache) if cache.marked else _Slots(cache, prefixes) if cache.slots else _Blocks(cache, prefixes)
     )
-    turns = Turns(range(len(prompts)), lambda place: prompts[place].key, AHEAD * connections if wait else 0)
-    running: deque[tuple[float, Turn[int]]] = deque()
-    now, turn = 0.0, turns.take()
-    while turn or running:
-        while turn and len(running) < connections and holding.fits(prompts[turn.job], alone=not running):
-            found[turn.job] = holding.begin(prompts[turn.job], turn.shared, now)
-            running.append((now + seconds, turn))
-            turn = turns.take()
+    queue = Queue(range(len(prompts)), lambda place: prompts[place].key, AHEAD * connections if wait else 0)
+    running: deque[tuple[float, Queued[int]]] = deque()
+    now, coming = 0.0, queue.take()
+    while coming or running:
+        while coming and len(running) < connections and holding.fits(prompts[coming.job], alone=not running):
+            found[coming.job] = holding.begin(prompts[coming.job], coming.shared, now)
+            running.append((now + seconds, coming))
+            coming = queue.take()
         now, ended = running.popleft()
         holding.end(prompts[ended.job], now)
-        turns.done(ended)
-        turn = turn or turns.take()
+        queue.done(ended)
+        coming = coming or queue.take()
     return found
 
 
@@ -350,8 +350,13 @@ def _common(one: Sequence[Part], other: Sequence[Part]) -> int:
             found += _size(here)
             continue
         if isinstance(here, str) and isinstance(there, str):
-            found += bisect_left(range(min(len(here), len(there))), True, key=lambda at: here[: at + 1] != there[: at + 1])
+            found += _same(here, there)
         elif isinstance(here, Span) and isinstance(there, Span) and (here.doc, here.start) == (there.doc, there.start):
             found += min(_size(here), _size(there))
         break
     return found
+
+
+def _same(one: str, other: str) -> int:
+    """Characters that two texts begin with."""
+    return bisect_left(range(min(len(one), len(other))), True, key=lambda at: one[: at + 1] != other[: at + 1])

@@ -142,7 +142,8 @@ class Preflight:
             (
                 f"{self.model}: {self.requests:,} requests, {self.tokens_in:,} tokens in, at most {self.tokens_out:,} "
                 f"out, {price}{done}",
-                *filter(None, (self.batches, self.thinking, self.unverified, *map(str, self.lengths), most, cached, window)),
+                *filter(None, (self.batches, self.thinking, self.unverified, *map(str, self.lengths))),
+                *filter(None, (most, cached, window)),
             )
         )
 

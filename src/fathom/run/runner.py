@@ -19,7 +19,7 @@ from fathom.run.batches.open import (
     work_in_batches,
 )
 from fathom.run.batches.recording import Recording
-from fathom.run.cache_forecast import forecast_cache, provider_cache, sent
+from fathom.run.cache_forecast import forecast_cache, provider_cache, sent_whole
 from fathom.run.chosen import choose
 from fathom.run.clients import connections_of, context_of, extension_of, notes_of, open_client
 from fathom.run.hugging_face import is_local
@@ -267,7 +267,7 @@ def run(
     cache = provider_cache(settings, price) if settings.system.name == "whole" else None
     if cache is not None and plan.requests:
         with peek(out) as store:
-            whole = sent(_pending(store, samples, epochs), window_limit, caps)
+            whole = sent_whole(_pending(store, samples, epochs), window_limit, caps)
             cached = forecast_cache(whole, cache, price, connections=max_connections, batch=batch)
         plan = replace(plan, cached=cached)
     plan = replace(plan, unverified=built.unverified, thinking=words, batches=described() if batch else "")
@@ -397,6 +397,7 @@ def _thinking_prompt(sample: Sample) -> Sample:
 
 
 def task_cap(task: str) -> int:
+    """A task's own output cap in tokens, for replies without reasoning."""
     from fathom.registry import get_task
 
     return get_task(task).max_output_tokens

@@ -20,11 +20,11 @@ from fathom.run.overflow import fit
 from fathom.run.preflight import Caps
 from fathom.run.prices import Limit, Price, total_cost
 from fathom.run.progress import Progress, RunSummary
+from fathom.run.queue import AHEAD, Queue, Queued, prefix_key
 from fathom.run.request_mode import PLAIN, RequestMode, RequestModes, ended, together, within
 from fathom.run.retry import Health, Retry, Sending, ask
 from fathom.run.systems import TURN, Request, System, Task, split_prompt, too_long
 from fathom.run.thinking import Thinking, doubts
-from fathom.run.turns import AHEAD, Turn, Turns, prefix_key
 from fathom.run.worker import BEAT_SECONDS
 from fathom.tokens import Tokenizer
 from fathom.types import FathomError, Reply, Sample, Status
@@ -217,30 +217,30 @@ class Session:
 
     async def _work_at_once(self, jobs: Iterator[Job]) -> None:
         held = AHEAD * self._work.max_connections if self._work.waits else 0
-        turns, answered = Turns(jobs, lambda job: prefix_key(job[0]), held), asyncio.Event()
+        queue, answered = Queue(jobs, lambda job: prefix_key(job[0]), held), asyncio.Event()
         async with asyncio.TaskGroup() as group:
             for _ in range(self._work.max_connections):
-                group.create_task(self._work_on(turns, answered))
+                group.create_task(self._work_on(queue, answered))
 
-    async def _work_on(self, turns: Turns[Job], answered: asyncio.Event) -> None:
+    async def _work_on(self, queue: Queue[Job], answered: asyncio.Event) -> None:
         while not self._stop:
-            turn = turns.take()
-            if turn is not None:
-                await self._do(turn)
-                turns.done(turn)
+            queued = queue.take()
+            if queued is not None:
+                await self._do(queued)
+                queue.done(queued)
                 answered.set()
-            elif turns.waiting:
+            elif queue.waiting:
                 answered.clear()
                 await answered.wait()
             else:
                 return
 
-    async def _do(self, turn: Turn[Job]) -> None:
-        sample, epoch = turn.job
+    async def _do(self, queued: Queued[Job]) -> None:
+        sample, epoch = queued.job
         cap = self._work.caps(sample.task)
         requests: list[Reply] = []
         try:
-            prompt_hash, reply = await self._reply(turn, cap, requests)
+            prompt_hash, reply = await self._reply(queued, cap, requests)
         except FathomError:
             raise
         except OSError as error:
@@ -258,9 +258,9 @@ class Session:
         before = self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
         self._count(sample, reply, cost, sent=bool(prompt_hash), before=before)
 
-    def _prepare(self, turn: Turn[Job], cap: int) -> Prepared | Reply:
+    def _prepare(self, queued: Queued[Job], cap: int) -> Prepared | Reply:
         """The prompt of a sample and its parameters; the reply if it is not sent."""
-        sample, epoch = turn.job
+        sample, epoch = queued.job
         limit = self._work.limit
         budget = None if limit.by_client else limit.budget(cap)
         over = budget is not None and sample.tokens > budget and self._work.system is None
@@ -280,17 +280,17 @@ class Session:
         ending = len(question) if prompt.endswith(question) and question != prompt else 0
         form = form_of(sample, mode.answer) if self._work.forms else None
         # Truncated prompts begin alike too, but not up to their questions.
-        shared = len(prompt) - ending if turn.shared and not removed else 0
+        shared = len(prompt) - ending if queued.shared and not removed else 0
         call = Call(
             sample.id, epoch, self._work.seed, caps[0], mode.stop_sent, mode.continued, answers[0], ending, form, shared
         )
         return Prepared(prompt, prompt_hash, removed, call, mode)
 
-    async def _reply(self, turn: Turn[Job], cap: int, requests: list[Reply]) -> tuple[str, Reply]:
+    async def _reply(self, queued: Queued[Job], cap: int, requests: list[Reply]) -> tuple[str, Reply]:
         """The hash of the prompt, "" if nothing was sent, and the reply; those to all requests are added to a list."""
         # Only this frame refers to the prompt, so that it is freed when the reply has arrived.
-        sample, _ = turn.job
-        prepared = self._prepare(turn, cap)
+        sample, _ = queued.job
+        prepared = self._prepare(queued, cap)
         if isinstance(prepared, Reply):
             return "", prepared
         prompt_hash, removed, call, mode = prepared.prompt_hash, prepared.removed, prepared.call, prepared.mode

@@ -20,8 +20,8 @@ AHEAD = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Turn(Generic[Job]):
-    """A request whose turn has come.
+class Queued(Generic[Job]):
+    """A request that can be sent.
 
     Attributes:
         job: What is asked.
@@ -36,7 +36,7 @@ class Turn(Generic[Job]):
     shared: bool
 
 
-class Turns(Generic[Job]):
+class Queue(Generic[Job]):
     """Hands out requests, in their order but for those that wait.
 
     Args:
@@ -50,42 +50,42 @@ class Turns(Generic[Job]):
         self._held = held
         self._coming: tuple[Job, str] | None = None
         self._last = ""
-        self._waiting: dict[str, list[Turn[Job]]] = {}  # by prefix whose first request is on its way
-        self._ready: deque[Turn[Job]] = deque()
+        self._waiting: dict[str, list[Queued[Job]]] = {}  # by prefix whose first request is on its way
+        self._ready: deque[Queued[Job]] = deque()
 
     @property
     def waiting(self) -> bool:
         """Whether requests wait for others, so that some will follow though ``take`` has none now."""
         return any(self._waiting.values())
 
-    def take(self) -> Turn[Job] | None:
+    def take(self) -> Queued[Job] | None:
         """The next request that can be sent; None if there is none, or none before ``done``."""
         if self._ready:
             # While those of one prefix are sent, the first one of the next is on its way.
-            if not self._waiting and (turn := self._pull()) is not None:
-                if turn.first and turn.shared:
-                    return self._begin(turn)
-                self._ready.append(turn)
+            if not self._waiting and (one := self._pull()) is not None:
+                if one.first and one.shared:
+                    return self._begin(one)
+                self._ready.append(one)
             return self._ready.popleft()
         while not self._held or sum(map(len, self._waiting.values())) < self._held:
-            turn = self._pull()
-            if turn is None or not self._held:
-                return turn
-            if turn.key not in self._waiting:
-                return self._begin(turn) if turn.first and turn.shared else turn
-            self._waiting[turn.key].append(turn)
+            one = self._pull()
+            if one is None or not self._held:
+                return one
+            if one.key not in self._waiting:
+                return self._begin(one) if one.first and one.shared else one
+            self._waiting[one.key].append(one)
         return None
 
-    def done(self, turn: Turn[Job]) -> None:
+    def done(self, one: Queued[Job]) -> None:
         """A request has been answered, or has failed: those that wait for it can be sent."""
-        if turn.first:
-            self._ready += self._waiting.pop(turn.key, ())
+        if one.first:
+            self._ready += self._waiting.pop(one.key, ())
 
-    def _begin(self, turn: Turn[Job]) -> Turn[Job]:
-        self._waiting[turn.key] = []
-        return turn
+    def _begin(self, one: Queued[Job]) -> Queued[Job]:
+        self._waiting[one.key] = []
+        return one
 
-    def _pull(self) -> Turn[Job] | None:
+    def _pull(self) -> Queued[Job] | None:
         here = self._coming or next(self._rest, None)
         if here is None:
             return None
@@ -93,7 +93,7 @@ class Turns(Generic[Job]):
         (job, key), before = here, self._last
         after = self._coming[1] if self._coming else None
         self._last = key
-        return Turn(job, key, key != before, key in (before, after))
+        return Queued(job, key, key != before, key in (before, after))
 
 
 def prefix_key(sample: Sample) -> str:
