@@ -30,7 +30,8 @@ class Cache:
         seconds: How long what is not read is kept; None for ever.
         at_once: Whether a prompt can be read while its request is not answered yet, as on servers that compute one
             prompt after the other.
-        slots: Number of slots that hold one prompt each, as llama.cpp has them, instead of blocks; 0 for blocks.
+        slots: Number of slots that hold one prompt each, as llama.cpp has them, instead of blocks; 0 for blocks. They
+            are simulated for one connection: which slot is free first depends on how the server makes its batches.
     """
 
     tokens: int | None = None
@@ -171,9 +172,11 @@ def simulate(
             found[coming.job] = holding.begin(prompts[coming.job], coming.shared, now)
             running.append((now + seconds, coming))
             coming = queue.take()
-        now, ended = running.popleft()
-        holding.end(prompts[ended.job], now)
-        queue.done(ended)
+        now = running[0][0]
+        while running and running[0][0] <= now:
+            ended = running.popleft()[1]
+            holding.end(prompts[ended.job], now)
+            queue.done(ended)
         coming = coming or queue.take()
     return found
 
