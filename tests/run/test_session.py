@@ -105,7 +105,8 @@ def test_a_sample_is_asked_by_its_whole_prompt_and_with_what_goes_with_it(ledger
     request_mode = RequestMode(stop=("\n", "END"), continued=True, answer="words")
     done = go(ledger, OK, work(request_mode=lambda task: {"passkey": request_mode}[task], epochs=2))
     assert done.client.asked == [
-        (PROMPT, Call("item0@256", epoch, 7, 10, ("\n", "END"), True, "words", ENDING)) for epoch in (1, 2)
+        (PROMPT, Call("item0@256", epoch, 7, 10, ("\n", "END"), True, "words", ENDING, shared=len(PROMPT) - ENDING))
+        for epoch in (1, 2)
     ]
     assert {row.prompt_hash for row in done.rows} == {sha256(PROMPT.encode()).hexdigest()[:16]}
     assert [row.epoch for row in done.rows] == [1, 2]

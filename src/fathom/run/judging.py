@@ -187,4 +187,5 @@ def cost_of(reply: Reply, price: Price) -> float | None:
         return 0.0
     if reply.tokens_in is None or reply.tokens_out is None:
         return None
-    return price.cost(reply.tokens_in, reply.tokens_out, reply.tokens_cached or 0)
+    read, written = reply.tokens_cached or 0, reply.tokens_written or 0
+    return price.cost(reply.tokens_in, reply.tokens_out, read, tokens_written=written)

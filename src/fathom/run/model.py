@@ -43,6 +43,8 @@ class Call:
         answer: The kind of answer that the prompt asks for; used by offline baselines only.
         ending: Characters of the prompt after its context, which are the question; 0 if unknown.
         form: The form of the sample's prompt, for offline baselines; always None for models.
+        shared: Characters at the beginning of the prompt with which other requests of the run begin too, adjacent to
+            this one; 0 if there are none.
     """
 
     sample: str
@@ -54,6 +56,7 @@ class Call:
     answer: AnswerKind = "words"
     ending: int = 0
     form: PromptForm | None = None
+    shared: int = 0
 
 
 @dataclass(frozen=True, slots=True)

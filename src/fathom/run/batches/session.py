@@ -20,6 +20,7 @@ from fathom.run.failures import Failure, chain_of, classify, shorten, status_cod
 from fathom.run.ledger import Key, Ledger
 from fathom.run.model import Call
 from fathom.run.progress import Progress
+from fathom.run.queue import Queue, prefix_key
 from fathom.run.retry import ended_by
 from fathom.run.session import Job, Session, Work
 from fathom.run.store import peek
@@ -156,8 +157,10 @@ class BatchSession(Session):
         form, requests = self._provider.form, list[Asked]()
         with file.open("wb") as stream:
             size = stream.write(form.start)
-            for sample, epoch in self._pending():
-                prepared = self._prepare(sample, epoch, self._work.caps(sample.task))
+            queue = Queue(self._pending(), lambda job: prefix_key(job[0]), 0)
+            while (one := queue.take()) is not None:
+                sample, epoch = one.job
+                prepared = self._prepare(one, self._work.caps(sample.task))
                 if isinstance(prepared, Reply):
                     self._keep(sample, epoch, prepared, "", ())
                     continue
