@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -25,6 +25,8 @@ PAIRED_REPLICATES = 10_000
 """Replicates of a difference; no p-value is below 2 / (this number + 1)."""
 _BLOCK = 64  # differences at once: 5 MB of replicates, which processors keep in their caches
 _THREADS = min(4, os.cpu_count() or 1)
+_KEPT = 400
+"""Sums that comparisons keep, of one score on one task each: about 2 MB with five lengths."""
 _ROUNDING = 1e-12  # equal scores may differ by this much, by the order of their summation
 PSEUDO_ITEMS = 2.0
 """Pseudo-items in a difference of two scores, one for each. With one in all, binary scores of 15 to 20 questions differ
@@ -55,16 +57,20 @@ class Sums:
         mass: Sums of their weights.
         seed: Seed of the analysis.
         name: Name of task and score, which seeds their own draws.
+        means: What was drawn from them: means over columns, by the columns and the weight of the pseudo-item.
     """
 
     scored: Floats
     mass: Floats
     seed: int
     name: str
+    means: dict[tuple[tuple[int, ...], float], Floats] = field(default_factory=dict)
 
     def at(self, columns: Sequence[int]) -> Sums:
         """The sums of some columns."""
         chosen = list(columns)
+        if chosen == list(range(self.scored.shape[1])):
+            return self  # with what was drawn from them
         return replace(self, scored=self.scored[:, chosen], mass=self.mass[:, chosen])
 
 
@@ -116,8 +122,15 @@ def drawn_means(tasks: Sequence[Sums], columns: Sequence[int], pseudo: float = P
         One value for each replicate.
     """
     prior = pseudo / (len(tasks) * len(columns))
-    means: Floats = np.mean([drawn_columns(one, columns, prior).mean(axis=1) for one in tasks], axis=0)
+    means: Floats = np.mean([_drawn_mean(one, tuple(columns), prior) for one in tasks], axis=0)
     return means
+
+
+def _drawn_mean(task: Sums, columns: tuple[int, ...], prior: float) -> Floats:
+    """Replicates of the mean over some columns of one task, drawn once."""
+    if (columns, prior) not in task.means:
+        task.means[columns, prior] = drawn_columns(task, columns, prior).mean(axis=1)
+    return task.means[columns, prior]
 
 
 def drawn_columns(task: Sums, columns: Sequence[int], prior: float) -> Floats:
@@ -325,6 +338,36 @@ class Differences:
         )
 
 
+class SharedSums:
+    """Resampled sums for the comparisons of many scores with each other: those of the same items are drawn once."""
+
+    def __init__(self, seed: int, replicates: int = PAIRED_REPLICATES) -> None:
+        """Seed of the analysis, and number of replicates."""
+        self._seed, self._replicates = seed, replicates
+        self._found: dict[tuple[str, str, tuple[str, ...], bytes], Sums] = {}
+
+    def paired(
+        self, names: Sequence[str], first: Floats, second: Floats, task: str, called: tuple[str, str]
+    ) -> Differences:
+        """Pairs two tables of scores; arguments as in :func:`paired`."""
+        known = ~np.isnan(first)
+        gaps = np.where(known, first - second, 0.0).sum(axis=0) / known.sum(axis=0)
+        one, other = (
+            self._sums(tuple(names), side, task, name) for side, name in zip((first, second), called, strict=True)
+        )
+        return Differences((one,), (other,), gaps[None, :])
+
+    def _sums(self, names: tuple[str, ...], scores: Floats, task: str, name: str) -> Sums:
+        key = task, name, names, scores.tobytes()
+        found = self._found.pop(key, None)
+        if found is None:
+            found = shared_sums({name: (names, scores)}, task, self._seed, replicates=self._replicates)[name]
+        self._found[key] = found  # the latest is the last
+        if len(self._found) > _KEPT:
+            del self._found[next(iter(self._found))]
+        return found
+
+
 def paired(
     names: Sequence[str],
     first: Floats,
@@ -346,8 +389,4 @@ def paired(
         called: Names of the two scores.
         replicates: Number of replicates.
     """
-    known = ~np.isnan(first)
-    gaps = np.where(known, first - second, 0.0).sum(axis=0) / known.sum(axis=0)
-    one, other = called
-    sums = shared_sums({one: (names, first), other: (names, second)}, task, seed, replicates=replicates)
-    return Differences((sums[one],), (sums[other],), gaps[None, :])
+    return SharedSums(seed, replicates).paired(names, first, second, task, called)
