@@ -64,7 +64,7 @@ class Sums:
     mass: Floats
     seed: int
     name: str
-    means: dict[tuple[tuple[int, ...], float], Floats] = field(default_factory=dict)
+    means: dict[tuple[tuple[int, ...], float], Floats] = field(default_factory=dict, init=False)
 
     def at(self, columns: Sequence[int]) -> Sums:
         """The sums of some columns."""
