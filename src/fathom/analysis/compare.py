@@ -165,7 +165,7 @@ def compare_all(
     """Compares every two models and variants.
 
     Args:
-        parts: The rows in parts of whole models (:meth:`fathom.rows.Table.parts`) with the columns of ``NEEDED``;
+        parts: The rows in parts of whole models (:meth:`fathom.rows.RowsTable.parts`) with the columns of ``NEEDED``;
             only the scores of samples are kept of each.
         unanswered: See ``compare``; the same below.
         seed: Seed of intervals and p-values.

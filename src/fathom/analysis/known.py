@@ -18,7 +18,7 @@ import polars as pl
 
 from fathom.names import system_name
 from fathom.printing import readable
-from fathom.rows.table import Table
+from fathom.rows.table import RowsTable
 from fathom.stats.columns import facet
 from fathom.stats.intervals import Interval, generator, mean_interval
 from fathom.stats.outcomes import outcome
@@ -154,7 +154,7 @@ class Filtered:
         distinct: Questions that are excluded for some model, and all questions, each counted once over all models.
     """
 
-    table: Table
+    table: RowsTable
     gone: pl.DataFrame
     policy: Policy
     threshold: float
@@ -174,9 +174,9 @@ class Filtered:
         return self.left.read()
 
     @property
-    def left(self) -> Table:
+    def left(self) -> RowsTable:
         """The same of a table of any size."""
-        return Table(self.without(self.table.rows), self.table.place, self.table)
+        return RowsTable(self.without(self.table.rows), self.table.place, self.table)
 
     def without(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Some of the rows before the filter, without those that it excludes."""
@@ -188,7 +188,7 @@ class Filtered:
 
 
 def known_filter(
-    rows: pl.DataFrame | Table,
+    rows: pl.DataFrame | RowsTable,
     policy: Policy = POLICY,
     *,
     threshold: float = THRESHOLD,
@@ -214,7 +214,7 @@ def known_filter(
         FathomError: Unknown policy, a threshold outside (0, 1], or a missing, empty or unexpected panel.
     """
     _check(policy, threshold, panel)
-    table = rows if isinstance(rows, Table) else Table(rows)
+    table = rows if isinstance(rows, RowsTable) else RowsTable(rows)
     answers = answers_of(table.read(table.rows.filter(is_closed())))
     voices = _panel_answers(answers, panel) if policy == "panel" else answers
     tested = pl.concat([answers["task"], voices["task"]]).unique(maintain_order=True)

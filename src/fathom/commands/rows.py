@@ -12,7 +12,7 @@ from fathom.types import origins
 if TYPE_CHECKING:
     import polars as pl
 
-    from fathom.rows import Table
+    from fathom.rows import RowsTable
 
 ORIGINS = (origins.OWN, *(one.name for one in origins.ORIGINS))
 """Names after ``--from``; benchmarks declare more, for published results."""
@@ -65,7 +65,7 @@ def rows(options: RowsOptions) -> "pl.DataFrame":
     return _written(options).read()
 
 
-def _written(options: RowsOptions) -> "Table":
+def _written(options: RowsOptions) -> "RowsTable":
     """The table, written if a file is named; it may be larger than memory."""
     from fathom.report.reading import without_known
     from fathom.rows import open_results, write_rows

@@ -16,7 +16,7 @@ from fathom.report.known import said_of_filter
 from fathom.rows import load, scan, shared_contexts, unfinished
 from fathom.rows.parts import Wanted
 from fathom.rows.scoring import NOT_JUDGED
-from fathom.rows.table import Table
+from fathom.rows.table import RowsTable
 from fathom.stats.outcomes import Unanswered, counted, scored_rows, unmeasured
 from fathom.types import FathomError
 
@@ -74,7 +74,7 @@ def filtered(
 
 
 def without_known(
-    table: Table,
+    table: RowsTable,
     *,
     filter: str | None,
     threshold: float,
@@ -100,7 +100,7 @@ def without_known(
     return found
 
 
-def _not_judged(table: Table) -> Iterator[str]:
+def _not_judged(table: RowsTable) -> Iterator[str]:
     """Notes on models without judgements on tasks that were judged for others: their means are over other tasks."""
     unscored = table.rows.filter(pl.col("value").is_null(), pl.col("detail").str.starts_with(NOT_JUDGED))
     waiting = table.read(unscored.select("model", "variant", "task"))

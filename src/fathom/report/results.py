@@ -22,7 +22,7 @@ from fathom.analysis.ranking import Ranked, ranking_of, ranking_of_profiles
 from fathom.printing import printable
 from fathom.report.by_question import ByQuestion, Outline, PartByQuestion, outline_of, part_by_question, together
 from fathom.report.setups import ComparedSetups, shown
-from fathom.rows.table import Table
+from fathom.rows.table import RowsTable
 from fathom.stats.columns import facet
 from fathom.stats.outcomes import Unanswered, Unmeasured, counted
 from fathom.stats.outcomes import unmeasured as cells_unmeasured
@@ -163,7 +163,7 @@ def system_of(measure: Measure) -> System:
 
 
 def measure(
-    rows: pl.DataFrame | Table | analysis.Filtered,
+    rows: pl.DataFrame | RowsTable | analysis.Filtered,
     *,
     seed: int = 0,
     unanswered: Unanswered = "zero",
@@ -171,7 +171,7 @@ def measure(
 ) -> Results:
     """Measures everything that a report shows.
 
-    Rows are measured in parts of whole models (``fathom.rows.Table``): first what they have in common, then each.
+    Rows are measured in parts of whole models (``fathom.rows.RowsTable``): first what they have in common, then each.
 
     Args:
         rows: A rows table (``fathom.rows``), to which the closed-book filter is applied with its defaults; or the

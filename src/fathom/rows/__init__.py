@@ -25,13 +25,13 @@ from fathom.rows.runs import (
     unread_files,
 )
 from fathom.rows.schema import SCHEMA, check_rows, read_rows, rows_from_results, to_frame, write_rows
-from fathom.rows.table import Table
+from fathom.rows.table import RowsTable
 from fathom.types import FathomError
 from fathom.types.origins import OWN
 
 __all__ = [
     "SCHEMA",
-    "Table",
+    "RowsTable",
     "check_rows",
     "fingerprints",
     "load",
@@ -66,7 +66,7 @@ def open_results(
     columns: Mapping[str, str] | None = None,
     constants: Mapping[str, object] | None = None,
     tell: Callable[[str], None] | None = None,
-) -> Table:
+) -> RowsTable:
     """One rows table of results, of any size.
 
     Args:
@@ -91,4 +91,4 @@ def open_results(
             raise FathomError(f"{option} {unknown[0]}: not a column of rows; choose {', '.join(COLUMNS)}")
     if origin == OWN:
         return scan(paths, rule, judge, wanted)
-    return Table(read_foreign(paths, origins()[origin], wanted))
+    return RowsTable(read_foreign(paths, origins()[origin], wanted))

@@ -15,7 +15,7 @@ from fathom.rows.origins import origin_of, read_origin
 from fathom.rows.parts import Wanted
 from fathom.rows.schema import NUMBER, SCHEMA, check_rows, scan_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
-from fathom.rows.table import Held, Table
+from fathom.rows.table import Held, RowsTable
 from fathom.run.manifest import FILE, read_manifest
 from fathom.run.progress import status
 from fathom.run.store import StoredReply, peek, replies, unasked
@@ -69,7 +69,7 @@ def scan(
     rule: str = "strict",
     judge: str | None = None,
     wanted: Wanted = _NOTHING_SAID,
-) -> Table:
+) -> RowsTable:
     """Read run folders, rows files and results of other programs as one table.
 
     Runs of one model with different settings (temperature, overflow policy, window, ...) are distinguished by
@@ -114,9 +114,9 @@ def scan(
         frame, places = read_origin([path for path, one in others.items() if one == origin], origin, wanted)
         parts.append(held.add(frame.with_columns(pl.Series("origin", places, dtype=pl.String))))
     place = ", ".join(map(str, paths))
-    together = Table(pl.concat(parts), place, held)
+    together = RowsTable(pl.concat(parts), place, held)
     rows = _without_duplicates(together).drop("origin")
-    return Table(rows if together.is_large else rows.collect(), place, held)
+    return RowsTable(rows if together.is_large else rows.collect(), place, held)
 
 
 def read_foreign(paths: Sequence[Path], origin: Origin, wanted: Wanted) -> pl.DataFrame:
@@ -133,7 +133,7 @@ def read_foreign(paths: Sequence[Path], origin: Origin, wanted: Wanted) -> pl.Da
     frame, places = read_origin(paths, origin, wanted)
     named = frame.with_columns(pl.Series("origin", places, dtype=pl.String))
     # Published results may be averages, several for each sample.
-    return (named if origin not in ORIGINS else _without_duplicates(Table(named)).collect()).drop("origin")
+    return (named if origin not in ORIGINS else _without_duplicates(RowsTable(named)).collect()).drop("origin")
 
 
 def _origin(path: Path, wanted: Wanted) -> Origin | None:
@@ -349,7 +349,7 @@ def _suite_names(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]
     return names
 
 
-def _without_duplicates(table: Table) -> pl.LazyFrame:
+def _without_duplicates(table: RowsTable) -> pl.LazyFrame:
     """The rows without those that are equal to an earlier one.
 
     Raises:

@@ -17,7 +17,7 @@ from fathom.rows import schema
 from fathom.rows.schema import NUMBER, readable_table
 
 
-class Table:
+class RowsTable:
     """Checked rows in their order.
 
     Attributes:
