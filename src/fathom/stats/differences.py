@@ -9,7 +9,6 @@ same in every table and on every page.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,15 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.stats.intervals import Floats, Interval, generator, interval_of, intervals_of, means_of_sums, resampled_sums
+from fathom.stats.intervals import (
+    Floats,
+    Interval,
+    generator,
+    interval_of,
+    means_of_sums,
+    ordered_intervals,
+    resampled_sums,
+)
 
 PAIRED_REPLICATES = 10_000
 """Replicates of a difference; no p-value is below 2 / (this number + 1)."""
@@ -159,8 +166,8 @@ def gap_of(draws: Floats, point: float) -> Gap:
     known = draws[~np.isnan(draws)]
     if len(known) < 2:
         return Gap(point, interval_of(known, point), 1.0)
-    p = float(p_values(known[None, :], [point])[0])
-    return Gap(point, interval_of(known, point), p)
+    ordered = np.sort(known)[None, :]
+    return Gap(point, ordered_intervals(ordered, [point])[0], float(_p_values(ordered, [point])[0]))
 
 
 def pairwise(scores: Sequence[float], draws: Floats) -> dict[tuple[int, int], Gap]:
@@ -177,8 +184,8 @@ def pairwise(scores: Sequence[float], draws: Floats) -> dict[tuple[int, int], Ga
     for first in range(len(scores) - 1):
         # One call of numpy for many differences, because calls take half of the time.
         points = [scores[first] - other for other in scores[first + 1 :]]
-        gaps = draws[first] - draws[first + 1 :]
-        parts = zip(points, intervals_of(gaps, points), p_values(gaps, points).tolist(), strict=True)
+        gaps = np.sort(draws[first] - draws[first + 1 :], axis=1)
+        parts = zip(points, ordered_intervals(gaps, points), _p_values(gaps, points).tolist(), strict=True)
         found.update({(first, first + 1 + place): Gap(*part) for place, part in enumerate(parts)})
     return found
 
@@ -265,9 +272,9 @@ def _row(scores: Sequence[float], draws: Floats, first: int, stop: int) -> Float
             each = map(gap_of, gaps, points)
             found.append(np.array([(one.difference, *_ends(one.interval), one.p_value) for one in each]))
         else:
-            found.append(
-                np.column_stack([points, list(map(_ends, intervals_of(gaps, points))), p_values(gaps, points)])
-            )
+            gaps.sort(axis=1)  # once, for both ends of the interval and for the p-value
+            intervals = list(map(_ends, ordered_intervals(gaps, points)))
+            found.append(np.column_stack([points, intervals, _p_values(gaps, points)]))
     return np.concatenate(found)
 
 
@@ -283,24 +290,25 @@ def p_values(draws: Floats, points: Sequence[float]) -> Floats:
         points: The differences themselves. Intervals always contain them, so that p is 1 if one is 0, or has the
             other sign than most of its replicates.
     """
+    return _p_values(np.sort(draws, axis=1), points)
+
+
+def _p_values(ordered: Floats, points: Sequence[float]) -> Floats:
+    """The same from replicates in ascending order."""
     # The largest share whose quantile is not above 0, and the smallest whose quantile is not below 0.
-    up_to_zero, below_zero = draws <= 0, draws < 0
-    not_above = _shares_at_zero(draws, up_to_zero)
-    not_below = not_above if np.array_equal(up_to_zero, below_zero) else _shares_at_zero(draws, below_zero)
+    not_above, not_below = (_shares_at_zero(ordered, counts.sum(axis=1)) for counts in (ordered <= 0, ordered < 0))
     values, positive = np.asarray(points, dtype=np.float64), not_above < 1 - not_below
-    p = np.clip(2 * np.minimum(not_above, 1 - not_below), 2 / (draws.shape[1] + 1), 1.0)
+    p = np.clip(2 * np.minimum(not_above, 1 - not_below), 2 / (ordered.shape[1] + 1), 1.0)
     p[(np.abs(values) < _ROUNDING) | ((values > 0) != positive)] = 1.0
     return p
 
 
-def _shares_at_zero(draws: Floats, before: NDArray[np.bool_]) -> Floats:
-    """The share of each row at which ``numpy.quantile`` gives 0, if it comes after the marked values."""
-    counts, last = before.sum(axis=1), draws.shape[1] - 1
+def _shares_at_zero(ordered: Floats, counts: NDArray[np.int_]) -> Floats:
+    """The share of each row at which ``numpy.quantile`` gives 0, if it comes after so many values."""
+    last = ordered.shape[1] - 1
     shares: Floats = (counts > 0).astype(np.float64)
     mixed = np.flatnonzero((counts > 0) & (counts <= last))  # of the others all replicates have one sign
-    here, marked = draws[mixed], before[mixed]
-    below = np.where(marked, here, -math.inf).max(axis=1)
-    above = np.where(marked, math.inf, here).min(axis=1)
+    below, above = ordered[mixed, counts[mixed] - 1], ordered[mixed, counts[mixed]]
     shares[mixed] = (counts[mixed] - 1 - below / (above - below)) / last
     return shares
 
