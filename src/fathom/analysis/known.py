@@ -138,6 +138,12 @@ def counted(
         )
 
 
+def closed_book_answers(table: RowsTable) -> pl.DataFrame:
+    """The same of a table of any size."""
+    closed = RowsTable(table.rows.filter(is_closed()), table.place, table)
+    return pl.concat(map(answers_of, closed.parts()))
+
+
 @readable
 @dataclass(frozen=True, slots=True)
 class Filtered:
@@ -215,7 +221,7 @@ def known_filter(
     """
     _check(policy, threshold, panel)
     table = rows if isinstance(rows, RowsTable) else RowsTable(rows)
-    answers = answers_of(table.read(table.rows.filter(is_closed())))
+    answers = closed_book_answers(table)
     voices = _panel_answers(answers, panel) if policy == "panel" else answers
     tested = pl.concat([answers["task"], voices["task"]]).unique(maintain_order=True)
     asked = [

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fathom.analysis.known import answers_of, is_closed
+from fathom.analysis.known import closed_book_answers
 from fathom.board import shown
 from fathom.board.examples import Example
 from fathom.board.results import Batch
@@ -51,8 +51,7 @@ def levels(batches: Iterable[Batch]) -> dict[str, Levels]:
     )
     means = sums.group_by("task").agg(pl.col("chance").sum() / pl.col("len").sum())
     chance = dict(means.rows())
-    closed_book = pl.concat(one.read(one.rows.filter(is_closed())) for one in tables)
-    answers = answers_of(closed_book).filter(pl.col("value").is_not_null())
+    answers = pl.concat(map(closed_book_answers, tables)).filter(pl.col("value").is_not_null())
     by_model = answers.group_by("task", "model", "variant").agg(pl.col("value").mean()).sort("task", "model", "variant")
     closed = dict(by_model.group_by("task").agg(pl.col("value").mean()).rows())
     return {str(task): Levels(chance.get(task), closed.get(task)) for task in {*chance, *closed}}
