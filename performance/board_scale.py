@@ -96,7 +96,7 @@ def made_batches(models: int, boards: int) -> list[Any]:
     import polars as pl
 
     from fathom.board.results import About, Batch
-    from fathom.rows import to_frame
+    from fathom.rows import RowsTable, to_frame
 
     rng = np.random.default_rng(SEED)
     ability = rng.normal(0.3, 1.0, models)
@@ -142,7 +142,7 @@ def made_batches(models: int, boards: int) -> list[Any]:
                 "fathom_version": "0", "detail": "", "answered": True, "facets": "{}",
             }.items()
         )  # fmt: skip
-        found.append(Batch(rows.select(schema.columns), provenance, about))
+        found.append(Batch(RowsTable(rows.select(schema.columns)), provenance, about))
     return found
 
 
@@ -180,7 +180,7 @@ def build(site: Path, models: int, boards: int) -> None:
     built = code.build_site(code.Wanted(**options), site, progress)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     took = time.perf_counter() - made
-    print(f"made {sum(len(batch.rows) for batch in batches):,} rows in {made - start:.0f} s")
+    print(f"made {sum(batch.rows.count for batch in batches):,} rows in {made - start:.0f} s")
     print(f"built {built.files:,} files, {built.size / 1e6:.0f} MB, in {took:.0f} s, {peak:,.0f} MB of memory\n")
 
 

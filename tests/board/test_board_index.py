@@ -20,7 +20,7 @@ from fathom.board.plain import plain_page
 from fathom.board.results import Batch
 from fathom.board.site_data import index_file, start_board
 from fathom.board.table import Table, model_keys, table
-from fathom.rows import write_rows
+from fathom.rows import RowsTable, write_rows
 from fathom.types import FathomError
 from made_results_board import made_rows
 
@@ -30,7 +30,7 @@ ALIKE = {"a": 0.0, "b": 0.05, "c": 0.1}
 
 def tables(**abilities: dict[str, float]) -> dict[str, Table]:
     """A board for each suite, of models of these abilities."""
-    batches = [Batch(made_rows(own, suite=suite, tasks=("find",))) for suite, own in abilities.items()]
+    batches = [Batch(RowsTable(made_rows(own, suite=suite, tasks=("find",)))) for suite, own in abilities.items()]
     boards = derived((batch.rows for batch in batches), ())
     entries = {
         board.id: measured([board], batch).entries[board.id] for board, batch in zip(boards, batches, strict=True)

@@ -102,7 +102,7 @@ def test_a_bundle_that_is_refused_is_named(tmp_path: Path) -> None:
 def test_a_name_that_is_empty_gets_words(tmp_path: Path) -> None:
     write_rows(to_frame([row("find", "1", 1.0, model=" ")]), tmp_path / "rows.csv")
     (batch,) = read_results([tmp_path / "rows.csv"])
-    assert batch.rows["model"].to_list() == [NAMELESS]
+    assert batch.rows.read()["model"].to_list() == [NAMELESS]
 
 
 @pytest.mark.parametrize(

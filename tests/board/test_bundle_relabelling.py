@@ -22,6 +22,7 @@ from fathom.board.measured import measured
 from fathom.board.model import Entry
 from fathom.board.results import Batch
 from fathom.board.table import TableEntry, model_keys, table
+from fathom.rows.table import RowsTable
 from fathom.types import STATUSES, Status
 from fathom.types.boards import Category, Part
 from made_bundles import Content, consistent, in_format_2, taken_apart
@@ -60,7 +61,9 @@ class Honest:
 
     def line(self, data: bytes) -> TableEntry:
         """Where a bundle stands on the board."""
-        found = measured([PASSKEY], Batch(parse_bundle(data).rows_of("official"), "submitted")).entries["made"]
+        found = measured([PASSKEY], Batch(RowsTable(parse_bundle(data).rows_of("official")), "submitted")).entries[
+            "made"
+        ]
         entries = [*self.rivals, *found]
         lines = table(PASSKEY, entries, model_keys({"made": entries})).entries
         return next(line for line in lines if line.entry.origin.provenance == "submitted")
@@ -85,7 +88,9 @@ def make_honest(folder: Path) -> Honest:
     for logs in (True, False):
         api.board_bundle([folder / "0"], folder / "b.zip", logs=logs)
         bundles[logs] = (folder / "b.zip").read_bytes()
-    rivals = measured([PASSKEY], Batch(api.rows([folder / "1", folder / "2"], rule="official"))).entries["made"]
+    rivals = measured([PASSKEY], Batch(RowsTable(api.rows([folder / "1", folder / "2"], rule="official")))).entries[
+        "made"
+    ]
     return Honest(suite, bundles, tuple(rivals))
 
 

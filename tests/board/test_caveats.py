@@ -16,6 +16,7 @@ from fathom.board.results import Batch
 from fathom.board.standing import standing
 from fathom.registry import boards, get_board
 from fathom.rows import to_frame
+from fathom.rows.table import RowsTable
 from fathom.types import Row
 from fathom.types.boards import Board
 from made_results_board import row
@@ -32,7 +33,7 @@ NEEDLE = "leader_needle_short"
 
 def lines(rows: list[Row]) -> dict[str, Entry]:
     """The only line on each board that rows make."""
-    found = measured(BOARDS, Batch(to_frame(rows))).entries
+    found = measured(BOARDS, Batch(RowsTable(to_frame(rows)))).entries
     return {board: entry for board, (entry,) in found.items()}
 
 
@@ -146,7 +147,9 @@ def needle(model: str, **more: object) -> list[Row]:
 
 
 def entries(*rows: list[Row]) -> list[Entry]:
-    return measured([LEADER_32K], Batch(to_frame([one for own in rows for one in own]))).entries["leader-32k"]
+    return measured([LEADER_32K], Batch(RowsTable(to_frame([one for own in rows for one in own])))).entries[
+        "leader-32k"
+    ]
 
 
 def test_a_line_says_who_judged_it() -> None:

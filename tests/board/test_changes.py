@@ -28,6 +28,7 @@ from fathom.board.model import Entry
 from fathom.board.results import About, Batch
 from fathom.board.table import model_keys, table
 from fathom.registry import get_board
+from fathom.rows.table import RowsTable
 from fathom.types import FathomError, Json
 from fathom.types.boards import Board
 from made_results_board import BOARD, made_rows
@@ -49,7 +50,7 @@ def site(*batches: Batch, board: Board = BOARD, built: str = "2026-01-01") -> Sn
 
 def batch(rows: pl.DataFrame = ROWS, fingerprint: str = "a" * 64, **settings: Json) -> Batch:
     labels = rows.select("suite", "model", "variant").unique().rows()
-    return Batch(rows, about={label: (About(settings, fingerprint),) for label in labels})
+    return Batch(RowsTable(rows), about={label: (About(settings, fingerprint),) for label in labels})
 
 
 @cache
@@ -154,7 +155,7 @@ def test_differences_of_rounding_are_no_changes() -> None:
 
 
 def test_boards_come_and_go() -> None:
-    old, new = before(), site(Batch(made_rows(ABILITIES, tasks=ADA.tasks, suite="ada")), board=ADA)
+    old, new = before(), site(Batch(RowsTable(made_rows(ABILITIES, tasks=ADA.tasks, suite="ada"))), board=ADA)
     assert [(one.board, one.kind) for one in changes(old, new).changes] == [
         ("ada", "new board"),
         ("made", "board gone"),
@@ -162,7 +163,7 @@ def test_boards_come_and_go() -> None:
 
 
 def test_lines_of_one_name_are_kept_apart() -> None:
-    twice = (batch(), Batch(ROWS, "submitted"), Batch(halved(ROWS), "submitted"))
+    twice = (batch(), Batch(RowsTable(ROWS), "submitted"), Batch(RowsTable(halved(ROWS)), "submitted"))
     found = site(*twice)
     assert len(found.boards["made"].entries) == 9
     assert changes(found, site(*twice)).changes == ()

@@ -10,12 +10,13 @@ from fathom.board.results import Batch
 from fathom.board.table import table
 from fathom.registry import boards, get_suite
 from fathom.rows import to_frame
+from fathom.rows.table import RowsTable
 from fathom.types.boards import Board
 from made_results_board import BOARD, TASKS, made_rows, row
 
 
 def one(rows: pl.DataFrame) -> Board:
-    (board,) = derived([rows], tuple(boards().values()))
+    (board,) = derived([RowsTable(rows)], tuple(boards().values()))
     return board
 
 
@@ -45,7 +46,7 @@ def test_tasks_named_one_by_one_are_a_suite_with_a_title_of_bounded_length() -> 
 def test_suites_that_a_board_is_made_of_get_none_and_ids_are_not_taken_twice() -> None:
     rows = [made_rows({"m": 0.0}, items=1, suite=suite) for suite in ("made", "made#ab", "MADE", "")]
     rows.append(made_rows({"m": 0.0}, tasks=get_suite("pro").tasks[:2], items=1, suite="pro"))
-    found = derived(rows, (BOARD, *boards().values()))
+    found = derived(map(RowsTable, rows), (BOARD, *boards().values()))
     assert [board.suites for board in found] == [("MADE",), ("",)]
     assert len({"made", *(board.id for board in found)}) == 3
     assert [board.title for board in found] == ["MADE", "(no name)"]
@@ -67,7 +68,9 @@ def test_lines_are_ranked_by_the_mean_of_tasks_and_one_at_other_lengths_has_no_r
     every = made_rows({"good": 4.0, "bad": -4.0, "short": 0.0}, suite="own")
     rows = every.filter((pl.col("model") != "short") | (pl.col("length") == 1024))
     board = one(rows)
-    shown = table(board, measured([board], Batch(rows)).entries[board.id], {m: m for m in ("good", "bad", "short")})
+    shown = table(
+        board, measured([board], Batch(RowsTable(rows))).entries[board.id], {m: m for m in ("good", "bad", "short")}
+    )
     assert [(line.entry.model, line.rank) for line in shown.entries] == [
         ("good", (1, 1)),
         ("bad", (2, 2)),

@@ -24,6 +24,7 @@ from fathom.board.standing import standing
 from fathom.board.table import table
 from fathom.checksums import with_checksum
 from fathom.rows import to_frame, write_rows
+from fathom.rows.table import RowsTable
 from fathom.types import STATUSES, FathomError, Row, Status
 from fathom.types.boards import Board, Category, Part
 from made_results_board import BOARD, made_rows, row
@@ -32,7 +33,7 @@ Floats = NDArray[np.float64]
 
 
 def one(rows: list[Row], board: Board = BOARD) -> Entry:
-    (entry,) = measured([board], Batch(to_frame(rows))).entries[board.id]
+    (entry,) = measured([board], Batch(RowsTable(to_frame(rows)))).entries[board.id]
     return entry
 
 
@@ -188,7 +189,7 @@ def test_replies_that_are_missing_are_counted_and_said_and_leave_no_score() -> N
         row("find", "b", None, detail="not judged yet"),
         row("find", "c", None, status="refused"),
     ]
-    found = measured([BOARD], Batch(to_frame(rows)))
+    found = measured([BOARD], Batch(RowsTable(to_frame(rows))))
     (entry,) = found.entries["made"]
     assert dict(entry.outcomes) == {"answered": 1, "unanswered": 1, "missing": 1}
     assert entry.cells["find", 0] is None
@@ -196,7 +197,7 @@ def test_replies_that_are_missing_are_counted_and_said_and_leave_no_score() -> N
 
 
 def test_suites_without_a_board_are_named() -> None:
-    found = measured([BOARD], Batch(made_rows({"m": 0.0}, suite="homemade")))
+    found = measured([BOARD], Batch(RowsTable(made_rows({"m": 0.0}, suite="homemade"))))
     assert found.entries == {}
     assert found.notes == ["suite 'homemade' is on no board: its results are left out"]
 
@@ -215,21 +216,21 @@ def test_usage_is_the_mean_over_replies_and_unknown_stays_unknown() -> None:
 def test_sets_of_a_suite_that_were_run_apart_are_one_line() -> None:
     first = made_rows({"m": 0.0}, tasks=("find",), suite="made#aaaa")
     second = made_rows({"m": 0.0}, tasks=("count", "order"), suite="made#bbbb")
-    (entry,) = measured([BOARD], Batch(first.vstack(second))).entries["made"]
+    (entry,) = measured([BOARD], Batch(RowsTable(first.vstack(second)))).entries["made"]
     assert entry.variant == ""
     assert standing(BOARD, entry).complete
 
 
 def test_the_same_tasks_of_other_data_are_another_line() -> None:
     first, second = (made_rows({"m": 0.0}, suite=suite) for suite in ("made#aaaa", "made#bbbb"))
-    entries = measured([BOARD], Batch(first.vstack(second))).entries["made"]
+    entries = measured([BOARD], Batch(RowsTable(first.vstack(second)))).entries["made"]
     assert [entry.variant for entry in entries] == ["suite made#aaaa", "suite made#bbbb"]
 
 
 def test_questions_are_the_same_where_item_and_answer_are() -> None:
     rows = [row("find", "a", 1.0, model=model) for model in "mn"]
     rows.append(row("find", "a", 1.0, model="other", target="something else"))
-    first, same, other = measured([BOARD], Batch(to_frame(rows))).entries["made"]
+    first, same, other = measured([BOARD], Batch(RowsTable(to_frame(rows)))).entries["made"]
     assert first.items["find", 0].names == same.items["find", 0].names
     assert first.items["find", 0].names != other.items["find", 0].names
 
@@ -238,7 +239,7 @@ def test_facts_say_what_a_later_comparison_needs() -> None:
     rows = [row("find", "a", 1.0, task_version=2, fathom_version="0.1.0", metric="accuracy", grader="exact match")]
     label = ("made", "m", "")
     about = {label: (About({"window": 9}, "f" * 64, "2026-01-02"),)}
-    (entry,) = measured([BOARD], Batch(to_frame(rows), about=about)).entries["made"]
+    (entry,) = measured([BOARD], Batch(RowsTable(to_frame(rows)), about=about)).entries["made"]
     assert entry.origin.date == "2026-01-02"
     assert entry.settings["window"] == 9
     assert entry.settings["suites"] == {"made": "f" * 64}
@@ -252,7 +253,7 @@ def test_facts_say_what_a_later_comparison_needs() -> None:
         "metric": "accuracy",
         "grader": "exact match",
     }
-    (again,) = measured([BOARD], Batch(to_frame([replace(rows[0], target="other")]))).entries["made"]
+    (again,) = measured([BOARD], Batch(RowsTable(to_frame([replace(rows[0], target="other")])))).entries["made"]
     others = again.settings["tasks"]
     assert isinstance(others, dict)
     assert others["find"]["questions"] != questions
@@ -394,7 +395,7 @@ def test_a_length_that_does_not_fit_has_no_score() -> None:
 
 def test_means_over_what_was_answered_say_so() -> None:
     rows = ended_rows(i0=REFUSED, i1=REFUSED, i2=CUT)
-    (entry,) = measured([BOARD], Batch(to_frame(rows)), "drop").entries["made"]
+    (entry,) = measured([BOARD], Batch(RowsTable(to_frame(rows))), "drop").entries["made"]
     cell = entry.cells["find", 0]
     assert cell is not None
     assert cell.value == pytest.approx(97.5 / 98)
@@ -456,7 +457,9 @@ def test_a_line_whose_wrong_replies_were_deleted_has_no_rank(length: int | None)
     def wrong(one: Row) -> bool:
         return one.task == "find" and one.value == 0 and length in (None, one.length)
 
-    entries = measured([BOARD], Batch(to_frame(rows_of("honest") + rows_of("edited", wrong)))).entries[BOARD.id]
+    entries = measured([BOARD], Batch(RowsTable(to_frame(rows_of("honest") + rows_of("edited", wrong))))).entries[
+        BOARD.id
+    ]
     shown = {line.entry.model: line for line in table(BOARD, entries, {"honest": "honest", "edited": "edited"}).entries}
     edited, honest = shown["edited"], shown["honest"]
     assert edited.standing.overall is not None

@@ -19,6 +19,7 @@ from fathom.board.results import Batch
 from fathom.board.table import Table, model_keys, table
 from fathom.report.results import ALL, Results, System, measure
 from fathom.rows import to_frame
+from fathom.rows.table import RowsTable
 from fathom.stats.intervals import Interval
 from fathom.types.boards import Board, Category, Part
 from made_results_board import row
@@ -53,7 +54,7 @@ def made(draw: st.DrawFn) -> pl.DataFrame:
 
 
 def board_of(rows: pl.DataFrame) -> Table:
-    entries = measured([BOARD], Batch(rows)).entries
+    entries = measured([BOARD], Batch(RowsTable(rows))).entries
     return table(BOARD, entries[BOARD.id], model_keys(entries))
 
 

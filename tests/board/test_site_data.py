@@ -27,6 +27,7 @@ from fathom.board.standing import standing
 from fathom.board.table import model_keys, table
 from fathom.registry import boards, get_board
 from fathom.rows import to_frame, write_rows
+from fathom.rows.table import RowsTable
 from fathom.types import FathomError
 from made_results_board import made_rows, row
 
@@ -387,7 +388,7 @@ def test_nothing_to_show_is_said(results: Path, tmp_path: Path) -> None:
 
 
 def test_the_same_results_make_the_lines_that_standing_gives(results: Path, site: Path) -> None:
-    (batch,) = [Batch(pl.read_parquet(results))]
+    (batch,) = [Batch(RowsTable(pl.read_parquet(results)))]
     entries = {entry.model: entry for entry in measured([HUNDRED], batch).entries["hundred"]}
     shown_lines = {entry["model"]: entry for entry in data(site, "boards/hundred")["entries"]}
     for model, entry in entries.items():

@@ -86,10 +86,10 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     path = tmp_path / "rows.parquet"
     write_rows(to_frame(ROWS), path)
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    monkeypatch.setattr(pl.LazyFrame, "sink_parquet", full)
     with pytest.raises(FathomError, match="No space left"):
         write_rows(to_frame([]), path)
     assert len(read_rows(path)) == 3

@@ -86,14 +86,19 @@ def adjacent_share(answered: Sequence[int], true: Sequence[int]) -> float:
     return sum(pair in kept for pair in pairs) / len(pairs)
 
 
-def choice_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows of tasks that ask for one of several answers, or for an order.
+def choice_tasks(rows: pl.DataFrame) -> pl.Series:
+    """Tasks that ask for one of several answers, or for an order.
 
     Args:
         rows: A rows table. A task is one of them if some row of it has a chance level above 0 or the facet ``example``.
     """
     chosen = (pl.col("chance").fill_null(0) > 0) | facet("example").is_not_null()
-    return rows.filter(chosen.any().over("task"))
+    return rows.filter(chosen)["task"].unique()
+
+
+def choice_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows of such tasks."""
+    return rows.filter(pl.col("task").is_in(choice_tasks(rows).implode()))
 
 
 def with_answer_columns(rows: pl.DataFrame) -> pl.DataFrame:
@@ -261,7 +266,7 @@ class AnswerPoint:
         return chosen or any(one is not None for one in known)
 
 
-def answers(rows: pl.DataFrame, *, seed: int = 0) -> list[AnswerPoint]:
+def answers(rows: pl.DataFrame, *, seed: int = 0, tasks: pl.Series | None = None) -> list[AnswerPoint]:
     """Answers per model, variant, task and length.
 
     Tasks of which some row has a chance level above 0 or an example count as asking for one of several answers.
@@ -271,12 +276,15 @@ def answers(rows: pl.DataFrame, *, seed: int = 0) -> list[AnswerPoint]:
     Args:
         rows: A rows table; may be empty.
         seed: Seed of the intervals; those of ``accuracy`` are the same as in :func:`fathom.analysis.curve`.
+        tasks: The tasks, if the rows are those of some models only; None for those of the rows.
 
     Returns:
         Points in the order in which the rows name models and tasks, lengths ascending; none where nothing was scored.
     """
     said = pl.col("outcome").is_in(["answered", "cut"])
-    asked = choice_rows(over_suites(scored_rows(rows))).with_columns(valid=pl.col("valid") & said)
+    counts = scored_rows(rows)
+    chosen = counts.filter(pl.col("task").is_in((choice_tasks(counts) if tasks is None else tasks).implode()))
+    asked = over_suites(chosen).with_columns(valid=pl.col("valid") & said)
     if asked.is_empty():
         return []
     accuracy = {

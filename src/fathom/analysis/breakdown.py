@@ -198,12 +198,28 @@ def breakdown(
     if RUN in by and "mean" not in measures:
         raise FathomError(f"{RUN!r} groups single repeats, which only have a mean: add mean to the measures")
     known = asked(rows, unanswered)
-    found = [*_measured(known, by, measures, seed), *_published(rows, by, measures)]
+    found = group_scores(rows, known, by=by, measures=measures, seed=seed)
     lacking = [name for name in by if all(one.dimension != name for one in found)]
     if found and lacking and tuple(by) != DIMENSIONS and all(one.blank.is_empty() for one in known):
         raise not_there(lacking[0], rows)
     if not found and known:
         raise not_there(by[0], rows) if all(one.blank.is_empty() for one in known) else nothing_measured(rows)
+    return found
+
+
+def group_scores(
+    rows: pl.DataFrame, known: Sequence[Asked], *, by: Sequence[str], measures: Sequence[str] = ("mean",), seed: int = 0
+) -> list[GroupScore]:
+    """The scores of :func:`breakdown` in its order, none for a dimension that no question has.
+
+    Args:
+        rows: A rows table; may be empty.
+        known: Its questions (:func:`fathom.analysis.questions.asked`).
+        by: Dimensions.
+        measures: Any of ``MEASURES``.
+        seed: Seed of the intervals.
+    """
+    found = [*_measured(known, by, measures, seed), *_published(rows, by, measures)]
     systems = rows.select("model", "variant").unique(maintain_order=True).rows()
     order = {system: number for number, system in enumerate(systems)}
     return sorted(

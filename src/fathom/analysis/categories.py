@@ -105,24 +105,38 @@ def categories(
     if not by.isidentifier():
         raise FathomError(f"{by!r} is not the name of a facet: expected letters, digits and _, such as {CATEGORY!r}")
     scored = scored_rows(rows, unanswered)
+    groups = category_groups(scored, by)
+    if groups.is_empty() and scored["value"].count():
+        raise FathomError(f"no row with a score has the facet {by!r} to group by; {_facets(rows)}")
+    return _categories(scored, groups, by, compensated, seed)
+
+
+def category_groups(rows: pl.DataFrame, by: str = CATEGORY) -> pl.DataFrame:
+    """The groups and tasks of counted rows with a score (``fathom.stats.outcomes``): ``group`` and ``task``."""
+    scored = rows.filter(pl.col("value").is_not_null()).select("task", group=facet(by))
+    return scored.filter(pl.col("group").is_not_null()).unique()
+
+
+def _categories(
+    scored: pl.DataFrame, groups: pl.DataFrame, by: str, compensated: bool, seed: int
+) -> list[CategoryScore]:
+    """The scores of counted rows; ``groups`` may have more groups and tasks than these."""
     blank = _blank(scored, by)
     items = _items(scored, by, compensated)
     table = items.filter(pl.col("group").is_not_null())
-    if table.is_empty() and not items.is_empty():
-        raise FathomError(f"no row with a score has the facet {by!r} to group by; {_facets(rows)}")
-    if ((table["task"] == ALL) | (table["group"] == ALL)).any():
+    if ((groups["task"] == ALL) | (groups["group"] == ALL)).any():
         raise FathomError(f"A task or group is named {ALL!r}, the reserved name of the mean. Rename it in the rows.")
-    widest = {str(group): tasks for group, tasks in table.group_by("group").agg(pl.col("task").n_unique()).iter_rows()}
-    widest[ALL] = table["task"].n_unique()
+    widest = {str(group): tasks for group, tasks in groups.group_by("group").agg(pl.col("task").n_unique()).iter_rows()}
+    widest[ALL] = groups["task"].n_unique()
     lacking = items.filter(pl.col("group").is_null()).group_by("model", "variant").len()
     without = {(str(model), str(variant)): count for model, variant, count in lacking.iter_rows()}
     numbers = tallies(scored.with_columns(group=facet(by)), ("model", "variant", "group", "task"))
     found: list[CategoryScore] = []
     for key, part in table.partition_by("model", "variant", maintain_order=True, as_dict=True).items():
         system = str(key[0]), str(key[1])
-        *groups, whole = _of_model(system, part, by, widest, seed)
+        *each, whole = _of_model(system, part, by, widest, seed)
         lost = blank.get(system, frozenset())
-        found += [one for one in groups if (one.group, one.task) not in lost]
+        found += [one for one in each if (one.group, one.task) not in lost]
         left = f"items without {by}, left out: {without[system]}" if system in without else ""
         if not lost:
             found.append(replace(whole, note="; ".join(filter(None, (whole.note, left)))))
@@ -137,15 +151,17 @@ def _of(one: CategoryScore, numbers: Mapping[tuple[object, ...], Mapping[str, in
             yield tally
 
 
-def category_scores(rows: pl.DataFrame, *, seed: int = 0) -> list[CategoryScore]:
-    """Scores of categories for a report; empty if the rows have fewer than two.
+def category_scores(rows: pl.DataFrame, groups: pl.DataFrame, *, seed: int = 0) -> list[CategoryScore]:
+    """Scores of categories for a report; empty if there are fewer than two.
 
     Args:
-        rows: A rows table.
+        rows: The counted rows of some models.
+        groups: The groups of all models (:func:`groups_of`).
         seed: Seed of the intervals.
     """
-    named = rows.filter(pl.col("value").is_not_null()).select(facet(CATEGORY).alias("name"))["name"].drop_nulls()
-    return categories(rows, seed=seed) if named.n_unique() > 1 and ALL not in named else []
+    if groups["group"].n_unique() < 2 or ALL in groups["group"]:
+        return []
+    return _categories(scored_rows(rows), groups, CATEGORY, False, seed)
 
 
 def _items(rows: pl.DataFrame, by: str, compensated: bool) -> pl.DataFrame:

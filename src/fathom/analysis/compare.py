@@ -4,20 +4,30 @@ Intervals and p-values come from the same replicates (``fathom.stats.differences
 lengths are resampled together, tasks independently.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import combinations
 from operator import add
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from fathom.analysis.grid import ALL, Grid, blank_means, grids
-from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, paired, system_key
+from fathom.analysis.grid import ALL, blank_means
+from fathom.rows.schema import NUMBER
+from fathom.stats.columns import item_name
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, SharedSums, system_key
 from fathom.stats.intervals import Floats, Interval
-from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
+from fathom.stats.outcomes import COUNTED, Unanswered, added, scored_rows
 from fathom.types import FathomError
+
+NEEDED = (
+    *("suite", "task", "item", "sample", "model", "variant", "length", "epoch"),
+    *("value", "status", "answered", "chance", "facets"),
+)
+"""Columns of rows that comparisons use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +155,33 @@ class Pairing:
         return _together(self.shared, self.drawn, common).gap([common.index(length) for length in sorted(lengths)])
 
 
+def compare_all(
+    parts: Iterable[pl.DataFrame],
+    *,
+    unanswered: Unanswered = "zero",
+    seed: int = 0,
+    replicates: int = PAIRED_REPLICATES,
+) -> list[Comparison]:
+    """Compares every two models and variants.
+
+    Args:
+        parts: The rows in parts of whole models (:meth:`fathom.rows.RowsTable.parts`) with the columns of ``NEEDED``;
+            only the scores of samples are kept of each.
+        unanswered: See ``compare``; the same below.
+        seed: Seed of intervals and p-values.
+        replicates: Number of replicates.
+
+    Raises:
+        FathomError: There are fewer than two models or variants.
+    """
+    samples = _Samples()
+    sides = [side for part in parts for side in _sides_of(part, unanswered, samples)]
+    if len(sides) < 2:
+        raise FathomError("a comparison needs rows of two models or variants; name the runs of both")
+    drawn = SharedSums(seed, replicates)
+    return [one for a, b in combinations(sides, 2) for one in _pair_up(a, b, samples, drawn).comparisons()]
+
+
 def pair_up(
     rows: pl.DataFrame,
     a: tuple[str, str],
@@ -155,38 +192,141 @@ def pair_up(
     replicates: int = PAIRED_REPLICATES,
 ) -> Pairing:
     """Pairs two models, given as model and variant; arguments and errors as in ``compare``."""
-    (model_a, variant_a), (model_b, variant_b) = a, b
     systems = set(rows.select("model", "variant").unique().rows())
-    for model, variant in ((model_a, variant_a), (model_b, variant_b)):
+    for model, variant in (a, b):
         if (model, variant) not in systems:
             known = ", ".join(map(repr, sorted(systems))) or "none"
             raise FathomError(f"no rows of model {model!r}, variant {variant!r}; the rows have {known}")
-    if (model_a, variant_a) == (model_b, variant_b):
-        raise FathomError(f"cannot compare model {model_a!r} with itself; give two models or two variants")
+    if a == b:
+        raise FathomError(f"cannot compare model {a[0]!r} with itself; give two models or two variants")
+    named = pl.struct("model", "variant").is_in([dict(zip(("model", "variant"), one, strict=True)) for one in (a, b)])
+    samples = _Samples()
+    sides = {side.system: side for side in _sides_of(rows.filter(named), unanswered, samples)}
+    return _pair_up(sides[a], sides[b], samples, SharedSums(seed, replicates))
+
+
+class _Samples:
+    """Numbers of samples and of items, the same for all models."""
+
+    def __init__(self) -> None:
+        self._samples: dict[str, int] = {}
+        self._items: dict[str, int] = {}
+        self.names: list[str] = []
+        """Names of the items, by number."""
+
+    def numbers(self, samples: Iterable[str]) -> NDArray[np.int64]:
+        known = self._samples
+        return np.array([known.setdefault(name, len(known)) for name in samples], dtype=np.int64)
+
+    def items(self, names: Iterable[str]) -> NDArray[np.int64]:
+        known = self._items
+        found = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
+        self.names += list(known)[len(self.names) :]
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scores:
+    """The scored samples of one model on one task, as columns.
+
+    Attributes:
+        first: Number of their first row.
+        samples: Their numbers.
+        items: Numbers of their items.
+        lengths: Lengths in tokens.
+        totals: Sums of the scores of their replies.
+        counts: Numbers of these replies.
+        ended: Numbers of replies with each outcome of ``COUNTED``, samples x outcomes.
+    """
+
+    first: NDArray[np.int64]
+    samples: NDArray[np.int64]
+    items: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    totals: Floats
+    counts: Floats
+    ended: NDArray[np.int64]
+
+    def at(self, places: NDArray[Any]) -> "_Scores":
+        """Some of the samples."""
+        return _Scores(*(getattr(self, name)[places] for name in _Scores.__slots__))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """One model: its scored samples by task, and its cells with ``task``, ``length`` and ``blank``."""
+
+    system: tuple[str, str]
+    tasks: Mapping[str, _Scores]
+    cells: pl.DataFrame
+
+
+def _sides_of(rows: pl.DataFrame, unanswered: Unanswered, samples: _Samples) -> Iterator[_Side]:
+    """The models of some rows."""
     counts = scored_rows(rows, unanswered)
-    first, second = (
-        counts.filter(pl.col("model") == model, pl.col("variant") == variant)
-        for model, variant in ((model_a, variant_a), (model_b, variant_b))
+    if (counts["task"] == ALL).any():
+        raise FathomError(f"A task is named {ALL!r}, the reserved name of the mean over tasks. Rename it in the rows.")
+    systems = counts.partition_by("model", "variant", maintain_order=True, as_dict=True)
+    for model, variant in rows.select("model", "variant").unique(maintain_order=True).rows():
+        own = systems.get((model, variant), counts.clear())
+        yield _Side((model, variant), _scores_of(own, samples), own.select("task", "length", "blank").unique())
+
+
+def _scores_of(counts: pl.DataFrame, samples: _Samples) -> dict[str, _Scores]:
+    """The scored samples of one model by task."""
+    summed = (
+        counts.filter(pl.col("value").is_not_null())
+        .with_row_index(NUMBER)
+        .group_by("suite", "task", "item", "sample", "length", maintain_order=True)
+        .agg(
+            pl.col(NUMBER).first(),
+            pl.col("value").sum(),
+            pl.len().alias("replies"),
+            *((pl.col("outcome") == name).sum().alias(f"_{name}") for name in COUNTED),
+        )
     )
-    both = _shared(first, second)
-    found = {(grid.model, grid.variant, grid.task): grid for grid in grids(both)}
-    shared = {
-        task: pair
-        for model, variant, task in found
-        if (model, variant) == (model_a, variant_a) and (model_b, variant_b, task) in found
-        if (pair := _paired(found[model_a, variant_a, task], found[model_b, variant_b, task])) is not None
+    found = {}
+    for (task,), own in summed.partition_by("task", maintain_order=True, as_dict=True).items():
+        named = pl.concat_str("suite", "task", "sample", separator="\x1f")
+        found[str(task)] = _Scores(
+            first=own[NUMBER].to_numpy().astype(np.int64),
+            samples=samples.numbers(own.select(named).to_series()),
+            items=samples.items(own.select(item_name()).to_series()),
+            lengths=own["length"].to_numpy(),
+            totals=own["value"].to_numpy(),
+            counts=own["replies"].to_numpy().astype(np.float64),
+            ended=own.select(f"_{name}" for name in COUNTED).to_numpy().astype(np.int64),
+        )
+    return found
+
+
+def _pair_up(a: _Side, b: _Side, samples: _Samples, drawn: SharedSums) -> Pairing:
+    both = {
+        task: (one.at(np.isin(one.samples, other.samples)), other.at(np.isin(other.samples, one.samples)))
+        for task, one in a.tasks.items()
+        for other in [b.tasks.get(task)]
+        if other is not None
     }
-    named: dict[str, Any] = {"model_a": model_a, "model_b": model_b, "variant_a": variant_a, "variant_b": variant_b}
-    called = system_key(model_a, variant_a), system_key(model_b, variant_b)
-    drawn = {
-        task: paired(pair.names, pair.first, pair.second, task, seed, called=called, replicates=replicates)
-        for task, pair in shared.items()
+    both = {task: sides for task, sides in both.items() if len(sides[0].first)}
+    ordered = sorted(both, key=lambda task: int(both[task][0].first.min()))
+    shared = {task: pair for task in ordered if (pair := _paired(*both[task], samples.names)) is not None}
+    named: dict[str, Any] = {}
+    numbers: dict[tuple[object, ...], Mapping[str, int]] = {}
+    for place, (side, (model, variant)) in enumerate((("a", a.system), ("b", b.system))):
+        named |= {f"model_{side}": model, f"variant_{side}": variant}
+        for task, sides in both.items():
+            own = sides[place]
+            for length in np.unique(own.lengths).tolist():
+                ended = own.ended[own.lengths == length].sum(axis=0).tolist()
+                numbers[model, variant, task, length] = dict(zip(COUNTED, ended, strict=True))
+    called = system_key(*a.system), system_key(*b.system)
+    differences = {
+        task: drawn.paired(pair.names, pair.first, pair.second, task, called) for task, pair in shared.items()
     }
-    blank = blank_means(first, second)
+    blank = blank_means(a.cells, b.cells)
     # A task that both were asked and that has no score anywhere is missing from every mean over tasks.
     whole = all(task in shared for task, _ in blank if task != ALL)
-    numbers = tallies(both, ("model", "variant", "task", "length"))
-    return Pairing(shared, drawn, blank, whole, named, numbers)
+    return Pairing(shared, differences, blank, whole, named, numbers)
 
 
 def _sides(one: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> dict[str, Any]:
@@ -202,13 +342,6 @@ def _sides(one: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, in
     return found
 
 
-def _shared(*systems: pl.DataFrame) -> pl.DataFrame:
-    """The scored rows of two systems on the samples that both have a score for."""
-    names = ["suite", "task", "sample"]
-    first, second = (rows.filter(pl.col("value").is_not_null()) for rows in systems)
-    return pl.concat([first.join(second, on=names, how="semi"), second.join(first, on=names, how="semi")])
-
-
 @dataclass(frozen=True, slots=True)
 class _Pair:
     """Scores of both models on shared cells, items x lengths; NaN in both if either is."""
@@ -219,17 +352,38 @@ class _Pair:
     second: Floats
 
 
-def _paired(a: Grid, b: Grid) -> _Pair | None:
-    names, in_a, in_b = np.intersect1d(a.names, b.names, return_indices=True)
-    lengths, at_a, at_b = np.intersect1d(a.lengths, b.lengths, return_indices=True)
-    first, second = a.scores[np.ix_(in_a, at_a)], b.scores[np.ix_(in_b, at_b)]
+def _paired(a: _Scores, b: _Scores, names: Sequence[str]) -> _Pair | None:
+    """Two models on one task.
+
+    Args:
+        a: The scores of one on the samples of both.
+        b: Those of the other.
+        names: Names of the items, by number.
+    """
+    items = np.array(sorted(np.intersect1d(a.items, b.items).tolist(), key=names.__getitem__), dtype=np.int64)
+    lengths = np.intersect1d(a.lengths, b.lengths)
+    first, second = (_table(side, items, lengths) for side in (a, b))
     both = ~np.isnan(first) & ~np.isnan(second)
     lines, columns = both.any(axis=1), both.any(axis=0)
     if not columns.any():
         return None
     first, second = np.where(both, first, np.nan), np.where(both, second, np.nan)
     kept = np.ix_(lines, columns)
-    return _Pair(tuple(names[lines]), tuple(int(length) for length in lengths[columns]), first[kept], second[kept])
+    found = tuple(names[number] for number in items[lines].tolist())
+    return _Pair(found, tuple(int(length) for length in lengths[columns]), first[kept], second[kept])
+
+
+def _table(scores: _Scores, items: NDArray[np.int64], lengths: NDArray[np.int64]) -> Floats:
+    """Mean score of each item at each length, NaN without one."""
+    there = np.isin(scores.items, items) & np.isin(scores.lengths, lengths)
+    own, order = scores.at(there), np.argsort(items)
+    line = order[np.searchsorted(items, own.items, sorter=order)]
+    place = line * len(lengths) + np.searchsorted(lengths, own.lengths)
+    size = len(items) * len(lengths)
+    totals, counts = (np.bincount(place, part, size) for part in (own.totals, own.counts))
+    means = np.full(size, np.nan)
+    np.divide(totals, counts, out=means, where=counts > 0)
+    return means.reshape(len(items), len(lengths))
 
 
 def _common(pairs: Mapping[str, _Pair]) -> list[int]:

@@ -1,6 +1,7 @@
 """Counts of replies by outcome, so that every mean shows what it leaves out."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -147,3 +148,13 @@ def graders(rows: pl.DataFrame) -> list[Graded]:
     order = {task: place for place, task in enumerate(rows["task"].unique(maintain_order=True))}
     found = [Graded(**record) for record in table.iter_rows(named=True)]
     return sorted(found, key=lambda one: order[one.task])
+
+
+def all_graders(parts: Sequence[Sequence[Graded]]) -> list[Graded]:
+    """The graders of rows that were counted in parts."""
+    found: dict[tuple[str, str, str], Graded] = {}
+    for one in (one for part in parts for one in part):
+        had = found.get(key := (one.task, one.metric, one.grader), replace(one, scored=0, failed=0))
+        found[key] = replace(had, scored=had.scored + one.scored, failed=had.failed + one.failed)
+    order = {task: place for place, task in enumerate(dict.fromkeys(one.task for one in found.values()))}
+    return sorted(found.values(), key=lambda one: order[one.task])

@@ -10,7 +10,7 @@ unknown.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -52,6 +52,12 @@ class Grid:
     alone: Floats
     alone_chance: Floats
     alone_gap: Unmeasured | None
+
+
+def of_scores(grid: Grid) -> Grid:
+    """The grid without what a ranking does not need: eight bytes for each item and length."""
+    empty = np.empty((0, 0))
+    return replace(grid, other=empty, chance=empty, alone=empty, alone_chance=empty)
 
 
 def grids(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Grid]:

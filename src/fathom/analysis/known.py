@@ -18,6 +18,7 @@ import polars as pl
 
 from fathom.names import system_name
 from fathom.printing import readable
+from fathom.rows.table import RowsTable
 from fathom.stats.columns import facet
 from fathom.stats.intervals import Interval, generator, mean_interval
 from fathom.stats.outcomes import outcome
@@ -30,6 +31,7 @@ ABSTAINED = ("unanswerable", "无法回答")
 
 SYSTEM = ["model", "variant"]
 QUESTION = ["suite", "task", "item", "question", "gold"]
+_NAMING = ["model", "variant", "suite", "task", "item", "target", "length", "facets"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 POLICY: Policy = "intersection"
 
@@ -71,13 +73,14 @@ class Known:
         return self.removed / self.questions if self.questions else None
 
 
-def marked(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with the columns of ``QUESTION`` and ``closed``: whether they are closed-book rows."""
-    return rows.with_columns(
-        question=facet("question").fill_null(""),
-        gold=pl.col("target").fill_null(""),
-        closed=((pl.col("length") == 0) & (facet("context") == "none")).fill_null(False),
-    )
+def is_closed() -> pl.Expr:
+    """Closed-book rows."""
+    return ((pl.col("length") == 0) & (facet("context") == "none")).fill_null(False)
+
+
+def marked(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows with the columns of ``QUESTION``."""
+    return rows.with_columns(question=facet("question").fill_null(""), gold=pl.col("target").fill_null(""))
 
 
 def answers_of(rows: pl.DataFrame) -> pl.DataFrame:
@@ -91,11 +94,11 @@ def answers_of(rows: pl.DataFrame) -> pl.DataFrame:
     # A missing answer counts 0 next to others; otherwise the mean would be higher.
     mean = pl.when(pl.col("value").is_not_null().any()).then(pl.col("value").fill_null(0.0).mean())
     return (
-        marked(rows)
-        .filter("closed")
+        marked(rows.lazy().filter(is_closed()))
         .with_columns(value=value, abstained=abstained)
         .group_by(SYSTEM + QUESTION, maintain_order=True)
         .agg(mean.alias("value"), pl.col("abstained").all())
+        .collect()
     )
 
 
@@ -135,14 +138,20 @@ def counted(
         )
 
 
+def closed_book_answers(table: RowsTable) -> pl.DataFrame:
+    """The same of a table of any size."""
+    closed = RowsTable(table.rows.filter(is_closed()), table.place, table)
+    return pl.concat(map(answers_of, closed.parts()))
+
+
 @readable
 @dataclass(frozen=True, slots=True)
 class Filtered:
     """Rows without the questions that are answered closed-book.
 
     Attributes:
-        rows: The remaining rows, in their order, and all closed-book rows.
-        before: The rows before the filter.
+        table: The rows before the filter.
+        gone: The excluded questions, by the columns that name them.
         policy: Models whose answers exclude a question.
         threshold: Minimum closed-book score of an answered question.
         removed: Closed-book results for every task with closed-book rows; empty without any.
@@ -151,8 +160,8 @@ class Filtered:
         distinct: Questions that are excluded for some model, and all questions, each counted once over all models.
     """
 
-    rows: pl.DataFrame
-    before: pl.DataFrame
+    table: RowsTable
+    gone: pl.DataFrame
     policy: Policy
     threshold: float
     removed: tuple[Known, ...] = ()
@@ -160,9 +169,32 @@ class Filtered:
     notes: tuple[str, ...] = ()
     distinct: tuple[int, int] = (0, 0)
 
+    @property
+    def before(self) -> pl.DataFrame:
+        """The rows before the filter."""
+        return self.table.read()
+
+    @property
+    def rows(self) -> pl.DataFrame:
+        """The remaining rows, in their order, and all closed-book rows."""
+        return self.left.read()
+
+    @property
+    def left(self) -> RowsTable:
+        """The same of a table of any size."""
+        return RowsTable(self.without(self.table.rows), self.table.place, self.table)
+
+    def without(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """Some of the rows before the filter, without those that it excludes."""
+        if self.gone.is_empty():
+            return rows
+        names, gone = rows.collect_schema().names(), self.gone.lazy().with_columns(gone=True)
+        kept = marked(rows).join(gone, on=self.gone.columns, how="left", maintain_order="left")
+        return kept.filter(is_closed() | pl.col("gone").is_null()).select(names)
+
 
 def known_filter(
-    rows: pl.DataFrame,
+    rows: pl.DataFrame | RowsTable,
     policy: Policy = POLICY,
     *,
     threshold: float = THRESHOLD,
@@ -188,23 +220,26 @@ def known_filter(
         FathomError: Unknown policy, a threshold outside (0, 1], or a missing, empty or unexpected panel.
     """
     _check(policy, threshold, panel)
-    table, answers = marked(rows), answers_of(rows)
+    table = rows if isinstance(rows, RowsTable) else RowsTable(rows)
+    answers = closed_book_answers(table)
     voices = _panel_answers(answers, panel) if policy == "panel" else answers
     tested = pl.concat([answers["task"], voices["task"]]).unique(maintain_order=True)
-    questions = (
-        table.filter(~pl.col("closed") & pl.col("task").is_in(tested.implode()))
+    asked = [
+        marked(part.lazy().filter(~is_closed() & pl.col("task").is_in(tested.implode())))
         .select(SYSTEM + QUESTION)
         .unique(maintain_order=True)
-    )
+        .collect()
+        for part in (table.parts(_NAMING) if len(tested) else ())
+    ]
+    questions = pl.concat([answers.select(SYSTEM + QUESTION).clear(), *asked])
     keys = SYSTEM + QUESTION if policy == "own" else QUESTION
     gone = voices.filter(pl.col("value") >= threshold, policy != "none").select(keys).unique(maintain_order=True)
     lost = questions.join(gone, on=keys, how="semi", maintain_order="left")
     removed = tuple(counted(questions, answers, lost, threshold, seed))
     unfiltered = tuple((one.model, one.variant, one.task) for one in removed if one.questions and not one.asked)
-    kept = table.join(gone.with_columns(gone=True), on=keys, how="left", maintain_order="left")
     return Filtered(
-        rows=kept.filter(pl.col("closed") | pl.col("gone").is_null()).select(rows.columns),
-        before=rows,
+        table=table,
+        gone=gone,
         policy=policy,
         threshold=threshold,
         removed=removed,

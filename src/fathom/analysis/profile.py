@@ -150,8 +150,15 @@ def profiles(
     """
     if base not in BASE_RULES[:2]:
         raise FathomError(f"base is {base!r}: rows have the bases 'paper' and 'code', tables of scores 'given'.")
+    return profiles_of(grids(rows, unanswered), seed=seed, replicates=replicates, base=base)
+
+
+def profiles_of(
+    tables: Sequence[Grid], *, seed: int = 0, replicates: int = REPLICATES, base: BaseRule = "paper"
+) -> list[Profile]:
+    """The same from grids (:func:`fathom.analysis.grid.grids`)."""
     by_model: dict[tuple[str, str], list[Grid]] = {}
-    for grid in grids(rows, unanswered):
+    for grid in tables:
         by_model.setdefault((grid.model, grid.variant), []).append(grid)
     return [
         profile

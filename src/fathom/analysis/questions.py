@@ -65,6 +65,24 @@ class Asked:
         return row_means(self.scores)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Means:
+    """What a ranking needs of ``Asked``: the names and the mean scores of the questions, and the ``other`` mean."""
+
+    model: str
+    variant: str
+    names: pl.Series
+    means: Floats
+    other: float | None
+
+
+def means_of(one: Asked) -> Means | None:
+    """The means of a model; None if a cell has no score."""
+    if not one.blank.is_empty():
+        return None
+    return Means(one.model, one.variant, one.about["name"], one.means, one.other)
+
+
 def other_mean(ended: pl.DataFrame) -> float | None:
     """Mean over questions of the mean of their replies under the other choice of ``unanswered``.
 

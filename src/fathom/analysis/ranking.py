@@ -1,6 +1,6 @@
 """Ranks of models by average score, or by mean over questions, with the differences behind them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +8,16 @@ import numpy as np
 from fathom.analysis.average import AverageScore, comparable
 from fathom.analysis.grid import ALL, Grid
 from fathom.analysis.profile import Profile, mean_draws
-from fathom.analysis.questions import Asked
-from fathom.stats.differences import PAIRED_REPLICATES, Gap, Sums, drawn_means, shared_sums, system_key
+from fathom.analysis.questions import Asked, Means, means_of
+from fathom.stats.differences import (
+    PAIRED_REPLICATES,
+    PSEUDO_ITEMS,
+    Gap,
+    drawn_columns,
+    drawn_means,
+    shared_sums,
+    system_key,
+)
 from fathom.stats.intervals import Floats, Interval, interval_of
 from fathom.stats.ranks import gaps_of, ranks_of
 
@@ -63,16 +71,18 @@ def ranking_of(
     if not ordered:
         return []
     lengths = ordered[0].lengths
-    sums: dict[str, list[Sums]] = {system_key(one.model, one.variant): [] for one in ordered}
-    for task in ordered[0].tasks:
+    columns, tasks = range(len(lengths)), ordered[0].tasks
+    prior = PSEUDO_ITEMS / (len(tasks) * len(columns))
+    drawn: dict[str, list[Floats]] = {system_key(one.model, one.variant): [] for one in ordered}
+    for task in tasks:
         own = {system_key(grid.model, grid.variant): grid for grid in tables if grid.task == task}
         found = shared_sums(
-            {name: (own[name].names, _at(own[name], lengths)) for name in sums}, task, seed, replicates=replicates
+            {name: (own[name].names, _at(own[name], lengths)) for name in drawn}, task, seed, replicates=replicates
         )
-        for name, parts in sums.items():
-            parts.append(found[name])
-    columns = list(range(len(lengths)))
-    return _ranked(_scores(ordered), np.array([drawn_means(parts, columns) for parts in sums.values()]))
+        # The sums of all tasks together would need gigabytes.
+        for name, parts in drawn.items():
+            parts.append(drawn_columns(found[name], columns, prior).mean(axis=1))
+    return _ranked(_scores(ordered), np.array([np.mean(parts, axis=0) for parts in drawn.values()]))
 
 
 def ranking_of_profiles(ready: Sequence[Profile], averages: Sequence[AverageScore]) -> list[Ranked]:
@@ -98,19 +108,20 @@ def _ordered(averages: Sequence[AverageScore]) -> list[AverageScore]:
 
 
 def ranking_of_questions(
-    models: Sequence[Asked], *, seed: int = 0, replicates: int = PAIRED_REPLICATES
+    models: Iterable[Asked | Means], *, seed: int = 0, replicates: int = PAIRED_REPLICATES
 ) -> list[Ranked]:
     """Models by their mean over questions, every question with the same weight and its repeats averaged first.
 
     Args:
-        models: Models with their questions; those with a cell without a score are left out.
+        models: Models with their questions, or the means of these; those with a cell without a score are left out.
         seed: Seed of the replicates.
         replicates: Number of replicates.
     """
-    whole = sorted((one for one in models if one.blank.is_empty()), key=lambda one: -float(one.means.mean()))
+    known = (found for one in models if (found := means_of(one) if isinstance(one, Asked) else one))
+    whole = sorted(known, key=lambda one: -float(one.means.mean()))
     if not whole:
         return []
-    tables = {system_key(one.model, one.variant): (one.about["name"].to_list(), one.means[:, None]) for one in whole}
+    tables = {system_key(one.model, one.variant): (one.names.to_list(), one.means[:, None]) for one in whole}
     sums = shared_sums(tables, "questions", seed, replicates=replicates)
     scores = []
     for one in whole:

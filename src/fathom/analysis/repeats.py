@@ -116,7 +116,12 @@ def repeats(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 
         One result for each model and variant, in the order in which the rows name them; none for those with a cell
         without a score (``fathom.stats.outcomes``).
     """
-    return [_of_model(one, seed) for one in asked(rows, unanswered) if one.blank.is_empty()]
+    return repeats_of(asked(rows, unanswered), seed=seed)
+
+
+def repeats_of(known: Sequence[Asked], *, seed: int = 0) -> list[Repeats]:
+    """The same from questions (:func:`fathom.analysis.questions.asked`)."""
+    return [_of_model(one, seed) for one in known if one.blank.is_empty()]
 
 
 def expected_best(table: Floats, n: int) -> Floats:

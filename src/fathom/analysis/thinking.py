@@ -74,6 +74,16 @@ def thinking_gain(
         FathomError: No question has the dimension.
     """
     check_dimensions(by)
+    found, lacking = gains_of(rows, by=by, unanswered=unanswered, seed=seed)
+    if lacking:
+        raise not_there(lacking[0], rows)
+    return found
+
+
+def gains_of(
+    rows: pl.DataFrame, *, by: Sequence[str], unanswered: Unanswered = "zero", seed: int = 0
+) -> tuple[list[ThinkingGain], list[str]]:
+    """The gains, and the dimensions that no question has; arguments as in :func:`thinking_gain`."""
     mode = facet("thinking").alias("variant")
     # Counted before variants are combined, because a cell is of one variant.
     told = scored_rows(rows, unanswered).with_columns(mode).filter(pl.col("variant").is_in(MODES))
@@ -86,12 +96,11 @@ def thinking_gain(
     found = [_gain(cells[number], draws) for number, draws in resampled_together(tables, seed)]
     averages = [gain for gain in _of_averages(rows) if gain.model not in measured]
     found += (gain for gain in averages if gain.dimension in by)
-    for name in by:
-        whole = all(one.blank.is_empty() for pair in measured.values() for one in pair)
-        if (measured or averages) and whole and all(one.dimension != name for one in found):
-            raise not_there(name, rows)
+    whole = all(one.blank.is_empty() for pair in measured.values() for one in pair)
+    there = {one.dimension for one in found}
+    lacking = [name for name in by if name not in there] if (measured or averages) and whole else []
     order = {model: number for number, model in enumerate(models)}
-    return sorted(found, key=lambda one: (order[one.model], by.index(one.dimension), place(one.group)))
+    return sorted(found, key=lambda one: (order[one.model], by.index(one.dimension), place(one.group))), lacking
 
 
 def _pair(modes: Mapping[tuple[str, str], Asked], model: str) -> tuple[Asked, Asked] | None:

@@ -8,6 +8,7 @@ from fathom.board.keys import keys
 from fathom.board.results import NAMELESS
 from fathom.printing import printable
 from fathom.registry import suites, task_title
+from fathom.rows.table import RowsTable
 from fathom.stats.side_rows import is_side_row
 from fathom.types.boards import Board, Category, Part
 
@@ -15,7 +16,7 @@ LONGEST = 80
 """Maximum length of a title, which lists the tasks of a suite without a name."""
 
 
-def derived(rows: Iterable[pl.DataFrame], known: Sequence[Board]) -> list[Board]:
+def derived(rows: Iterable[RowsTable], known: Sequence[Board]) -> list[Board]:
     """A board for each suite without a task on any board, in the order of the rows.
 
     The overall score is the mean of the tasks. A task counts all lengths of any run of the suite, so that a run at
@@ -27,9 +28,9 @@ def derived(rows: Iterable[pl.DataFrame], known: Sequence[Board]) -> list[Board]
     """
     declared = {(suite, task) for board in known for suite in board.suites for task in board.tasks}
     lengths: dict[str, dict[str, set[int]]] = {}
-    for table in rows:
-        base = pl.col("suite").str.split("#").list.first()
-        asked = table.filter(~is_side_row()).select(base, "task", "length").unique(maintain_order=True)
+    base = pl.col("suite").str.split("#").list.first()
+    for part in (part for table in rows for part in table.parts(("suite", "task", "length", "facets"))):
+        asked = part.filter(~is_side_row()).select(base, "task", "length").unique(maintain_order=True)
         for suite, task, length in asked.rows():
             lengths.setdefault(suite, {}).setdefault(task, set()).add(length)
     lengths = {suite: tasks for suite, tasks in lengths.items() if declared.isdisjoint((suite, task) for task in tasks)}

@@ -66,18 +66,20 @@ def measured(boards: Sequence[Board], batch: Batch, unanswered: Unanswered = "ze
         batch: Results; published averages, closed-book questions and truncated prompts among them are skipped.
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
     """
-    found = Measured()
-    rows = batch.rows.filter(~is_side_row())
+    found, unknown = Measured(), dict[str, None]()
     base = pl.col("suite").str.split("#").list.first()
-    for board in boards:
-        own = rows.filter(base.is_in(board.suites), pl.col("task").is_in(board.tasks))
-        lines = _lines(own)
-        if lines:
-            found.entries[board.id] = _entries(board, _numbered(own, lines, unanswered), lines, batch, unanswered)
     known = {suite for board in boards for suite in board.suites}
-    for suite in rows.filter(~base.is_in(known))["suite"].unique(maintain_order=True):
-        found.notes.append(f"suite {suite!r} is on no board: its results are left out")
-    found.notes += _missing(rows.filter(base.is_in(known)))
+    for part in batch.rows.parts():
+        rows = part.filter(~is_side_row())
+        for board in boards:
+            own = rows.filter(base.is_in(board.suites), pl.col("task").is_in(board.tasks))
+            lines = _lines(own)
+            if lines:
+                entries = _entries(board, _numbered(own, lines, unanswered), lines, batch, unanswered)
+                found.entries.setdefault(board.id, []).extend(entries)
+        unknown |= dict.fromkeys(rows.filter(~base.is_in(known))["suite"].unique(maintain_order=True))
+        found.notes += _missing(rows.filter(base.is_in(known)))
+    found.notes[:0] = [f"suite {suite!r} is on no board: its results are left out" for suite in unknown]
     return found
 
 

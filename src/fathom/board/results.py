@@ -7,20 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from fathom.board.bundles.bundling import public_settings
 from fathom.board.likeness import Answer, Prints, prints_of
 from fathom.board.model import Provenance
 from fathom.board.sameness import answers_of, answers_of_run
 from fathom.registry import task_name, tasks
-from fathom.rows.runs import SAME_REPLY, is_foreign, labels, load
+from fathom.rows.runs import SAME_REPLY, is_foreign, labels, scan
+from fathom.rows.table import RowsTable
 from fathom.run.manifest import FILE, fathom_version, read_manifest
 from fathom.secrets import HIDDEN
 from fathom.types import FathomError, Json
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Label: TypeAlias = tuple[str, str, str]
 """Suite, model and variant, as in rows."""
@@ -57,7 +55,7 @@ class Batch:
             (``fathom.board.likeness``).
     """
 
-    rows: pl.DataFrame
+    rows: RowsTable
     provenance: Provenance = "measured"
     about: Mapping[Label, tuple[About, ...]] = field(default_factory=dict)
     prints: Callable[[], Mapping[tuple[str, str], Prints]] = dict
@@ -75,7 +73,7 @@ def read_results(paths: Sequence[Path], rule: str = "official", judge: str | Non
         FathomError: A path has no results, or they cannot be read.
     """
     every = list(dict.fromkeys(found for path in paths for found in _within(path)))
-    seen: list[pl.DataFrame] = []
+    seen: list[RowsTable] = []
     if own := [path for path in every if path.suffix != BUNDLE or path.is_dir()]:
         batch = _runs_and_rows(own, rule, judge)
         seen.append(batch.rows)
@@ -89,9 +87,11 @@ def read_results(paths: Sequence[Path], rule: str = "official", judge: str | Non
             yield batch
 
 
-def _holds(there: pl.DataFrame, rows: pl.DataFrame) -> bool:
+def _holds(there: RowsTable, rows: RowsTable) -> bool:
     """Whether all these replies are known already: a bundle of a given run, or a bundle with and without logs."""
-    return rows.join(there, on=SAME_REPLY, how="anti", nulls_equal=True).is_empty()
+    given = rows.rows.select(SAME_REPLY)
+    known = there.rows.select(SAME_REPLY).join(given, on=SAME_REPLY, how="semi", nulls_equal=True)
+    return rows.read(given.join(there.read(known).lazy(), on=SAME_REPLY, how="anti", nulls_equal=True)).is_empty()
 
 
 def _within(path: Path) -> list[Path]:
@@ -113,37 +113,47 @@ def _within(path: Path) -> list[Path]:
 def _runs_and_rows(paths: Sequence[Path], rule: str, judge: str | None) -> Batch:
     import polars as pl
 
-    rows, where = _scored(lambda rule: load(paths, rule, judge), rule), labels(paths)
+    where = labels(paths)
+    given = scan(paths, rule, judge)
+    # Rows that were scored before are the same under every rule.
+    table = _scored(given, (lambda: scan(paths, "strict", judge)) if where else (lambda: given), rule)
     manifests = {path: read_manifest(path) for path in where}
     private = _private(manifests.values())
     shown = {variant: _without(variant, private) for _, _, variant in where.values()}
     named = pl.when(pl.col("model").str.strip_chars() == "").then(pl.lit(NAMELESS)).otherwise("model")
-    rows = rows.with_columns(pl.col("variant").replace(shown), model=named)
+    table = RowsTable(table.rows.with_columns(pl.col("variant").replace(shown), model=named), table.place, table)
     about: dict[Label, tuple[About, ...]] = {}
     labelled: dict[Path, Label] = {}
     for path, (suite, model, variant) in where.items():
         label = labelled[path] = (suite, model if model.strip() else NAMELESS, shown[variant])
         about[label] = (*about.get(label, ()), _about_run(manifests[path]))
-    return Batch(rows, about=about, prints=partial(_prints, labelled, rows))
+    return Batch(table, about=about, prints=partial(_prints, labelled, table))
 
 
-def _scored(rows_of: Callable[[str], pl.DataFrame], rule: str) -> pl.DataFrame:
-    """Rows of a rule; tasks without an official rule have those of their own scorer."""
+def _scored(table: RowsTable, strict: Callable[[], RowsTable], rule: str) -> RowsTable:
+    """Rows of a rule; tasks without an official rule have those of their own scorer.
+
+    Args:
+        table: The rows of the rule.
+        strict: Reads the same replies, scored by the rule ``strict``.
+        rule: The rule.
+    """
     import polars as pl
 
-    rows, known = rows_of(rule), tasks()
-    own = [name for name in rows["task"].unique() if name in known and not (known[name].official or known[name].rubric)]
+    known = tasks()
+    there = table.read(table.rows.select(pl.col("task").unique()))["task"]
+    own = [name for name in there if name in known and not (known[name].official or known[name].rubric)]
     if rule != "official" or not own:
-        return rows
-    here = pl.col("task").is_in(own)
-    return pl.concat([rows.filter(~here), rows_of("strict").filter(here)])
+        return table
+    here, other = pl.col("task").is_in(own), strict()
+    return RowsTable(pl.concat([table.rows.filter(~here), other.rows.filter(here)]), table.place, (table, other))
 
 
-def _prints(where: Mapping[Path, Label], rows: pl.DataFrame) -> dict[tuple[str, str], Prints]:
+def _prints(where: Mapping[Path, Label], table: RowsTable) -> dict[tuple[str, str], Prints]:
     """The prints of runs."""
     found: dict[tuple[str, str], list[Answer]] = {}
     for path, (suite, model, variant) in where.items():
-        own = rows.filter(suite=suite, model=model, variant=variant)
+        own = table.read(table.rows.filter(suite=suite, model=model, variant=variant))
         found.setdefault((model, variant), []).extend(answers_of_run(path, suite.split("#")[0], own))
     return {name: prints_of(answers) for name, answers in found.items()}
 
@@ -174,7 +184,8 @@ def _bundle(path: Path, rule: str) -> Batch:
             settings["subset"] = part.subset
         about[label] = (*about.get(label, ()), About(settings, part.fingerprint, day(bundle.created)))
     name = bundle.model, bundle.variant
-    return Batch(_scored(bundle.rows_of, rule), "submitted", about, lambda: {name: prints_of(answers_of(bundle))})
+    table = _scored(RowsTable(bundle.rows_of(rule)), lambda: RowsTable(bundle.rows_of()), rule)
+    return Batch(table, "submitted", about, lambda: {name: prints_of(answers_of(bundle))})
 
 
 def day(moment: object) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fathom.analysis.known import answers_of
+from fathom.analysis.known import closed_book_answers
 from fathom.board import shown
 from fathom.board.examples import Example
 from fathom.board.results import Batch
@@ -41,13 +41,17 @@ class Levels:
 
 def levels(batches: Iterable[Batch]) -> dict[str, Levels]:
     """Chance and closed-book levels by task, over all results."""
-    rows = [batch.rows for batch in batches]
-    every = pl.concat(rows) if rows else pl.DataFrame()
-    if every.is_empty():
+    tables = [batch.rows for batch in batches]
+    if not tables:
         return {}
-    asked = every.filter(~is_side_row(), pl.col("chance").fill_nan(None).is_not_null())
-    chance = dict(asked.group_by("task").agg(pl.col("chance").mean()).rows())
-    answers = answers_of(every).filter(pl.col("value").is_not_null())
+    known = pl.col("chance").fill_nan(None).is_not_null()
+    sums = pl.concat(
+        one.read(one.rows.filter(known, ~is_side_row()).group_by("task").agg(pl.col("chance").sum(), pl.len()))
+        for one in tables
+    )
+    means = sums.group_by("task").agg(pl.col("chance").sum() / pl.col("len").sum())
+    chance = dict(means.rows())
+    answers = pl.concat(map(closed_book_answers, tables)).filter(pl.col("value").is_not_null())
     by_model = answers.group_by("task", "model", "variant").agg(pl.col("value").mean()).sort("task", "model", "variant")
     closed = dict(by_model.group_by("task").agg(pl.col("value").mean()).rows())
     return {str(task): Levels(chance.get(task), closed.get(task)) for task in {*chance, *closed}}

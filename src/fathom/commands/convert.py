@@ -100,10 +100,10 @@ def convert(options: ConvertOptions) -> "Written":
     out = options.out or (address_from_environment() if form.name == "mlflow" else None)
     if out is None:
         raise FathomError(f"--to {form.name} needs --out, {form.where}")
-    frame = rows.read(paths, options.origin, options.rule, options.judge, tell=options.tell)
+    table = rows.open_results(paths, options.origin, options.rule, options.judge, tell=options.tell)
     if options.origin == "fathom":
         tell_unfinished(paths, options.tell)
-    left = without_known(frame, **options.of(Known), judge=options.judge, seed=options.seed, tell=options.tell)
+    left = without_known(table, **options.of(Known), judge=options.judge, seed=options.seed, tell=options.tell)
     runs = paths if options.origin == "fathom" else ()
     found = material(left, runs, suites=options.suites, seed=options.seed, unanswered=options.unanswered)
     chosen: dict[str, object] = {name: getattr(options, name) for name in Choices.__dataclass_fields__}

@@ -25,14 +25,14 @@ def plot(options: PlotOptions) -> Path:
     from fathom.commands.shared import Known
     from fathom.report import plot
     from fathom.report.reading import rows_at_lengths, rows_of_tasks, without_known
-    from fathom.rows import load
+    from fathom.rows import RowsTable, load
 
     paths, out, models = paths_of(options.sources), Path(options.out), options.models or ()
     if score_tables(paths):
         return plot(profiles_of(options), options.kind, out, models=models, seed=options.seed)
     rows = rows_of_tasks(rows_at_lengths(load(paths, judge=options.judge), options.lengths), options.tasks)
     how = options.of(Known)
-    left = without_known(rows, **how, judge=options.judge, seed=options.seed, tell=options.tell)
+    left = without_known(RowsTable(rows), **how, judge=options.judge, seed=options.seed, tell=options.tell)
     return plot(left, options.kind, out, models=models, seed=options.seed, unanswered=options.unanswered)
 
 

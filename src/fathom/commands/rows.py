@@ -12,6 +12,8 @@ from fathom.types import origins
 if TYPE_CHECKING:
     import polars as pl
 
+    from fathom.rows import RowsTable
+
 ORIGINS = (origins.OWN, *(one.name for one in origins.ORIGINS))
 """Names after ``--from``; benchmarks declare more, for published results."""
 Out: TypeAlias = Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file.", "-o")]
@@ -60,10 +62,15 @@ class RowsOptions(Known):
 @command(RowsOptions)
 def rows(options: RowsOptions) -> "pl.DataFrame":
     """Turn runs, results of other programs, or published results into one table of scored replies."""
-    from fathom import rows as table
-    from fathom.report.reading import without_known
+    return _written(options).read()
 
-    frame = table.read(
+
+def _written(options: RowsOptions) -> "RowsTable":
+    """The table, written if a file is named; it may be larger than memory."""
+    from fathom.report.reading import without_known
+    from fathom.rows import open_results, write_rows
+
+    table = open_results(
         paths_of(options.sources),
         options.origin,
         options.rule,
@@ -74,10 +81,10 @@ def rows(options: RowsOptions) -> "pl.DataFrame":
         tell=options.tell,
     )
     if options.filter is not None or options.panel:
-        frame = without_known(frame, **options.of(Known), judge=options.judge).rows
+        table = without_known(table, **options.of(Known), judge=options.judge).left
     if options.out is not None:
-        table.write_rows(frame, Path(options.out))
-    return frame
+        write_rows(table.rows, Path(options.out))
+    return table
 
 
 class Line(RowsOptions):
@@ -88,5 +95,5 @@ def main(line: Line) -> None:
     """Write the table, and say how long it is."""
     from fathom.terminal import tell
 
-    frame = rows.body(line.but(tell=tell))
-    print(f"{line.out}: {len(frame):,} rows")
+    table = _written(line.but(tell=tell))
+    print(f"{line.out}: {table.count:,} rows")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
 from fathom.analysis import GroupScore, Repeats, ThinkingGain
-from fathom.analysis.breakdown import RUN, breakdown
-from fathom.analysis.questions import asked
+from fathom.analysis.breakdown import RUN, group_scores
+from fathom.analysis.questions import Means, asked, means_of
 from fathom.analysis.ranking import Ranked, ranking_of_questions
-from fathom.analysis.repeats import repeats
-from fathom.analysis.thinking import thinking_gain
+from fathom.analysis.repeats import repeats_of
+from fathom.analysis.thinking import gains_of
 from fathom.stats.columns import facet
 
 OVERALL = "overall"
@@ -70,53 +70,136 @@ class ByQuestion:
         )
 
 
-def by_question(replies: pl.DataFrame, averages: pl.DataFrame, *, seed: int = 0, ranked: bool = False) -> ByQuestion:
-    """Measures everything that gives questions equal weight.
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What rows have in common that are measured in parts.
+
+    Attributes:
+        groups: The values of each dimension that scored questions have.
+        named: Dimensions of published averages.
+        epochs: The numbers of the repeats.
+        models: Models with replies.
+    """
+
+    groups: Mapping[str, frozenset[object]]
+    named: frozenset[str] = frozenset()
+    epochs: frozenset[int] = frozenset()
+    models: frozenset[str] = frozenset()
+
+    def __add__(self, other: Outline) -> Outline:
+        """The outline of both parts."""
+        return Outline(
+            {name: self.groups[name] | other.groups[name] for name in self.groups},
+            self.named | other.named,
+            self.epochs | other.epochs,
+            self.models | other.models,
+        )
+
+    @property
+    def groupings(self) -> frozenset[str]:
+        """Dimensions with two groups or more, except length alone, which is shown by the curves."""
+        found = frozenset(name for name, groups in self.groups.items() if len(groups) > 1)
+        return frozenset() if found <= {"length"} else found
+
+
+def outline_of(replies: pl.DataFrame, averages: pl.DataFrame) -> Outline:
+    """The outline of some rows; arguments as in :func:`by_question`."""
+    scored = replies.filter(pl.col("value").is_not_null())
+    groups = {name: frozenset(scored.select(facet(name)).to_series().drop_nulls().unique()) for name in FACETS}
+    for name in ("language", "length"):
+        groups[name] = frozenset(scored[name].unique())
+    return Outline(groups, _named(averages), frozenset(replies["epoch"].unique()), frozenset(replies["model"].unique()))
+
+
+@dataclass(frozen=True, slots=True)
+class PartByQuestion:
+    """The same of some models.
+
+    Attributes:
+        scores: See ``ByQuestion``; the same below.
+        trends: Likewise.
+        runs: Likewise.
+        gains: Of replies.
+        published_gains: Of published averages.
+        repeats: See ``ByQuestion``.
+        means: What a ranking needs.
+        published: See ``ByQuestion``.
+    """
+
+    scores: Sequence[GroupScore]
+    trends: Sequence[GroupScore]
+    runs: Sequence[GroupScore]
+    gains: Sequence[ThinkingGain]
+    published_gains: Sequence[ThinkingGain]
+    repeats: Sequence[Repeats]
+    means: Sequence[Means]
+    published: frozenset[tuple[str, str]]
+
+
+def part_by_question(replies: pl.DataFrame, averages: pl.DataFrame, whole: Outline, *, seed: int = 0) -> PartByQuestion:
+    """Measures some models, with equal weight for every question.
 
     Args:
-        replies: Rows of questions over their whole context; may be empty.
-        averages: Rows that are published averages; may be empty.
+        replies: Their counted rows of questions over their whole context; may be empty.
+        averages: Their rows that are published averages; may be empty.
+        whole: The outline of all rows.
         seed: Seed of the intervals.
-        ranked: Whether models are ranked by their mean over questions.
     """
-    averages = _renamed(averages, replies)
+    averages = _renamed(averages, whole)
     rows = pl.concat([replies, averages])
-    own, named = groupings(replies), _named(averages)
+    own, named = whole.groupings, whole.named
     by = [name for name in SHOWN if name in own or name in named]
-    repeated = replies["epoch"].n_unique() > 1 or OVERALL in named
-    scores = breakdown(rows, by=(OVERALL, *by), seed=seed) if by else []
-    trends = breakdown(rows, by=(OVERALL,), measures=("best_of", "pass_at"), seed=seed) if repeated else []
-    return ByQuestion(
-        systems=order((*scores, *trends)),
+    repeated, again = len(whole.epochs) > 1 or OVERALL in named, len(whole.epochs) > 1
+    known = asked(rows)
+    best = ("best_of", "pass_at")
+    return PartByQuestion(
+        scores=group_scores(rows, known, by=(OVERALL, *by), seed=seed) if by else [],
+        trends=group_scores(rows, known, by=(OVERALL,), measures=best, seed=seed) if repeated else [],
+        runs=group_scores(averages, (), by=(RUN,), seed=seed) if RUN in named else [],
+        gains=_gains(replies, own, seed),
+        published_gains=_gains(averages, named, seed),
+        repeats=repeats_of(known, seed=seed) if again else [],
+        means=[found for one in known if (found := means_of(one))],
         published=frozenset(averages.select("model", "variant").unique().rows()),
-        scores=tuple(scores),
-        trends=tuple(trends),
-        runs=tuple(breakdown(averages, by=(RUN,), seed=seed)) if RUN in named else (),
-        gains=(*_gains(replies, own, seed), *_gains(averages, named, seed)),
-        repeats=tuple(repeats(replies, seed=seed)) if replies["epoch"].n_unique() > 1 else (),
-        ranking=tuple(ranking_of_questions(asked(replies), seed=seed)) if ranked else (),
     )
 
 
-def groupings(replies: pl.DataFrame) -> frozenset[str]:
-    """Dimensions with two groups or more, except length alone, which is shown by the curves."""
-    scored = replies.filter(pl.col("value").is_not_null())
-    counts = scored.select(
-        *(facet(name).drop_nulls().n_unique().alias(name) for name in FACETS), pl.col("language", "length").n_unique()
-    ).row(0, named=True)
-    found = frozenset(name for name, groups in counts.items() if groups > 1)
-    return frozenset() if found <= {"length"} else found
+def together(parts: Sequence[PartByQuestion], *, seed: int = 0, ranked: bool = False) -> ByQuestion:
+    """The parts as one.
+
+    Args:
+        parts: The parts, in the order of the rows.
+        seed: Seed of the intervals.
+        ranked: Whether models are ranked by their mean over questions.
+    """
+    scores, trends = [one for part in parts for one in part.scores], [one for part in parts for one in part.trends]
+    gains = [one for part in parts for one in part.gains]
+    means = (one for part in parts for one in part.means)
+    return ByQuestion(
+        systems=order((*scores, *trends)),
+        published=frozenset(system for part in parts for system in part.published),
+        scores=tuple(scores),
+        trends=tuple(trends),
+        runs=tuple(one for part in parts for one in part.runs),
+        gains=(*_by_dimension(gains), *_by_dimension(one for part in parts for one in part.published_gains)),
+        repeats=tuple(one for part in parts for one in part.repeats),
+        ranking=tuple(ranking_of_questions(means, seed=seed)) if ranked else (),
+    )
+
+
+def _by_dimension(gains: Iterable[ThinkingGain]) -> list[ThinkingGain]:
+    return sorted(gains, key=lambda one: GAINS.index(one.dimension))
 
 
 def _named(averages: pl.DataFrame) -> frozenset[str]:
     return frozenset(averages.select(facet("aggregate").alias("name"))["name"].drop_nulls())
 
 
-def _renamed(averages: pl.DataFrame, replies: pl.DataFrame) -> pl.DataFrame:
-    """Published averages, renamed if there are replies of the same model and variant too."""
-    if averages.is_empty() or replies.is_empty():
+def _renamed(averages: pl.DataFrame, whole: Outline) -> pl.DataFrame:
+    """Published averages, renamed if there are replies of the same model too."""
+    if averages.is_empty() or not whole.models:
         return averages
-    models = replies["model"].unique().implode()
+    models = list(whole.models)
     return averages.with_columns(
         model=pl.when(pl.col("model").is_in(models))
         .then(pl.concat_str("model", pl.lit(f" ({PUBLISHED})")))
@@ -124,15 +207,14 @@ def _renamed(averages: pl.DataFrame, replies: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _gains(rows: pl.DataFrame, groups: frozenset[str], seed: int) -> tuple[ThinkingGain, ...]:
+def _gains(rows: pl.DataFrame, groups: frozenset[str], seed: int) -> list[ThinkingGain]:
     modes = rows.select("model", facet("thinking").alias("mode")).drop_nulls().unique()
     both = modes.filter(pl.col("model").is_duplicated())["model"].unique().implode()
-    asked = rows.filter(pl.col("model").is_in(both))
-    if asked.is_empty():
-        return ()
-    # Each dimension by itself: models with both modes may lack some of the groups that others have.
+    told = rows.filter(pl.col("model").is_in(both))
+    if told.is_empty():
+        return []
     by = [name for name in GAINS if name == OVERALL or name in groups]
-    return tuple(gain for name in by for gain in thinking_gain(asked, by=(name,), seed=seed))
+    return gains_of(told, by=by, seed=seed)[0]
 
 
 def order(scores: Sequence[GroupScore]) -> tuple[tuple[str, str], ...]:

@@ -132,7 +132,7 @@ def measured(
     short = () if setups is None else setups.within
     if short:
         made = (*made, ("Base of effective lengths", f"mean at {named_lengths(short)}, the lengths up to the window"))
-    asked = rows.rows if isinstance(rows, Filtered) else rows
+    asked = rows.left.rows if isinstance(rows, Filtered) else rows
     found = replace(
         measure(rows, seed=seed, unanswered=unanswered, base_lengths=short or BASE_LENGTHS),
         notes=tuple(map(printable, (*notes, *not_the_benchmarks(substituted(asked))))),

@@ -13,9 +13,10 @@ from fathom.length import format_length, named_lengths
 from fathom.names import system_name
 from fathom.registry import task_name
 from fathom.report.known import said_of_filter
-from fathom.rows import load, shared_contexts, unfinished
+from fathom.rows import load, scan, shared_contexts, unfinished
 from fathom.rows.parts import Wanted
 from fathom.rows.scoring import NOT_JUDGED
+from fathom.rows.table import RowsTable
 from fathom.stats.outcomes import Unanswered, counted, scored_rows, unmeasured
 from fathom.types import FathomError
 
@@ -66,14 +67,14 @@ def filtered(
         FathomError: A source cannot be read, or see ``fathom.analysis.known_filter``.
     """
     paths = list(map(Path, sources))
-    frame = load(paths, judge=judge, wanted=Wanted(tell=tell_read or tell))
+    table = scan(paths, judge=judge, wanted=Wanted(tell=tell_read or tell))
     tell_unfinished(paths, tell)
     tell_shared(paths, tell)
-    return without_known(frame, filter=filter, threshold=threshold, panel=panel, judge=judge, seed=seed, tell=tell)
+    return without_known(table, filter=filter, threshold=threshold, panel=panel, judge=judge, seed=seed, tell=tell)
 
 
 def without_known(
-    frame: pl.DataFrame,
+    table: RowsTable,
     *,
     filter: str | None,
     threshold: float,
@@ -89,19 +90,20 @@ def without_known(
         raise FathomError(f"--panel: give either runs or models, not both; no such run: {', '.join(missing)}")
     voices = load(list(map(Path, named)), judge=judge) if named and not missing else named or None
     if tell is not None:
-        for note in _not_judged(frame):
+        for note in _not_judged(table):
             tell(note)
     policy = cast(Policy, filter or ("panel" if named else "intersection"))
-    found = known_filter(frame, policy, threshold=threshold, panel=voices, seed=seed)
+    found = known_filter(table, policy, threshold=threshold, panel=voices, seed=seed)
     if tell is not None and found.removed:
         for note in (said_of_filter(found), *found.notes):
             tell(note)
     return found
 
 
-def _not_judged(frame: pl.DataFrame) -> Iterator[str]:
+def _not_judged(table: RowsTable) -> Iterator[str]:
     """Notes on models without judgements on tasks that were judged for others: their means are over other tasks."""
-    waiting = frame.filter(pl.col("value").is_null(), pl.col("detail").str.starts_with(NOT_JUDGED))
+    unscored = table.rows.filter(pl.col("value").is_null(), pl.col("detail").str.starts_with(NOT_JUDGED))
+    waiting = table.read(unscored.select("model", "variant", "task"))
     for key, part in waiting.group_by("model", "variant", maintain_order=True):
         tasks = ", ".join(part["task"].unique(maintain_order=True))
         yield (

@@ -4,20 +4,25 @@ import json
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
 from fathom import analysis
+from fathom.analysis.answers import choice_tasks
 from fathom.analysis.base import BASE_LENGTHS
-from fathom.analysis.categories import category_scores
-from fathom.analysis.counts import Graded, graders
+from fathom.analysis.categories import category_groups, category_scores
+from fathom.analysis.counts import Graded, all_graders, graders
 from fathom.analysis.drops import Drop, drops_of
-from fathom.analysis.grid import grids
+from fathom.analysis.grid import Grid, grids, of_scores
+from fathom.analysis.profile import profiles_of
 from fathom.analysis.ranking import Ranked, ranking_of, ranking_of_profiles
 from fathom.printing import printable
-from fathom.report.by_question import ByQuestion, by_question
+from fathom.report.by_question import ByQuestion, Outline, PartByQuestion, outline_of, part_by_question, together
 from fathom.report.setups import ComparedSetups, shown
+from fathom.rows.table import RowsTable
 from fathom.stats.columns import facet
 from fathom.stats.outcomes import Unanswered, Unmeasured, counted
 from fathom.stats.outcomes import unmeasured as cells_unmeasured
@@ -31,6 +36,8 @@ NAMES = (
     *("model", "variant", "task", "suite", "source", "tokenizer"),
     *("rule", "grader", "language", "fathom_version", "metric"),
 )
+KINDS = ("model", "variant", "length", "task_version", *NAMES[2:])
+"""Columns whose different values are settings of a report."""
 SUMMED = (
     *("replies", "scored", "valid", "invalid", "cut", "unanswered", "overflow", "missing", "refused", "error"),
     "truncated",
@@ -156,13 +163,15 @@ def system_of(measure: Measure) -> System:
 
 
 def measure(
-    rows: pl.DataFrame | analysis.Filtered,
+    rows: pl.DataFrame | RowsTable | analysis.Filtered,
     *,
     seed: int = 0,
     unanswered: Unanswered = "zero",
     base_lengths: Sequence[int] = BASE_LENGTHS,
 ) -> Results:
     """Measures everything that a report shows.
+
+    Rows are measured in parts of whole models (``fathom.rows.RowsTable``): first what they have in common, then each.
 
     Args:
         rows: A rows table (``fathom.rows``), to which the closed-book filter is applied with its defaults; or the
@@ -178,55 +187,198 @@ def measure(
     Raises:
         FathomError: There are no rows, or none with a context.
     """
-    filtered = analysis.known_filter(rows, seed=seed) if isinstance(rows, pl.DataFrame) else rows
-    if filtered.before.is_empty():
+    filtered = rows if isinstance(rows, analysis.Filtered) else analysis.known_filter(rows, seed=seed)
+    if not filtered.table.count:
         raise FathomError("There are no rows to report on: run a suite first (`fathom run`) or name another file.")
-    whole = filtered.before.with_columns(_printable(filtered.before[name]) for name in NAMES)
-    asked = whole.filter(~analysis.is_side_row())
-    # Counted after the filter: an excluded question is in no cell.
-    left = filtered.rows.with_columns(_printable(filtered.rows[name]) for name in NAMES)
-    shown = counted(left, unanswered)
-    kept, averages = shown.filter(~analysis.is_side_row()), shown.filter(is_aggregate())
-    if asked.is_empty() and not averages.is_empty():
+    whole = _whole(_parts(filtered, unanswered))
+    measured = [_measured(part, whole, seed) for part in _parts(filtered, unanswered)]
+    averages = pl.concat([part.averages for part in measured])
+    by_questions = [part.by_question for part in measured]
+    if whole.kinds.is_empty() and not averages.is_empty():
         alone = measure_profiles(())
-        return replace(
-            alone, settings=tuple(settings_of_averages(averages)), by_question=by_question(kept, averages, seed=seed)
-        )
-    if asked.is_empty():
+        by_question = together(by_questions, seed=seed)
+        return replace(alone, settings=tuple(settings_of_averages(averages)), by_question=by_question)
+    if whole.kinds.is_empty():
         raise FathomError(
             "All rows are closed-book or have truncated prompts, so that there is no length to report on: run the "
             "suite with its whole prompts."
         )
-    by_cell = analysis.cell_counts(asked)
-    scores = measure_profiles(analysis.profiles(kept, seed=seed), base_lengths)
-    ranking = ranking_of(grids(kept), list(scores.average.values()), seed=seed)
-    systems = [System(*pair) for pair in asked.select("model", "variant").unique(maintain_order=True).rows()]
+    by_cell = _joined(part.by_cell for part in measured)
+    scores = measure_profiles(_joined(part.profiles for part in measured), base_lengths)
+    ranking = ranking_of(_joined(part.grids for part in measured), list(scores.average.values()), seed=seed)
+    systems = [System(*pair) for pair in whole.kinds.select("model", "variant").unique(maintain_order=True).rows()]
     # Without average scores that can be compared, the mean over questions is the score of the report.
     unranked = len(ranking) < min(2, len(systems))
-    by_questions = by_question(kept, averages, seed=seed, ranked=unranked)
+    by_question = together(by_questions, seed=seed, ranked=unranked)
     return replace(
         scores,
-        systems=_in_order(systems, by_questions.ranking or ranking, scores),
+        systems=_in_order(systems, by_question.ranking or ranking, scores),
         ranking=tuple(ranking),
-        tasks=numbered(task for task in asked["task"].unique(maintain_order=True) if task != ALL),
-        lengths=tuple(sorted(set(asked["length"]))),
-        position=tuple(analysis.position(kept, seed=seed)),
-        by_task=_by_task(analysis.cell_counts(left.filter(~analysis.is_side_row()))),
+        tasks=numbered(task for task in whole.kinds["task"].unique(maintain_order=True) if task != ALL),
+        lengths=tuple(sorted(set(whole.kinds["length"]))),
+        position=_joined(part.position for part in measured),
+        by_task=_by_task(_joined(part.by_task for part in measured)),
         by_length=_totals(by_cell, lambda one: (system_of(one), one.length or 0)),
         by_cell=_totals(by_cell, lambda one: (system_of(one), one.task or ALL, one.length or 0))
         | _totals(by_cell, lambda one: (system_of(one), ALL, one.length or 0)),
-        settings=(*settings_of(asked), *settings_of_averages(averages)),
-        suites=tuple(dict.fromkeys(name.partition("#")[0] for name in distinct(asked, "suite"))),
+        settings=(*settings_of(whole), *settings_of_averages(averages)),
+        suites=tuple(dict.fromkeys(name.partition("#")[0] for name in distinct(whole.kinds, "suite"))),
         filtered=filtered,
-        graded=tuple(graders(whole.filter(~is_aggregate()))),
-        answers=tuple(analysis.answers(kept, seed=seed)),
-        depths=tuple(analysis.depth_grid(kept)),
-        contrasts=tuple(analysis.position_contrasts(kept, seed=seed)),
-        truncation=tuple(analysis.truncation(shown, seed=seed)),
-        categories=tuple(category_scores(kept, seed=seed)),
-        by_question=by_questions,
+        graded=tuple(all_graders([part.graded for part in measured])),
+        answers=_joined(part.answers for part in measured),
+        depths=_joined(part.depths for part in measured),
+        contrasts=_joined(part.contrasts for part in measured),
+        truncation=_joined(part.truncation for part in measured),
+        categories=_joined(part.categories for part in measured),
+        by_question=by_question,
         unanswered=unanswered,
-        unmeasured=tuple(cells_unmeasured(kept)),
+        unmeasured=_joined(part.unmeasured for part in measured),
+    )
+
+
+Found = TypeVar("Found")
+
+
+def _joined(parts: Iterable[Iterable[Found]]) -> tuple[Found, ...]:
+    """What was found in the parts of the rows, in their order."""
+    return tuple(one for part in parts for one in part)
+
+
+class _Part(NamedTuple):
+    """The rows of some models.
+
+    Attributes:
+        replies: All but published averages.
+        asked: Those with a whole context.
+        left: All rows that the closed-book filter leaves; the same below.
+        shown: These with the scores that count (``fathom.stats.outcomes``).
+        kept: Those of them with a whole context.
+        averages: Published averages.
+    """
+
+    replies: pl.DataFrame
+    asked: pl.DataFrame
+    left: pl.DataFrame
+    shown: pl.DataFrame
+    kept: pl.DataFrame
+    averages: pl.DataFrame
+
+
+def _parts(filtered: analysis.Filtered, unanswered: Unanswered) -> Iterator[_Part]:
+    """All rows in parts, with control characters in names replaced."""
+    for rows in filtered.table.parts():
+        whole = rows.with_columns(_printable(rows[name]) for name in NAMES)
+        # Counted after the filter: an excluded question is in no cell.
+        left = filtered.without(rows.lazy()).collect()
+        left = left.with_columns(_printable(left[name]) for name in NAMES)
+        shown = counted(left, unanswered)
+        side = analysis.is_side_row()
+        yield _Part(
+            replies=whole.filter(~is_aggregate()),
+            asked=whole.filter(~side),
+            left=left,
+            shown=shown,
+            kept=shown.filter(~side),
+            averages=shown.filter(is_aggregate()),
+        )
+
+
+class _Whole(NamedTuple):
+    """What the rows of all models have in common, before any is measured.
+
+    Attributes:
+        kinds: The different values of ``KINDS``, in the order of the rows of whole contexts.
+        epochs: The largest number of a repeat.
+        questions: The different questions of items with several.
+        facets: Names of the facets.
+        drafted: Models that drafted questions.
+        choices: Tasks that ask for one of several answers.
+        groups: Groups of categories and their tasks.
+        outline: See ``fathom.report.by_question``.
+    """
+
+    kinds: pl.DataFrame
+    epochs: int
+    questions: pl.DataFrame
+    facets: frozenset[str]
+    drafted: frozenset[str]
+    choices: pl.Series
+    groups: pl.DataFrame
+    outline: Outline
+
+
+def _whole(parts: Iterable[_Part]) -> _Whole:
+    """What the parts have in common."""
+    found = [_outlined(part) for part in parts]
+    return _Whole(
+        kinds=pl.concat([one.kinds for one in found]).unique(maintain_order=True),
+        epochs=max(one.epochs for one in found),
+        questions=pl.concat([one.questions for one in found]).unique(maintain_order=True),
+        facets=frozenset[str]().union(*(one.facets for one in found)),
+        drafted=frozenset[str]().union(*(one.drafted for one in found)),
+        choices=pl.concat([one.choices for one in found]).unique(),
+        groups=pl.concat([one.groups for one in found]).unique(),
+        outline=reduce(add, (one.outline for one in found)),
+    )
+
+
+def _outlined(part: _Part) -> _Whole:
+    number = facet("question")
+    facets, drafted = set[str](), set[str]()
+    for own in _different_facets(part.asked):
+        facets.update(own)
+        drafted.update([str(own["drafted"])] if "drafted" in own else ())
+    return _Whole(
+        kinds=part.asked.select(KINDS).unique(maintain_order=True),
+        epochs=int(part.asked["epoch"].max() or 0),  # type: ignore[arg-type]  # of a column of whole numbers
+        questions=part.asked.select("task", "suite", "item", number.alias("question"))
+        .filter(pl.col("question").is_not_null())
+        .unique(maintain_order=True),
+        facets=frozenset(facets),
+        drafted=frozenset(drafted),
+        choices=choice_tasks(part.kept),
+        groups=category_groups(part.kept),
+        outline=outline_of(part.kept, part.averages),
+    )
+
+
+class _Measured(NamedTuple):
+    """What is measured on some models; see ``Results``."""
+
+    profiles: Sequence[analysis.Profile]
+    grids: Sequence[Grid]
+    by_cell: Sequence[analysis.Counts]
+    by_task: Sequence[analysis.Counts]
+    position: Sequence[analysis.PositionPoint]
+    depths: Sequence[analysis.DepthCell]
+    contrasts: Sequence[analysis.PositionContrast]
+    answers: Sequence[analysis.AnswerPoint]
+    truncation: Sequence[analysis.Truncation]
+    categories: Sequence[analysis.CategoryScore]
+    unmeasured: Sequence[Unmeasured]
+    graded: Sequence[Graded]
+    by_question: PartByQuestion
+    averages: pl.DataFrame
+
+
+def _measured(part: _Part, whole: _Whole, seed: int) -> _Measured:
+    kept = part.kept
+    tables = grids(kept)
+    return _Measured(
+        profiles=profiles_of(tables, seed=seed),
+        grids=list(map(of_scores, tables)),
+        by_cell=analysis.cell_counts(part.asked),
+        by_task=analysis.cell_counts(part.left.filter(~analysis.is_side_row())),
+        position=analysis.position(kept, seed=seed),
+        depths=analysis.depth_grid(kept),
+        contrasts=analysis.position_contrasts(kept, seed=seed),
+        answers=analysis.answers(kept, seed=seed, tasks=whole.choices),
+        truncation=analysis.truncation(part.shown, seed=seed),
+        categories=category_scores(kept, whole.groups, seed=seed),
+        unmeasured=cells_unmeasured(kept),
+        graded=graders(part.replies),
+        by_question=part_by_question(kept, part.averages, whole.outline, seed=seed),
+        averages=part.averages,
     )
 
 
@@ -343,11 +495,11 @@ def _totals(counted: Iterable[analysis.Counts], key: Callable[[analysis.Counts],
     return {name: total(group) for name, group in groups.items()}
 
 
-def settings_of(rows: pl.DataFrame) -> list[tuple[str, str]]:
+def settings_of(whole: _Whole) -> list[tuple[str, str]]:
     """Settings by name, without those that the rows do not record.
 
     Args:
-        rows: The rows of all questions with a context; at least one.
+        whole: What the rows of all questions with a context have in common.
     """
     named = {
         "Suite": "suite",
@@ -358,21 +510,20 @@ def settings_of(rows: pl.DataFrame) -> list[tuple[str, str]]:
         "Languages": "language",
         "fathom version": "fathom_version",
     }
-    settings = [(label, ", ".join(distinct(rows, column))) for label, column in named.items()]
-    epochs = rows["epoch"].max()
-    versions = rows.select("task", "task_version", "metric").unique(maintain_order=True).sort("task").rows()
-    settings.append(("Epochs per sample", str(epochs)))
+    settings = [(label, ", ".join(distinct(whole.kinds, column))) for label, column in named.items()]
+    versions = whole.kinds.select("task", "task_version", "metric").unique(maintain_order=True).sort("task").rows()
+    settings.append(("Epochs per sample", str(whole.epochs)))
     settings.extend(
         (f"Task {task}", f"version {version}" + (f", scored by {metric}" if metric else ""))
         for task, version, metric in versions
     )
     settings.extend(
         (f"Items of {task}", f"{items:,} with {questions:,} questions; questions of one item share a context")
-        for task, items, questions in _several_questions(rows)
+        for task, items, questions in _several_questions(whole.questions)
     )
-    if drafted := _drafted(rows):
-        settings.append((DRAFTED, ", ".join(drafted)))
-    settings.append(("Fields for breakdowns", ", ".join(_facets(rows))))
+    if whole.drafted:
+        settings.append((DRAFTED, ", ".join(printable(name) for name in sorted(whole.drafted))))
+    settings.append(("Fields for breakdowns", ", ".join(printable(name) for name in sorted(whole.facets))))
     return [(label, value) for label, value in settings if value]
 
 
@@ -404,16 +555,10 @@ def _range(values: pl.Series) -> str:
     return " to ".join(f"{value:,}" for value in dict.fromkeys((*known[:1], *known[-1:])))
 
 
-def _several_questions(rows: pl.DataFrame) -> list[tuple[str, int, int]]:
+def _several_questions(questions: pl.DataFrame) -> list[tuple[str, int, int]]:
     """Tasks whose items have several questions, with their numbers of items and of questions."""
-    number = facet("question")
-    table = (
-        rows.filter(number.is_not_null())
-        .group_by("task", maintain_order=True)
-        .agg(
-            items=pl.struct("suite", "item").n_unique(),
-            questions=pl.struct("suite", "item", number.alias("question")).n_unique(),
-        )
+    table = questions.group_by("task", maintain_order=True).agg(
+        items=pl.struct("suite", "item").n_unique(), questions=pl.len()
     )
     return [(str(task), int(items), int(questions)) for task, items, questions in table.rows()]
 
@@ -421,17 +566,6 @@ def _several_questions(rows: pl.DataFrame) -> list[tuple[str, int, int]]:
 def distinct(rows: pl.DataFrame, column: str) -> list[str]:
     """The different values of a column of names, in the order of the rows, without empty values."""
     return [str(value) for value in rows[column].drop_nulls().unique(maintain_order=True) if str(value)]
-
-
-def _facets(rows: pl.DataFrame) -> list[str]:
-    names = {name for facets in _different_facets(rows) for name in facets}
-    return [printable(name) for name in sorted(names)]
-
-
-def _drafted(rows: pl.DataFrame) -> list[str]:
-    """The models that drafted questions, which readers of the results must know."""
-    models = {str(facets["drafted"]) for facets in _different_facets(rows) if "drafted" in facets}
-    return [printable(name) for name in sorted(models)]
 
 
 def _different_facets(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:

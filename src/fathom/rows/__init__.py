@@ -5,6 +5,7 @@ A rows table is a polars frame with the columns of :data:`SCHEMA`; analysis, rep
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -18,19 +19,23 @@ from fathom.rows.runs import (
     load,
     read_foreign,
     rows_from_run,
+    scan,
     shared_contexts,
     unfinished,
     unread_files,
 )
 from fathom.rows.schema import SCHEMA, check_rows, read_rows, rows_from_results, to_frame, write_rows
+from fathom.rows.table import RowsTable
 from fathom.types import FathomError
 from fathom.types.origins import OWN
 
 __all__ = [
     "SCHEMA",
+    "RowsTable",
     "check_rows",
     "fingerprints",
     "load",
+    "open_results",
     "read",
     "read_labels",
     "read_rows",
@@ -38,6 +43,7 @@ __all__ = [
     "rows_from_lm_eval",
     "rows_from_results",
     "rows_from_run",
+    "scan",
     "shared_contexts",
     "to_frame",
     "unfinished",
@@ -46,7 +52,12 @@ __all__ = [
 ]
 
 
-def read(
+def read(paths: Sequence[Path], origin: str = OWN, **options: Any) -> pl.DataFrame:
+    """The rows of :func:`open_results` in memory, with the same arguments."""
+    return open_results(paths, origin, **options).read()
+
+
+def open_results(
     paths: Sequence[Path],
     origin: str = OWN,
     rule: str = "strict",
@@ -55,8 +66,8 @@ def read(
     columns: Mapping[str, str] | None = None,
     constants: Mapping[str, object] | None = None,
     tell: Callable[[str], None] | None = None,
-) -> pl.DataFrame:
-    """One rows table of results.
+) -> RowsTable:
+    """One rows table of results, of any size.
 
     Args:
         paths: Run folders, rows files, results of other programs, or published results.
@@ -79,5 +90,5 @@ def read(
         if unknown := [name for name in given if name not in COLUMNS]:
             raise FathomError(f"{option} {unknown[0]}: not a column of rows; choose {', '.join(COLUMNS)}")
     if origin == OWN:
-        return load(paths, rule, judge, wanted)
-    return read_foreign(paths, origins()[origin], wanted)
+        return scan(paths, rule, judge, wanted)
+    return RowsTable(read_foreign(paths, origins()[origin], wanted))

@@ -6,14 +6,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from fathom import plugins
 from fathom.registry import task_name
 from fathom.rows.origins import origin_of, read_origin
 from fathom.rows.parts import Wanted
-from fathom.rows.schema import SCHEMA, check_rows, read_rows, to_frame
+from fathom.rows.schema import NUMBER, SCHEMA, check_rows, scan_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
+from fathom.rows.table import Held, RowsTable
 from fathom.run.manifest import FILE, read_manifest
 from fathom.run.progress import status
 from fathom.run.store import StoredReply, peek, replies, unasked
@@ -58,13 +60,22 @@ def load(
     judge: str | None = None,
     wanted: Wanted = _NOTHING_SAID,
 ) -> pl.DataFrame:
-    """Read run folders, rows files and results of other programs into one table.
+    """The rows of :func:`scan` in memory."""
+    return scan(paths, rule, judge, wanted).read()
+
+
+def scan(
+    paths: Sequence[Path],
+    rule: str = "strict",
+    judge: str | None = None,
+    wanted: Wanted = _NOTHING_SAID,
+) -> RowsTable:
+    """Read run folders, rows files and results of other programs as one table.
 
     Runs of one model with different settings (temperature, overflow policy, window, ...) are distinguished by
     ``variant``: the run's own variant (``thinking``), the settings that differ, and the server's address if nothing
-        else
-    differs. Suites with equal names but different content get part of their fingerprint added to their name. Duplicate
-    replies (a run and the rows file made from it) count once.
+    else differs. Suites with equal names but different content get part of their fingerprint added to their name.
+    Duplicate replies (a run and the rows file made from it) count once.
 
     Args:
         paths: Run folders, and rows files for :func:`fathom.rows.read_rows`.
@@ -86,8 +97,7 @@ def load(
     manifests = {path: read_manifest(path) for path in paths if path.is_dir() and path not in others}
     variants, names = _variants(manifests), _suite_names(manifests)
     chosen = choose_judges(list(manifests), judge)
-    frames = [pl.DataFrame(schema=dict(SCHEMA))]
-    origins: list[str] = []
+    held, parts = Held(), [pl.LazyFrame(schema={**SCHEMA, "origin": pl.String})]
     for path in paths:
         if path in others:
             continue
@@ -96,16 +106,17 @@ def load(
             frame = _frame(path, manifests[path], rule, chosen).with_columns(
                 pl.lit(value, dtype=pl.String).alias(name) for name, value in renamed.items()
             )
+            rows = held.add(frame)
         else:
-            frame = read_rows(path)
-        frames.append(frame)
-        origins += [str(path)] * len(frame)
+            rows = scan_rows(path)
+        parts.append(rows.with_columns(origin=pl.lit(str(path))))
     for origin in dict.fromkeys(others.values()):
         frame, places = read_origin([path for path, one in others.items() if one == origin], origin, wanted)
-        frames.append(frame)
-        origins += places
-    together = pl.concat(frames).with_columns(pl.Series("origin", origins, dtype=pl.String))
-    return _without_duplicates(together).drop("origin")
+        parts.append(held.add(frame.with_columns(pl.Series("origin", places, dtype=pl.String))))
+    place = ", ".join(map(str, paths))
+    together = RowsTable(pl.concat(parts), place, held)
+    rows = _without_duplicates(together).drop("origin")
+    return RowsTable(rows if together.is_large else rows.collect(), place, held)
 
 
 def read_foreign(paths: Sequence[Path], origin: Origin, wanted: Wanted) -> pl.DataFrame:
@@ -122,7 +133,7 @@ def read_foreign(paths: Sequence[Path], origin: Origin, wanted: Wanted) -> pl.Da
     frame, places = read_origin(paths, origin, wanted)
     named = frame.with_columns(pl.Series("origin", places, dtype=pl.String))
     # Published results may be averages, several for each sample.
-    return (named if origin not in ORIGINS else _without_duplicates(named)).drop("origin")
+    return (named if origin not in ORIGINS else _without_duplicates(RowsTable(named)).collect()).drop("origin")
 
 
 def _origin(path: Path, wanted: Wanted) -> Origin | None:
@@ -338,9 +349,21 @@ def _suite_names(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]
     return names
 
 
-def _without_duplicates(rows: pl.DataFrame) -> pl.DataFrame:
-    rows = rows.unique(SAME_REPLY, keep="first", maintain_order=True)
-    twice = rows.filter(pl.struct(_KEY).is_duplicated())
+def _without_duplicates(table: RowsTable) -> pl.LazyFrame:
+    """The rows without those that are equal to an earlier one.
+
+    Raises:
+        FathomError: There are different replies to the same sample.
+    """
+    key = pl.struct(_KEY).hash()
+    keys = np.sort(table.read(table.rows.select(key.alias(NUMBER)))[NUMBER].to_numpy())  # 8 bytes for each row
+    again = np.unique(keys[1:][keys[1:] == keys[:-1]])
+    if not len(again):
+        return table.rows
+    numbered = table.rows.with_row_index(NUMBER)
+    several = table.read(numbered.filter(key.is_in(pl.Series(again).implode())).select(NUMBER, "origin", *SAME_REPLY))
+    kept = several.unique(SAME_REPLY, keep="first", maintain_order=True)
+    twice = kept.filter(pl.struct(_KEY).is_duplicated())
     if len(twice):
         first = twice.row(0, named=True)
         same = twice.filter(pl.all_horizontal(pl.col(name).eq(first[name]) for name in _KEY))
@@ -350,7 +373,8 @@ def _without_duplicates(rows: pl.DataFrame) -> pl.DataFrame:
             f"epoch {first['epoch']} ({len(twice)} such rows). Read only one of them; to repeat samples, "
             "use `fathom run --epochs`."
         )
-    return rows
+    gone = several.join(kept, on=NUMBER, how="anti")[NUMBER]
+    return numbered.filter(~pl.col(NUMBER).is_in(gone.implode())).drop(NUMBER)
 
 
 def labels(paths: Sequence[Path]) -> dict[Path, tuple[str, str, str]]:

@@ -6,10 +6,12 @@ objects, so that the table has the same columns for all tasks.
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from io import BytesIO
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import RawIOBase
 from pathlib import Path
 from types import MappingProxyType
+from typing import IO, Any
 
 import polars as pl
 
@@ -32,6 +34,12 @@ from fathom.registry import task_name
 from fathom.score.registry import metric_name
 from fathom.types import STATUSES, FathomError, Results, Row, Tell
 
+LARGE = 200_000
+"""Rows up to which a table is read as a whole. Larger ones stay in their files, and are read in parts."""
+GROUP = 50_000
+"""Rows of a row group of a Parquet file: so many are in memory at once, times the threads that read or write."""
+NUMBER = "_number"
+"""A column of numbers of rows, from 0, while they are needed."""
 FORMATS = (".parquet", ".csv", ".jsonl")
 """Formats in which tables are written; for reading see ``read_table``."""
 
@@ -92,7 +100,7 @@ def to_frame(rows: Iterable[Row], source: str = "rows") -> pl.DataFrame:
     except (UnicodeEncodeError, OverflowError, TypeError):  # which one depends on the size of the number
         storable = {name: _storable(name, values, source) for name, values in columns.items()}
         frame = pl.DataFrame(storable, schema=dict(SCHEMA))
-    return _with_current_names(frame)
+    return _with_current_names(frame.lazy()).collect()
 
 
 def _storable(name: str, values: Sequence[object], source: str) -> list[object]:
@@ -111,18 +119,24 @@ def _storable(name: str, values: Sequence[object], source: str) -> list[object]:
     ]
 
 
-def _with_current_names(frame: pl.DataFrame) -> pl.DataFrame:
+def _with_current_names(rows: pl.LazyFrame) -> pl.LazyFrame:
     """The table with the current names of tasks, also in ``suite`` if it consists of task names, and of metrics."""
 
     def now(name_of: Callable[[str], str], *columns: str) -> pl.Expr:
-        names = {name for column in columns for name in frame[column].drop_nulls().unique()}
+        names = {name for column in columns for name in there[column].item().drop_nulls()}
         return pl.col(columns).replace({name: name_of(name) for name in names if name_of(name) != name})
 
-    return frame.with_columns(now(task_name, "task", "suite"), now(metric_name, "metric"))
+    there = rows.select(pl.col("task", "suite", "metric").unique().implode()).collect(engine="streaming")
+    return rows.with_columns(now(task_name, "task", "suite"), now(metric_name, "metric"))
 
 
 def read_rows(path: Path) -> pl.DataFrame:
-    """Read a rows table from a file.
+    """Read a rows table from a file, see :func:`scan_rows`."""
+    return scan_rows(path).collect()
+
+
+def scan_rows(path: Path) -> pl.LazyFrame:
+    """A rows table in a file, checked; a Parquet file of more than ``LARGE`` rows stays in the file.
 
     Args:
         path: A table, see ``read_table``. Columns that ``Row`` does not have are dropped, those with a default may be
@@ -134,18 +148,51 @@ def read_rows(path: Path) -> pl.DataFrame:
     Raises:
         FathomError: The file cannot be read, lacks a column, or has an invalid value.
     """
-    frame = read_table(path)
-    missing = [name for name in _REQUIRED if name not in frame.columns]
+    rows = _scanned(path)
+    columns = rows.collect_schema().names()
+    missing = [name for name in _REQUIRED if name not in columns]
     if missing:
         raise FathomError(
             f"{path}: not a rows table: missing columns {', '.join(missing)} "
-            f"(it has {', '.join(frame.columns) or 'none'}). Write one with `fathom rows RUN --out FILE.parquet`; "
+            f"(it has {', '.join(columns) or 'none'}). Write one with `fathom rows RUN --out FILE.parquet`; "
             "of another table, with `fathom rows FILE --from table --columns model=FIELD --out rows.parquet`."
         )
-    frame = frame.with_columns(
-        pl.lit(_DEFAULTS[name], dtype=SCHEMA[name]).alias(name) for name in SCHEMA if name not in frame.columns
+    rows = rows.with_columns(
+        pl.lit(_DEFAULTS[name], dtype=SCHEMA[name]).alias(name) for name in SCHEMA if name not in columns
     )
-    return check_rows(_with_current_names(_cast(frame, path)), str(path))
+    with readable_table(path):
+        return checked_rows(_with_current_names(_cast(rows, path)), str(path))
+
+
+def _scanned(path: Path) -> pl.LazyFrame:
+    """A table: a large Parquet file as it is, anything else in memory."""
+    if path.suffix.lower() == ".parquet" and path.is_file():
+        with readable_table(path):
+            lazy = pl.scan_parquet(path, glob=False)
+            if lazy.select(pl.len()).collect().item() > LARGE:
+                return lazy
+    return read_table(path).lazy()
+
+
+@contextmanager
+def readable_table(path: Path | str, kind: str = ".parquet") -> Iterator[None]:
+    """Names the file in the error of a table that cannot be read.
+
+    Args:
+        path: The file.
+        kind: Its format.
+
+    Raises:
+        FathomError: It cannot be read.
+    """
+    try:
+        yield
+    except DamagedError as error:
+        raise FathomError(f"{path}: the file {error}") from error
+    # polars raises its own BaseException for some damaged files.
+    except (OSError, UnicodeError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise FathomError(f"{path}: cannot be read as {kind[1:]}: {reason}") from error
 
 
 def rows_from_results(form: Results, path: Path, tell: Tell | None = None) -> pl.DataFrame:
@@ -180,7 +227,12 @@ def check_rows(frame: pl.DataFrame, source: str) -> pl.DataFrame:
     Raises:
         FathomError: The message names the source, the first bad row (from 1) and the field.
     """
-    frame = frame.with_columns(pl.col("value", *_SPENT).fill_nan(None))
+    return checked_rows(frame.lazy(), source).collect()
+
+
+def checked_rows(rows: pl.LazyFrame, source: str) -> pl.LazyFrame:
+    """The same for a table that may be larger than memory: it is read once, and nothing of it is kept."""
+    rows = rows.with_columns(pl.col("value", *_SPENT).fill_nan(None))
     checks = {
         **{name: pl.col(name).is_null() for name in _REQUIRED if name != "value"},
         "status": ~pl.col("status").is_in(STATUSES),
@@ -196,28 +248,35 @@ def check_rows(frame: pl.DataFrame, source: str) -> pl.DataFrame:
         "length": "a length in tokens",
         **dict.fromkeys((*_SPENT, "tokens_in", "tokens_out"), f"a number from 0 to {MOST_SPENT:,.0f}, or null"),
     }
-    for name, bad in checks.items():
-        where = frame.select(bad.fill_null(False).arg_true()).to_series()
-        if len(where):
-            first = int(where[0])
+    counts = rows.select(bad.fill_null(False).sum().alias(name) for name, bad in checks.items())
+    for name, count in counts.collect(engine="streaming").row(0, named=True).items():
+        if count:
+            first, value = _first(rows, name, checks[name])
             raise FathomError(
-                f"{source}: row {first + 1}: {name} is {frame[name][first]!r}, "
-                f"expected {expected.get(name, 'a value')} ({len(where)} such rows). Fix or drop them."
+                f"{source}: row {first + 1}: {name} is {value!r}, "
+                f"expected {expected.get(name, 'a value')} ({count} such rows). Fix or drop them."
             )
-    return frame
+    return rows
 
 
-def write_rows(frame: pl.DataFrame, path: Path) -> None:
+def _first(rows: pl.LazyFrame, column: str, bad: pl.Expr) -> tuple[int, object]:
+    """The number of the first bad row, from 0, and its value in a column."""
+    found = rows.with_row_index(NUMBER).filter(bad).select(NUMBER, column).head(1).collect(engine="streaming")
+    number, value = found.row(0)
+    return int(number), value
+
+
+def write_rows(rows: pl.DataFrame | pl.LazyFrame, path: Path) -> None:
     """Write a rows table; readers see the old file or the complete new one.
 
     Args:
-        frame: A rows table.
+        rows: A rows table; of one that is larger than memory, a few row groups are in memory at a time.
         path: A ``.parquet``, ``.csv`` or ``.jsonl`` file; its folder is created if missing.
 
     Raises:
         FathomError: The suffix is unknown, or the file cannot be written.
     """
-    write_table(frame.select(list(SCHEMA)), path, "rows table")
+    write_table(rows.select(list(SCHEMA)), path, "rows table")
 
 
 def check_suffix(path: Path, what: str = "table") -> None:
@@ -232,7 +291,7 @@ def check_suffix(path: Path, what: str = "table") -> None:
         )
 
 
-def write_table(frame: pl.DataFrame, path: Path, what: str = "table") -> None:
+def write_table(frame: pl.DataFrame | pl.LazyFrame, path: Path, what: str = "table") -> None:
     """Write any table; readers see the old file or the complete new one.
 
     Args:
@@ -244,15 +303,39 @@ def write_table(frame: pl.DataFrame, path: Path, what: str = "table") -> None:
         FathomError: The suffix is unknown, or the file cannot be written.
     """
     check_suffix(path, what)
-    content = BytesIO()  # several versions of polars that write a file themselves do not say that the disk is full
-    with whole_file(path, "wb") as stream:
+    rows = frame.lazy()
+    with whole_file(path, "wb") as stream, _Stream(stream) as checked:
         if path.suffix == ".parquet":
-            frame.write_parquet(content)
+            rows.sink_parquet(checked, row_group_size=GROUP)
         elif path.suffix == ".csv":
-            frame.write_csv(content)
+            rows.sink_csv(checked)
         else:
-            frame.write_ndjson(content)
-        stream.write(content.getbuffer())
+            rows.sink_ndjson(checked)
+
+
+class _Stream(RawIOBase):
+    """Passes on what is written: several versions of polars do not say that the disk is full, but this does."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._error: OSError | None = None
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        try:
+            return self._stream.write(data)
+        except OSError as error:
+            self._error = error
+            raise
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self._error is not None:
+            raise self._error
 
 
 def read_table(path: Path) -> pl.DataFrame:
@@ -266,22 +349,15 @@ def read_table(path: Path) -> pl.DataFrame:
     """
     file = _table_in(path)
     suffix = format_of(file.name.name)
-    try:
-        with unpacked(file) as place:
-            plain = place.suffix.lower() == suffix
-            if suffix == ".parquet" and plain:
-                return pl.read_parquet(place, glob=False)
-            if suffix in (".csv", ".tsv"):
-                # All columns as text first: the first rows do not show whether a column holds numbers later.
-                source = place if plain else read_whole(place)
-                return pl.read_csv(source, infer_schema=False, glob=False, separator="," if suffix == ".csv" else "\t")
-            return _as_texts(fields for _, fields in checked_records(file))
-    except DamagedError as error:
-        raise FathomError(f"{file}: the file {error}") from error
-    # polars raises its own BaseException for some damaged files.
-    except (OSError, UnicodeError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FathomError(f"{file}: cannot be read as {suffix[1:]}: {reason}") from error
+    with readable_table(str(file), suffix), unpacked(file) as place:
+        plain = place.suffix.lower() == suffix
+        if suffix == ".parquet" and plain:
+            return pl.read_parquet(place, glob=False)
+        if suffix in (".csv", ".tsv"):
+            # All columns as text first: the first rows do not show whether a column holds numbers later.
+            source = place if plain else read_whole(place)
+            return pl.read_csv(source, infer_schema=False, glob=False, separator="," if suffix == ".csv" else "\t")
+        return _as_texts(fields for _, fields in checked_records(file))
 
 
 def column_names(path: Path) -> tuple[str, ...]:
@@ -326,25 +402,34 @@ def _text(value: object) -> str | None:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
-def _cast(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
-    columns: list[pl.Series] = []
+def _cast(rows: pl.LazyFrame, path: Path) -> pl.LazyFrame:
+    there = rows.collect_schema()
+    columns: list[pl.Expr] = []
     for name, kind in SCHEMA.items():
-        column = frame[name]
-        if kind == pl.Boolean and column.dtype == pl.String:
+        column = cast = pl.col(name)
+        if kind == pl.Boolean and there[name] == pl.String:
             cast = column.str.to_lowercase().replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
-        else:
-            try:
-                cast = column.cast(kind, strict=False)
-            except pl.exceptions.PolarsError:
-                expected = kind.__name__.lower()
-                raise FathomError(f"{path}: column {name} holds {column.dtype}, expected {expected}.") from None
-        lost = (cast.is_null() & column.is_not_null()).arg_true()
-        if len(lost):
-            first = int(lost[0])
-            raise FathomError(
-                f"{path}: row {first + 1}: {name} is {column[first]!r}, expected {kind.__name__.lower()}."
-            )
-        if _DEFAULTS.get(name) is not None:
-            cast = cast.fill_null(pl.Series([_DEFAULTS[name]], dtype=kind)[0])
-        columns.append(cast)
-    return pl.DataFrame(columns)
+        elif there[name] != kind:
+            cast = column.cast(kind, strict=False)
+        if there[name] != kind:
+            _check_cast(rows, path, name, cast)
+        columns.append(cast if _DEFAULTS.get(name) is None else cast.fill_null(pl.lit(_DEFAULTS[name], dtype=kind)))
+    return rows.select(columns)
+
+
+def _check_cast(rows: pl.LazyFrame, path: Path, name: str, cast: pl.Expr) -> None:
+    """Refuse a column with a value that is not of its type.
+
+    Raises:
+        FathomError: The message names the first such row.
+    """
+    lost = cast.is_null() & pl.col(name).is_not_null()
+    expected = SCHEMA[name].__name__.lower()
+    try:
+        several = rows.select(lost.any()).collect(engine="streaming").item()
+    except pl.exceptions.PolarsError:
+        kind = rows.collect_schema()[name]
+        raise FathomError(f"{path}: column {name} holds {kind}, expected {expected}.") from None
+    if several:
+        first, value = _first(rows, name, lost)
+        raise FathomError(f"{path}: row {first + 1}: {name} is {value!r}, expected {expected}.")

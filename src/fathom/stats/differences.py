@@ -9,22 +9,31 @@ same in every table and on every page.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.stats.intervals import Floats, Interval, generator, interval_of, intervals_of, means_of_sums, resampled_sums
+from fathom.stats.intervals import (
+    Floats,
+    Interval,
+    generator,
+    interval_of,
+    means_of_sums,
+    ordered_intervals,
+    resampled_sums,
+)
 
 PAIRED_REPLICATES = 10_000
 """Replicates of a difference; no p-value is below 2 / (this number + 1)."""
 _BLOCK = 64  # differences at once: 5 MB of replicates, which processors keep in their caches
 _THREADS = min(4, os.cpu_count() or 1)
+_KEPT = 400
+"""Sums that comparisons keep, of one score on one task each: about 2 MB with five lengths."""
 _ROUNDING = 1e-12  # equal scores may differ by this much, by the order of their summation
 PSEUDO_ITEMS = 2.0
 """Pseudo-items in a difference of two scores, one for each. With one in all, binary scores of 15 to 20 questions differ
@@ -55,16 +64,20 @@ class Sums:
         mass: Sums of their weights.
         seed: Seed of the analysis.
         name: Name of task and score, which seeds their own draws.
+        means: What was drawn from them: means over columns, by the columns and the weight of the pseudo-item.
     """
 
     scored: Floats
     mass: Floats
     seed: int
     name: str
+    means: dict[tuple[tuple[int, ...], float], Floats] = field(default_factory=dict, init=False)
 
     def at(self, columns: Sequence[int]) -> Sums:
         """The sums of some columns."""
         chosen = list(columns)
+        if chosen == list(range(self.scored.shape[1])):
+            return self  # with what was drawn from them
         return replace(self, scored=self.scored[:, chosen], mass=self.mass[:, chosen])
 
 
@@ -116,8 +129,15 @@ def drawn_means(tasks: Sequence[Sums], columns: Sequence[int], pseudo: float = P
         One value for each replicate.
     """
     prior = pseudo / (len(tasks) * len(columns))
-    means: Floats = np.mean([drawn_columns(one, columns, prior).mean(axis=1) for one in tasks], axis=0)
+    means: Floats = np.mean([_drawn_mean(one, tuple(columns), prior) for one in tasks], axis=0)
     return means
+
+
+def _drawn_mean(task: Sums, columns: tuple[int, ...], prior: float) -> Floats:
+    """Replicates of the mean over some columns of one task, drawn once."""
+    if (columns, prior) not in task.means:
+        task.means[columns, prior] = drawn_columns(task, columns, prior).mean(axis=1)
+    return task.means[columns, prior]
 
 
 def drawn_columns(task: Sums, columns: Sequence[int], prior: float) -> Floats:
@@ -146,8 +166,8 @@ def gap_of(draws: Floats, point: float) -> Gap:
     known = draws[~np.isnan(draws)]
     if len(known) < 2:
         return Gap(point, interval_of(known, point), 1.0)
-    p = float(p_values(known[None, :], [point])[0])
-    return Gap(point, interval_of(known, point), p)
+    ordered = np.sort(known)[None, :]
+    return Gap(point, ordered_intervals(ordered, [point])[0], float(_p_values(ordered, [point])[0]))
 
 
 def pairwise(scores: Sequence[float], draws: Floats) -> dict[tuple[int, int], Gap]:
@@ -164,8 +184,8 @@ def pairwise(scores: Sequence[float], draws: Floats) -> dict[tuple[int, int], Ga
     for first in range(len(scores) - 1):
         # One call of numpy for many differences, because calls take half of the time.
         points = [scores[first] - other for other in scores[first + 1 :]]
-        gaps = draws[first] - draws[first + 1 :]
-        parts = zip(points, intervals_of(gaps, points), p_values(gaps, points).tolist(), strict=True)
+        gaps = np.sort(draws[first] - draws[first + 1 :], axis=1)
+        parts = zip(points, ordered_intervals(gaps, points), _p_values(gaps, points).tolist(), strict=True)
         found.update({(first, first + 1 + place): Gap(*part) for place, part in enumerate(parts)})
     return found
 
@@ -252,9 +272,9 @@ def _row(scores: Sequence[float], draws: Floats, first: int, stop: int) -> Float
             each = map(gap_of, gaps, points)
             found.append(np.array([(one.difference, *_ends(one.interval), one.p_value) for one in each]))
         else:
-            found.append(
-                np.column_stack([points, list(map(_ends, intervals_of(gaps, points))), p_values(gaps, points)])
-            )
+            gaps.sort(axis=1)  # once, for both ends of the interval and for the p-value
+            intervals = list(map(_ends, ordered_intervals(gaps, points)))
+            found.append(np.column_stack([points, intervals, _p_values(gaps, points)]))
     return np.concatenate(found)
 
 
@@ -270,24 +290,25 @@ def p_values(draws: Floats, points: Sequence[float]) -> Floats:
         points: The differences themselves. Intervals always contain them, so that p is 1 if one is 0, or has the
             other sign than most of its replicates.
     """
+    return _p_values(np.sort(draws, axis=1), points)
+
+
+def _p_values(ordered: Floats, points: Sequence[float]) -> Floats:
+    """The same from replicates in ascending order."""
     # The largest share whose quantile is not above 0, and the smallest whose quantile is not below 0.
-    up_to_zero, below_zero = draws <= 0, draws < 0
-    not_above = _shares_at_zero(draws, up_to_zero)
-    not_below = not_above if np.array_equal(up_to_zero, below_zero) else _shares_at_zero(draws, below_zero)
+    not_above, not_below = (_shares_at_zero(ordered, counts.sum(axis=1)) for counts in (ordered <= 0, ordered < 0))
     values, positive = np.asarray(points, dtype=np.float64), not_above < 1 - not_below
-    p = np.clip(2 * np.minimum(not_above, 1 - not_below), 2 / (draws.shape[1] + 1), 1.0)
+    p = np.clip(2 * np.minimum(not_above, 1 - not_below), 2 / (ordered.shape[1] + 1), 1.0)
     p[(np.abs(values) < _ROUNDING) | ((values > 0) != positive)] = 1.0
     return p
 
 
-def _shares_at_zero(draws: Floats, before: NDArray[np.bool_]) -> Floats:
-    """The share of each row at which ``numpy.quantile`` gives 0, if it comes after the marked values."""
-    counts, last = before.sum(axis=1), draws.shape[1] - 1
+def _shares_at_zero(ordered: Floats, counts: NDArray[np.int_]) -> Floats:
+    """The share of each row at which ``numpy.quantile`` gives 0, if it comes after so many values."""
+    last = ordered.shape[1] - 1
     shares: Floats = (counts > 0).astype(np.float64)
     mixed = np.flatnonzero((counts > 0) & (counts <= last))  # of the others all replicates have one sign
-    here, marked = draws[mixed], before[mixed]
-    below = np.where(marked, here, -math.inf).max(axis=1)
-    above = np.where(marked, math.inf, here).min(axis=1)
+    below, above = ordered[mixed, counts[mixed] - 1], ordered[mixed, counts[mixed]]
     shares[mixed] = (counts[mixed] - 1 - below / (above - below)) / last
     return shares
 
@@ -325,6 +346,36 @@ class Differences:
         )
 
 
+class SharedSums:
+    """Resampled sums for the comparisons of many scores with each other: those of the same items are drawn once."""
+
+    def __init__(self, seed: int, replicates: int = PAIRED_REPLICATES) -> None:
+        """Seed of the analysis, and number of replicates."""
+        self._seed, self._replicates = seed, replicates
+        self._found: dict[tuple[str, str, tuple[str, ...], bytes], Sums] = {}
+
+    def paired(
+        self, names: Sequence[str], first: Floats, second: Floats, task: str, called: tuple[str, str]
+    ) -> Differences:
+        """Pairs two tables of scores; arguments as in :func:`paired`."""
+        known = ~np.isnan(first)
+        gaps = np.where(known, first - second, 0.0).sum(axis=0) / known.sum(axis=0)
+        one, other = (
+            self._sums(tuple(names), side, task, name) for side, name in zip((first, second), called, strict=True)
+        )
+        return Differences((one,), (other,), gaps[None, :])
+
+    def _sums(self, names: tuple[str, ...], scores: Floats, task: str, name: str) -> Sums:
+        key = task, name, names, scores.tobytes()
+        found = self._found.pop(key, None)
+        if found is None:
+            found = shared_sums({name: (names, scores)}, task, self._seed, replicates=self._replicates)[name]
+        self._found[key] = found  # the latest is the last
+        if len(self._found) > _KEPT:
+            del self._found[next(iter(self._found))]
+        return found
+
+
 def paired(
     names: Sequence[str],
     first: Floats,
@@ -346,8 +397,4 @@ def paired(
         called: Names of the two scores.
         replicates: Number of replicates.
     """
-    known = ~np.isnan(first)
-    gaps = np.where(known, first - second, 0.0).sum(axis=0) / known.sum(axis=0)
-    one, other = called
-    sums = shared_sums({one: (names, first), other: (names, second)}, task, seed, replicates=replicates)
-    return Differences((sums[one],), (sums[other],), gaps[None, :])
+    return SharedSums(seed, replicates).paired(names, first, second, task, called)

@@ -8,17 +8,16 @@ from fathom.registry import task_title, tasks
 from fathom.stats.columns import facet
 
 
-def substituted(rows: pl.DataFrame) -> dict[str, str]:
+def substituted(rows: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
     """The tasks with such samples, in the order of the rows, each with what is different.
 
     Args:
         rows: A rows table.
     """
-    known = tasks()
-    declared = {name: known[name].substitutes for name in rows["task"].unique() if name in known}
-    some = rows.filter(pl.col("task").is_in([name for name, reasons in declared.items() if reasons]))
+    declared = {name: task.substitutes for name, task in tasks().items() if task.substitutes}
+    some = rows.lazy().filter(pl.col("task").is_in(list(declared))).select("task", facet("form").alias("form"))
     found: dict[str, list[str]] = {}
-    for task, form in some.select("task", facet("form").alias("form")).unique(maintain_order=True).rows():
+    for task, form in some.unique(maintain_order=True).collect().rows():
         if form in declared[task]:
             found.setdefault(task, []).append(declared[task][form])
     return {task: ", ".join(reasons) for task, reasons in found.items()}

@@ -1,7 +1,7 @@
 """What studies share: options, the rows that they are of, and how results are printed."""
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeAlias, TypeVar
@@ -102,6 +102,14 @@ def study_rows(options: OfCounted) -> "pl.DataFrame":
     from fathom.report.reading import counted_rows
 
     return counted_rows(known_removed(options).rows, options.unanswered, options.tell)
+
+
+def study_parts(options: OfCounted, columns: Sequence[str]) -> "Iterator[pl.DataFrame]":
+    """The same in parts of whole models, of a table of any size."""
+    from fathom.report.reading import counted_rows
+
+    for part in known_removed(options).left.parts(columns):
+        yield counted_rows(part, options.unanswered, options.tell)
 
 
 @command(OfRows)

@@ -1,0 +1,181 @@
+"""Memory and time of rows, report, compare and board on Parquet tables of 0.1, 1 and 10 million rows.
+
+    python performance/large_tables.py FOLDER                          # makes the tables, measures every command
+    python performance/large_tables.py FOLDER --rows 1000000 --commands report,compare
+    python performance/large_tables.py FOLDER --source CHECKOUT/src    # the same of another version
+
+All tables have the same groups (20 models x 10 tasks x 5 lengths) and differ in items and epochs, so that only what
+grows with rows grows. Every command runs in a process of its own; memory is the highest resident set of that process.
+A command above the limit is ended and shown as such. Order: ``runs``, model after model, as `fathom rows` writes
+tables; or ``mixed``, in which the rows of all models alternate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ITEMS = {100_000: (50, 2), 1_000_000: (200, 5), 10_000_000: (1000, 10)}
+"""Items of each task and epochs of each sample, by number of rows."""
+MODELS, TASKS, LENGTHS = 20, 10, (2048, 4096, 8192, 32768, 131072)
+COMMANDS = {
+    "rows": ("rows", "{table}", "-o", "{out}/rows.parquet"),
+    "report": ("report", "{table}", "-o", "{out}/report.html", "-q"),
+    "compare": ("analyze", "compare", "{table}", "--json"),
+    "board": ("board", "build", "{table}", "-o", "{out}/site", "--no-published", "--no-examples"),
+}
+SEED = 11
+GROUP = 100_000  # rows of a row group
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rows", type=int, nargs="+", default=list(ITEMS), choices=list(ITEMS))
+    parser.add_argument("--commands", default=",".join(COMMANDS))
+    parser.add_argument("--order", choices=("runs", "mixed"), default="runs")
+    parser.add_argument("--limit", type=float, default=6.0, help="GB of memory above which a command is ended")
+    parser.add_argument("--source", type=Path, default=Path(__file__).parents[1] / "src")
+    given = parser.parse_args()
+    out: Path = given.folder / "out"
+    out.mkdir(parents=True, exist_ok=True)
+    for rows in given.rows:
+        table = given.folder / f"{given.order}-{rows}.parquet"
+        if not table.exists():
+            make(table, *ITEMS[rows], mixed=given.order == "mixed")
+        for name in given.commands.split(","):
+            parts = [part.format(table=table, out=out) for part in COMMANDS[name]]
+            seconds, peak, ended = measured(parts, given.source, out / f"{name}.txt", given.limit)
+            said = f"  {ended}" if ended else ""
+            print(f"{name:8} {rows:>12,} rows {seconds:8.1f} s {peak / 1e3:8,.0f} MB{said}", flush=True)
+
+
+def make(path: Path, items: int, epochs: int, mixed: bool) -> None:
+    """Write a table, a model at a time (or an epoch of all models, if mixed)."""
+    import numpy as np
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(SEED)
+    ability, ease = rng.normal(0.8, 0.7, MODELS), rng.normal(0, 1, (TASKS, items))
+    writer = None
+    blocks = [(np.arange(MODELS), np.array([epoch])) for epoch in range(epochs)]
+    if not mixed:
+        blocks = [(np.array([model]), np.arange(epochs)) for model in range(MODELS)]
+    part = path.with_suffix(".part")
+    for models, repeats in blocks:
+        table = made_rows(rng, (ability, ease), models, repeats, items).to_arrow()
+        writer = writer or pq.ParquetWriter(part, table.schema, compression="zstd")
+        writer.write_table(table, row_group_size=GROUP)
+    assert writer is not None
+    writer.close()
+    part.rename(path)
+
+
+def made_rows(rng: Any, levels: tuple[Any, Any], models: Any, repeats: Any, items: int) -> Any:
+    """Rows of some models and epochs: short texts, a few replies unanswered, truncated or missing."""
+    import numpy as np
+    import polars as pl
+
+    from fathom.rows import SCHEMA
+
+    ability, ease = levels
+    shape = (len(repeats), len(models), TASKS, len(LENGTHS), items)
+    if len(models) == 1:
+        shape = (1, TASKS, len(LENGTHS), items, len(repeats))
+        model, task, length, item, epoch = (one.ravel() for one in np.indices(shape))
+    else:
+        epoch, model, task, length, item = (one.ravel() for one in np.indices(shape))
+    model, epoch = models[model], repeats[epoch]
+    chance = 1 / (1 + np.exp(0.25 * length - ability[model] - ease[task, item]))
+    graded = task % 3 == 2  # the other tasks are right or wrong
+    drawn = rng.random(len(model))
+    value = np.where(graded, np.round(np.clip(chance + rng.normal(0, 0.2, len(model)), 0, 1), 4), drawn < chance)
+    ended = rng.random(len(model))
+    status = np.select([ended < 0.004, ended < 0.007, ended < 0.017], ["error", "refused", "incomplete"], "ok")
+    frame = pl.DataFrame({"model": model, "task": task, "length": length, "item": item, "epoch": epoch}).select(
+        task=pl.format("task-{}", pl.col("task") + 1),
+        number=pl.col("item"),
+        kind=pl.col("task"),
+        item=pl.format("{}-{}", pl.col("task") + 1, pl.col("item")),
+        model=pl.format("maker/model-{}", pl.col("model") + 1),
+        length=pl.col("length").replace_strict(dict(enumerate(LENGTHS)), return_dtype=pl.Int64),
+        epoch=pl.col("epoch") + 1,
+    )
+    values = pl.Series("value", value, pl.Float64)
+    statuses = pl.Series("status", status)
+    letter = pl.col("number") % 4
+    frame = frame.with_columns(
+        suite=pl.lit("large"),
+        sample=pl.format("{}@{}", "item", "length"),
+        value=pl.when(statuses.is_in(["ok", "incomplete"])).then(values),
+        variant=pl.lit(""),
+        valid=statuses == "ok",
+        status=statuses,
+        stop=pl.lit("stop"),
+        answer=pl.when(values == 1).then(letter).otherwise((letter + 1) % 4).cast(pl.String),
+        target=letter.cast(pl.String),
+        language=pl.when(pl.col("number") % 5 == 0).then(pl.lit("zh")).otherwise(pl.lit("en")),
+        chance=pl.when(pl.col("kind") % 5 == 0).then(0.25).otherwise(0.0),
+        tokens=pl.col("length") - pl.col("number") % 20,
+        tokens_in=pl.col("length") - pl.col("number") % 17,
+        tokens_out=40 + pl.col("number") % 300,
+        tokens_reasoning=pl.lit(None, pl.Int64),
+        truncated=pl.lit(0, pl.Int64),
+        cost=pl.col("length") * 1e-6,
+        seconds=1.0 + pl.Series(drawn) * 10,
+        metric=pl.when(pl.col("kind") % 3 == 2).then(pl.lit("token_f1")).otherwise(pl.lit("exact")),
+        grader=pl.lit("rule"),
+        rule=pl.lit("strict"),
+        tokenizer=pl.lit("o200k_base"),
+        prompt_hash=pl.format("{}{}", pl.col("number").hash(1), pl.col("length")).str.slice(0, 16),
+        source=pl.lit("fathom"),
+        task_version=pl.lit(1, pl.Int64),
+        fathom_version=pl.lit("0.1.0"),
+        detail=pl.lit(""),
+        answered=statuses != "refused",
+        facets=pl.concat_str(
+            pl.lit('{"depth": 0.'),
+            (pl.col("number") % 10).cast(pl.String),
+            pl.lit(', "difficulty": "'),
+            (pl.col("number") % 3).replace_strict({0: "Easy", 1: "Moderate", 2: "Hard"}, return_dtype=pl.String),
+            pl.lit('"}'),
+        ),
+    )
+    return frame.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
+
+
+def measured(parts: list[str], source: Path, said: Path, limit: float) -> tuple[float, float, str]:
+    """Seconds, kB of memory, and "" or why the command did not end well."""
+    code = [sys.executable, "-c", "from fathom.cli import main; main()", *parts]
+    environment = os.environ | {"PYTHONPATH": str(source.resolve())}
+    start, ended = time.perf_counter(), ""
+    with said.open("wb") as output:
+        child = subprocess.Popen(code, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        while True:
+            process, status, used = os.wait4(child.pid, os.WNOHANG)
+            if process:
+                break
+            if not ended and resident(child.pid) > limit * 1e6:
+                child.kill()
+                ended = f"ended: above {limit:g} GB"
+            time.sleep(0.05)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    seconds = time.perf_counter() - start
+    if child.returncode and not ended:
+        ended = f"failed: {said.read_text('utf-8', 'replace').strip().splitlines()[-1:]}"
+    return seconds, used.ru_maxrss * 1.024, ended
+
+
+def resident(process: int) -> float:
+    """The resident set of a process, in kB."""
+    text = Path(f"/proc/{process}/status").read_text("ascii", "replace")
+    return float(next((line.split()[1] for line in text.splitlines() if line.startswith("VmRSS")), 0)) * 1.024
+
+
+if __name__ == "__main__":
+    main()

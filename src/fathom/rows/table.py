@@ -1,0 +1,109 @@
+"""Rows tables of any size: what is larger than memory stays in files, and is read in parts of whole models.
+
+Every study of a model needs the rows of that model alone, and comparisons need one score for each of its samples. So a
+table of many models takes no more memory than its largest model.
+"""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from fathom.rows import schema
+from fathom.rows.schema import NUMBER, readable_table
+
+
+class RowsTable:
+    """Checked rows in their order.
+
+    Attributes:
+        rows: The rows, with the columns of ``SCHEMA``; nothing is read until they are collected.
+        place: Their origin, for messages.
+    """
+
+    def __init__(self, rows: pl.LazyFrame | pl.DataFrame, place: str = "rows", held: object = None) -> None:
+        """Args: see the attributes; ``held`` has the files of the rows, which are deleted with it."""
+        self.rows, self.place, self._held = rows.lazy(), place, held
+
+    def read(self, rows: pl.LazyFrame | None = None) -> pl.DataFrame:
+        """Rows in memory: all of them, or what was chosen and summed up of ``rows``.
+
+        Raises:
+            FathomError: A file is damaged or gone.
+        """
+        with readable_table(self.place):
+            return (self.rows if rows is None else rows).collect(engine="streaming" if self.is_large else "auto")
+
+    @cached_property
+    def count(self) -> int:
+        """Number of rows."""
+        with readable_table(self.place):
+            return int(self.rows.select(pl.len()).collect().item())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of columns."""
+        return self.count, len(schema.SCHEMA)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the rows are read in parts."""
+        return self.count > schema.LARGE
+
+    @cached_property
+    def models(self) -> tuple[tuple[str, int], ...]:
+        """Models in the order in which the rows name them, with their numbers of rows."""
+        numbered = self.rows.select("model").with_row_index(NUMBER)
+        found = self.read(numbered.group_by("model").agg(pl.len(), pl.col(NUMBER).min()))
+        return tuple((str(model), int(size)) for model, size, _ in found.sort(NUMBER).rows())
+
+    def parts(self, columns: Sequence[str] = tuple(schema.SCHEMA)) -> Iterator[pl.DataFrame]:
+        """The rows in parts: all rows of some models, in their order; one empty part if there are no rows.
+
+        Args:
+            columns: The columns to read.
+
+        Yields:
+            Parts of at most ``LARGE`` rows, unless one model has more.
+        """
+        rows = self.rows.select(columns)
+        if not self.is_large:
+            yield self.read(rows)
+            return
+        groups: list[list[str]] = []
+        room = 0
+        for model, size in self.models:
+            if size > room:
+                groups.append([])
+                room = schema.LARGE
+            groups[-1].append(model)
+            room -= size
+        for group in groups:
+            # The filter comes first, so that other columns of other models are not decoded.
+            yield self.read(self.rows.filter(pl.col("model").is_in(group)).select(columns))
+
+
+class Held:
+    """Rows that come from no file of their own, such as scored runs: many of them are written to temporary files."""
+
+    def __init__(self) -> None:
+        """Nothing is held."""
+        self._rows, self._files = 0, 0
+        self._folder: Path | None = None
+
+    def add(self, frame: pl.DataFrame) -> pl.LazyFrame:
+        """Hold rows: in memory up to ``LARGE`` in all, later ones in a file."""
+        self._rows += len(frame)
+        if self._rows <= schema.LARGE:
+            return frame.lazy()
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="fathom-rows-"))
+            weakref.finalize(self, shutil.rmtree, self._folder, True)
+        self._files += 1
+        file = self._folder / f"{self._files}.parquet"
+        frame.write_parquet(file, compression="lz4", row_group_size=schema.GROUP)
+        return pl.scan_parquet(file, glob=False)
