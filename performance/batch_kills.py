@@ -5,7 +5,7 @@ off responses, and makes batches whose response is an error (``tests/run/batch_s
 it is done (``tests/run/killed_batches.py``). Needs the extra ``batch``.
 
     python performance/batch_kills.py                     # 100 runs with each provider
-    python performance/batch_kills.py --runs 10 --samples 50
+    python performance/batch_kills.py --provider google --runs 10 --first 90
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "run"))
 
-from batch_server import AnthropicServer, OpenAIServer
+from batch_server import AnthropicServer, BatchServer, GoogleServer, OpenAIServer
 from killed_batches import Nursery, killed_run
 
-PRICES = "".join(f'["{name}/m"]\ninput = 2.0\noutput = 10.0\nbatch = 0.5\n' for name in ("openai", "anthropic"))
+KINDS: dict[str, type[BatchServer]] = {"openai": OpenAIServer, "anthropic": AnthropicServer, "google": GoogleServer}
+PRICES = "".join(f'["{name}/m"]\ninput = 2.0\noutput = 10.0\nbatch = 0.5\n' for name in KINDS)
 
 
 def main() -> None:
@@ -30,8 +31,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=100, help="runs with each provider")
     parser.add_argument("--samples", type=int, default=12, help="samples of each run")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--provider", choices=list(KINDS), action="append", help="only this one; can be repeated")
     asked = parser.parse_args()
-    for kind in (OpenAIServer, AnthropicServer):
+    for kind in (KINDS[name] for name in asked.provider or KINDS):
         started = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)

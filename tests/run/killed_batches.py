@@ -87,7 +87,8 @@ class Nursery:
     """
 
     def __init__(self, prices: Path) -> None:
-        env = {**os.environ, "FATHOM_PRICES": str(prices), "OPENAI_API_KEY": "key-of-a-test", "ANTHROPIC_API_KEY": "k"}
+        keys = {f"{name}_API_KEY": "key-of-a-test" for name in ("OPENAI", "ANTHROPIC", "GOOGLE")}
+        env = {**os.environ, "FATHOM_PRICES": str(prices), **keys}
         pipe, program = subprocess.PIPE, [sys.executable, "-c", NURSERY]
         self._process = subprocess.Popen(program, env=env, stdin=pipe, stdout=pipe, text=True)
 

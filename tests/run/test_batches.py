@@ -10,23 +10,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_server import AnthropicServer, BatchServer, Faults, OpenAIServer, tokens
+from batch_server import AnthropicServer, BatchServer, Faults, GoogleServer, OpenAIServer, tokens
 from killed_batches import Nursery, killed_run
 from run_suites import make_suite
 
 from fathom.run import Preflight, RunSummary, replies, run, status
 from fathom.run.batches import open as opening
 from fathom.run.batches.anthropic_messages import AnthropicMessages
+from fathom.run.batches.google_files import GoogleFiles
 from fathom.run.batches.openai_files import OpenAIFiles
 from fathom.run.batches.provider import FileForm
 from fathom.run.batches.session import Pace
 from fathom.types import FathomError
 
-# Inspect calls tenacity in a way that tenacity's newest release deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
+pytestmark = [
+    # Inspect calls tenacity in a way that tenacity's newest release deprecates.
+    pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning"),
+    # Google's library does so with aiohttp, which only plain requests use.
+    pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning"),
+]
 
 FAST = Pace(first=0.01, longest=0.05, settle=0.1, patience=5.0)
-PRICES = "".join(f'["{name}/m"]\ninput = 2.0\noutput = 10.0\nbatch = 0.5\n' for name in ("openai", "anthropic"))
+NAMES = ("openai", "anthropic", "google")
+PRICES = "".join(f'["{name}/m"]\ninput = 2.0\noutput = 10.0\nbatch = 0.5\n' for name in NAMES)
 
 
 @pytest.fixture(autouse=True)
@@ -36,19 +42,18 @@ def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "PACE", FAST)
 
 
-@pytest.fixture(params=[OpenAIServer, AnthropicServer])
+@pytest.fixture(params=[OpenAIServer, AnthropicServer, GoogleServer])
 def kind(request: pytest.FixtureRequest) -> type[BatchServer]:
     """Each provider whose library is installed."""
     found: type[BatchServer] = request.param
-    if found is AnthropicServer:
-        pytest.importorskip("anthropic")
+    pytest.importorskip({AnthropicServer: "anthropic", GoogleServer: "google.genai"}.get(found, "openai"))
     return found
 
 
 def ask(tmp_path: Path, server: BatchServer, count: int = 10, **options: Any) -> RunSummary:
     suite = tmp_path / "suite" if (tmp_path / "suite").exists() else make_suite(tmp_path, count)
     settings = {"out": tmp_path / "run", "model_base_url": server.url, "max_output_tokens": 50, "backoff": 0.01}
-    return run(suite, server.model, **{**settings, "batch": True, **options})
+    return run(suite, **{**settings, "model": server.model, "batch": True, **options})
 
 
 def check(tmp_path: Path, server: BatchServer, count: int, epochs: int = 1) -> None:
@@ -82,6 +87,9 @@ def test_requests_are_those_of_a_plain_run(tmp_path: Path, kind: type[BatchServe
     options: dict[str, Any] = {"temperature": 0.5, "generation": {"top_p": 0.9}, "seed": 7, "epochs": 2}
     if kind is AnthropicServer:
         options = {"generation": {"top_p": 0.9}}
+    if kind is GoogleServer:
+        options = {"temperature": 0.5, "generation": {"top_p": 0.9}, "model": "google/gemini-2.5-flash"}
+        options |= {"reasoning_tokens": 128}
     with kind() as server:
         ask(tmp_path, server, count=3, **options)
         ask(tmp_path, server, out=tmp_path / "plain", batch=False, **options)
@@ -219,7 +227,7 @@ def test_a_batch_that_was_never_sent_is_sent_when_that_is_certain(
     told: list[str] = []
     with kind(Faults(looks=3)) as server:
         with monkeypatch.context() as patch:
-            for provider in (OpenAIFiles, AnthropicMessages):
+            for provider in (OpenAIFiles, AnthropicMessages, GoogleFiles):
                 patch.setattr(provider, "send", interrupt)
             with pytest.raises(FathomError, match="batches that were sent go on at the provider"):
                 ask(tmp_path, server)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, json_lines
+from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, json_lines, pieces
 from fathom.run.batches.store import Batch, number_of
 from fathom.types import FathomError
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from anthropic.types.messages import MessageBatch
 
 _DAY = 86_400
-_PIECE = 1_000_000
 _BETA = "anthropic-beta"
 # Of errors in results, which have no status code, by their type.
 _STATUS: Mapping[str, int] = {
@@ -64,12 +63,13 @@ class AnthropicMessages:
 
         # The library's own function for batches makes its body in memory, from all requests.
         headers = {"Content-Type": "application/json", "Content-Length": str(file.stat().st_size)}
-        made = await self._client.post(
-            "/v1/messages/batches",
-            cast_to=MessageBatch,
-            content=_pieces(file),
-            options={"headers": headers | ({_BETA: self._betas} if self._betas else {})},
-        )
+        with file.open("rb") as stream:
+            made = await self._client.post(
+                "/v1/messages/batches",
+                cast_to=MessageBatch,
+                content=pieces(stream),
+                options={"headers": headers | ({_BETA: self._betas} if self._betas else {})},
+            )
         return made.id
 
     async def find(self, batch: Batch, known: frozenset[str]) -> str | None:
@@ -116,12 +116,6 @@ class AnthropicMessages:
     async def close(self) -> None:
         """See ``Provider``."""
         await self._client.close()
-
-
-async def _pieces(file: Path) -> AsyncIterator[bytes]:
-    with file.open("rb") as stream:
-        while piece := stream.read(_PIECE):
-            yield piece
 
 
 def _total(one: MessageBatch) -> int:

@@ -17,7 +17,7 @@ from fathom.run.session import Work
 from fathom.run.worker import this_worker
 from fathom.types import FathomError, Sample
 
-_LIBRARIES = {"openai": "openai", "openai-api": "openai", "anthropic": "anthropic"}
+_LIBRARIES = {"openai": "openai", "openai-api": "openai", "anthropic": "anthropic", "google": "google.genai"}
 """The client library of each provider with a batch API."""
 _HALF = frozenset({"openai", "anthropic", "google"})
 PACE = Pace()
@@ -37,8 +37,8 @@ def open_recording(settings: Settings) -> Recording:
     if provider not in _LIBRARIES:
         raise FathomError(
             f"--batch: {settings.model!r} has no batch API that fathom knows; expected a model of OpenAI "
-            "(openai/NAME) or Anthropic (anthropic/NAME), or openai/NAME with the --model-base-url of a server "
-            "that has OpenAI's /files and /batches"
+            "(openai/NAME), Anthropic (anthropic/NAME) or Google (google/NAME), or openai/NAME with the "
+            "--model-base-url of a server that has OpenAI's /files and /batches"
         )
     if settings.chat_template != "always":
         raise FathomError(f"--batch: prompts are sent as chats; leave out --chat-template {settings.chat_template}")
@@ -111,6 +111,10 @@ def open_provider(settings: Settings, recording: Recording) -> Provider:
         from fathom.run.batches.anthropic_messages import open_anthropic_messages
 
         return open_anthropic_messages(recording.api.client)
+    if settings.model.startswith("google/"):
+        from fathom.run.batches.google_files import open_google_files
+
+        return open_google_files(recording.api)
     from fathom.run.batches.openai_files import open_openai_files
 
     return open_openai_files(recording.api.client)

@@ -31,7 +31,7 @@ Outcome = TypeVar("Outcome")
 FILES = ".batch-*"
 """Files of requests in the run folder, which are removed when they are uploaded."""
 DOWNLOADS = 3
-"""How often results are read if some are missing that the provider counts."""
+"""How often results are read if some are missing that the provider counts, or does not count."""
 TOO_MANY = 3
 """How often a batch is refused, because too much is waiting, before it is sent in halves; nothing else is waiting."""
 # Status codes with which a server may have started the batch all the same.
@@ -313,7 +313,8 @@ class BatchSession(Session):
 
         for download in range(1, DOWNLOADS + 1):
             await self._patiently(read, of=batch)
-            if responses >= (state.counted or 0) or download == DOWNLOADS:
+            whole = len(seen) == len(asked) if state.counted is None else responses >= state.counted
+            if whole or download == DOWNLOADS:
                 break
             await asyncio.sleep(self._pace.first)
         lost = [number for number in asked if number not in seen and not self._ledger.is_finished(asked[number].key)]
