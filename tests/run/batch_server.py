@@ -1,8 +1,8 @@
 """Batch providers on the loopback: HTTP servers with the APIs of OpenAI, Anthropic and Google, and faults on demand.
 
 They take and return what the client libraries' types describe: ``openai`` 3.57, ``anthropic`` 2.14 and ``google-genai``
-3.6 (requests are validated by them, responses are made of them). Each reply costs tokens that depend on its sample, and the server keeps
-count of what it has been paid for.
+3.6 (requests are validated by them, responses are made of them). Each reply costs tokens that depend on its sample, and
+the server keeps count of what it has been paid for.
 """
 
 from __future__ import annotations
@@ -217,7 +217,8 @@ class BatchServer:
             else:
                 self.paid[key] += 1
                 made.outcomes.append((name, "answered", body))
-                if self._chance(self.faults.lost):
+                # One that has lost all results of a batch can never say whose it is.
+                if self._chance(self.faults.lost) and len(made.lost) + 1 < len(made.requests):
                     self.lost[key] += 1
                     made.lost.add(name)
 
@@ -541,7 +542,8 @@ class GoogleServer(BatchServer):
 
         assert set(asked) == {"batch"}
         assert set(asked["batch"]) == {"displayName", "inputConfig"}
-        lines = [json.loads(line) for line in self.files[asked["batch"]["inputConfig"]["fileName"]].split(b"\n") if line]
+        file = self.files[asked["batch"]["inputConfig"]["fileName"]]
+        lines = [json.loads(line) for line in file.split(b"\n") if line]
         for line in lines:
             assert set(line) == {"key", "request"}
             assert set(line["request"]) <= {"contents", "generationConfig", "safetySettings"}

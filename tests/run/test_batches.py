@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_server import AnthropicServer, BatchServer, Faults, GoogleServer, OpenAIServer, tokens
+from batch_server import AnthropicServer, BatchServer, Faults, GoogleServer, Made, OpenAIServer, tokens
 from killed_batches import Nursery, killed_run
 from run_suites import make_suite
 
@@ -21,6 +21,7 @@ from fathom.run.batches.google_files import GoogleFiles
 from fathom.run.batches.openai_files import OpenAIFiles
 from fathom.run.batches.provider import FileForm
 from fathom.run.batches.session import Pace
+from fathom.run.batches.store import Batch
 from fathom.types import FathomError
 
 pytestmark = [
@@ -244,6 +245,84 @@ async def interrupt(self: object, batch: object, file: object) -> str:
     raise KeyboardInterrupt
 
 
+class SlowResults(AnthropicServer):
+    """A batch has ended before its results can be read."""
+
+    empty = 0
+
+    def download(self, made: Made) -> list[tuple[str, str, dict[str, Any]]]:
+        found = super().download(made)
+        return found if made.downloads > self.empty else []
+
+
+def test_a_batch_whose_results_are_empty_is_not_sent_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("anthropic")
+    monkeypatch.setattr(opening, "PACE", replace(FAST, patience=0.3))
+    with SlowResults() as server:
+        server.empty = 1_000_000
+        with pytest.raises(FathomError, match="cannot be read: it has ended, and its results are empty"):
+            ask(tmp_path, server)
+        server.empty = 0
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
+        assert len(server.batches) == 1
+
+
+@pytest.mark.parametrize("empty", [15, 1_000_000])
+def test_a_batch_of_anthropic_that_ended_with_empty_results_is_not_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty: int
+) -> None:
+    """Its process was killed before it knew the batch, whose results are empty for longer than one may be missing."""
+    pytest.importorskip("anthropic")
+    send = AnthropicMessages.send
+
+    async def killed(self: AnthropicMessages, batch: Batch, file: Path) -> str:
+        await send(self, batch, file)
+        raise KeyboardInterrupt
+
+    with SlowResults() as server:
+        server.empty = empty
+        with monkeypatch.context() as patch:
+            patch.setattr(AnthropicMessages, "send", killed)
+            with pytest.raises(FathomError, match="batches that were sent go on at the provider"):
+                ask(tmp_path, server)
+        if empty == 15:
+            ask(tmp_path, server)
+            check(tmp_path, server, 10)
+        else:
+            monkeypatch.setattr(opening, "PACE", replace(FAST, patience=0.5))
+            with pytest.raises(FathomError, match="which may be this run's, has ended without results"):
+                ask(tmp_path, server)
+        assert len(server.batches) == 1
+
+
+def test_a_file_for_google_is_uploaded_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("google.genai")
+    monkeypatch.setattr("google.genai._api_client.CHUNK_SIZE", 2_000)
+    with GoogleServer() as server:
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
+    assert server.events.count("POST /upload/to/file0") == -(-server.uploads[0] // 2_000) > 1
+
+
+@pytest.mark.parametrize(
+    ("state", "said"), [("failed", "does not say why a batch failed"), ("cancelled", "was cancelled at the provider")]
+)
+def test_a_batch_of_google_that_did_not_end_is_sent_again_by_the_next_run(
+    tmp_path: Path, state: str, said: str
+) -> None:
+    pytest.importorskip("google.genai")
+    with GoogleServer(Faults(looks=10_000)) as server:
+        with pytest.raises(FathomError, match="stop here"):
+            ask(tmp_path, server, tell=stop)
+        server.batches[0].state = state
+        with pytest.raises(FathomError, match=said):
+            ask(tmp_path, server)
+        server.faults = Faults()
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
+
+
 def test_status_says_what_is_in_batches(tmp_path: Path) -> None:
     with OpenAIServer(Faults(looks=10_000)) as server, pytest.raises(FathomError, match="stop here"):
         ask(tmp_path, server, tell=stop)
@@ -289,7 +368,11 @@ def test_a_denied_key_is_said_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [*((kind, seed) for kind in (OpenAIServer, AnthropicServer) for seed in range(3)), (GoogleServer, 0)],
+    indirect=["kind"],
+)
 def test_killed_at_any_point_no_sample_is_lost_and_none_is_paid_twice(
     tmp_path: Path, kind: type[BatchServer], seed: int
 ) -> None:

@@ -18,7 +18,7 @@ from fathom.run.batches.recording import Recording
 from fathom.run.batches.store import Asked, Batch, BatchStore, new_id, number_of, request_id
 from fathom.run.failures import Failure, chain_of, classify, shorten, status_code
 from fathom.run.ledger import Key, Ledger
-from fathom.run.model import Call
+from fathom.run.model import Call, RequestError
 from fathom.run.progress import Progress
 from fathom.run.retry import ended_by
 from fathom.run.session import Job, Session, Work
@@ -310,6 +310,9 @@ class BatchSession(Session):
                         again[number] = failure
                 seen.add(number)
                 responses += result.status is not None
+            if not seen and (state.results or state.counted):
+                # It cannot last; if it does, nobody pays for all of them again unless told to.
+                raise RequestError(Failure("busy", "it has ended, and its results are empty"))
 
         for download in range(1, DOWNLOADS + 1):
             await self._patiently(read, of=batch)
