@@ -29,7 +29,7 @@ warnings.simplefilter("ignore")
 from pathlib import Path
 from fathom.run import run
 from fathom.run.batches import open as opening
-from fathom.run.batches.session import Pace
+from fathom.run.batches.sender import Pace
 opening.PACE = Pace(first=0.005, longest=0.02, settle=1.0, patience=20.0)
 print("ready", flush=True)
 for line in sys.stdin:

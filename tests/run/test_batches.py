@@ -20,7 +20,7 @@ from fathom.run.batches.anthropic_messages import AnthropicMessages
 from fathom.run.batches.google_files import GoogleFiles
 from fathom.run.batches.openai_files import OpenAIFiles
 from fathom.run.batches.provider import FileForm
-from fathom.run.batches.session import Pace
+from fathom.run.batches.sender import Pace
 from fathom.run.batches.store import Batch
 from fathom.types import FathomError
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from fathom.extras import MissingLibraryError, install
 from fathom.run.batches.provider import HOURS, Provider
 from fathom.run.batches.recording import Recording
-from fathom.run.batches.session import BatchSession, Pace
+from fathom.run.batches.sender import Pace
+from fathom.run.batches.session import BatchSession
 from fathom.run.batches.store import BatchStore, waiting
 from fathom.run.ledger import Ledger
 from fathom.run.model import Settings
