@@ -248,6 +248,10 @@ class BatchServer:
         assert found is not None
         return int(found[1]), int(body.get("seed") or 0)
 
+    def text_of(self, number: int) -> str:
+        """The reply to a sample. Lines end at line feeds only: the separator in it is text."""
+        return f"answer {number}\u2028ü"
+
     def owed(self, input: float, output: float) -> float:
         """What all replies cost that were answered, in US dollars, by prices for a million tokens."""
         return sum(
@@ -280,7 +284,7 @@ class OpenAIServer(BatchServer):
                 return 200, self._content(id)
             case "POST", ["chat", "completions"]:
                 self.plain.append(json.loads(body))
-                return _json(_completion(self.sample_of(self.plain[-1])[0]))
+                return _json(self._completion(self.plain[-1]))
         return _json({"error": {"message": f"no such place: {path}", "code": "not_found"}}, 404)
 
     def _upload(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
@@ -376,13 +380,28 @@ class OpenAIServer(BatchServer):
         if kind == "expired":
             line["error"] = {"code": "batch_expired", "message": "This request expired."}
         elif kind == "answered":
-            reply = _completion(self.sample_of(body)[0])
+            reply = self._completion(body)
             line["response"] = {"status_code": 200, "request_id": "r", "body": reply}
         else:
             status, word = (500, "server_error") if kind == "busy" else (400, "invalid_request_error")
             error = {"message": f"{kind}: no", "type": word, "param": None, "code": None}
             line["response"] = {"status_code": status, "request_id": "r", "body": {"error": error}}
         return json.dumps(line, ensure_ascii=False).encode() + b"\n"
+
+    def _completion(self, body: dict[str, Any]) -> dict[str, Any]:
+        from openai.types.chat import ChatCompletion
+
+        number = self.sample_of(body)[0]
+        read, written = tokens(number)
+        choice = {
+            "index": 0,
+            "finish_reason": "stop",
+            "logprobs": None,
+            "message": {"role": "assistant", "content": self.text_of(number), "refusal": None},
+        }
+        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+        made = {"id": "reply", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+        return ChatCompletion.model_validate({**made, "usage": usage}).model_dump(mode="json")
 
 
 class AnthropicServer(BatchServer):
@@ -635,22 +654,6 @@ def _message(number: int) -> dict[str, Any]:
         **{"usage": {"input_tokens": read, "output_tokens": written}},
     }
     return Message.model_validate(message).model_dump(mode="json")
-
-
-def _completion(number: int) -> dict[str, Any]:
-    from openai.types.chat import ChatCompletion
-
-    read, written = tokens(number)
-    choice = {
-        "index": 0,
-        "finish_reason": "stop",
-        "logprobs": None,
-        # Lines end at line feeds only: this separator is text.
-        "message": {"role": "assistant", "content": f"answer {number}\u2028ü", "refusal": None},
-    }
-    usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
-    body = {"id": "reply", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
-    return ChatCompletion.model_validate(body).model_dump(mode="json")
 
 
 def _json(value: object, status: int = 200) -> tuple[int, bytes]:

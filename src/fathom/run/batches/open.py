@@ -5,15 +5,17 @@ from importlib import import_module
 from pathlib import Path
 
 from fathom.extras import MissingLibraryError, install
+from fathom.run.batches.judging import JudgeAsking, batches_of
 from fathom.run.batches.provider import HOURS, Provider
 from fathom.run.batches.recording import Recording
-from fathom.run.batches.sender import Pace
+from fathom.run.batches.sender import Pace, Sender
 from fathom.run.batches.session import BatchSession
-from fathom.run.batches.store import BatchStore, waiting
+from fathom.run.batches.store import FILE, BatchStore, waiting
 from fathom.run.ledger import Ledger
 from fathom.run.model import Settings
 from fathom.run.progress import RunSummary
 from fathom.run.request_mode import RequestModes
+from fathom.run.retry import Retry
 from fathom.run.session import Work
 from fathom.run.worker import this_worker
 from fathom.types import FathomError, Sample
@@ -83,13 +85,17 @@ def share_of_price(settings: Settings) -> float:
     return 0.5 if settings.base_url is None and settings.model.partition("/")[0] in _HALF else 1.0
 
 
-def check_none_waits(folder: Path) -> None:
+def check_none_waits(folder: Path, file: str = FILE) -> None:
     """Check that no batch of a run is under way, for processes that send plain requests.
+
+    Args:
+        folder: The run folder.
+        file: Name of the file of the batches.
 
     Raises:
         FathomError: There is one; its requests would be sent, and paid, again.
     """
-    if found := waiting(folder):
+    if found := waiting(folder, file):
         count = sum(one.requests for one in found)
         raise FathomError(
             f"{folder}: {count:,} requests are in batches at the provider; run the same command with --batch to "
@@ -160,3 +166,38 @@ async def work_in_batches(
         ledger.close()
         await provider.close()
         await recording.close()
+
+
+async def judge_in_batches(
+    folder: Path,
+    judge: str,
+    recording: Recording,
+    settings: Settings,
+    asking: JudgeAsking,
+    *,
+    retry: Retry,
+    tell: Callable[[str], None],
+) -> None:
+    """Ask a judge, as the only process; the replies that come are in its store afterwards.
+
+    Args:
+        folder: The run folder.
+        judge: Name of the judge.
+        recording: Makes requests and reads replies.
+        settings: How the judge is asked.
+        asking: What is asked.
+        retry: When failed requests are repeated.
+        tell: Called with a line about each batch.
+
+    Raises:
+        FathomError: Another process sends the judge's batches, or the provider denies them or is out of reach.
+    """
+    provider = open_provider(settings, recording)
+    try:
+        store = BatchStore(folder, batches_of(judge), alone=True)
+        try:
+            await Sender(asking, folder, recording, provider, store, retry=retry, tell=tell, pace=PACE).work_through()
+        finally:
+            store.close()
+    finally:
+        await provider.close()
