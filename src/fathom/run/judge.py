@@ -205,7 +205,7 @@ def judge(
     # Each process has its own order, so that it finds what others have judged instead of asking the same; and a limit
     # leaves a random sample judged.
     cases = Random(os.getpid()).sample(waiting.cases, len(waiting.cases))
-    judging = _judge(folder, name, client, settings, work, before, cases, again=again, tell=tell or (lambda line: None))
+    judging = _judge(folder, name, client, work, before, cases, again=again, tell=tell or (lambda line: None))
     after = drive(judging, INTERRUPTED if batch else KEPT)
     return _summary(folder, name, after, hints=(*hints, *_hints_after(after)))
 
@@ -257,7 +257,6 @@ async def _judge(
     folder: Path,
     name: str,
     client: Client | Recording,
-    settings: Settings,
     work: JudgeWork,
     before: JudgeProgress,
     cases: Sequence[PendingCase],
@@ -273,7 +272,7 @@ async def _judge(
             collected = Collected({})
             judging = Judging(store, collected, work, before)
             asking = JudgeAsking(cases, store, judging, work.cap, collected.failed)
-            await judge_in_batches(folder, name, client, settings, asking, retry=work.retry, tell=tell)
+            await judge_in_batches(folder, name, client, asking, retry=work.retry, tell=tell)
         else:
             judging = Judging(store, client, work, before)
         await judging.work_through(cases)

@@ -108,17 +108,17 @@ def described() -> str:
     return f"in batches, to be answered within {HOURS} hours; prices are those of batches"
 
 
-def open_provider(settings: Settings, recording: Recording) -> Provider:
+def open_provider(recording: Recording) -> Provider:
     """The batch API of a model.
 
     Raises:
         FathomError: Its service has none.
     """
-    if settings.model.startswith("anthropic/"):
+    if recording.model.startswith("anthropic/"):
         from fathom.run.batches.anthropic_messages import open_anthropic_messages
 
         return open_anthropic_messages(recording.api.client)
-    if settings.model.startswith("google/"):
+    if recording.model.startswith("google/"):
         from fathom.run.batches.google_files import open_google_files
 
         return open_google_files(recording.api)
@@ -130,7 +130,6 @@ def open_provider(settings: Settings, recording: Recording) -> Provider:
 async def work_in_batches(
     out: Path,
     recording: Recording,
-    settings: Settings,
     work: Work,
     total: int,
     *,
@@ -142,7 +141,6 @@ async def work_in_batches(
     Args:
         out: The run folder.
         recording: Makes requests and reads replies; closed at the end.
-        settings: How the model is asked.
         work: What to do.
         total: Replies that the run will have when finished.
         named: Samples of the suite by id, without recipes.
@@ -151,7 +149,7 @@ async def work_in_batches(
     Raises:
         FathomError: See ``run``.
     """
-    provider = open_provider(settings, recording)
+    provider = open_provider(recording)
     ledger = Ledger(out, this_worker())
     try:
         store = BatchStore(out)
@@ -172,7 +170,6 @@ async def judge_in_batches(
     folder: Path,
     judge: str,
     recording: Recording,
-    settings: Settings,
     asking: JudgeAsking,
     *,
     retry: Retry,
@@ -184,7 +181,6 @@ async def judge_in_batches(
         folder: The run folder.
         judge: Name of the judge.
         recording: Makes requests and reads replies.
-        settings: How the judge is asked.
         asking: What is asked.
         retry: When failed requests are repeated.
         tell: Called with a line about each batch.
@@ -192,7 +188,7 @@ async def judge_in_batches(
     Raises:
         FathomError: Another process sends the judge's batches, or the provider denies them or is out of reach.
     """
-    provider = open_provider(settings, recording)
+    provider = open_provider(recording)
     try:
         store = BatchStore(folder, batches_of(judge), alone=True)
         try:

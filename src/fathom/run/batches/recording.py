@@ -52,6 +52,9 @@ class Recording:
     Args:
         settings: How the model is asked.
 
+    Attributes:
+        model: Its name.
+
     Raises:
         FathomError: See ``open_inspect_client``.
     """
@@ -62,6 +65,7 @@ class Recording:
     def __init__(self, settings: Settings) -> None:
         import httpx2
 
+        self.model = settings.model
         self._sent: Sent | None = None
         self._answer: tuple[int, bytes] | None = None
         transport, settings = httpx2.MockTransport(self._handle), _without_extras(settings)
