@@ -1,10 +1,10 @@
-"""Runs in batches, killed with SIGKILL at random points against a provider that fails: what is lost, and what is paid.
+"""Runs and judges in batches, killed with SIGKILL at random points: what is lost, and what is paid.
 
 The provider answers as the client libraries' types say, and fails, expires, loses, doubles and reorders results, breaks
 off responses, and makes batches whose response is an error (``tests/run/batch_server.py``). Every run is resumed until
 it is done (``tests/run/killed_batches.py``). Needs the extra ``batch``.
 
-    python performance/batch_kills.py                     # 100 runs with each provider
+    python performance/batch_kills.py                     # 100 runs with each provider, and 100 with a judge
     python performance/batch_kills.py --provider google --runs 10 --first 90
 """
 
@@ -19,10 +19,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "run"))
 
-from batch_server import AnthropicServer, BatchServer, GoogleServer, OpenAIServer
-from killed_batches import Nursery, killed_run
+from batch_server import AnthropicServer, BatchServer, GoogleServer, JudgeServer, OpenAIServer
+from killed_batches import Nursery, killed_judge, killed_run
 
-KINDS: dict[str, type[BatchServer]] = {"openai": OpenAIServer, "anthropic": AnthropicServer, "google": GoogleServer}
+KINDS: dict[str, type[BatchServer]] = {
+    "openai": OpenAIServer,
+    "anthropic": AnthropicServer,
+    "google": GoogleServer,
+    "judge": JudgeServer,
+}
 PRICES = "".join(f'["{name}/m"]\ninput = 2.0\noutput = 10.0\nbatch = 0.5\n' for name in KINDS)
 
 
@@ -43,7 +48,10 @@ def main() -> None:
                 found = []
                 for seed in range(asked.first, asked.first + asked.runs):
                     (place / str(seed)).mkdir()
-                    found.append(killed_run(place / str(seed), nursery, kind, seed, asked.samples))
+                    if kind is JudgeServer:
+                        found.append(killed_judge(place / str(seed), nursery, seed, asked.samples))
+                    else:
+                        found.append(killed_run(place / str(seed), nursery, kind, seed, asked.samples))
         wrong = sum(abs(one.owed - one.counted) > 1e-9 for one in found)
         print(
             f"{kind.__name__}: {len(found)} runs of {asked.samples} samples, {sum(one.kills for one in found)} kills, "

@@ -22,6 +22,9 @@ from random import Random
 from types import TracebackType
 from typing import Any, Literal, Self
 from urllib.parse import parse_qs, urlsplit
+from zlib import crc32
+
+from judged_runs import GOOD
 
 # A proxy of the machine must not stand between a test and its server.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
@@ -402,6 +405,20 @@ class OpenAIServer(BatchServer):
         usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
         made = {"id": "reply", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
         return ChatCompletion.model_validate({**made, "usage": usage}).model_dump(mode="json")
+
+
+class JudgeServer(OpenAIServer):
+    """A judge whose replies every rubric can read; each prompt is paid for by itself."""
+
+    says = GOOD
+
+    def sample_of(self, body: Mapping[str, Any]) -> tuple[int, int]:
+        """The hash of a prompt, and its seed."""
+        return crc32(json.dumps(body["messages"]).encode()) % 1_000_000, body["seed"]
+
+    def text_of(self, number: int) -> str:
+        """See ``BatchServer``."""
+        return self.says
 
 
 class AnthropicServer(BatchServer):

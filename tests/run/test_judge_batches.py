@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
-from batch_server import Faults, OpenAIServer
+from batch_server import Faults, JudgeServer, OpenAIServer
 
 from fathom.run import JudgePlan, JudgeSummary, judge
 from fathom.run.batches import open as opening
@@ -22,18 +21,6 @@ from judged_runs import GOOD, install_tasks, make_run, sample
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
-
-
-class JudgeServer(OpenAIServer):
-    """A judge whose replies every rubric can read; each prompt is paid for by itself."""
-
-    says = GOOD
-
-    def sample_of(self, body: Any) -> tuple[int, int]:
-        return crc32(json.dumps(body["messages"]).encode()) % 1_000_000, body["seed"]
-
-    def text_of(self, number: int) -> str:
-        return self.says
 
 
 @pytest.fixture(autouse=True)
