@@ -43,7 +43,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
             (place / "prices.toml").write_text(PRICES, "utf-8")
-            with Nursery(place / "prices.toml") as nursery:
+            with Nursery(place / "prices.toml", settle=3.0) as nursery:
                 nursery.warm_up(place, kind)
                 found = []
                 for seed in range(asked.first, asked.first + asked.runs):

@@ -32,7 +32,7 @@ from pathlib import Path
 from fathom.run import judge, run
 from fathom.run.batches import open as opening
 from fathom.run.batches.sender import Pace
-opening.PACE = Pace(first=0.005, longest=0.02, settle=1.0, patience=20.0)
+opening.PACE = Pace(first=0.005, longest=0.02, settle=float(sys.argv[1]), patience=20.0)
 print("ready", flush=True)
 for line in sys.stdin:
     suite, model, out, url, epochs, modules = line.rstrip("\\n").split("\\t")
@@ -89,12 +89,13 @@ class Nursery:
 
     Args:
         prices: A table of prices.
+        settle: Seconds for which a run looks for a batch: longer than the provider hides one on a busy machine.
     """
 
-    def __init__(self, prices: Path) -> None:
+    def __init__(self, prices: Path, settle: float = 1.0) -> None:
         keys = {f"{name}_API_KEY": "key-of-a-test" for name in ("OPENAI", "ANTHROPIC", "GOOGLE")}
         env = {**os.environ, "FATHOM_PRICES": str(prices), **keys}
-        pipe, program = subprocess.PIPE, [sys.executable, "-c", NURSERY]
+        pipe, program = subprocess.PIPE, [sys.executable, "-c", NURSERY, str(settle)]
         self._process = subprocess.Popen(program, env=env, stdin=pipe, stdout=pipe, text=True)
 
     def __enter__(self) -> Self:

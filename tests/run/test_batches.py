@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -293,6 +295,38 @@ def test_a_batch_of_anthropic_that_ended_with_empty_results_is_not_sent_again(
             monkeypatch.setattr(opening, "PACE", replace(FAST, patience=0.5))
             with pytest.raises(FathomError, match="which may be this run's, has ended without results"):
                 ask(tmp_path, server)
+        assert len(server.batches) == 1
+
+
+class BackAfterAWhile(OpenAIServer):
+    """Its list cannot be had for longer than a batch may be missing, and does not show the newest at first."""
+
+    outage = float("inf")
+
+    def _list(self, query: Mapping[str, list[str]]) -> tuple[int, bytes]:
+        if self.batches and time.monotonic() < self.outage:
+            return 503, b'{"error": {"message": "Service Unavailable"}}'
+        return super()._list(query)
+
+
+def test_a_batch_that_is_missing_after_an_outage_is_looked_for_as_long_as_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = OpenAIFiles.send
+
+    async def killed(self: OpenAIFiles, batch: Batch, file: Path) -> str:
+        await send(self, batch, file)
+        raise KeyboardInterrupt
+
+    with BackAfterAWhile(Faults(late=1.0)) as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(OpenAIFiles, "send", killed)
+            with pytest.raises(FathomError, match="batches that were sent go on at the provider"):
+                ask(tmp_path, server)
+        monkeypatch.setattr(opening, "PACE", replace(FAST, settle=0.3))
+        server.outage = time.monotonic() + 1.0
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
         assert len(server.batches) == 1
 
 

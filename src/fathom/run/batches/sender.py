@@ -264,11 +264,12 @@ class Sender:
         """Whether the provider has a batch of which that is not known; it is then one of those that were sent.
 
         What was on its way when a process was killed may arrive later, so only a batch that does not appear for a while
-        is missing.
+        is missing. Time in which the provider was out of reach does not count.
         """
-        until, wait, told = time.monotonic() + self._pace.settle, self._pace.first, False
+        until, wait, told = float("inf"), self._pace.first, False
         while True:
             name = await self._patiently(lambda: self._provider.find(batch, self._store.names()))
+            until = min(until, time.monotonic() + self._pace.settle)
             if name:
                 self._store.sent(batch, name)
                 self._tell(f"batch {name}: {batch.requests:,} requests, found again")
@@ -307,7 +308,7 @@ class Sender:
         return state.stage
 
     def _not_accepted(self, batch: Batch, state: State) -> None:
-        """A batch failed as a whole, and nothing of it is paid: requests that are wrong fail, others are sent again."""
+        """A batch failed as a whole: requests that are wrong fail, others are sent again."""
         reasons = {number: why for number, why in state.errors if number is not None}
         why = shorten("; ".join(dict.fromkeys(why for _, why in state.errors))) or "the provider does not say why"
         asked = self._store.requests(batch)
@@ -322,7 +323,7 @@ class Sender:
         wrong = {number for number in reasons if number in asked} or (set(asked) if state.full else set())
         if not wrong:
             self._store.end(batch)
-            raise FathomError(f"the provider did not accept the batch: {why}. Nothing of it was paid")
+            raise FathomError(f"the provider did not accept the batch: {why}")
         self._asking.expect([asked[number] for number in wrong])
         for number in wrong:
             self._give_up(asked[number], Failure("bad", reasons.get(number, why)))
