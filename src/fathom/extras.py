@@ -22,7 +22,7 @@ class Extra:
 
 
 EXTRAS: Mapping[str, Extra] = {
-    "batch": Extra("fathom run with anthropic/NAME, in batches too", ("anthropic",)),
+    "batch": Extra("fathom run with anthropic/NAME and google/NAME, in batches too", ("anthropic", "google.genai")),
     "board": Extra("fathom board serve", ("fastapi", "uvicorn", "sqlalchemy", "psycopg", "prometheus_client")),
     "cloud": Extra("object stores (s3://, gs://, az://)", ("obstore",)),
     "compress": Extra(

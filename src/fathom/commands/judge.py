@@ -52,11 +52,19 @@ class JudgeOptions(Limits, Asking):
     generation: Generation = unset
     model_args: ModelArgs = unset
     again: Annotated[bool, opt("Ask once more for judgements that could not be read.")] = False
+    batch: Annotated[
+        bool,
+        opt(
+            "Send the requests through the provider's batch API, at half the price; each step of a rubric is answered "
+            "within 24 hours. The same command collects them after an interruption."
+        ),
+    ] = False
     backoff: Backoff = 1.0
     confirm: Annotated[
         Callable[["JudgePlan"], bool] | None, hidden("Called with what is ahead of each run; False stops.")
     ] = None
     progress: Annotated[Callable[["JudgeProgress"], None] | None, hidden("Called after every judgement.")] = None
+    tell: Annotated[Callable[[str], None] | None, hidden("Called with a line about each batch.")] = None
 
 
 @command(JudgeOptions)
@@ -89,12 +97,13 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
 
 def main(line: JudgeOptions) -> int:
     """Judge, and print what came of it."""
-    from fathom.terminal import confirmed, print_summary, progress_bar
+    from fathom.terminal import confirmed, print_summary, progress_bar, tell
 
     with progress_bar("judging", line.quiet) as bar:
         asked = line.but(
             confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet),
             progress=(lambda state: bar(state.finished, state.total)) if bar else None,
+            tell=None if line.quiet else tell,
         )
         summaries = judge.body(asked)
     return max(map(print_summary, summaries), default=0)

@@ -309,7 +309,6 @@ def run(
         working = work_in_batches(
             out,
             client,
-            settings,
             work,
             plan.total,
             named=lambda ids: map(as_asked, built.samples(only=ids, parts=False)),
