@@ -282,13 +282,18 @@ def dollars(suite: Path) -> None:
         if cache.marked:
             _whole_prompts(model, samples, price)
         prices = [(False, price), (True, price.in_batches(0.5))]
-        for row in cache_table(samples, [cache], [16], prices):
+        for row in cache_table(samples, [cache], [16], prices, seconds=at_limit(samples)):
             sent = "in batches" if row.batch else "plainly"
             shares = f"{100 * row.read:.1f} | {100 * row.written:.1f}"
             print(f"| {model} | {row.order} | {sent} | {shares} | {row.cost_least:.2f} | {row.cost_most:.2f} |")
 
 
 _ANY = Limit(None, "", "refuse")
+
+
+def at_limit(samples: list[Any]) -> float:
+    """Seconds of a request if 16 at a time read two million tokens a minute, a usual rate limit."""
+    return 16 * 60 * sum(one.tokens for one, _ in samples) / len(samples) / 2_000_000
 
 
 def _whole_prompts(model: str, samples: list[Any], price: Price) -> None:
