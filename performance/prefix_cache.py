@@ -25,6 +25,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -161,7 +162,7 @@ async def _until_cancelled(work: Any) -> None:
 @contextmanager
 def llama_server(model: Path, slots: int) -> Iterator[str]:
     """The address of llama.cpp's server with so many slots, and no cache besides them."""
-    import xllamacpp
+    xllamacpp = import_module("xllamacpp")
 
     params = xllamacpp.CommonParams()
     params.model.path = str(model)
@@ -293,7 +294,7 @@ _ANY = Limit(None, "", "refuse")
 
 def at_limit(samples: list[Any]) -> float:
     """Seconds of a request if 16 at a time read two million tokens a minute, a usual rate limit."""
-    return 16 * 60 * sum(one.tokens for one, _ in samples) / len(samples) / 2_000_000
+    return 16 * 60 * float(sum(one.tokens for one, _ in samples)) / len(samples) / 2_000_000
 
 
 def _whole_prompts(model: str, samples: list[Any], price: Price) -> None:

@@ -21,7 +21,7 @@ from fathom.run.cache_forecast import cache_table, forecast_cache, provider_cach
 from fathom.run.model import Call, Settings
 from fathom.run.prefix_cache import Cache, Prefixes, Prompt, prompts_of, share, simulate
 from fathom.run.prices import Price, find_price
-from fathom.run.queue import Queue, prefix_key
+from fathom.run.queue import Queue, Queued, prefix_key
 from fathom.types import Sample, Span
 
 CONTEXT, QUESTION = "The ferry leaves at nine. " * 100, "\n\nWhen does it leave?"
@@ -33,7 +33,7 @@ CONTEXT, QUESTION = "The ferry leaves at nine. " * 100, "\n\nWhen does it leave?
 def taken(words: str, held: int, connections: int) -> list[str]:
     """The order in which requests, named by the letter of their prefix, are sent; ``|`` where all are waited for."""
     queue = Queue([f"{letter}{number}" for number, letter in enumerate(words)], lambda job: job[0], held)
-    sent, running = [], []
+    sent, running = list[str](), list[Queued[str]]()
     while True:
         while len(running) < connections and (one := queue.take()) is not None:
             sent.append(one.job[0])
