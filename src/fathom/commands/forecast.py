@@ -10,7 +10,6 @@ from fathom.options.declare import Read, arg, command, given, opt
 from fathom.options.values import Tokens
 
 if TYPE_CHECKING:
-    from fathom.run.batches.open import share_of_price
     from fathom.run.cache_forecast import CacheRow
 
 CONNECTIONS = (1, 16)
@@ -60,6 +59,7 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
     Nothing is sent. Requests are in the order of `fathom run`, in which common prefixes meet, or in random order; the
     cache is that of a server, which drops what was not used for the longest time, or that of a model's provider.
     """
+    from fathom.run.batches.open import share_of_price
     from fathom.run.cache_forecast import cache_table, provider_cache, sent_whole, server_cache
     from fathom.run.model import Settings
     from fathom.run.prices import UNKNOWN, Limit, find_price

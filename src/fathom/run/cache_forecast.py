@@ -6,7 +6,7 @@ from random import Random
 from typing import Literal, TypeAlias
 
 from fathom.run.model import Settings
-from fathom.run.prefix_cache import Cache, Prefixes, Prompt, prompts_of, share, simulate
+from fathom.run.prefix_cache import SECONDS, Cache, Prefixes, Prompt, prompts_of, share, simulate
 from fathom.run.prices import Limit, Price, total_cost
 from fathom.types import Sample
 
@@ -128,6 +128,7 @@ def cache_table(
     caches: Sequence[Cache],
     connections: Sequence[int],
     prices: Sequence[tuple[bool, Price]],
+    seconds: float = SECONDS,
 ) -> list[CacheRow]:
     """What caches have of a suite, for both orders.
 
@@ -136,6 +137,7 @@ def cache_table(
         caches: The caches.
         connections: Numbers of requests in flight at once.
         prices: Whether requests are sent in batches, and the prices of that.
+        seconds: How long a request takes.
     """
     prefixes = Prefixes()
     prompts = list(prompts_of(samples, prefixes))
@@ -146,7 +148,7 @@ def cache_table(
     for cache in caches:
         for name, ordered in orders:
             for count in connections:
-                found = simulate(ordered, prefixes, cache, connections=count, wait=not cache.at_once)
+                found = simulate(ordered, prefixes, cache, connections=count, wait=not cache.at_once, seconds=seconds)
                 read, written = (sum(pair[place] for pair in found) / total for place in (0, 1))
                 for batch, price in prices:
                     cost = _cached(ordered, found, price, batch)
