@@ -5,9 +5,11 @@ pip install 'fathom-eval[test,ray,cloud]' 'moto[server]' && pytest -n 0 tests/ru
 
 from __future__ import annotations
 
+import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from run_suites import make_suite
@@ -24,7 +26,7 @@ from fathom.types import FathomError
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "performance"))
 
-from shards import after, cluster, command, disturbed, objects, on_ray, replied
+from shards import Killed, after, cluster, command, disturbed, objects, on_ray, replied
 
 MODEL = "fathom/lexical"
 
@@ -38,10 +40,15 @@ def needs(*modules: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def nodes() -> Iterator[Any]:
     needs("ray")
     with cluster() as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def address(nodes: Any) -> str:
+    return str(nodes.address)
 
 
 @pytest.fixture(scope="module")
@@ -80,14 +87,14 @@ def test_models_of_this_process_are_refused(tmp_path: Path) -> None:
         run_on_ray(make_suite(tmp_path, 2), "hf/model", out=tmp_path / "parts", shards=2, address=None)
 
 
-def test_killed_workers_and_drivers_lose_nothing(tmp_path: Path, address: str) -> None:
-    import random
-
+def test_killed_workers_nodes_and_drivers_lose_nothing(tmp_path: Path, nodes: Any) -> None:
     suite, out = make_suite(tmp_path, 120), tmp_path / "parts"
+    killed = Killed([10.0, 40.0, 70.0, 90.0])
     with ScriptedServer(after(0.1)) as server:
-        words = command(suite, str(out), server, *on_ray(address))
-        killed = disturbed(words, server, 120, 3, random.Random(4))
-        assert server.prompts.total() <= 120 + killed.in_flight
+        words = command(suite, str(out), server, *on_ray(nodes.address))
+        assert disturbed(words, server, nodes, killed, random.Random(6))
+    assert (killed.workers, killed.nodes, killed.drivers) == (1, 1, 2)
+    assert killed.asked <= 120 + killed.in_flight
     merge(out, tmp_path / "run")
     assert {row[3] for row in replied(tmp_path / "run")} == {f"answer {number}" for number in range(120)}
 
