@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from fathom.run.hugging_face import is_local
@@ -13,6 +12,7 @@ from fathom.run.runner import run
 from fathom.run.shards.cutting import Shard
 from fathom.run.shards.files import read_plan
 from fathom.run.shards.on_ray import ray_engine
+from fathom.run.shards.scratch import scratch_folder
 from fathom.run.shards.share import Share
 from fathom.run.shards.spread import Spread
 from fathom.run.shards.store import FolderStore, ObjectStore, Store, open_store
@@ -74,8 +74,8 @@ def run_shard(suite: Path, model: str, *, out: str | Path, shard: Shard, **optio
     """
     check_shared(options)
     store = open_shards(out)
-    with TemporaryDirectory(prefix="fathom-shard-") as place:
-        folder = Path(place) / shard.name
+    with scratch_folder() as place:
+        folder = place / shard.name
         done = run(suite, model, out=folder, share=Share(store, shard, folder), **options)
     return replace(done, folder=Path(out), shard=f"{store.where.rstrip('/')}/{shard.name}")
 
@@ -113,5 +113,5 @@ def run_on_ray(
     place = out if isinstance(store, ObjectStore) else Path(store.where).resolve()
     call = {**options, **here, "suite": Path(suite).resolve(), "model": model, "out": place}
     spread = Spread(store, of, ray_engine(call, address))
-    with TemporaryDirectory(prefix="fathom-shards-") as folder:
-        return run(suite, model, out=Path(folder) / "run", share=spread, **options)
+    with scratch_folder() as folder:
+        return run(suite, model, out=folder / "run", share=spread, **options)
