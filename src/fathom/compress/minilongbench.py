@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from fathom.atomic import whole_file
 from fathom.checksums import check_file, file_facts
 from fathom.compress import released
+from fathom.compress.abilities import numbered
 from fathom.compress.embedding import reduced
 from fathom.compress.irt import ItemParameters, Prior, Rule, ability, binarised, fit, threshold
 from fathom.compress.matrix import Floats, ScoreMatrix, balanced
 from fathom.compress.released import array_of
 from fathom.subsetfile import read_subset, write_subset
 from fathom.types import FathomError, Json, Member, Subset
+from fathom.units import one_thread
 
 METHOD = "minilongbench"
 DIMENSIONS = 10
@@ -270,9 +272,9 @@ def _direct(mini: MiniBenchmark, model: str, known: Floats) -> dict[str, float]:
 
 
 def _means(labels: tuple[str, ...], weights: Floats, values: Floats) -> dict[str, float]:
-    found = {}
-    for label in dict.fromkeys(labels):
-        inside = np.array([one == label for one in labels])
+    found, numbers = {}, numbered(labels)
+    for number, label in enumerate(dict.fromkeys(labels)):
+        inside = numbers == number
         if (held := float(weights[inside].sum())) > 0:
             found[label] = float(weights[inside] @ values[inside]) / held
     return found
@@ -347,6 +349,7 @@ def anchors(
     return Anchors(np.array(chosen, dtype=np.int64), held / held.sum(), clusters)
 
 
+@one_thread("sklearn.cluster")
 def _centres(points: Floats, weights: Floats, count: int, seed: int, restarts: int) -> Floats:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
