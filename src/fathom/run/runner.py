@@ -20,7 +20,7 @@ from fathom.run.batches.open import (
 )
 from fathom.run.batches.recording import Recording
 from fathom.run.chosen import choose
-from fathom.run.clients import connections_of, context_of, extension_of, notes_of, open_client
+from fathom.run.clients import connections_of, context_of, extension_of, notes_of, open_client, timeout_of
 from fathom.run.ledger import Ledger
 from fathom.run.loop import drive
 from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
@@ -284,7 +284,7 @@ def run(
         price=price,
         caps=caps,
         tokenizer=tokenizer,
-        retry=Retry(retries=retries, timeout=timeout, first=backoff),
+        retry=Retry(retries=retries, timeout=timeout_of(client, timeout), first=backoff),
         max_tokens_total=max_tokens_total,
         max_cost=max_cost,
         progress=progress or (lambda state: None),

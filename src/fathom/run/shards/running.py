@@ -7,7 +7,9 @@ from typing import Any
 
 from fathom.run.hugging_face import is_local
 from fathom.run.manifest import FILE
+from fathom.run.model import is_ray_vllm
 from fathom.run.progress import RunSummary
+from fathom.run.ray_vllm import gpus_of
 from fathom.run.runner import run
 from fathom.run.shards.cutting import Shard
 from fathom.run.shards.files import read_plan
@@ -103,7 +105,7 @@ def run_on_ray(
     if is_local(model):
         raise FathomError(
             f"--engine ray: {model} is computed in the process that asks, and tasks have no GPU; serve it and give "
-            "--model-base-url, or run shards as jobs with --shard"
+            "--model-base-url, let vLLM compute it as ray-vllm/PATH, or run shards as jobs with --shard"
         )
     store = open_shards(out)
     plan = read_plan(store)
@@ -112,6 +114,7 @@ def run_on_ray(
     here = {"confirm": None, "progress": None, "subset": subset and Path(subset).resolve()}
     place = out if isinstance(store, ObjectStore) else Path(store.where).resolve()
     call = {**options, **here, "suite": Path(suite).resolve(), "model": model, "out": place}
-    spread = Spread(store, of, ray_engine(call, address))
+    gpus = gpus_of(options.get("model_args") or {}) if is_ray_vllm(model) else 0
+    spread = Spread(store, of, ray_engine(call, address, gpus))
     with scratch_folder() as folder:
         return run(suite, model, out=folder / "run", share=spread, **options)
