@@ -57,7 +57,7 @@ class SampleWriter:
 
     def add(self, sample: Sample) -> None:
         """Write a sample."""
-        self._records.append(_record(sample))
+        self._records.append(record_of(sample))
         if len(self._records) >= _GROUP:
             self._flush()
 
@@ -148,7 +148,8 @@ def _parts(column: Any) -> Iterator[tuple[Part, ...]]:
         start += size
 
 
-def _record(sample: Sample) -> dict[str, object]:
+def record_of(sample: Sample) -> dict[str, object]:
+    """The record of a sample, with its recipe, as JSON can hold it."""
     return {
         "id": sample.id,
         "item": sample.item,
