@@ -101,8 +101,7 @@ def describe_run(
         A JSON object without secrets: values of arguments whose names look like keys are ``***``.
     """
     thinking = settings.thinking
-    asking = () if is_baseline(settings.model) else _RAY_VLLM if is_ray_vllm(settings.model) else _REMOTE
-    asking = _LOCAL if is_local(settings.model) else asking
+    asking = _asking(settings.model)
     return {
         "format": FORMAT,
         "suite": {
@@ -284,6 +283,13 @@ def compare_runs(path: Path | str, old: Mapping[str, Any], new: Mapping[str, Any
                 f"{path}: this folder holds a run with {name} = {before!r}, but {name} = {now!r} was requested; "
                 f"give another folder with --out, or {same}"
             )
+
+
+def _asking(model: str) -> tuple[str, ...]:
+    """The packages with which a model is asked."""
+    if is_baseline(model):
+        return ()
+    return _LOCAL if is_local(model) else _RAY_VLLM if is_ray_vllm(model) else _REMOTE
 
 
 def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 from fathom.atomic import whole_file
 from fathom.checksums import file_facts
@@ -200,14 +200,16 @@ def _on(
     parts = [records[start : start + UNIT] for start in range(0, len(records), UNIT)]
     units = {f"rows from {number * UNIT}": part for number, part in enumerate(parts)}
     keep = None if kept is None else Kept(kept, version("fathom-eval"), metric, rule, file_facts(file))
-    done = run_units(units, partial(_scores, metric, rule, texts), keep=keep, workers=engine)
+    done: list[list[dict[str, Any]]] = run_units(
+        units, partial(_scores, metric, rule, texts), keep=keep, workers=engine
+    )
     for part, scores in zip(parts, done, strict=True):
         for record, scored in zip(part, scores, strict=True):
             row, problem = _checked(record, texts=texts)
             yield row, problem, Score(**scored)
 
 
-def _scores(metric: str | None, rule: str, texts: bool, records: Sequence[Record | Fault]) -> list[dict[str, object]]:
+def _scores(metric: str | None, rule: str, texts: bool, records: Sequence[Record | Fault]) -> list[dict[str, Any]]:
     return [asdict(scored) for _, _, scored in _scored(records, metric, rule, texts=texts)]
 
 
