@@ -103,7 +103,7 @@ def test_vllm_computes_a_shard_on_a_cluster(tmp_path: Path) -> None:
     from fathom.run.shards.merging import merge
     from fathom.run.shards.running import run_shard
 
-    model, suite = make_answering(tmp_path / "model", "nine o clock"), make_suite(tmp_path, 6)
+    model, suite = make_answering(tmp_path / "model", "nine o clock", head=64), make_suite(tmp_path, 6)
     engine: dict[str, Any] = {
         "max_model_len": 2048,
         "enforce_eager": True,
