@@ -17,6 +17,7 @@ from fathom.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitErr
 from fathom.compose.truncate import cut_sample
 from fathom.length import format_length
 from fathom.registry import get_task
+from fathom.sources.errata import Erratum
 from fathom.suitefile import Values, Where, may_be, wanted_of
 from fathom.suitefile.pools import PoolUse
 from fathom.tasks import passages
@@ -129,7 +130,7 @@ def contexts(
                 yield from part.contexts
             else:
                 part, standing = Part(), records.get(task.name)
-                yield from _part(own, task, resources, texts, kin, material, values, standing, part)
+                yield from _of_resources(own, task, resources, texts, kin, material.errata, values, standing, part)
             notes += part.notes
             gold |= part.gold
             pools += part.pools
@@ -152,7 +153,9 @@ def build_task(wanted: BuildConfig, material: Material, texts: CountedTexts, nam
         standing = found.records if task.gold == RECORDS else None
         for resources in _resources(task, own, material, texts, []):
             part = found.parts[resources.language] = Part()
-            part.contexts = list(_part(own, task, resources, texts, kin, material, found.values, standing, part))
+            part.contexts = list(
+                _of_resources(own, task, resources, texts, kin, material.errata, found.values, standing, part)
+            )
     return found
 
 
@@ -180,25 +183,6 @@ def _resources(
             notes.append(f"{task.name}: skipped in language {language!r}: {lacking}")
 
 
-def _part(
-    own: BuildConfig,
-    task: Task,
-    resources: Resources,
-    texts: CountedTexts,
-    kin: Callable[[], Kin],
-    material: Material,
-    values: Values,
-    standing: RecordCounts | None,
-    part: Part,
-) -> Iterator[list[Sample]]:
-    """The samples of a task in one language; what there is to say of them is added to ``part``."""
-    checks, use = GoldChecks(material.errata), PoolUse(task.name, resources.language)
-    yield from _of_resources(own, task, resources, texts, kin, part.notes, values, standing, checks, use)
-    if checks.checked:
-        part.gold[f"{task.name}/{resources.language}"] = checks.record()
-    part.pools += use.records()
-
-
 def _configs(wanted: BuildConfig, notes: list[str], values: Values) -> Iterator[tuple[Task, BuildConfig]]:
     """The tasks that can have samples, with their own configurations; notes say why others are skipped."""
     without: dict[str, list[str]] = {}  # tasks by the option that would give them documents
@@ -221,13 +205,13 @@ def _of_resources(
     resources: Resources,
     texts: CountedTexts,
     kin: Callable[[], Kin],
-    notes: list[str],
+    errata: Mapping[str, Erratum],
     values: Values,
     standing: RecordCounts | None,
-    checks: GoldChecks,
-    use: PoolUse,
+    part: Part,
 ) -> Iterator[list[Sample]]:
-    """The samples of a task in one language."""
+    """The samples of a task in one language; what there is to say of them is added to ``part``."""
+    notes, checks, use = part.notes, GoldChecks(errata), PoolUse(task.name, resources.language)
     pool = task.pool(resources) if task.pool else running_text(resources)
     if task.gold_in_text:
         pool = check_gold(task, pool, checks)
@@ -283,6 +267,9 @@ def _of_resources(
         notes += missing(wanted, task, resources, made, stand)
     notes += uncut(wanted, task, resources, asked)
     notes += checks.notes(task)
+    if checks.checked:
+        part.gold[f"{task.name}/{resources.language}"] = checks.record()
+    part.pools += use.records()
 
 
 def _chosen(contexts: Sequence[list[Sample]], where: Where, values: Values) -> list[list[Sample]]:
