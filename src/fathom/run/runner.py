@@ -195,6 +195,10 @@ def run(
     )
     suite, out = Path(suite), Path(out)
     built = open_suite(suite)
+    if isinstance(share, Spread):
+        built.check()
+    elif share is not None:
+        built = replace(built, known=share.verified)
     plugins.use_again(built.manifest.get("plugins"), suite)
     check_choice(built.manifest, tasks, lengths)
     only = members_of(chosen, built) if chosen else None

@@ -57,7 +57,9 @@ def open_shards(place: str | Path) -> Store:
     return store
 
 
-def run_shard(suite: Path, model: str, *, out: str | Path, shard: Shard, **options: Any) -> RunSummary:
+def run_shard(
+    suite: Path, model: str, *, out: str | Path, shard: Shard, verified: bool = False, **options: Any
+) -> RunSummary:
     """Run one shard of a suite against a model; repeating the call resumes it, on any machine.
 
     Args:
@@ -65,6 +67,7 @@ def run_shard(suite: Path, model: str, *, out: str | Path, shard: Shard, **optio
         model: The model.
         out: The folder or object store of all shards (``store.open_store``).
         shard: Which shard.
+        verified: Whether the driver of all shards has checked the whole suite.
         options: All others of ``fathom.run.run``.
 
     Returns:
@@ -78,7 +81,7 @@ def run_shard(suite: Path, model: str, *, out: str | Path, shard: Shard, **optio
     store = open_shards(out)
     with scratch_folder() as place:
         folder = place / shard.name
-        done = run(suite, model, out=folder, share=Share(store, shard, folder), **options)
+        done = run(suite, model, out=folder, share=Share(store, shard, folder, verified=verified), **options)
     return replace(done, folder=Path(out), shard=f"{store.where.rstrip('/')}/{shard.name}")
 
 
@@ -113,7 +116,7 @@ def run_on_ray(
     subset = options.get("subset")
     here = {"confirm": None, "progress": None, "subset": subset and Path(subset).resolve()}
     place = out if isinstance(store, ObjectStore) else Path(store.where).resolve()
-    call = {**options, **here, "suite": Path(suite).resolve(), "model": model, "out": place}
+    call = {**options, **here, "suite": Path(suite).resolve(), "model": model, "out": place, "verified": True}
     gpus = gpus_of(options.get("model_args") or {}) if is_ray_vllm(model) else 0
     spread = Spread(store, of, ray_engine(call, address, gpus))
     with scratch_folder() as folder:
