@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -51,7 +52,7 @@ def replied(folder: Path) -> list[tuple[object, ...]]:
     ]  # fmt: skip
 
 
-def run_all(suite: Path, out: Path, of: int, **options: object) -> list[RunSummary]:
+def run_all(suite: Path, out: Path, of: int, **options: Any) -> list[RunSummary]:
     return [run_shard(suite, MODEL, out=out, shard=one, **options) for one in shards(of)]
 
 
@@ -425,7 +426,8 @@ def test_failed_requests_are_sent_again(tmp_path: Path) -> None:
         return Act(status=400, body={"error": "no"}) if broken and number == 2 else completion(f"answer {number}")
 
     with ScriptedServer(script) as server:
-        options = {"model_base_url": server.base_url, "max_output_tokens": 50, "max_connections": 2, "retries": 0}
+        options: dict[str, Any] = {"model_base_url": server.base_url, "max_output_tokens": 50}
+        options |= {"max_connections": 2, "retries": 0}
         for shard in shards(2):
             run_shard(suite, "openai/scripted", out=out, shard=shard, **options)
         first = merge(out, tmp_path / "first")

@@ -100,11 +100,17 @@ def _judged_on(
     settings.pop("progress")
     for folder in folders if confirm is not None else ():
         answers: list[bool] = []
-        seen = judge(folder, model, **settings, confirm=lambda plan, said=answers: bool(said.append(confirm(plan))))
+        seen = judge(folder, model, **settings, confirm=partial(_heard, confirm, answers))
         if answers == [False]:
             return (seen,)
     units = {str(folder): Path(folder).resolve() for folder in folders}
     return tuple(run_units(units, partial(_judged, model, settings), workers=engine))
+
+
+def _heard(confirm: "Callable[[JudgePlan], bool]", answers: list[bool], plan: "JudgePlan") -> bool:
+    """Ask whether to judge, remember the answer, and start nothing here."""
+    answers.append(confirm(plan))
+    return False
 
 
 def _judged(model: str, settings: Mapping[str, Any], folder: Path) -> "JudgeSummary":
