@@ -113,8 +113,11 @@ def one_thread(*modules: str) -> Iterator[None]:
     Args:
         modules: What is used within it, imported before: only libraries that are loaded can be limited.
     """
-    from threadpoolctl import threadpool_limits
-
+    try:
+        from threadpoolctl import threadpool_limits
+    except ModuleNotFoundError:  # installed with what calculates with matrices
+        yield
+        return
     for module in modules:
         import_module(module)
     with threadpool_limits(1):

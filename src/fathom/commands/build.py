@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.shared import AllowUnread, Build, Lengths, Recorded, Terminal, Where
+from fathom.commands.shared import AllowUnread, Build, Cluster, Lengths, Recorded, Terminal, Where, engine_of
 from fathom.options.declare import Read, arg, command, given, hidden, opt, unset
 from fathom.options.values import Several, folders_of, lengths_of
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fathom.corpus import Fields
 
 
-class BuildOptions(Build, Recorded, Terminal):
+class BuildOptions(Build, Cluster, Recorded, Terminal):
     target: Annotated[
         str | Path,
         arg(
@@ -108,7 +108,7 @@ class BuildOptions(Build, Recorded, Terminal):
     ] = None
 
 
-_NOT_ORDERED = {"target", "out", "allow_unread", "force", "progress", "reading"}
+_NOT_ORDERED = {"target", "out", "allow_unread", "force", "progress", "reading", "engine", "address"}
 
 
 @command(BuildOptions)
@@ -134,6 +134,7 @@ def build(options: BuildOptions) -> "Built":
         config=options.config.record() if options.config else None,
         progress=options.progress,
         reading=options.reading,
+        engine=engine_of(options),
     )
 
 

@@ -1,27 +1,32 @@
 """Have a model judge the answers and summaries of runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fathom.commands.shared import (
     Asking,
     Backoff,
     BaseUrl,
+    Cluster,
     Generation,
     Limits,
     ModelArgs,
     ReasoningEffort,
     ReasoningTokens,
+    engine_of,
 )
 from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
 from fathom.options.values import ManyPaths, temperature_of
 
 if TYPE_CHECKING:
     from fathom.run import JudgePlan, JudgeProgress, JudgeSummary
+    from fathom.units import Engine
 
 
-class JudgeOptions(Limits, Asking):
+class JudgeOptions(Limits, Cluster, Asking):
     runs: Annotated[ManyPaths, arg("Run folders.")]
     model: Annotated[
         str,
@@ -75,17 +80,51 @@ def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
 
     Before it sends anything, it prints the number of replies to judge and the cost. If it is interrupted or killed, the
     same command judges only what is missing. `fathom rows`, `report` and `analyze` then show the judge's scores.
+
+    With --engine ray each run is judged in a task of its own; all machines need the run folders.
     """
     from fathom.run import judge
 
     settings = options.of(JudgeOptions, Limits)
-    model = settings.pop("model")
+    model, folders = settings.pop("model"), settings.pop("runs")
+    if (engine := engine_of(options)) is not None:
+        return _judged_on(engine, folders, model, settings)
     summaries: list[JudgeSummary] = []
-    for folder in settings.pop("runs"):
+    for folder in folders:
         summaries.append(judge(folder, model, **settings))
         if summaries[-1].stopped:
             break
     return tuple(summaries)
+
+
+def _judged_on(
+    engine: "Engine", folders: tuple[Path, ...], model: str, settings: dict[str, Any]
+) -> "tuple[JudgeSummary, ...]":
+    """Judge each run elsewhere, after all of them were confirmed here."""
+    from fathom.run import judge
+    from fathom.units import run_units
+
+    confirm = settings.pop("confirm")
+    settings.pop("progress")
+    for folder in folders if confirm is not None else ():
+        answers: list[bool] = []
+        seen = judge(folder, model, **settings, confirm=partial(_heard, confirm, answers))
+        if answers == [False]:
+            return (seen,)
+    units = {str(folder): Path(folder).resolve() for folder in folders}
+    return tuple(run_units(units, partial(_judged, model, settings), workers=engine))
+
+
+def _heard(confirm: "Callable[[JudgePlan], bool]", answers: list[bool], plan: "JudgePlan") -> bool:
+    """Ask whether to judge, remember the answer, and start nothing here."""
+    answers.append(confirm(plan))
+    return False
+
+
+def _judged(model: str, settings: Mapping[str, Any], folder: Path) -> "JudgeSummary":
+    from fathom.run import judge
+
+    return judge(folder, model, **settings)
 
 
 def check_judge(model: str, model_base_url: str | None = None) -> None:

@@ -22,6 +22,7 @@ ChatTemplate: TypeAlias = Literal["always", "by-task", "never"]
 CHAT_TEMPLATES: tuple[ChatTemplate, ...] = ("always", "by-task", "never")
 
 BASELINES = "fathom/"
+RAY_VLLM = "ray-vllm/"
 
 PROBE = ""
 """``Call.sample`` of a request that only checks whether the server answers."""
@@ -204,6 +205,11 @@ class Settings:
         # From here on they are redacted from everything that is written.
         remember(self.model_args, self.generation, self.base_url)
         remember_command(self.server_command or "")
+
+
+def is_ray_vllm(model: str) -> bool:
+    """Whether a model name names a model that vLLM computes on a Ray cluster, without a server."""
+    return model.startswith(RAY_VLLM)
 
 
 def is_baseline(model: str) -> bool:

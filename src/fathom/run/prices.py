@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 
 from fathom.run.hugging_face import is_local
-from fathom.run.model import Client, Settings, is_baseline
+from fathom.run.model import Client, Settings, is_baseline, is_ray_vllm
 from fathom.run.overflow import Overflow
 from fathom.types import FathomError
 from fathom.usertable import read_table, users_table
@@ -145,7 +145,8 @@ def find_price(model: str, base_url: str | None = None) -> Price:
         base_url: Address of a server other than the provider's; only the user's own table then applies.
 
     Returns:
-        The entry, ``FREE`` for offline baselines and models in this process, ``UNKNOWN`` if the table has none.
+        The entry; ``FREE`` for offline baselines, models in this process and those that vLLM computes on a cluster;
+        ``UNKNOWN`` if the table has none.
 
     Raises:
         FathomError: A price file of the user cannot be read.
@@ -153,7 +154,11 @@ def find_price(model: str, base_url: str | None = None) -> Price:
     if is_baseline(model):
         return FREE
     table = _users() if base_url is not None else price_table()
-    return table.get(model) or table.get(_DATE.sub("", model)) or (FREE if is_local(model) else UNKNOWN)
+    return (
+        table.get(model)
+        or table.get(_DATE.sub("", model))
+        or (FREE if is_local(model) or is_ray_vllm(model) else UNKNOWN)
+    )
 
 
 def price_table() -> dict[str, Price]:

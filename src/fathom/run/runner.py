@@ -21,7 +21,7 @@ from fathom.run.batches.open import (
 from fathom.run.batches.recording import Recording
 from fathom.run.cache_forecast import forecast_cache, provider_cache, sent_whole
 from fathom.run.chosen import choose
-from fathom.run.clients import connections_of, context_of, extension_of, notes_of, open_client
+from fathom.run.clients import connections_of, context_of, extension_of, notes_of, open_client, timeout_of
 from fathom.run.hugging_face import is_local
 from fathom.run.ledger import Ledger
 from fathom.run.loop import drive
@@ -197,6 +197,10 @@ def run(
     )
     suite, out = Path(suite), Path(out)
     built = open_suite(suite)
+    if isinstance(share, Spread):
+        built.check()
+    elif share is not None:
+        built = replace(built, known=share.verified)
     plugins.use_again(built.manifest.get("plugins"), suite)
     check_choice(built.manifest, tasks, lengths)
     only = members_of(chosen, built) if chosen else None
@@ -292,7 +296,7 @@ def run(
         price=price,
         caps=caps,
         tokenizer=tokenizer,
-        retry=Retry(retries=retries, timeout=timeout, first=backoff),
+        retry=Retry(retries=retries, timeout=timeout_of(client, timeout), first=backoff),
         max_tokens_total=max_tokens_total,
         max_cost=max_cost,
         progress=progress or (lambda state: None),

@@ -60,7 +60,7 @@ class SampleWriter:
 
     def add(self, sample: Sample) -> None:
         """Write a sample."""
-        self._records.append(_record(sample))
+        self._records.append(record_of(sample))
         self._size += sum(len(part) for part in sample.parts if isinstance(part, str)) + len(sample.thinking)
         if len(self._records) >= _GROUP or self._size >= _TOGETHER:
             self._flush()
@@ -154,7 +154,8 @@ def _parts(column: Any) -> Iterator[tuple[Part, ...]]:
         start += size
 
 
-def _record(sample: Sample) -> dict[str, object]:
+def record_of(sample: Sample) -> dict[str, object]:
+    """The record of a sample, with its recipe, as JSON can hold it."""
     return {
         "id": sample.id,
         "item": sample.item,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.compress.shared import Embeddings, Scores, half_width, vectors_of
-from fathom.commands.shared import Json, Terminal
+from fathom.commands.shared import Cluster, Json, Terminal, engine_of
 from fathom.options.declare import Read, at_least, command, given, hidden, line_only, opt, unset
 from fathom.options.values import MaybePath, Names, budgets_of, methods_of, paths_of
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fathom.compress.validate import Validated
 
 
-class ValidateOptions(Terminal, Json):
+class ValidateOptions(Cluster, Terminal, Json):
     sources: Scores
     budgets: Annotated[
         Read[Sequence[int] | str | int, tuple[int, ...]],
@@ -69,7 +69,7 @@ def compress_validate(options: ValidateOptions) -> "Validated":
 
     if options.plot is not None:
         check_format(options.plot)
-    paths, progress = paths_of(options.sources), options.progress
+    paths, progress, workers = paths_of(options.sources), options.progress, engine_of(options) or options.workers
     matrix = read_matrix(paths, least=4)
     released = paths[0] if len(paths) == 1 and is_released(paths[0]) else None
     vectors = vectors_of(options.embeddings, matrix)
@@ -87,7 +87,7 @@ def compress_validate(options: ValidateOptions) -> "Validated":
         methods=methods,
         splits=splits,
         embeddings=vectors,
-        workers=options.workers,
+        workers=workers,
         kept=kept.get("draws"),
         progress=progress,
     )
@@ -99,7 +99,7 @@ def compress_validate(options: ValidateOptions) -> "Validated":
     reached = None
     if options.width is not None:
         reached = reach(
-            matrix, options.width, splits=splits, workers=options.workers, kept=kept.get("reach"), progress=progress
+            matrix, options.width, splits=splits, workers=workers, kept=kept.get("reach"), progress=progress
         )
     for path in kept.values():
         path.unlink(missing_ok=True)
