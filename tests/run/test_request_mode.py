@@ -44,7 +44,7 @@ TASKS: Mapping[str, Task] = {
 @pytest.fixture(autouse=True)
 def _tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fathom.run.request_mode.tasks", lambda: TASKS)
-    monkeypatch.setattr("fathom.run.runner._task_cap", lambda task: TASKS[task].max_output_tokens)
+    monkeypatch.setattr("fathom.run.runner.task_cap", lambda task: TASKS[task].max_output_tokens)
     monkeypatch.setattr("inspect_ai.model._model.format_traceback", lambda *error: ("", ""), raising=False)
 
 
