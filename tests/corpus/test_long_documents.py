@@ -38,7 +38,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "LONG_LINE", 2 * LONG)
     monkeypatch.setattr(reading, "AT_ONCE", PART)
     monkeypatch.setattr(drawn, "MOST", MOST)
-    monkeypatch.setattr(drawn, "_SPARE", MOST >> 2)
 
 
 def paragraphs(count: int, seed: int = 0) -> list[str]:
@@ -174,6 +173,9 @@ def test_a_large_corpus_is_drawn_whatever_the_order_of_its_files(tmp_path: Path)
     assert one.read == two.read == 1500
     assert 0.9 * MOST < sum(map(len, texts(one))) <= MOST
     assert set(texts(one)) == set(texts(two))
+    more = read_corpus(str(tmp_path / "one"), most=MOST + (MOST >> 1))
+    assert 1.4 * MOST < sum(map(len, texts(more))) <= 1.5 * MOST
+    assert set(texts(more)) > set(texts(one)), "more of the same draw"
     assert one.drawn.startswith("1,500 texts")
     (tmp_path / "one" / "questions.jsonl").write_text(
         "".join(json.dumps({"text": f"Text {n}.", "question": "Which?", "answer": f"{n}"}) + "\n" for n in range(99))

@@ -100,6 +100,7 @@ class Material:
         }
 
 
+TOKEN = 4  # bytes of a text for each of its tokens, or more
 Reading: TypeAlias = Callable[[int, int | None], None]
 
 
@@ -170,6 +171,13 @@ def _missing(names: Sequence[str], found: Found) -> list[str]:
     return notes + ([f"no usable data in {', '.join(spoiled)}"] if spoiled else [])
 
 
+def _of_use(wanted: BuildConfig) -> int:
+    """Bytes of documents from which all contexts of a task can have texts of their own: a power of two."""
+    grids = [wanted.of(task) for task in wanted.tasks]
+    tokens = max((grid.items * max(grid.lengths, default=0) for grid in grids), default=0)
+    return 1 << (TOKEN * tokens).bit_length()
+
+
 def _read(
     material: Material,
     spec: str,
@@ -180,7 +188,8 @@ def _read(
 ) -> tuple[tuple[str, str], ...]:
     """Add the documents of a folder or a file, and return their names with their ids."""
     try:
-        corpus = read_corpus(spec, wanted.fields, questions=list(map(path_of, wanted.questions)), reading=reading)
+        questions = list(map(path_of, wanted.questions))
+        corpus = read_corpus(spec, wanted.fields, questions=questions, reading=reading, most=_of_use(wanted))
     except OSError as error:
         raise FathomError(f"Corpus {spec!r}: {error.filename}: cannot be read: {error.strerror or error}") from error
     if not allow_unread:

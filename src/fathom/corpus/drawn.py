@@ -5,23 +5,24 @@ from collections.abc import Collection, Iterator
 from fathom.types import Document
 
 MOST = 1 << 26
-"""Bytes of UTF-8 of the documents with questions or summaries that are kept, and of the others."""
-_SPARE = MOST >> 2  # by which they may be exceeded until some are dropped
+"""Bytes of the documents with questions or summaries that are kept, and of the others, if no more are of use."""
 
 
 class Held:
     """Documents by id, in the order in which they came.
 
-    Up to ``MOST`` bytes, all are kept. Of more, those with the smallest ids are: ids are hashes of texts, so that this
+    Up to ``most`` bytes, all are kept. Of more, those with the smallest ids are: ids are hashes of texts, so that this
     is a draw in which each text has the same chance, whatever the names and the order of files. A text that comes again
     after it was dropped is dropped again.
 
     Attributes:
+        most: Bytes that are kept; a quarter more until some are dropped.
         given: Number of documents given so far, duplicates not counted while the first one is kept.
         size: Their bytes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 0) -> None:
+        self.most = max(MOST, most)
         self.given = 0
         self.size = 0
         self._documents: dict[str, Document] = {}
@@ -61,14 +62,14 @@ class Held:
         self._documents[document.id] = document
         if not always:
             self._sizes[_asked(document)] += size
-            if self._sizes[_asked(document)] > MOST + _SPARE:
+            if self._sizes[_asked(document)] > self.most + self.most // 4:
                 self._drop(_asked(document))
         return True
 
     def close(self) -> None:
         """Drop what is too much."""
         for asked, size in self._sizes.items():
-            if size > MOST:
+            if size > self.most:
                 self._drop(asked)
 
     @property
@@ -87,7 +88,7 @@ class Held:
             size = len(self._documents[id].text.encode())
             if id >= self._limits[asked]:
                 del self._documents[id]
-            elif left + size > MOST:
+            elif left + size > self.most:
                 self._limits[asked] = id
                 del self._documents[id]
             else:

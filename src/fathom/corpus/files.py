@@ -105,6 +105,7 @@ def read_corpus(
     *,
     questions: Collection[Path] = (),
     reading: Callable[[int, int | None], None] | None = None,
+    most: int = 0,
 ) -> Corpus:
     """Read the documents of a folder or a file.
 
@@ -114,7 +115,8 @@ def read_corpus(
     the first one.
 
     Memory is bounded. A text of more than ``LONG`` bytes is several documents: its parts. Of a corpus of more than
-    ``MOST`` bytes, documents of so many are kept (``Held``), and those that ``questions`` name.
+    ``MOST`` bytes, or ``most`` if that is more, documents of so many are kept (``Held``), and those that ``questions``
+    name.
 
     Args:
         spec: ``PATH``, with field names that differ from the defaults as
@@ -122,6 +124,7 @@ def read_corpus(
         fields: Names of the fields; those in ``spec`` take precedence.
         questions: Files with questions about the documents, which are no documents if they are in the folder.
         reading: Called with the bytes of text read so far and None.
+        most: Bytes of text that are of use.
 
     Raises:
         FathomError: The path is missing, the query names an unknown part, or no document could be read.
@@ -135,7 +138,9 @@ def read_corpus(
         raise FathomError(f"Corpus {spec!r}: give the name of a field after {empty[0]}=.")
     root = path_of(name)
     _check_root(root, spec)
-    gathered = Gathering(replace(fields or Fields(), **query), asked=asked_for(questions), reading=reading)
+    gathered = Gathering(
+        replace(fields or Fields(), **query), asked=asked_for(questions), reading=reading, documents=Held(most)
+    )
     finder = FileFinder(root)
     chosen = _Chosen(finder, questions)
     for file in chosen:
