@@ -13,7 +13,7 @@ from fathom import plugins
 from fathom.registry import task_name
 from fathom.rows.origins import origin_of, read_origin
 from fathom.rows.parts import Wanted
-from fathom.rows.schema import NUMBER, SCHEMA, check_rows, scan_rows, to_frame
+from fathom.rows.schema import NUMBER, SCHEMA, check_rows, in_slices, scan_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
 from fathom.rows.table import Held, RowsTable
 from fathom.run.manifest import FILE, read_manifest
@@ -356,7 +356,8 @@ def _without_duplicates(table: RowsTable) -> pl.LazyFrame:
         FathomError: There are different replies to the same sample.
     """
     key = pl.struct(_KEY).hash()
-    keys = np.sort(table.read(table.rows.select(key.alias(NUMBER)))[NUMBER].to_numpy())  # 8 bytes for each row
+    hashes = [table.read(part.select(key.alias(NUMBER)))[NUMBER].to_numpy() for part in in_slices(table.rows)]
+    keys = np.sort(np.concatenate(hashes))  # 8 bytes for each row
     again = np.unique(keys[1:][keys[1:] == keys[:-1]])
     if not len(again):
         return table.rows

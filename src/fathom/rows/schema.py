@@ -7,11 +7,10 @@ objects, so that the table has the same columns for all tasks.
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from io import RawIOBase
+from contextlib import ExitStack, contextmanager
+from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any
 
 import polars as pl
 
@@ -248,8 +247,9 @@ def checked_rows(rows: pl.LazyFrame, source: str) -> pl.LazyFrame:
         "length": "a length in tokens",
         **dict.fromkeys((*_SPENT, "tokens_in", "tokens_out"), f"a number from 0 to {MOST_SPENT:,.0f}, or null"),
     }
-    counts = rows.select(bad.fill_null(False).sum().alias(name) for name, bad in checks.items())
-    for name, count in counts.collect(engine="streaming").row(0, named=True).items():
+    sums = [bad.fill_null(False).sum().alias(name) for name, bad in checks.items()]
+    counts = pl.concat(part.select(sums).collect() for part in in_slices(rows))
+    for name, count in counts.sum().row(0, named=True).items():
         if count:
             first, value = _first(rows, name, checks[name])
             raise FathomError(
@@ -303,39 +303,33 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, path: Path, what: str = "tab
         FathomError: The suffix is unknown, or the file cannot be written.
     """
     check_suffix(path, what)
-    rows = frame.lazy()
-    with whole_file(path, "wb") as stream, _Stream(stream) as checked:
-        if path.suffix == ".parquet":
-            rows.sink_parquet(checked, row_group_size=GROUP)
-        elif path.suffix == ".csv":
-            rows.sink_csv(checked)
-        else:
-            rows.sink_ndjson(checked)
+    import pyarrow.parquet as pq
+
+    with whole_file(path, "wb") as stream, ExitStack() as stack:
+        writer = None
+        for number, part in enumerate(in_slices(frame.lazy())):
+            rows = part.collect()
+            if path.suffix == ".parquet":
+                table = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
+                writer = writer or stack.enter_context(pq.ParquetWriter(stream, table.schema, compression="zstd"))
+                writer.write_table(table, row_group_size=GROUP)
+                continue
+            content = BytesIO()  # several versions of polars that write a file themselves do not say the disk is full
+            if path.suffix == ".csv":
+                rows.write_csv(content, include_header=not number)
+            else:
+                rows.write_ndjson(content)
+            stream.write(content.getbuffer())
 
 
-class _Stream(RawIOBase):
-    """Passes on what is written: several versions of polars do not say that the disk is full, but this does."""
+def in_slices(rows: pl.LazyFrame) -> Iterator[pl.LazyFrame]:
+    """Slices of at most ``LARGE`` rows, in order; at least one.
 
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._error: OSError | None = None
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        try:
-            return self._stream.write(data)
-        except OSError as error:
-            self._error = error
-            raise
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        if self._error is not None:
-            raise self._error
+    A query over a whole file decodes as many row groups ahead as it likes: 4 GB of a table of ten million rows.
+    """
+    count = int(rows.select(pl.len()).collect(engine="streaming").item())
+    for start in range(0, max(count, 1), LARGE):
+        yield rows.slice(start, LARGE)
 
 
 def read_table(path: Path) -> pl.DataFrame:
