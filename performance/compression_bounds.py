@@ -1,6 +1,6 @@
 """How far a sample of so many items can go at all: the default method beside versions of it that know the answers.
 
-    OMP_NUM_THREADS=1 python performance/compression_bounds.py SCORES [--budget 237] [--splits 50]
+    python performance/compression_bounds.py SCORES [--budget 237] [--splits 50]
 
 SCORES is whatever `fathom compress validate` takes. Each version is tried on the same splits of models into known and
 new ones, at random and with the weakest half known:
@@ -31,6 +31,7 @@ from fathom.compress.ranks import spearman
 from fathom.compress.sampling import inclusion
 from fathom.compress.tables import read_matrix
 from fathom.compress.validate import Split, splits_of
+from fathom.units import one_thread
 
 SHOWN = (0, 4, 9, 14, 18)  # ranks among an item's known scores that the trees are shown
 
@@ -84,6 +85,7 @@ def boosted(matrix: ScoreMatrix, split: Split, budget: int) -> float:
     return float(np.sqrt(theirs / ours))
 
 
+@one_thread("scipy.cluster.hierarchy")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scores", type=Path)

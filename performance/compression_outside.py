@@ -1,6 +1,6 @@
 """Samples chosen by one table of models, tried on other models' own replies, scored here.
 
-    OMP_NUM_THREADS=1 python performance/compression_outside.py SCORES PREDICTIONS [--share 0.05] [--draws 50]
+    python performance/compression_outside.py SCORES PREDICTIONS [--share 0.05] [--draws 50]
 
 SCORES are MiniLongBench's released ones. PREDICTIONS holds a folder for each model with files ``TASK.jsonl.zst`` of
 LongBench replies (rows in LongBench's order, with ``pred``, ``answers`` and ``all_classes``). The models are not among
@@ -24,6 +24,7 @@ from fathom.compress.matrix import Floats, ScoreMatrix, balanced
 from fathom.compress.methods import METHODS
 from fathom.compress.tables import read_matrix
 from fathom.score.registry import ScoringRow, get_scorer
+from fathom.units import one_thread
 
 OFFICIAL = {task.name: task.official for task in TASKS}
 CHINESE = ("multifieldqa_zh", "dureader", "vcsum", "lsht", "passage_retrieval_zh")
@@ -58,6 +59,7 @@ def of_tasks(matrix: ScoreMatrix, tasks: set[str]) -> ScoreMatrix:
     )
 
 
+@one_thread("scipy.cluster.hierarchy")
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scores", type=Path)

@@ -51,6 +51,7 @@ from fathom.commands.data.verify import data_verify as data_verify
 from fathom.commands.doctor import doctor as doctor
 from fathom.commands.draft import draft as draft
 from fathom.commands.export import export as export
+from fathom.commands.forecast import forecast as forecast
 from fathom.commands.gate import gate as gate
 from fathom.commands.judge import check_judge as check_judge
 from fathom.commands.judge import judge as judge

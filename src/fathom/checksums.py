@@ -91,10 +91,27 @@ def check_file(path: Path, stated: object, advice: str) -> None:
     except OSError as error:
         raise FathomError(f"{path}: damaged ({error.strerror or error}); {advice}") from None
     if there != stated:
-        expected = stated.get("bytes") if isinstance(stated, Mapping) else None
-        why = "its checksum is not the one in the manifest"
-        if there["bytes"] != expected:
-            why = f"{there['bytes']:,} bytes; the manifest states {expected if expected is not None else 'nothing'}"
+        _check_size(path, path.stat().st_size, stated, advice)
+        raise FathomError(f"{path}: damaged (its checksum is not the one in the manifest); {advice}")
+
+
+def check_size(path: Path, stated: object, advice: str) -> None:
+    """Check only the size of a file that is known to be intact elsewhere; the arguments are those of ``check_file``.
+
+    Raises:
+        FathomError: It differs, or the file is missing.
+    """
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise FathomError(f"{path}: cannot be read: {error.strerror or error}; {advice}") from None
+    _check_size(path, size, stated, advice)
+
+
+def _check_size(path: Path, size: int, stated: object, advice: str) -> None:
+    expected = stated.get("bytes") if isinstance(stated, Mapping) else None
+    if size != expected:
+        why = f"{size:,} bytes; the manifest states {expected if expected is not None else 'nothing'}"
         raise FathomError(f"{path}: damaged ({why}); {advice}")
 
 

@@ -30,6 +30,7 @@ _CACHE_FORMAT = 5  # increase it when cut points or counts change
 # or space; 48 characters contain several of them.
 REACH = 48
 STRETCH = 600  # characters
+KEPT = 10_000  # characters of a literal text whose tokens are remembered, at most
 # Characters on each side of a join that are counted together to find out whether REACH is enough for it.
 WINDOW = 512
 
@@ -145,6 +146,8 @@ class TokenCounter:
 
     def count(self, text: str) -> int:
         """Tokens of a short text on its own."""
+        if len(text) > KEPT:
+            return self.tokenizer.count(_copy(text))
         known = self._texts.get(text)
         if known is None:
             if len(self._texts) > 200_000:

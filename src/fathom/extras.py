@@ -22,7 +22,7 @@ class Extra:
 
 
 EXTRAS: Mapping[str, Extra] = {
-    "batch": Extra("fathom run with anthropic/NAME, in batches too", ("anthropic",)),
+    "batch": Extra("fathom run with anthropic/NAME and google/NAME, in batches too", ("anthropic", "google.genai")),
     "board": Extra("fathom board serve", ("fastapi", "uvicorn", "sqlalchemy", "psycopg", "prometheus_client")),
     "cloud": Extra("object stores (s3://, gs://, az://)", ("obstore",)),
     "compress": Extra(
@@ -36,7 +36,7 @@ EXTRAS: Mapping[str, Extra] = {
     "hub": Extra("fathom data fetch", ("filelock", "huggingface_hub")),
     "kvpress": Extra("presses of NVIDIA's kvpress, in an environment of its own", ("kvpress",)),
     "mlflow": Extra("fathom convert --to mlflow", ("mlflow",)),
-    "ray": Extra("fathom run --engine ray", ("ray",)),
+    "ray": Extra("Ray clusters: --engine ray, models as ray-vllm/PATH", ("ray",)),
     "studio": Extra("fathom studio", ("argon2", "zxcvbn", "multipart", "python_multipart")),
     "wandb": Extra("fathom convert --to wandb", ("wandb",)),
     "zh": Extra("scores of Chinese answers, which need their words", ("jieba",)),

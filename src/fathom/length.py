@@ -7,6 +7,8 @@ from dataclasses import replace
 from fathom.types import FathomError, Sample, Span
 
 SHORTEST, LONGEST = 256, 2_000_000
+WIDEST = 100_000_000
+"""Of a model's window: more than the longest prompt, and the reply."""
 _TELLING = 5
 """Characters from which an answer that stands in a text is no coincidence."""
 _WORDS = 12
@@ -14,18 +16,22 @@ _WORDS = 12
 _NAMED, _FIRST = 12, 3  # number of lengths up to which all are named, and number named of more
 
 
-def parse_length(text: str) -> int:
+def parse_length(text: str, longest: int = LONGEST) -> int:
     """Parse a length in tokens: ``8k`` is 8,192, ``1m`` is 1,048,576, integers are unchanged.
 
+    Args:
+        text: The length.
+        longest: The longest one.
+
     Raises:
-        FathomError: Not a length, or outside 256 to 2,000,000 tokens.
+        FathomError: Not a length, or outside 256 to ``longest`` tokens.
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([km]?)", text.strip().lower().replace("_", ""))
     if not match:
         raise FathomError(f"length {text!r}: expected a number of tokens such as 4096, 8k or 1m")
     tokens = float(match[1]) * {"": 1, "k": 1024, "m": 1024 * 1024}[match[2]]
-    if tokens != int(tokens) or not SHORTEST <= tokens <= LONGEST:
-        raise FathomError(f"length {text!r}: expected a whole number of {SHORTEST} to {LONGEST:,} tokens")
+    if tokens != int(tokens) or not SHORTEST <= tokens <= longest:
+        raise FathomError(f"length {text!r}: expected a whole number of {SHORTEST} to {longest:,} tokens")
     return int(tokens)
 
 

@@ -1,8 +1,8 @@
-"""Batch providers on the loopback: HTTP servers with the APIs of OpenAI and Anthropic, and faults on demand.
+"""Batch providers on the loopback: HTTP servers with the APIs of OpenAI, Anthropic and Google, and faults on demand.
 
-They take and return what the client libraries' types describe: ``openai`` 3.57 and ``anthropic`` 2.14 (requests are
-validated by them, responses are made of them). Each reply costs tokens that depend on its sample, and the server keeps
-count of what it has been paid for.
+They take and return what the client libraries' types describe: ``openai`` 3.57, ``anthropic`` 2.14 and ``google-genai``
+3.6 (requests are validated by them, responses are made of them). Each reply costs tokens that depend on its sample, and
+the server keeps count of what it has been paid for.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from random import Random
 from types import TracebackType
 from typing import Any, Literal, Self
 from urllib.parse import parse_qs, urlsplit
+from zlib import crc32
+
+from judged_runs import GOOD
 
 # A proxy of the machine must not stand between a test and its server.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
@@ -94,6 +97,8 @@ class BatchServer:
 
     model = ""
     start = ""
+    keeps = True
+    """Whether what was answered before a batch expired can be had."""
 
     def __init__(self, faults: Faults = Faults(), seed: int = 0) -> None:
         self.faults = faults
@@ -108,6 +113,7 @@ class BatchServer:
         self.events: list[str] = []
         self.kill: Callable[[int, Moment], bool] = lambda event, moment: False
         self.victim = 0
+        self.extra: dict[str, str] = {}
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -144,7 +150,9 @@ class BatchServer:
                 event = len(self.events)
                 self.events.append(f"{http.command} {urlsplit(http.path).path}")
                 self._strike(event, "before")
+                self.extra = {}
                 status, content = self.answer(http.command, http.path, dict(http.headers), body)
+                extra = self.extra
                 self._strike(event, "after")
             size = len(content)
             if self._chance(self.faults.broken):
@@ -152,6 +160,8 @@ class BatchServer:
             http.send_response(status)
             http.send_header("Content-Type", "application/json")
             http.send_header("Content-Length", str(size))
+            for name, value in extra.items():
+                http.send_header(name, value)
             http.end_headers()
             http.wfile.write(content)
             http.close_connection = len(content) < size
@@ -198,10 +208,10 @@ class BatchServer:
     def end(self, made: Made) -> None:
         """Answer all requests, or some of them."""
         made.state = "ended"
-        expires = self._chance(self.faults.expired)
+        expires, kept = self._chance(self.faults.expired), len(made.requests) // 2 if self.keeps else 0
         for index, (name, body) in enumerate(made.requests):
             key = self.sample_of(body)
-            if expires and index >= len(made.requests) // 2:
+            if expires and index >= kept:
                 made.outcomes.append((name, "expired", body))
             elif key[0] in self.faults.refused:
                 made.outcomes.append((name, "refused", body))
@@ -210,7 +220,8 @@ class BatchServer:
             else:
                 self.paid[key] += 1
                 made.outcomes.append((name, "answered", body))
-                if self._chance(self.faults.lost):
+                # One that has lost all results of a batch can never say whose it is.
+                if self._chance(self.faults.lost) and len(made.lost) + 1 < len(made.requests):
                     self.lost[key] += 1
                     made.lost.add(name)
 
@@ -239,6 +250,10 @@ class BatchServer:
         found = re.search(r"\[sample (\d+)\]", json.dumps(body))
         assert found is not None
         return int(found[1]), int(body.get("seed") or 0)
+
+    def text_of(self, number: int) -> str:
+        """The reply to a sample. Lines end at line feeds only: the separator in it is text."""
+        return f"answer {number}\u2028ü"
 
     def owed(self, input: float, output: float) -> float:
         """What all replies cost that were answered, in US dollars, by prices for a million tokens."""
@@ -272,7 +287,7 @@ class OpenAIServer(BatchServer):
                 return 200, self._content(id)
             case "POST", ["chat", "completions"]:
                 self.plain.append(json.loads(body))
-                return _json(_completion(self.sample_of(self.plain[-1])[0]))
+                return _json(self._completion(self.plain[-1]))
         return _json({"error": {"message": f"no such place: {path}", "code": "not_found"}}, 404)
 
     def _upload(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
@@ -368,13 +383,42 @@ class OpenAIServer(BatchServer):
         if kind == "expired":
             line["error"] = {"code": "batch_expired", "message": "This request expired."}
         elif kind == "answered":
-            reply = _completion(self.sample_of(body)[0])
+            reply = self._completion(body)
             line["response"] = {"status_code": 200, "request_id": "r", "body": reply}
         else:
             status, word = (500, "server_error") if kind == "busy" else (400, "invalid_request_error")
             error = {"message": f"{kind}: no", "type": word, "param": None, "code": None}
             line["response"] = {"status_code": status, "request_id": "r", "body": {"error": error}}
         return json.dumps(line, ensure_ascii=False).encode() + b"\n"
+
+    def _completion(self, body: dict[str, Any]) -> dict[str, Any]:
+        from openai.types.chat import ChatCompletion
+
+        number = self.sample_of(body)[0]
+        read, written = tokens(number)
+        choice = {
+            "index": 0,
+            "finish_reason": "stop",
+            "logprobs": None,
+            "message": {"role": "assistant", "content": self.text_of(number), "refusal": None},
+        }
+        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+        made = {"id": "reply", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+        return ChatCompletion.model_validate({**made, "usage": usage}).model_dump(mode="json")
+
+
+class JudgeServer(OpenAIServer):
+    """A judge whose replies every rubric can read; each prompt is paid for by itself."""
+
+    says = GOOD
+
+    def sample_of(self, body: Mapping[str, Any]) -> tuple[int, int]:
+        """The hash of a prompt, and its seed."""
+        return crc32(json.dumps(body["messages"]).encode()) % 1_000_000, body["seed"]
+
+    def text_of(self, number: int) -> str:
+        """See ``BatchServer``."""
+        return self.says
 
 
 class AnthropicServer(BatchServer):
@@ -472,6 +516,150 @@ class AnthropicServer(BatchServer):
         return line.model_dump_json(exclude_unset=True).encode() + b"\n"
 
 
+class GoogleServer(BatchServer):
+    """Batches of Google's Gemini API: files that are uploaded in parts, and operations."""
+
+    model = "google/m"
+    keeps = False
+
+    def answer(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        """See ``BatchServer``."""
+        place, named = urlsplit(path), {name.lower(): value for name, value in headers.items()}
+        assert "x-goog-api-key" in named or place.path.startswith("/upload/to/")
+        match method, place.path.strip("/").split("/"):
+            case "POST", ["upload", "v1" | "v1beta", "files"]:
+                return self._start(named, json.loads(body))
+            case "POST", ["upload", "to", id]:
+                return self._upload(f"files/{id}", named, body)
+            case "POST", ["v1" | "v1beta", "models", name] if name.endswith(":batchGenerateContent"):
+                return self._create(json.loads(body))
+            case "GET", ["v1" | "v1beta", "batches"]:
+                return self._list(parse_qs(place.query))
+            case "GET", ["v1" | "v1beta", "batches", id]:
+                made = next(one for one in self.batches if one.id == id)
+                self.look(made)
+                return _json(self._shown(made))
+            case "GET", ["v1" | "v1beta", "files", name] if name.endswith(":download"):
+                assert place.query == "alt=media"
+                made = next(one for one in self.batches if f"{one.id}-output:download" == name)
+                return 200, b"".join(map(self._line, self.download(made)))
+            case "POST", ["v1" | "v1beta", "models", name] if name.endswith(":generateContent"):
+                self.plain.append(json.loads(body))
+                return _json(_generated(self.sample_of(self.plain[-1])[0]))
+        return _json({"error": {"code": 404, "message": f"no such place: {path}", "status": "NOT_FOUND"}}, 404)
+
+    def _start(self, headers: Mapping[str, str], asked: dict[str, Any]) -> tuple[int, bytes]:
+        from google.genai.types import File
+
+        File.model_validate(asked["file"])
+        assert (headers["x-goog-upload-protocol"], headers["x-goog-upload-command"]) == ("resumable", "start")
+        id = f"file{len(self.files)}"
+        self.files[f"files/{id}"] = b""
+        self.uploads.append(int(headers["x-goog-upload-header-content-length"]))
+        self.extra = {"X-Goog-Upload-URL": f"{self.address}/upload/to/{id}", "X-Goog-Upload-Status": "active"}
+        return 200, b"{}"
+
+    def _upload(self, name: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        from google.genai.types import File
+
+        assert int(headers["x-goog-upload-offset"]) == len(self.files[name])
+        self.files[name] += body
+        if headers["x-goog-upload-command"] == "upload":
+            self.extra = {"X-Goog-Upload-Status": "active"}
+            return 200, b""
+        assert headers["x-goog-upload-command"] == "upload, finalize"
+        assert len(self.files[name]) == self.uploads[int(name.removeprefix("files/file"))]
+        self.extra = {"X-Goog-Upload-Status": "final"}
+        file = File(name=name, mime_type="application/jsonl", size_bytes=len(self.files[name]))
+        return _json({"file": file.model_dump(mode="json", by_alias=True, exclude_none=True)})
+
+    def _create(self, asked: dict[str, Any]) -> tuple[int, bytes]:
+        from google.genai.types import Content, GenerationConfig, SafetySetting
+
+        assert set(asked) == {"batch"}
+        assert set(asked["batch"]) == {"displayName", "inputConfig"}
+        file = self.files[asked["batch"]["inputConfig"]["fileName"]]
+        lines = [json.loads(line) for line in file.split(b"\n") if line]
+        for line in lines:
+            assert set(line) == {"key", "request"}
+            assert set(line["request"]) <= {"contents", "generationConfig", "safetySettings"}
+            GenerationConfig.model_validate(line["request"]["generationConfig"])
+            for kind, name in ((Content, "contents"), (SafetySetting, "safetySettings")):
+                for one in line["request"][name]:
+                    kind.model_validate(one)
+        requests = [(line["key"], line["request"]) for line in lines]
+        made = self.make(requests, {"name": asked["batch"]["displayName"]})
+        if made.state == "failed":  # these are found at once here
+            self.batches.remove(made)
+            full = made.errors[0]["code"] == "token_limit_exceeded"
+            status, word = (429, "RESOURCE_EXHAUSTED") if full else (400, "INVALID_ARGUMENT")
+            return _json({"error": {"code": status, "message": made.errors[0]["message"], "status": word}}, status)
+        if self._chance(self.faults.unsure):
+            return _json({"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}, 503)
+        return _json(self._shown(made))
+
+    def _list(self, query: Mapping[str, list[str]]) -> tuple[int, bytes]:
+        start, size = int(query.get("pageToken", ["0"])[0]), int(query["pageSize"][0])
+        shown = self.listed()
+        more = {"nextPageToken": str(start + size)} if len(shown) > start + size else {}
+        return _json({"operations": [self._shown(one) for one in shown[start : start + size]], **more})
+
+    def _shown(self, made: Made) -> dict[str, Any]:
+        kinds = Counter(kind for _, kind, _ in made.outcomes)
+        ended = "EXPIRED" if kinds["expired"] else "SUCCEEDED"
+        state = {"working": "RUNNING" if made.looks else "PENDING", "ended": ended}.get(made.state, made.state.upper())
+        output = {"output": {"responsesFile": f"files/{made.id}-output"}} if ended == "SUCCEEDED" and kinds else {}
+        metadata = {
+            "@type": "type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch",
+            "model": "models/m",
+            "displayName": made.metadata.get("name", ""),
+            "createTime": datetime.fromtimestamp(made.created, UTC).isoformat(),
+            "state": f"BATCH_STATE_{state}",
+            "name": f"batches/{made.id}",
+            "batchStats": {
+                "requestCount": str(len(made.requests)),
+                "successfulRequestCount": str(kinds["answered"]),
+                "failedRequestCount": str(kinds["busy"] + kinds["refused"]),
+            },
+        }
+        return {"name": f"batches/{made.id}", "done": made.state != "working", "metadata": metadata | output}
+
+    def _line(self, outcome: tuple[str, str, dict[str, Any]]) -> bytes:
+        name, kind, body = outcome
+        line: dict[str, Any] = {"key": name}
+        if kind == "answered":
+            line["response"] = _generated(self.sample_of(body)[0])
+        else:
+            line["error"] = {"code": 13 if kind == "busy" else 3, "message": f"{kind}: no"}
+        return json.dumps(line, ensure_ascii=False).encode() + b"\n"
+
+
+def _generated(number: int) -> dict[str, Any]:
+    from google.genai.types import GenerateContentResponse
+
+    read, written = tokens(number)
+    response = {
+        "candidates": [
+            {
+                "content": {"role": "model", "parts": [{"text": f"answer {number}\u2028ü"}]},
+                "finish_reason": "STOP",
+                "index": 0,
+            }
+        ],
+        "usage_metadata": {
+            "prompt_token_count": read,
+            "cached_content_token_count": number % 5,
+            "candidates_token_count": written - number % 3,
+            "thoughts_token_count": number % 3,
+            "total_token_count": read + written,
+        },
+        "model_version": "m",
+        "response_id": "r",
+    }
+    made = GenerateContentResponse.model_validate(response)
+    return made.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
 def _message(number: int) -> dict[str, Any]:
     from anthropic.types import Message
 
@@ -483,22 +671,6 @@ def _message(number: int) -> dict[str, Any]:
         **{"usage": {"input_tokens": read, "output_tokens": written}},
     }
     return Message.model_validate(message).model_dump(mode="json")
-
-
-def _completion(number: int) -> dict[str, Any]:
-    from openai.types.chat import ChatCompletion
-
-    read, written = tokens(number)
-    choice = {
-        "index": 0,
-        "finish_reason": "stop",
-        "logprobs": None,
-        # Lines end at line feeds only: this separator is text.
-        "message": {"role": "assistant", "content": f"answer {number}\u2028ü", "refusal": None},
-    }
-    usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
-    body = {"id": "reply", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
-    return ChatCompletion.model_validate(body).model_dump(mode="json")
 
 
 def _json(value: object, status: int = 200) -> tuple[int, bytes]:

@@ -18,27 +18,32 @@ from random import Random
 from types import TracebackType
 from typing import Self
 
-from batch_server import BatchServer, Faults, Moment, tokens
+from batch_server import BatchServer, Faults, JudgeServer, Moment, tokens
 from run_suites import make_suite
 
 from fathom.run import replies
+from fathom.run.judgements import judgements, spent
+from judged_runs import make_run, sample
 
 NURSERY = """
 import importlib, os, sys, warnings
 warnings.simplefilter("ignore")
 from pathlib import Path
-from fathom.run import run
+from fathom.run import judge, run
 from fathom.run.batches import open as opening
-from fathom.run.batches.session import Pace
-opening.PACE = Pace(first=0.005, longest=0.02, settle=1.0, patience=20.0)
+from fathom.run.batches.sender import Pace
+opening.PACE = Pace(first=0.005, longest=0.02, settle=float(sys.argv[1]), patience=20.0)
 print("ready", flush=True)
 for line in sys.stdin:
     suite, model, out, url, epochs, modules = line.rstrip("\\n").split("\\t")
     child = os.fork()
     if child == 0:
         try:
-            run(Path(suite), model, out=Path(out), model_base_url=url, max_output_tokens=50, epochs=int(epochs),
-                retries=60, backoff=0.005, batch=True)
+            if suite:
+                run(Path(suite), model, out=Path(out), model_base_url=url, max_output_tokens=50, epochs=int(epochs),
+                    retries=60, backoff=0.005, batch=True)
+            else:
+                judge(Path(out), model, model_base_url=url, retries=60, backoff=0.005, batch=True)
             if modules:
                 Path(modules).write_text(" ".join(sys.modules))
         except BaseException as error:
@@ -84,11 +89,13 @@ class Nursery:
 
     Args:
         prices: A table of prices.
+        settle: Seconds for which a run looks for a batch: longer than the provider hides one on a busy machine.
     """
 
-    def __init__(self, prices: Path) -> None:
-        env = {**os.environ, "FATHOM_PRICES": str(prices), "OPENAI_API_KEY": "key-of-a-test", "ANTHROPIC_API_KEY": "k"}
-        pipe, program = subprocess.PIPE, [sys.executable, "-c", NURSERY]
+    def __init__(self, prices: Path, settle: float = 1.0) -> None:
+        keys = {f"{name}_API_KEY": "key-of-a-test" for name in ("OPENAI", "ANTHROPIC", "GOOGLE")}
+        env = {**os.environ, "FATHOM_PRICES": str(prices), **keys}
+        pipe, program = subprocess.PIPE, [sys.executable, "-c", NURSERY, str(settle)]
         self._process = subprocess.Popen(program, env=env, stdin=pipe, stdout=pipe, text=True)
 
     def __enter__(self) -> Self:
@@ -159,36 +166,77 @@ def killed_run(
     rng = Random(seed)
     suite, out = make_suite(place, count), place / "run"
     with kind(faults_of(rng), seed) as server:
-        kills, most = 0, rng.randrange(1, 5)
-        while True:
-            at, moment = len(server.events) + rng.randrange(8), rng.choice(["before", "after"])
-
-            def strikes(event: int, now: Moment, at: int = at, moment: str = moment) -> bool:
-                return event >= at and now == moment
-
-            server.kill = strikes if kills < most and rng.random() < 0.75 else lambda event, now: False
-            with server.lock:
-                server.victim = nursery.start(suite, kind.model, out, server.url, epochs, "")
-            timer = threading.Timer(rng.uniform(0.0, 0.4), os.kill, (server.victim, signal.SIGKILL))
-            if kills < most and rng.random() < 0.5:
-                timer.start()
-            status = nursery.wait()
-            timer.cancel()
-            server.victim = 0
-            if status == 0:
-                break
-            assert status == signal.SIGKILL, f"seed {seed}: the run failed with status {status}"
-            kills += 1
+        kills = until_done(nursery, server, rng, suite, kind.model, out, server.url, epochs, "")
         stored = {(int(one.item[4:]), one.epoch): one for one in replies(out)}
         right = sum(one.reply.text.startswith(f"answer {key[0]}") for key, one in stored.items())
-        lost_dollars = sum(
-            times * (tokens(key[0])[0] * 1.0 + tokens(key[0])[1] * 5.0) / 1e6 for key, times in server.lost.items()
-        )
-        return Outcome(
-            kills=kills,
-            lost=count * epochs - right,
-            twice=sum(times - 1 - server.lost[key] for key, times in server.paid.items()),
-            owed=server.owed(1.0, 5.0) - lost_dollars,
-            counted=sum(one.cost or 0.0 for one in stored.values()),
-            batches=len(server.batches),
-        )
+        counted = sum(one.cost or 0.0 for one in stored.values())
+        return outcome(server, kills, lost=count * epochs - right, counted=counted)
+
+
+def killed_judge(place: Path, nursery: Nursery, seed: int, count: int) -> Outcome:
+    """Judge answers and summaries in batches, kill the judging at random points, and resume it until it is done.
+
+    Args:
+        place: An empty folder.
+        nursery: Starts the processes.
+        seed: Decides faults and kills.
+        count: Replies, half of which are summaries, for each of which a judge is asked four times.
+    """
+    rng, tasks = Random(seed), ("single_doc_qa", "single_doc_summary")
+    replied = [(sample(number, tasks[number % 2]), f"It is {number}. So it is.") for number in range(count)]
+    out = make_run(place / "run", replied)
+    with JudgeServer(faults_of(rng), seed) as server:
+        kills = until_done(nursery, server, rng, "", server.model, out, server.url, 1, "", events=25)
+        found = judgements(out, server.model)
+        right = sum(one.status == "ok" for one in found.values())
+        return outcome(server, kills, lost=count - right, counted=spent(out, server.model).paid)
+
+
+def until_done(nursery: Nursery, server: BatchServer, rng: Random, *words: str | Path | int, events: int = 8) -> int:
+    """Start a process again and again, killed at random points, until it is done.
+
+    Args:
+        nursery: Starts it.
+        server: The provider.
+        rng: Decides when it is killed.
+        words: What the nursery is told.
+        events: A request among so many, at which it is killed.
+
+    Returns:
+        How often it was killed.
+    """
+    kills, most = 0, rng.randrange(1, 5)
+    while True:
+        at, moment = len(server.events) + rng.randrange(events), rng.choice(["before", "after"])
+
+        def strikes(event: int, now: Moment, at: int = at, moment: str = moment) -> bool:
+            return event >= at and now == moment
+
+        server.kill = strikes if kills < most and rng.random() < 0.75 else lambda event, now: False
+        with server.lock:
+            server.victim = nursery.start(*words)
+        timer = threading.Timer(rng.uniform(0.0, 0.4), os.kill, (server.victim, signal.SIGKILL))
+        if kills < most and rng.random() < 0.5:
+            timer.start()
+        status = nursery.wait()
+        timer.cancel()
+        server.victim = 0
+        if status == 0:
+            return kills
+        assert status == signal.SIGKILL, f"{words}: failed with status {status}"
+        kills += 1
+
+
+def outcome(server: BatchServer, kills: int, *, lost: int, counted: float) -> Outcome:
+    """What the provider knows of it, by prices of 1 and 5 dollars for a million tokens."""
+    lost_dollars = sum(
+        times * (tokens(key[0])[0] * 1.0 + tokens(key[0])[1] * 5.0) / 1e6 for key, times in server.lost.items()
+    )
+    return Outcome(
+        kills=kills,
+        lost=lost,
+        twice=sum(times - 1 - server.lost[key] for key, times in server.paid.items()),
+        owed=server.owed(1.0, 5.0) - lost_dollars,
+        counted=counted,
+        batches=len(server.batches),
+    )

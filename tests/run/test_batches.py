@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_server import AnthropicServer, BatchServer, Faults, OpenAIServer, tokens
+from batch_server import AnthropicServer, BatchServer, Faults, GoogleServer, Made, OpenAIServer, tokens
 from killed_batches import Nursery, killed_run
 from run_suites import make_suite
 
 from fathom.run import Preflight, RunSummary, replies, run, status
 from fathom.run.batches import open as opening
 from fathom.run.batches.anthropic_messages import AnthropicMessages
+from fathom.run.batches.google_files import GoogleFiles
 from fathom.run.batches.openai_files import OpenAIFiles
 from fathom.run.batches.provider import FileForm
-from fathom.run.batches.session import Pace
+from fathom.run.batches.sender import Pace
+from fathom.run.batches.store import Batch
 from fathom.types import FathomError
 
-# Inspect calls tenacity in a way that tenacity's newest release deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
+pytestmark = [
+    # Inspect calls tenacity in a way that tenacity's newest release deprecates.
+    pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning"),
+    # Google's library does so with aiohttp, which only plain requests use.
+    pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning"),
+]
 
 FAST = Pace(first=0.01, longest=0.05, settle=0.1, patience=5.0)
-PRICES = "".join(f'["{name}/m"]\ninput = 2.0\noutput = 10.0\nbatch = 0.5\n' for name in ("openai", "anthropic"))
+NAMES = ("openai", "anthropic", "google")
+PRICES = "".join(f'["{name}/m"]\ninput = 2.0\noutput = 10.0\nbatch = 0.5\n' for name in NAMES)
 
 
 @pytest.fixture(autouse=True)
@@ -36,19 +45,18 @@ def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "PACE", FAST)
 
 
-@pytest.fixture(params=[OpenAIServer, AnthropicServer])
+@pytest.fixture(params=[OpenAIServer, AnthropicServer, GoogleServer])
 def kind(request: pytest.FixtureRequest) -> type[BatchServer]:
     """Each provider whose library is installed."""
     found: type[BatchServer] = request.param
-    if found is AnthropicServer:
-        pytest.importorskip("anthropic")
+    pytest.importorskip({AnthropicServer: "anthropic", GoogleServer: "google.genai"}.get(found, "openai"))
     return found
 
 
 def ask(tmp_path: Path, server: BatchServer, count: int = 10, **options: Any) -> RunSummary:
     suite = tmp_path / "suite" if (tmp_path / "suite").exists() else make_suite(tmp_path, count)
     settings = {"out": tmp_path / "run", "model_base_url": server.url, "max_output_tokens": 50, "backoff": 0.01}
-    return run(suite, server.model, **{**settings, "batch": True, **options})
+    return run(suite, **{**settings, "model": server.model, "batch": True, **options})
 
 
 def check(tmp_path: Path, server: BatchServer, count: int, epochs: int = 1) -> None:
@@ -82,6 +90,9 @@ def test_requests_are_those_of_a_plain_run(tmp_path: Path, kind: type[BatchServe
     options: dict[str, Any] = {"temperature": 0.5, "generation": {"top_p": 0.9}, "seed": 7, "epochs": 2}
     if kind is AnthropicServer:
         options = {"generation": {"top_p": 0.9}}
+    if kind is GoogleServer:
+        options = {"temperature": 0.5, "generation": {"top_p": 0.9}, "model": "google/gemini-2.5-flash"}
+        options |= {"reasoning_tokens": 128}
     with kind() as server:
         ask(tmp_path, server, count=3, **options)
         ask(tmp_path, server, out=tmp_path / "plain", batch=False, **options)
@@ -219,7 +230,7 @@ def test_a_batch_that_was_never_sent_is_sent_when_that_is_certain(
     told: list[str] = []
     with kind(Faults(looks=3)) as server:
         with monkeypatch.context() as patch:
-            for provider in (OpenAIFiles, AnthropicMessages):
+            for provider in (OpenAIFiles, AnthropicMessages, GoogleFiles):
                 patch.setattr(provider, "send", interrupt)
             with pytest.raises(FathomError, match="batches that were sent go on at the provider"):
                 ask(tmp_path, server)
@@ -234,6 +245,116 @@ def test_a_batch_that_was_never_sent_is_sent_when_that_is_certain(
 
 async def interrupt(self: object, batch: object, file: object) -> str:
     raise KeyboardInterrupt
+
+
+class SlowResults(AnthropicServer):
+    """A batch has ended before its results can be read."""
+
+    empty = 0
+
+    def download(self, made: Made) -> list[tuple[str, str, dict[str, Any]]]:
+        found = super().download(made)
+        return found if made.downloads > self.empty else []
+
+
+def test_a_batch_whose_results_are_empty_is_not_sent_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("anthropic")
+    monkeypatch.setattr(opening, "PACE", replace(FAST, patience=0.3))
+    with SlowResults() as server:
+        server.empty = 1_000_000
+        with pytest.raises(FathomError, match="cannot be read: it has ended, and its results are empty"):
+            ask(tmp_path, server)
+        server.empty = 0
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
+        assert len(server.batches) == 1
+
+
+@pytest.mark.parametrize("empty", [15, 1_000_000])
+def test_a_batch_of_anthropic_that_ended_with_empty_results_is_not_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty: int
+) -> None:
+    """Its process was killed before it knew the batch, whose results are empty for longer than one may be missing."""
+    pytest.importorskip("anthropic")
+    send = AnthropicMessages.send
+
+    async def killed(self: AnthropicMessages, batch: Batch, file: Path) -> str:
+        await send(self, batch, file)
+        raise KeyboardInterrupt
+
+    with SlowResults() as server:
+        server.empty = empty
+        with monkeypatch.context() as patch:
+            patch.setattr(AnthropicMessages, "send", killed)
+            with pytest.raises(FathomError, match="batches that were sent go on at the provider"):
+                ask(tmp_path, server)
+        if empty == 15:
+            ask(tmp_path, server)
+            check(tmp_path, server, 10)
+        else:
+            monkeypatch.setattr(opening, "PACE", replace(FAST, patience=0.5))
+            with pytest.raises(FathomError, match="which may be this run's, has ended without results"):
+                ask(tmp_path, server)
+        assert len(server.batches) == 1
+
+
+class BackAfterAWhile(OpenAIServer):
+    """Its list cannot be had for longer than a batch may be missing, and does not show the newest at first."""
+
+    outage = float("inf")
+
+    def _list(self, query: Mapping[str, list[str]]) -> tuple[int, bytes]:
+        if self.batches and time.monotonic() < self.outage:
+            return 503, b'{"error": {"message": "Service Unavailable"}}'
+        return super()._list(query)
+
+
+def test_a_batch_that_is_missing_after_an_outage_is_looked_for_as_long_as_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = OpenAIFiles.send
+
+    async def killed(self: OpenAIFiles, batch: Batch, file: Path) -> str:
+        await send(self, batch, file)
+        raise KeyboardInterrupt
+
+    with BackAfterAWhile(Faults(late=1.0)) as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(OpenAIFiles, "send", killed)
+            with pytest.raises(FathomError, match="batches that were sent go on at the provider"):
+                ask(tmp_path, server)
+        monkeypatch.setattr(opening, "PACE", replace(FAST, settle=0.3))
+        server.outage = time.monotonic() + 1.0
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
+        assert len(server.batches) == 1
+
+
+def test_a_file_for_google_is_uploaded_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("google.genai")
+    monkeypatch.setattr("google.genai._api_client.CHUNK_SIZE", 2_000)
+    with GoogleServer() as server:
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
+    assert server.events.count("POST /upload/to/file0") == -(-server.uploads[0] // 2_000) > 1
+
+
+@pytest.mark.parametrize(
+    ("state", "said"), [("failed", "does not say why a batch failed"), ("cancelled", "was cancelled at the provider")]
+)
+def test_a_batch_of_google_that_did_not_end_is_sent_again_by_the_next_run(
+    tmp_path: Path, state: str, said: str
+) -> None:
+    pytest.importorskip("google.genai")
+    with GoogleServer(Faults(looks=10_000)) as server:
+        with pytest.raises(FathomError, match="stop here"):
+            ask(tmp_path, server, tell=stop)
+        server.batches[0].state = state
+        with pytest.raises(FathomError, match=said):
+            ask(tmp_path, server)
+        server.faults = Faults()
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
 
 
 def test_status_says_what_is_in_batches(tmp_path: Path) -> None:
@@ -281,7 +402,11 @@ def test_a_denied_key_is_said_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [(kind, seed) for kind in (OpenAIServer, AnthropicServer) for seed in range(3)],
+    indirect=["kind"],
+)
 def test_killed_at_any_point_no_sample_is_lost_and_none_is_paid_twice(
     tmp_path: Path, kind: type[BatchServer], seed: int
 ) -> None:

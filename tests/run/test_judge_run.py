@@ -6,13 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripted_server import Act, ScriptedServer, completion, refusal
 
+from fathom import api
 from fathom.run import JudgePlan, JudgeProgress, JudgeSummary, judge
 from fathom.run.judgements import FILE, JudgementStore, case_key, judge_name, judgements, judges, said, spent
 from fathom.run.model import Settings
@@ -80,6 +82,27 @@ def test_replies_with_text_of_tasks_with_a_rubric_are_judged_once(tmp_path: Path
     assert len(here.prompts) == 3
     found = judgements(run, "lab/judge")
     assert [dict(one.parts) for one in found.values()] == [{"fluency": 1, "correctness": 2}] * 3
+
+
+def test_runs_are_judged_in_units_of_a_cluster_once_all_are_confirmed(
+    tmp_path: Path, here: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, done = [answers(tmp_path / name, 3) for name in ("one", "two")], list[str]()
+
+    def engine(work: Callable[[Any], Any], units: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        for name in reversed(list(units)):
+            done.append(name)
+            yield name, work(units[name])
+
+    monkeypatch.setattr("fathom.cluster.in_tasks", lambda address: engine)
+    said = [True, False]
+    refused = api.judge(runs, "lab/judge", engine="ray", backoff=0.0, confirm=lambda plan: said.pop(0))
+    assert [one.stopped for one in refused] == ["not confirmed"]
+    assert (done, here.prompts) == ([], [])
+    judged = api.judge(runs, "lab/judge", engine="ray", backoff=0.0, confirm=lambda plan: True)
+    assert [(one.folder.name, *counts(one)) for one in judged] == [("one", 3, 0, 0), ("two", 3, 0, 0)]
+    assert done == [str(runs[1]), str(runs[0])]
+    assert len(here.prompts) == 6
 
 
 def test_equal_replies_are_one_case_and_another_reply_is_another(tmp_path: Path, here: Judge) -> None:
@@ -319,6 +342,7 @@ PROGRAM = """
 import json, os, sys, urllib.request
 sys.path[:0] = sys.argv[3:]
 from pathlib import Path
+from typing import Any
 from fathom import registry
 from fathom.run import baselines, judge
 from judged_runs import TASKS

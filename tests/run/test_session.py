@@ -105,10 +105,42 @@ def test_a_sample_is_asked_by_its_whole_prompt_and_with_what_goes_with_it(ledger
     request_mode = RequestMode(stop=("\n", "END"), continued=True, answer="words")
     done = go(ledger, OK, work(request_mode=lambda task: {"passkey": request_mode}[task], epochs=2))
     assert done.client.asked == [
-        (PROMPT, Call("item0@256", epoch, 7, 10, ("\n", "END"), True, "words", ENDING)) for epoch in (1, 2)
+        (PROMPT, Call("item0@256", epoch, 7, 10, ("\n", "END"), True, "words", ENDING, shared=len(PROMPT) - ENDING))
+        for epoch in (1, 2)
     ]
     assert {row.prompt_hash for row in done.rows} == {sha256(PROMPT.encode()).hexdigest()[:16]}
     assert [row.epoch for row in done.rows] == [1, 2]
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_the_first_prompt_of_a_context_is_answered_before_the_others_are_sent(ledger: Ledger, waits: bool) -> None:
+    one = sample(0)
+    context = (*one.parts[:-1], "\n\n")
+    samples = [
+        replace(one, id=f"{place}", parts=(f"[{place // 3}]", *context, f"What is {place}?"), asked=f"What is {place}?")
+        for place in range(9)
+    ]
+    under_way: set[str] = set()
+    together: list[tuple[str, ...]] = []
+
+    @dataclass
+    class Slow(Client):
+        async def complete(self, prompt: str, call: Call) -> Reply:
+            under_way.add(call.sample)
+            together.append(tuple(sorted(under_way)))
+            await asyncio.sleep(0.01)
+            under_way.remove(call.sample)
+            assert prompt[call.shared :] == prompt[-call.ending :]
+            self.asked.append((prompt, call))
+            return Reply("ok", "nine")
+
+    client, what = Slow(), work(samples=lambda: iter(samples), max_connections=3, waits=waits)
+    asyncio.run(Session(ledger, client, what, 9).work_through())
+    assert len(client.asked) == 9
+    assert all(call.shared for _, call in client.asked)
+    siblings = [one for one in together if {"0", "1"} <= set(one) or {"3", "4"} <= set(one) or {"6", "7"} <= set(one)]
+    assert bool(siblings) != waits
+    assert max(map(len, together)) == 3
 
 
 def test_a_prompt_that_lost_its_end_does_not_say_where_its_question_begins(ledger: Ledger) -> None:

@@ -6,11 +6,13 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,7 +28,9 @@ from fathom.run.manifest import read_manifest
 from fathom.run.shards.cutting import Shard, cut, parse_shard, shards
 from fathom.run.shards.files import COLUMNS, finished_file, one_each, read_plan, read_rows, state_of, write_rows
 from fathom.run.shards.merging import merge
+from fathom.run.shards.progress import ShardsStatus
 from fathom.run.shards.running import run_shard
+from fathom.run.shards.scratch import scratch_folder
 from fathom.run.shards.share import MOST_PARTS
 from fathom.run.shards.store import FolderStore
 from fathom.suitefile import open_suite
@@ -48,7 +52,7 @@ def replied(folder: Path) -> list[tuple[object, ...]]:
     ]  # fmt: skip
 
 
-def run_all(suite: Path, out: Path, of: int, **options: object) -> list[RunSummary]:
+def run_all(suite: Path, out: Path, of: int, **options: Any) -> list[RunSummary]:
     return [run_shard(suite, MODEL, out=out, shard=one, **options) for one in shards(of)]
 
 
@@ -268,6 +272,66 @@ def _digest(out: Path) -> str:
     return plan.digest
 
 
+def test_status_counts_shards_and_their_replies(tmp_path: Path, call: Call) -> None:
+    suite, out = make_suite(tmp_path, 12), tmp_path / "parts"
+    run_shard(suite, MODEL, out=out, shard=Shard(2, 4))
+    (out / "shard-2-of-4.parquet").rename(out / "part")
+    (out / "shard-2-of-4").mkdir()
+    (out / "part").rename(out / "shard-2-of-4" / "p-000001.parquet")  # as if it had been killed at the very end
+    run_shard(suite, MODEL, out=out, shard=Shard(4, 4))
+    found = api.status(out)
+    assert isinstance(found, ShardsStatus)
+    assert (found.shards, found.finished, found.unfinished, found.model) == (4, 1, 1, MODEL)
+    assert (found.replies.finished, found.replies.total, found.replies.counts["ok"]) == (6, 12, 6)
+    assert found.last is not None
+    code, said, _ = call("status", str(out))
+    assert code == 0
+    assert "1 of 4 finished, 1 begun, 2 missing" in said
+    with pytest.raises(FathomError, match=r"shards\.json is missing"):
+        api.status((tmp_path / "no").as_uri())
+
+
+def test_folders_of_killed_processes_are_removed_and_others_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    words = "import os; from fathom.run.shards.scratch import scratch_folder; one = scratch_folder(); one.__enter__()"
+    killed = f"{words}; os._exit(9)"
+    for _ in range(2):  # the second one removes what the first one left
+        assert subprocess.run([sys.executable, "-c", killed], env={**os.environ, "TMPDIR": str(tmp_path)}).returncode
+        assert len(list(tmp_path.iterdir())) == 2
+    (tmp_path / "fathom-shard-elsewhere").mkdir()
+    with scratch_folder() as one, scratch_folder() as other:
+        assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == sorted(
+            [one.name, other.name, "fathom-shard-elsewhere"]
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["fathom-shard-elsewhere"]
+
+
+def test_a_suite_that_the_driver_has_checked_is_not_read_whole_again(tmp_path: Path) -> None:
+    import pyarrow.parquet
+
+    suite = make_suite(tmp_path, 600)
+    path, data = suite / "samples.parquet", bytearray((suite / "samples.parquet").read_bytes())
+    group = pyarrow.parquet.read_metadata(path).row_group(4)  # recipes that the first shard does not read
+    columns = map(group.column, range(group.num_columns))
+    column = next(one for one in columns if one.path_in_schema.startswith("parts"))
+    data[(column.dictionary_page_offset or column.data_page_offset) + column.total_compressed_size - 1] ^= 1
+    path.write_bytes(data)
+
+    def run_one(number: int, *, verified: bool) -> RunSummary:
+        return run_shard(suite, MODEL, out=tmp_path / "parts", shard=Shard(number, 6), verified=verified)
+
+    with pytest.raises(FathomError, match="its checksum is not the one"):
+        run_one(1, verified=False)
+    assert run_one(1, verified=True).progress is not None
+    with pytest.raises(FathomError, match="damaged"):
+        run_one(6, verified=True)
+    path.write_bytes(data[:-1])
+    with pytest.raises(FathomError, match="bytes; the manifest states"):
+        run_one(1, verified=True)
+
+
 def test_different_replies_to_one_sample_are_refused(tmp_path: Path) -> None:
     suite, out = make_suite(tmp_path, 8), tmp_path / "shards"
     run_all(suite, out, 2)
@@ -362,7 +426,8 @@ def test_failed_requests_are_sent_again(tmp_path: Path) -> None:
         return Act(status=400, body={"error": "no"}) if broken and number == 2 else completion(f"answer {number}")
 
     with ScriptedServer(script) as server:
-        options = {"model_base_url": server.base_url, "max_output_tokens": 50, "max_connections": 2, "retries": 0}
+        options: dict[str, Any] = {"model_base_url": server.base_url, "max_output_tokens": 50}
+        options |= {"max_connections": 2, "retries": 0}
         for shard in shards(2):
             run_shard(suite, "openai/scripted", out=out, shard=shard, **options)
         first = merge(out, tmp_path / "first")

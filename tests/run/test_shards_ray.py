@@ -5,9 +5,11 @@ pip install 'fathom-eval[test,ray,cloud]' 'moto[server]' && pytest -n 0 tests/ru
 
 from __future__ import annotations
 
+import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from run_suites import make_suite
@@ -24,7 +26,7 @@ from fathom.types import FathomError
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "performance"))
 
-from shards import after, cluster, command, disturbed, objects, on_ray, replied
+from shards import Killed, after, cluster, command, disturbed, objects, on_ray, replied
 
 MODEL = "fathom/lexical"
 
@@ -38,10 +40,15 @@ def needs(*modules: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def nodes() -> Iterator[Any]:
     needs("ray")
     with cluster() as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def address(nodes: Any) -> str:
+    return str(nodes.address)
 
 
 @pytest.fixture(scope="module")
@@ -80,14 +87,51 @@ def test_models_of_this_process_are_refused(tmp_path: Path) -> None:
         run_on_ray(make_suite(tmp_path, 2), "hf/model", out=tmp_path / "parts", shards=2, address=None)
 
 
-def test_killed_workers_and_drivers_lose_nothing(tmp_path: Path, address: str) -> None:
-    import random
+def test_builds_scores_and_validations_on_ray_are_those_of_one_process(tmp_path: Path, address: str) -> None:
+    needs("scipy", "sklearn", "joblib")
+    there: dict[str, Any] = {"engine": "ray", "address": address}
+    for place, more in (("here", dict[str, Any]()), ("there", there)):
+        folder = tmp_path / place
+        api.build("passkey,kv_retrieval", folder / "suite", lengths="512,1k", items=2, tokenizer="words", **more)
+        rows = tmp_path / "rows.jsonl"
+        rows.write_text("".join(f'{{"prediction": "it is {n}", "answers": ["{n % 7}"]}}\n' for n in range(1200)))
+        api.score(rows, folder / "scores.jsonl", metric="hundred/qa_f1", **more)
+        api.compress_validate(
+            made_scores(tmp_path), budgets="8", methods="random", splits=2, out=folder / "v.csv", **more
+        )
+    found = [
+        {path.relative_to(tmp_path / place).as_posix(): path.read_bytes() for path in (tmp_path / place).rglob("*.*")}
+        for place in ("here", "there")
+    ]
+    assert len(found[0]) == 5
+    assert without_seconds(found[0].pop("v.csv")) == without_seconds(found[1].pop("v.csv"))
+    assert found[0] == found[1]
 
+
+def without_seconds(table: bytes) -> list[list[str]]:
+    return [line.split(",")[:-1] for line in table.decode().splitlines()]
+
+
+def made_scores(place: Path) -> Path:
+    """Scores of six models on 24 items."""
+    path = place / "matrix.csv"
+    lines = [",".join(("item", "task", *(f"m{model}" for model in range(6))))]
+    lines += [
+        ",".join((f"i{item}", f"t{item % 2}", *(str((item * 7 + model * 5) % 11 / 10) for model in range(6))))
+        for item in range(24)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_killed_workers_nodes_and_drivers_lose_nothing(tmp_path: Path, nodes: Any) -> None:
     suite, out = make_suite(tmp_path, 120), tmp_path / "parts"
+    killed = Killed([10.0, 40.0, 70.0, 90.0])
     with ScriptedServer(after(0.1)) as server:
-        words = command(suite, str(out), server, *on_ray(address))
-        killed = disturbed(words, server, 120, 3, random.Random(4))
-        assert server.prompts.total() <= 120 + killed.in_flight
+        words = command(suite, str(out), server, *on_ray(nodes.address))
+        assert disturbed(words, server, nodes, killed, random.Random(6))
+    assert (killed.workers, killed.nodes, killed.drivers) == (1, 1, 2)
+    assert killed.asked <= 120 + killed.in_flight
     merge(out, tmp_path / "run")
     assert {row[3] for row in replied(tmp_path / "run")} == {f"answer {number}" for number in range(120)}
 

@@ -186,7 +186,7 @@ def make_hugging_face(folder: Path, *, seed: int = 0, window: int | None = None)
     return folder
 
 
-def make_answering(folder: Path, reply: str) -> Path:
+def make_answering(folder: Path, reply: str, *, head: int | None = None) -> Path:
     """A Llama of ``transformers`` with a chat template that answers every chat with one text.
 
     Its layers add nothing, so that a token alone decides which one follows: the last one of the template is followed by
@@ -195,6 +195,7 @@ def make_answering(folder: Path, reply: str) -> Path:
     Args:
         folder: The folder to be written.
         reply: The text.
+        head: Width of a head, where not every width is supported.
     """
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -213,6 +214,7 @@ def make_answering(folder: Path, reply: str) -> Path:
         num_attention_heads=4,
         num_key_value_heads=4,
         max_position_embeddings=WINDOW,
+        **({} if head is None else {"head_dim": head}),
     )
     model = LlamaForCausalLM(config)
     following = {tokenizer.convert_tokens_to_ids(ANSWER): tokenizer.convert_tokens_to_ids(reply)}

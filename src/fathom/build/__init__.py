@@ -6,7 +6,7 @@ It appears complete or not at all; building the same suite again finds its manif
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,16 +16,17 @@ from typing import Any
 from fathom import corpus as corpus_package
 from fathom import plugins, suitefile
 from fathom.build.config import BuildConfig, configure
-from fathom.build.items import contexts, expected
+from fathom.build.items import BuiltTask, contexts, expected
 from fathom.build.material import Material, Reading, gather
 from fathom.build.notes import counted_otherwise
+from fathom.build.units import built_tasks
 from fathom.compose import CountedTexts
 from fathom.corpus import is_world, parse_spec
 from fathom.corpus.questions import checksum
 from fathom.corpus.spec import path_of
 from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.printing import printable, readable
-from fathom.records import walk
+from fathom.records import Walker
 from fathom.registry import get_task
 from fathom.sources.errata import checksum as errata_checksum
 from fathom.sources.errata import read_errata
@@ -33,6 +34,7 @@ from fathom.sources.finder import in_short
 from fathom.suitefile.pools import shared_contexts
 from fathom.tokens import Tokenizer, get_tokenizer, is_path
 from fathom.types import Document, FathomError, Json, Span
+from fathom.units import Engine
 
 __all__ = ["BuildConfig", "Built", "build", "configure"]
 
@@ -60,6 +62,7 @@ def build(
     config: Json = None,
     progress: Callable[[int, int], None] | None = None,
     reading: Reading | None = None,
+    engine: Engine | None = None,
 ) -> Built:
     """Build a suite into a folder.
 
@@ -70,7 +73,9 @@ def build(
         allow_unread: Build although more than a tenth of the files of a corpus are not read.
         config: The manifest's record of the configuration file; None without one.
         progress: Called with (samples built, samples in total).
-        reading: Called with the bytes read of a file of threads and its size, None if unknown.
+        reading: Called with the bytes read of documents or of a file of threads, and their size, None if unknown.
+        engine: Builds the tasks elsewhere, each on its own, from the documents that are read here. Tasks are kept
+            beside the folder until all are built: the same call resumes. The suite is the same.
 
     Returns:
         The folder and its manifest; ``fresh`` is False if the same suite already existed.
@@ -88,11 +93,15 @@ def build(
     cache = CountCache(cache_folder() / "counts.sqlite")
     try:
         material = gather(wanted, counter := TokenCounter(tokenizer, cache), reading, allow_unread=allow_unread)
+        kept = out.with_name(f"{out.name}.part")
+        built = built_tasks(wanted, material, inputs, engine, kept) if engine is not None else None
         with suitefile.fresh_folder(out) as folder:
-            manifest = _write(folder, wanted, inputs, material, counter, config, progress)
+            manifest = _write(folder, wanted, inputs, material, counter, config, progress, built)
             # Another build may have finished in the meantime.
             if (there := _known(out, force)) is None or there["inputs"] != inputs:
                 _check_place(out, force)
+        if engine is not None:
+            kept.unlink(missing_ok=True)
     finally:
         cache.close()
     return Built(out, manifest, fresh=True)
@@ -178,15 +187,22 @@ def _state(spec: str) -> str:
             digest.update(file.read_bytes())
         return digest.hexdigest()[:16]
     path = path_of(parse_spec(spec)[0])
-    files = {path}
     with suppress(OSError, FathomError):  # reported when it is read
-        files |= {*walk(path, hidden=True).files}
-    for file in sorted(files):
-        with suppress(OSError):  # a dangling link or an unreadable file: reported when it is read
-            facts = file.stat()
-            if not S_ISDIR(facts.st_mode):
-                digest.update(f"{file}|{facts.st_size}|{facts.st_mtime_ns}\n".encode(errors="replace"))
+        for file in _files_of(path):
+            with suppress(OSError):  # a dangling link or an unreadable file: reported when it is read
+                facts = file.stat()
+                if not S_ISDIR(facts.st_mode):
+                    digest.update(f"{file}|{facts.st_size}|{facts.st_mtime_ns}\n".encode(errors="replace"))
     return digest.hexdigest()[:16]
+
+
+def _files_of(path: Path) -> Iterator[Path]:
+    """A file, or all below a folder, in the order of their paths."""
+    if not path.is_dir():
+        yield path
+        return
+    walker = Walker(path, hidden=True, by_parts=True)
+    yield from map(walker.path, walker)
 
 
 def _write(
@@ -197,6 +213,7 @@ def _write(
     counter: TokenCounter,
     config: Json,
     progress: Callable[[int, int], None] | None,
+    built: Mapping[str, BuiltTask] | None = None,
 ) -> Mapping[str, Json]:
     texts = CountedTexts(material.all(), counter)
     notes = list(material.notes)
@@ -206,7 +223,7 @@ def _write(
     used: set[str] = set()
     pools: list[Any] = []
     with suitefile.SampleWriter(folder) as writer:
-        made = contexts(wanted, material, texts, notes, values, gold, pools)
+        made = contexts(wanted, material, texts, notes, values, gold, pools, built)
         for done, samples in enumerate(made, start=1):
             for sample in samples:
                 writer.add(sample)

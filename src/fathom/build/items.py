@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections import Counter as Tally
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from random import Random
 from typing import TypeAlias
@@ -17,6 +17,7 @@ from fathom.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitErr
 from fathom.compose.truncate import cut_sample
 from fathom.length import format_length
 from fathom.registry import get_task
+from fathom.sources.errata import Erratum
 from fathom.suitefile import Values, Where, may_be, wanted_of
 from fathom.suitefile.pools import PoolUse
 from fathom.tasks import passages
@@ -59,6 +60,38 @@ def expected(wanted: BuildConfig, material: Material) -> int:
     return sum(per_task) * len(material.languages()) + records
 
 
+@dataclass
+class Part:
+    """What is built of a task in one language.
+
+    Attributes:
+        contexts: The samples of each context; empty where they are not held.
+        notes: Messages about them.
+        gold: What was found in the gold texts, by ``TASK/LANGUAGE``.
+        pools: Lengths whose contexts use most of their pool (``PoolUse.records``).
+    """
+
+    contexts: list[list[Sample]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    gold: dict[str, Mapping[str, Json]] = field(default_factory=dict)
+    pools: list[Json] = field(default_factory=list)
+
+
+@dataclass
+class BuiltTask:
+    """A task that was built on its own (``build_task``).
+
+    Attributes:
+        parts: By language.
+        records: Counts of its published records.
+        values: The facets of its samples, if only some are wanted.
+    """
+
+    parts: dict[str, Part] = field(default_factory=dict)
+    records: RecordCounts = field(default_factory=RecordCounts)
+    values: Values = field(default_factory=dict)
+
+
 def contexts(
     wanted: BuildConfig,
     material: Material,
@@ -67,49 +100,87 @@ def contexts(
     values: Values,
     gold: dict[str, Mapping[str, Json]],
     pools: list[Json],
+    built: Mapping[str, BuiltTask] | None = None,
 ) -> Iterator[list[Sample]]:
     """Yield the samples context by context: by task and item, lengths ascending.
 
     Common prefixes are then adjacent. Messages are added to ``notes``; if ``where`` is given, the facets of all samples
     to ``values``; to ``gold`` what was found in the gold texts of each task, by ``TASK/LANGUAGE``; and to ``pools``
-    lengths whose contexts use most of their pool (``PoolUse.records``).
+    lengths whose contexts use most of their pool (``PoolUse.records``). Tasks that were built before, as ``built``
+    holds them by name, are not built again.
     """
     kin = cache(lambda: related(texts.documents.values()))
     records: dict[str, RecordCounts] = {}
     unsaid: dict[tuple[str, str], list[str]] = {}  # tasks by language and what they have no official prompt for
     for task, own in _configs(wanted, notes, values):
+        before = built[task.name] if built is not None else None
+        if before is not None:
+            for name, found in before.values.items():
+                values.setdefault(name, set()).update(found)
         if task.gold == RECORDS:
-            records[task.name] = RecordCounts()
+            records[task.name] = before.records if before is not None else RecordCounts()
         if own.depths and not task.positioned:
             notes.append(f"{task.name}: --depths has no effect: it has no single gold text")
-        for language in material.languages():
-            golds, noise = material.of(task.gold, language), material.of(task.noise, language)
-            if language not in task.languages:
-                # Records exist in the language of their task only.
-                if task.gold != RECORDS and (golds or noise):
-                    notes.append(f"{task.name}: skipped: it has no prompts in language {language!r}")
-                continue
-            said = material.templates
-            templates = (said.prompts, said.caps) if said else (None, {})
-            found = material.wording.tasks.get((task.name, language))
-            resources = replace(
-                Resources(language, golds, noise, own.lengths, texts.counter, *templates),
-                wording=found.texts if found else {},
-            )
-            if not (lacking := _lacking(task, resources)):
-                checks, use = GoldChecks(material.errata), PoolUse(task.name, language)
-                if wanted.prompts == "official":
-                    unsaid.setdefault((language, missing_text(task, language, material.wording)), []).append(task.name)
-                yield from _of_resources(
-                    own, task, resources, texts, kin, notes, values, records.get(task.name), checks, use
-                )
-                if checks.checked:
-                    gold[f"{task.name}/{language}"] = checks.record()
-                pools += use.records()
-            elif task.gold != RECORDS:
-                notes.append(f"{task.name}: skipped in language {language!r}: {lacking}")
+        for resources in _resources(task, own, material, texts, notes):
+            language = resources.language
+            if wanted.prompts == "official":
+                unsaid.setdefault((language, missing_text(task, language, material.wording)), []).append(task.name)
+            if before is not None:
+                part = before.parts[language]
+                yield from part.contexts
+            else:
+                part, standing = Part(), records.get(task.name)
+                yield from _of_resources(own, task, resources, texts, kin, material.errata, values, standing, part)
+            notes += part.notes
+            gold |= part.gold
+            pools += part.pools
     notes[:] = about_records(notes, wanted, records)
     notes += [f"{', '.join(names)}: {why}" for (_, why), names in unsaid.items() if why]
+
+
+def names_of_tasks(wanted: BuildConfig) -> list[str]:
+    """The tasks that can have samples."""
+    return [task.name for task, _ in _configs(wanted, [], {})]
+
+
+def build_task(wanted: BuildConfig, material: Material, texts: CountedTexts, name: str) -> BuiltTask:
+    """Build one of the tasks on its own: its samples do not depend on the other tasks."""
+    found = BuiltTask()
+    kin = cache(lambda: related(texts.documents.values()))
+    for task, own in _configs(wanted, [], {}):
+        if task.name != name:
+            continue
+        standing = found.records if task.gold == RECORDS else None
+        for resources in _resources(task, own, material, texts, []):
+            part = found.parts[resources.language] = Part()
+            part.contexts = list(
+                _of_resources(own, task, resources, texts, kin, material.errata, found.values, standing, part)
+            )
+    return found
+
+
+def _resources(
+    task: Task, own: BuildConfig, material: Material, texts: CountedTexts, notes: list[str]
+) -> Iterator[Resources]:
+    """What a task is built from, by language; notes say why it is skipped in one."""
+    for language in material.languages():
+        golds, noise = material.of(task.gold, language), material.of(task.noise, language)
+        if language not in task.languages:
+            # Records exist in the language of their task only.
+            if task.gold != RECORDS and (golds or noise):
+                notes.append(f"{task.name}: skipped: it has no prompts in language {language!r}")
+            continue
+        said = material.templates
+        templates = (said.prompts, said.caps) if said else (None, {})
+        found = material.wording.tasks.get((task.name, language))
+        resources = replace(
+            Resources(language, golds, noise, own.lengths, texts.counter, *templates),
+            wording=found.texts if found else {},
+        )
+        if not (lacking := _lacking(task, resources)):
+            yield resources
+        elif task.gold != RECORDS:
+            notes.append(f"{task.name}: skipped in language {language!r}: {lacking}")
 
 
 def _configs(wanted: BuildConfig, notes: list[str], values: Values) -> Iterator[tuple[Task, BuildConfig]]:
@@ -134,13 +205,13 @@ def _of_resources(
     resources: Resources,
     texts: CountedTexts,
     kin: Callable[[], Kin],
-    notes: list[str],
+    errata: Mapping[str, Erratum],
     values: Values,
     standing: RecordCounts | None,
-    checks: GoldChecks,
-    use: PoolUse,
+    part: Part,
 ) -> Iterator[list[Sample]]:
-    """The samples of a task in one language."""
+    """The samples of a task in one language; what there is to say of them is added to ``part``."""
+    notes, checks, use = part.notes, GoldChecks(errata), PoolUse(task.name, resources.language)
     pool = task.pool(resources) if task.pool else running_text(resources)
     if task.gold_in_text:
         pool = check_gold(task, pool, checks)
@@ -196,6 +267,9 @@ def _of_resources(
         notes += missing(wanted, task, resources, made, stand)
     notes += uncut(wanted, task, resources, asked)
     notes += checks.notes(task)
+    if checks.checked:
+        part.gold[f"{task.name}/{resources.language}"] = checks.record()
+    part.pools += use.records()
 
 
 def _chosen(contexts: Sequence[list[Sample]], where: Where, values: Values) -> list[list[Sample]]:

@@ -111,7 +111,7 @@ def gather(
     Args:
         wanted: What to build.
         counter: Counts tokens of generated articles.
-        reading: Called with the bytes read of a file of threads, and its size if known.
+        reading: Called with the bytes read of documents or of a file of threads, and their size if known.
         allow_unread: Whether more than a tenth of the files of a corpus may be unread.
     """
     material = Material(errata=read_errata(wanted.errata))
@@ -126,7 +126,7 @@ def gather(
             for language in wanted.languages or ("en",):
                 material.add(_world(spec, wanted, language, counter), roles, wanted.languages)
         else:
-            sources += _read(material, spec, roles, wanted, allow_unread)
+            sources += _read(material, spec, roles, wanted, reading, allow_unread)
     _ask(material, wanted, sources)
     for spec in wanted.threads:
         threads = thread_documents(spec, reading)
@@ -171,11 +171,16 @@ def _missing(names: Sequence[str], found: Found) -> list[str]:
 
 
 def _read(
-    material: Material, spec: str, roles: Sequence[Role], wanted: BuildConfig, allow_unread: bool
+    material: Material,
+    spec: str,
+    roles: Sequence[Role],
+    wanted: BuildConfig,
+    reading: Reading | None,
+    allow_unread: bool,
 ) -> tuple[tuple[str, str], ...]:
     """Add the documents of a folder or a file, and return their names with their ids."""
     try:
-        corpus = read_corpus(spec, wanted.fields, questions=list(map(path_of, wanted.questions)))
+        corpus = read_corpus(spec, wanted.fields, questions=list(map(path_of, wanted.questions)), reading=reading)
     except OSError as error:
         raise FathomError(f"Corpus {spec!r}: {error.filename}: cannot be read: {error.strerror or error}") from error
     if not allow_unread:
@@ -187,6 +192,8 @@ def _read(
     left += [{"file": problem.path, "reason": problem.reason} for problem in corpus.without]
     material.read.append({"corpus": spec, "read": corpus.read, "missed": corpus.missed, "not_read": left})
     material.duplicates += len(corpus.duplicates)
+    if corpus.drawn:
+        material.notes.append(f"{spec}: {corpus.drawn}")
     return corpus.names
 
 

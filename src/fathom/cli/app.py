@@ -16,6 +16,7 @@ NAMES = (
         "show",
         "export",
         "doctor",
+        "forecast",
         "run",
         "merge",
         "status",

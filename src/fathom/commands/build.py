@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.shared import AllowUnread, Build, Lengths, Recorded, Terminal, Where
+from fathom.commands.shared import AllowUnread, Build, Cluster, Lengths, Recorded, Terminal, Where, engine_of
 from fathom.options.declare import Read, arg, command, given, hidden, opt, unset
 from fathom.options.values import Several, folders_of, lengths_of
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fathom.corpus import Fields
 
 
-class BuildOptions(Build, Recorded, Terminal):
+class BuildOptions(Build, Cluster, Recorded, Terminal):
     target: Annotated[
         str | Path,
         arg(
@@ -104,11 +104,11 @@ class BuildOptions(Build, Recorded, Terminal):
     progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (samples built, all samples).")] = None
     reading: Annotated[
         Callable[[int, int | None], None] | None,
-        hidden("Called with the bytes read of a file of threads and the bytes in all, None where that is not known."),
+        hidden("Called with the bytes read of documents and the bytes in all, None where that is not known."),
     ] = None
 
 
-_NOT_ORDERED = {"target", "out", "allow_unread", "force", "progress", "reading"}
+_NOT_ORDERED = {"target", "out", "allow_unread", "force", "progress", "reading", "engine", "address"}
 
 
 @command(BuildOptions)
@@ -134,6 +134,7 @@ def build(options: BuildOptions) -> "Built":
         config=options.config.record() if options.config else None,
         progress=options.progress,
         reading=options.reading,
+        engine=engine_of(options),
     )
 
 
@@ -142,7 +143,7 @@ def main(line: BuildOptions) -> None:
     from fathom.terminal import progress_bars, tell_below
 
     with progress_bars(line.quiet) as bars:
-        built = build.body(line.but(progress=bars("building"), reading=bars("reading threads", in_bytes=True)))
+        built = build.body(line.but(progress=bars("building"), reading=bars("reading", in_bytes=True)))
     made = built.manifest
     there = "" if built.fresh else "already built, "
     print(f"{built.folder}: {there}{sum(made['samples'].values()):,} samples")

@@ -107,7 +107,8 @@ def draft(options: DraftOptions) -> "DraftSummary":
         confirm=options.confirm,
     )
     left_out = [problem for corpus in corpora for problem in (*corpus.problems, *corpus.unread)]
-    return replace(summary, hints=(*map(str, left_out), *summary.hints))
+    drawn = [f"{corpus.spec}: {corpus.drawn}" for corpus in corpora if corpus.drawn]
+    return replace(summary, hints=(*map(str, left_out), *drawn, *summary.hints))
 
 
 def main(line: DraftOptions) -> int:

@@ -1,27 +1,32 @@
 """Have a model judge the answers and summaries of runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fathom.commands.shared import (
     Asking,
     Backoff,
     BaseUrl,
+    Cluster,
     Generation,
     Limits,
     ModelArgs,
     ReasoningEffort,
     ReasoningTokens,
+    engine_of,
 )
 from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
 from fathom.options.values import ManyPaths, temperature_of
 
 if TYPE_CHECKING:
     from fathom.run import JudgePlan, JudgeProgress, JudgeSummary
+    from fathom.units import Engine
 
 
-class JudgeOptions(Limits, Asking):
+class JudgeOptions(Limits, Cluster, Asking):
     runs: Annotated[ManyPaths, arg("Run folders.")]
     model: Annotated[
         str,
@@ -52,11 +57,19 @@ class JudgeOptions(Limits, Asking):
     generation: Generation = unset
     model_args: ModelArgs = unset
     again: Annotated[bool, opt("Ask once more for judgements that could not be read.")] = False
+    batch: Annotated[
+        bool,
+        opt(
+            "Send the requests through the provider's batch API, at half the price; each step of a rubric is answered "
+            "within 24 hours. The same command collects them after an interruption."
+        ),
+    ] = False
     backoff: Backoff = 1.0
     confirm: Annotated[
         Callable[["JudgePlan"], bool] | None, hidden("Called with what is ahead of each run; False stops.")
     ] = None
     progress: Annotated[Callable[["JudgeProgress"], None] | None, hidden("Called after every judgement.")] = None
+    tell: Annotated[Callable[[str], None] | None, hidden("Called with a line about each batch.")] = None
 
 
 @command(JudgeOptions)
@@ -67,17 +80,51 @@ def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
 
     Before it sends anything, it prints the number of replies to judge and the cost. If it is interrupted or killed, the
     same command judges only what is missing. `fathom rows`, `report` and `analyze` then show the judge's scores.
+
+    With --engine ray each run is judged in a task of its own; all machines need the run folders.
     """
     from fathom.run import judge
 
     settings = options.of(JudgeOptions, Limits)
-    model = settings.pop("model")
+    model, folders = settings.pop("model"), settings.pop("runs")
+    if (engine := engine_of(options)) is not None:
+        return _judged_on(engine, folders, model, settings)
     summaries: list[JudgeSummary] = []
-    for folder in settings.pop("runs"):
+    for folder in folders:
         summaries.append(judge(folder, model, **settings))
         if summaries[-1].stopped:
             break
     return tuple(summaries)
+
+
+def _judged_on(
+    engine: "Engine", folders: tuple[Path, ...], model: str, settings: dict[str, Any]
+) -> "tuple[JudgeSummary, ...]":
+    """Judge each run elsewhere, after all of them were confirmed here."""
+    from fathom.run import judge
+    from fathom.units import run_units
+
+    confirm = settings.pop("confirm")
+    settings.pop("progress")
+    for folder in folders if confirm is not None else ():
+        answers: list[bool] = []
+        seen = judge(folder, model, **settings, confirm=partial(_heard, confirm, answers))
+        if answers == [False]:
+            return (seen,)
+    units = {str(folder): Path(folder).resolve() for folder in folders}
+    return tuple(run_units(units, partial(_judged, model, settings), workers=engine))
+
+
+def _heard(confirm: "Callable[[JudgePlan], bool]", answers: list[bool], plan: "JudgePlan") -> bool:
+    """Ask whether to judge, remember the answer, and start nothing here."""
+    answers.append(confirm(plan))
+    return False
+
+
+def _judged(model: str, settings: Mapping[str, Any], folder: Path) -> "JudgeSummary":
+    from fathom.run import judge
+
+    return judge(folder, model, **settings)
 
 
 def check_judge(model: str, model_base_url: str | None = None) -> None:
@@ -89,12 +136,13 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
 
 def main(line: JudgeOptions) -> int:
     """Judge, and print what came of it."""
-    from fathom.terminal import confirmed, print_summary, progress_bar
+    from fathom.terminal import confirmed, print_summary, progress_bar, tell
 
     with progress_bar("judging", line.quiet) as bar:
         asked = line.but(
             confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet),
             progress=(lambda state: bar(state.finished, state.total)) if bar else None,
+            tell=None if line.quiet else tell,
         )
         summaries = judge.body(asked)
     return max(map(print_summary, summaries), default=0)

@@ -5,14 +5,14 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.shared import Json
+from fathom.commands.shared import Cluster, Json, engine_of
 from fathom.options.declare import arg, command, opt
 
 if TYPE_CHECKING:
     from fathom.score.files import ScoreSummary
 
 
-class ScoreOptions(Json):
+class ScoreOptions(Cluster, Json):
     file: Annotated[Path | str, arg("A .jsonl file or another table, also with .gz or .zst.")]
     out: Annotated[
         Path | str | IO[str] | None,
@@ -35,7 +35,12 @@ def score(options: ScoreOptions) -> "ScoreSummary":
     from fathom.score.files import score_file
 
     return score_file(
-        Path(options.file), metric=options.metric, rule=options.rule, check=options.check, out=options.out
+        Path(options.file),
+        metric=options.metric,
+        rule=options.rule,
+        check=options.check,
+        out=options.out,
+        engine=engine_of(options),
     )
 
 

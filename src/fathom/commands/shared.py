@@ -13,15 +13,16 @@ from fathom.options.values import (
     Several,
     Tokens,
     depths_of,
-    length_of,
     temperature_or_default,
     where_of,
+    window_of,
 )
-from fathom.types import choices
+from fathom.types import FathomError, choices
 from fathom.types.choices import THRESHOLD as THRESHOLD
 
 if TYPE_CHECKING:
     from fathom.run import Preflight, Progress
+    from fathom.units import Engine
 
 Where: TypeAlias = Annotated[
     Read[Mapping[str, Sequence[str] | str] | Sequence[str] | None, dict[str, tuple[str, ...]] | None],
@@ -147,7 +148,7 @@ class Sampling(Options, kw_only=True):
         opt(
             "The model's context window, for prompt and reply together; for instance 128k.",
             metavar="TOKENS",
-            read=length_of,
+            read=window_of,
             check=at_least(1),
         ),
     ] = unset
@@ -228,6 +229,31 @@ class Recorded(Options, kw_only=True):
     """Other."""
 
     config: Annotated[Config | None, hidden("The file that options were read from; the manifest names it.")] = None
+
+
+class Cluster(Options, kw_only=True):
+    """Several machines."""
+
+    engine: Annotated[
+        Literal["ray"] | None,
+        opt("ray: do the work in tasks of a Ray cluster; what is done is kept, and the same command resumes."),
+    ] = None
+    address: Annotated[
+        str | None, opt("Address of the Ray cluster; default: RAY_ADDRESS, or this machine.", metavar="ADDRESS")
+    ] = None
+
+
+def engine_of(options: Cluster) -> "Engine | None":
+    """The engine that does units of work; None for this machine.
+
+    Raises:
+        FathomError: There is an address of a cluster, but no engine.
+    """
+    from fathom.cluster import in_tasks
+
+    if options.address and options.engine is None:
+        raise FathomError("--address is for --engine ray, which is missing")
+    return in_tasks(options.address) if options.engine else None
 
 
 class Terminal(Options, kw_only=True):

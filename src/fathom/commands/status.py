@@ -1,25 +1,33 @@
 """Show the progress of a run, also of one that is still running."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Union
 
 from fathom.commands.shared import Json
-from fathom.options.declare import arg, command
+from fathom.options.declare import Read, arg, command
+from fathom.options.values import place_of
 
 if TYPE_CHECKING:
     from fathom.run import RunStatus
+    from fathom.run.shards.progress import ShardsStatus
 
 
 class StatusOptions(Json):
-    folder: Annotated[Path | str, arg("A run folder.")]
+    folder: Annotated[
+        Read[Path | str, Path | str],
+        arg("A run folder; or the folder or object store of a run in shards.", read=place_of),
+    ]
 
 
 @command(StatusOptions)
-def status(options: StatusOptions) -> "RunStatus":
+def status(options: StatusOptions) -> Union["RunStatus", "ShardsStatus"]:
     """Show the progress of a run, also of one that is still running."""
     from fathom.run import status
+    from fathom.run.shards.progress import holds_shards, shards_status
 
-    return status(Path(options.folder))
+    if isinstance(options.folder, str) or holds_shards(options.folder):
+        return shards_status(options.folder)
+    return status(options.folder)
 
 
 def main(line: StatusOptions) -> None:

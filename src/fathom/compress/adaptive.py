@@ -31,6 +31,7 @@ from fathom.rows.runs import load
 from fathom.stats.outcomes import COUNTED, MISSING_AT_MOST, Unanswered, differ
 from fathom.subsetfile import read_subset, write_subset
 from fathom.types import FathomError, Json, Member, Subset
+from fathom.units import one_thread
 
 FIRST = 100  # items of the first round: fewer say too little about a model's abilities and about the error
 STEP = 20
@@ -179,6 +180,7 @@ def half_width(found: Estimates) -> float:
     return value if np.isfinite(value) else np.inf
 
 
+@one_thread("scipy.cluster.hierarchy")
 def stretch(design: Design, *, width: float, budget: int, first: int = FIRST, step: int = STEP) -> float:
     """Factor by which intervals at the stop must be wider than nominal ones: each known model is evaluated as if new.
 

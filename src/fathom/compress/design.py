@@ -9,6 +9,7 @@ need; ``assisted`` describes their remaining bias.
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -22,8 +23,11 @@ from fathom.types import FathomError, Json, Member, Subset
 
 OVERALL = "overall"
 SHARED = 2  # mean items per length from which lengths are strata: exact lengths of single texts are not
+LAYOUTS = 4
+"""Benchmarks whose groups stay in memory: validations and adaptive evaluations ask for them all the time."""
 METHOD = "sampled"
 ADAPTIVE = "adaptive"
+Groups: TypeAlias = tuple[tuple[Hashable, ...], ...]
 Unit: TypeAlias = Literal["items", "cost"]
 
 
@@ -50,18 +54,29 @@ def targets_of(matrix: ScoreMatrix) -> Targets:
 
 
 def strata_of(matrix: ScoreMatrix) -> NDArray[np.int64]:
-    """Number of each item's stratum: its task at its length, if items share lengths."""
-    return numbered(groups_of(matrix))
+    """Number of each item's stratum: its task at its length, if items share lengths. It cannot be changed."""
+    return _strata(matrix.categories, matrix.tasks, tuple(matrix.lengths.tolist()))
 
 
-def groups_of(matrix: ScoreMatrix) -> list[tuple[Hashable, ...]]:
+def groups_of(matrix: ScoreMatrix) -> Groups:
     """Groups of each item, the widest first: category, task, length (0 if the task's items do not share lengths)."""
-    tasks = list(zip(matrix.categories, matrix.tasks, strict=True))
-    lengths = matrix.lengths.tolist()
-    items = Counter(tasks)
-    different = Counter(task for task, _ in set(zip(tasks, lengths, strict=True)))
+    return _groups(matrix.categories, matrix.tasks, tuple(matrix.lengths.tolist()))
+
+
+@lru_cache(LAYOUTS)
+def _strata(categories: tuple[str, ...], tasks: tuple[str, ...], lengths: tuple[int, ...]) -> NDArray[np.int64]:
+    found = numbered(_groups(categories, tasks, lengths))
+    found.flags.writeable = False
+    return found
+
+
+@lru_cache(LAYOUTS)
+def _groups(categories: tuple[str, ...], tasks: tuple[str, ...], lengths: tuple[int, ...]) -> Groups:
+    held = list(zip(categories, tasks, strict=True))
+    items = Counter(held)
+    different = Counter(task for task, _ in set(zip(held, lengths, strict=True)))
     shared = {task for task in items if items[task] >= SHARED * different[task]}
-    return [(*task, length if task in shared else 0) for task, length in zip(tasks, lengths, strict=True)]
+    return tuple((*task, length if task in shared else 0) for task, length in zip(held, lengths, strict=True))
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from fathom.records import TABLES, checked_records, format_of
 from fathom.run.embedding import CHARACTERS, Endpoint, SentenceTransformer, check_texts, cut
 from fathom.suitefile import is_suite, open_suite
 from fathom.types import FathomError, Sample
+from fathom.units import one_thread
 
 Embed: TypeAlias = Callable[[Sequence[str]], Floats]
 SUFFIX = ".npz"
@@ -86,6 +87,7 @@ def embedder(name: str, *, base_url: str | None = None) -> Embed:
     raise FathomError(f"unknown embedding {name!r}: choose tfidf, sentence-transformers/MODEL or openai/MODEL")
 
 
+@one_thread("sklearn.decomposition")
 def reduced(vectors: Floats, dimensions: int, seed: int = 0) -> Floats:
     """The leading principal components, not whitened.
 

@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from fathom.compress.draws import one_thread
 from fathom.compress.matrix import Floats
 from fathom.types import FathomError
+from fathom.units import one_thread
 
 Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 Rule: TypeAlias = Literal["coded", "paper"]
@@ -117,7 +117,7 @@ def binarised(scores: Floats, cut: float) -> Floats:
     return np.where(np.isnan(scores), np.nan, (scores > cut).astype(np.float64))
 
 
-@one_thread()
+@one_thread("scipy.optimize")
 def fit(
     responses: Floats,
     dimensions: int,

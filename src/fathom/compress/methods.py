@@ -59,7 +59,7 @@ def random(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None
 
 def stratified(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
     """A random sample of every task, in proportion to its items; means of tasks, weighted as in the benchmark."""
-    return _stratified(known, _allocated(np.bincount(strata_of(known)).astype(np.float64), known, budget), seed)
+    return _stratified(known, _proportional(known, budget), seed)
 
 
 def neyman(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
@@ -73,13 +73,19 @@ def neyman(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None
 
 def best_of(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
     """Of 300 stratified random samples the one with the smallest error on the known models. It has no intervals."""
-    filled = without_gaps(known.scores, strata_of(known))
+    strata, shares = strata_of(known), targets_of(known).shares
+    filled = without_gaps(known.scores, strata)
     truth = filled @ known.weights
+    counts = _proportional(known, budget)
+    chances = (counts / np.bincount(strata))[strata]
+    members = _members(strata)
 
-    def error(plan: Plan) -> float:
-        return float(np.abs(plan.estimate(filled[:, plan.items]).values[:, 0] - truth).mean())
+    def error(items: NDArray[np.int64]) -> float:
+        values = _weighted(filled[:, items], shares[:, items] / chances[items])
+        return float(np.abs(values[:, 0] - truth).mean())
 
-    return _pointless(min((stratified(known, budget, seed * CANDIDATES + n) for n in range(CANDIDATES)), key=error))
+    drawn = (_drawn(members, counts, seed * CANDIDATES + number) for number in range(CANDIDATES))
+    return _pointless(_of_strata(known, min(drawn, key=error)))
 
 
 def clustered(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
@@ -155,9 +161,18 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 
 
 def _stratified(known: ScoreMatrix, counts: NDArray[np.int64], seed: int) -> Plan:
-    rng, strata = np.random.default_rng(seed), strata_of(known)
-    drawn = [rng.choice(np.flatnonzero(strata == one), count, replace=False) for one, count in enumerate(counts)]
-    return _of_strata(known, np.sort(np.concatenate(drawn)))
+    return _of_strata(known, _drawn(_members(strata_of(known)), counts, seed))
+
+
+def _drawn(members: Sequence[NDArray[np.int64]], counts: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+    """Random items of each stratum, ascending, from the numbers of all."""
+    rng = np.random.default_rng(seed)
+    drawn = [rng.choice(inside, count, replace=False) for inside, count in zip(members, counts, strict=True)]
+    return np.sort(np.concatenate(drawn))
+
+
+def _members(strata: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    return [np.flatnonzero(strata == one) for one in range(int(strata.max()) + 1)]
 
 
 def _of_strata(known: ScoreMatrix, items: NDArray[np.int64]) -> Plan:
@@ -167,6 +182,10 @@ def _of_strata(known: ScoreMatrix, items: NDArray[np.int64]) -> Plan:
     chances = (drawn / np.bincount(strata))[strata[items]]
     shares = targets_of(known).shares[:, items]
     return Plan(items, lambda scores: ratio(scores, shares / chances, strata[items], chances))
+
+
+def _proportional(known: ScoreMatrix, budget: int) -> NDArray[np.int64]:
+    return _allocated(np.bincount(strata_of(known)).astype(np.float64), known, budget)
 
 
 def _allocated(sizes: Floats, known: ScoreMatrix, budget: int) -> NDArray[np.int64]:

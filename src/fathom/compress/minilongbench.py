@@ -8,6 +8,7 @@ there. (MiniLongBench, sections 3 and 4.2, and appendix G; the procedure as in i
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -17,16 +18,22 @@ from numpy.typing import NDArray
 from fathom.atomic import whole_file
 from fathom.checksums import check_file, file_facts
 from fathom.compress import released
+from fathom.compress.abilities import numbered
 from fathom.compress.embedding import reduced
-from fathom.compress.irt import ItemParameters, Prior, Rule, ability, binarised, fit, threshold
+from fathom.compress.irt import Fit, ItemParameters, Prior, Rule, ability, binarised, fit, threshold
 from fathom.compress.matrix import Floats, ScoreMatrix, balanced
 from fathom.compress.released import array_of
 from fathom.subsetfile import read_subset, write_subset
 from fathom.types import FathomError, Json, Member, Subset
+from fathom.units import one_thread
 
 METHOD = "minilongbench"
 DIMENSIONS = 10
+FITS = 16
+"""Fits that stay in memory: budgets of one split, and of one draw of a study, share theirs."""
 Use: TypeAlias = Literal["start", "prior"]
+Packed: TypeAlias = tuple[bytes, tuple[int, ...]]
+"""An array as a key: its 64-bit floats and its shape."""
 
 
 @dataclass(frozen=True)
@@ -131,15 +138,15 @@ def select(
         raise FathomError(f"unknown use of embeddings {use!r}: choose start or prior")
     places = _places(matrix, embeddings, dimensions, seed)
     cut = None if rule == "none" else threshold(matrix.scores, rule)
-    fitted = fit(
-        matrix.scores if cut is None else binarised(matrix.scores, cut),
+    fitted = _fitted(
+        _packed(matrix.scores if cut is None else binarised(matrix.scores, cut)),
         dimensions,
-        start=places,
-        expected=places if use == "prior" else None,
-        bias=bias,
-        bias_start=bias_start,
-        prior=prior,
-        seed=seed,
+        _packed(places),
+        _packed(places if use == "prior" else None),
+        bias,
+        _packed(bias_start),
+        prior,
+        seed,
     )
     points = np.column_stack([fitted.items.discrimination, fitted.items.difficulty])
     chosen = anchors(points, matrix.weights, matrix.categories, budget, seed=seed, restarts=restarts)
@@ -225,6 +232,41 @@ def predict(mini: MiniBenchmark, matrix: ScoreMatrix, *, prior: float | None = N
     ]
 
 
+def _packed(values: Floats | None) -> Packed | None:
+    return None if values is None else (np.asarray(values, dtype=np.float64).tobytes(), values.shape)
+
+
+def _values(packed: Packed | None) -> Floats | None:
+    return None if packed is None else np.frombuffer(packed[0]).reshape(packed[1])
+
+
+@lru_cache(FITS)
+def _fitted(
+    responses: Packed,
+    dimensions: int,
+    start: Packed | None,
+    expected: Packed | None,
+    bias: bool,
+    bias_start: Packed | None,
+    prior: Prior | None,
+    seed: int,
+) -> Fit:
+    """See ``irt.fit``. Its arrays cannot be changed."""
+    found = fit(
+        np.frombuffer(responses[0]).reshape(responses[1]),
+        dimensions,
+        start=_values(start),
+        expected=_values(expected),
+        bias=bias,
+        bias_start=_values(bias_start),
+        prior=prior,
+        seed=seed,
+    )
+    for part in (found.items.discrimination, found.items.difficulty, found.abilities):
+        part.flags.writeable = False
+    return found
+
+
 def _places(matrix: ScoreMatrix, embeddings: Floats | None, dimensions: int, seed: int) -> Floats | None:
     if embeddings is None:
         return None
@@ -270,9 +312,9 @@ def _direct(mini: MiniBenchmark, model: str, known: Floats) -> dict[str, float]:
 
 
 def _means(labels: tuple[str, ...], weights: Floats, values: Floats) -> dict[str, float]:
-    found = {}
-    for label in dict.fromkeys(labels):
-        inside = np.array([one == label for one in labels])
+    found, numbers = {}, numbered(labels)
+    for number, label in enumerate(dict.fromkeys(labels)):
+        inside = numbers == number
         if (held := float(weights[inside].sum())) > 0:
             found[label] = float(weights[inside] @ values[inside]) / held
     return found
@@ -347,6 +389,7 @@ def anchors(
     return Anchors(np.array(chosen, dtype=np.int64), held / held.sum(), clusters)
 
 
+@one_thread("sklearn.cluster")
 def _centres(points: Floats, weights: Floats, count: int, seed: int, restarts: int) -> Floats:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning

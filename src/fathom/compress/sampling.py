@@ -5,7 +5,8 @@ compete for their probabilities, and the winner moves up the tree. Every item ke
 has a fixed size, and groups of similar items are represented in proportion, like strata without borders.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +18,8 @@ Tree: TypeAlias = tuple[int, ...]
 """A binary tree as a stack program: an item's number pushes the item, ``JOIN`` joins the upper two."""
 
 JOIN = -1
+LAYOUTS = 4
+"""Benchmarks whose groups stay in memory: every model that is left out asks for the same ones."""
 LARGEST_LINKED = 2000  # items; larger groups are first halved, since linkage takes quadratic memory
 _ROUNDING = 1e-9
 
@@ -60,7 +63,10 @@ def likeness_tree(profiles: Floats, groups: Sequence[Sequence[Hashable]]) -> Tre
     Returns:
         The tree; within the narrowest groups by Ward's linkage of the profiles.
     """
-    return _grouped(profiles, list(map(tuple, groups)), np.arange(len(profiles)), 0)
+    tree: list[int] = []
+    for part in _narrowest(tuple(map(tuple, groups))):
+        tree += _linked(profiles, np.array(part)) if isinstance(part, tuple) else (JOIN,)
+    return tuple(tree)
 
 
 def draw(probabilities: Floats, tree: Tree, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -76,20 +82,19 @@ def draw(probabilities: Floats, tree: Tree, rng: np.random.Generator) -> NDArray
     """
     chance = probabilities.tolist()
     draws = rng.random(len(tree) + 1).tolist()
-    drawn: list[int] = []
+    drawn: list[int] = np.flatnonzero(probabilities >= 1 - _ROUNDING).tolist()
+    unsure = (probabilities > _ROUNDING) & (probabilities < 1 - _ROUNDING)
+    undecided = np.where(unsure, np.arange(len(chance)), JOIN).tolist()
     stack: list[int] = []  # the undecided item of each subtree, or JOIN if there is none
     for step, what in enumerate(tree):
         if what != JOIN:
-            if chance[what] >= 1 - _ROUNDING:
-                drawn.append(what)
-            undecided = _ROUNDING < chance[what] < 1 - _ROUNDING
-            stack.append(what if undecided else JOIN)
+            stack.append(undecided[what])
             continue
-        second, first = stack.pop(), stack.pop()
-        if JOIN in (first, second):
-            stack.append(max(first, second))
-            continue
-        stack.append(_decide(first, second, chance, draws[step], drawn))
+        second, first = stack.pop(), stack[-1]
+        if first == JOIN or second == JOIN:
+            stack[-1] = second if first == JOIN else first
+        else:
+            stack[-1] = _decide(first, second, chance, draws[step], drawn)
     last = stack.pop() if stack else JOIN
     if last != JOIN and draws[-1] < chance[last]:
         drawn.append(last)
@@ -112,19 +117,25 @@ def _decide(first: int, second: int, chance: list[float], die: float, drawn: lis
     return loser
 
 
-def _grouped(profiles: Floats, groups: list[tuple[Hashable, ...]], items: NDArray[np.int64], level: int) -> Tree:
-    names = [groups[item][level] if level < len(groups[item]) else None for item in items]
+@lru_cache(LAYOUTS)
+def _narrowest(groups: tuple[tuple[Hashable, ...], ...]) -> tuple[tuple[int, ...] | int, ...]:
+    """Stack program of the narrowest groups: the items of a group, or ``JOIN``."""
+    return tuple(_grouped(groups, tuple(range(len(groups))), 0))
+
+
+def _grouped(
+    groups: tuple[tuple[Hashable, ...], ...], items: tuple[int, ...], level: int
+) -> Iterator[tuple[int, ...] | int]:
     if level >= max((len(groups[item]) for item in items), default=0):
-        return _linked(profiles, items)
+        yield items
+        return
     parts: dict[Hashable, list[int]] = {}
-    for item, name in zip(items, names, strict=True):
-        parts.setdefault(name, []).append(int(item))
-    tree: list[int] = []
+    for item in items:
+        parts.setdefault(groups[item][level] if level < len(groups[item]) else None, []).append(item)
     for number, part in enumerate(parts.values()):
-        tree += _grouped(profiles, groups, np.array(part), level + 1)
+        yield from _grouped(groups, tuple(part), level + 1)
         if number:
-            tree.append(JOIN)
-    return tuple(tree)
+            yield JOIN
 
 
 def _linked(profiles: Floats, items: NDArray[np.int64]) -> Tree:
@@ -141,15 +152,9 @@ def _linked(profiles: Floats, items: NDArray[np.int64]) -> Tree:
         halves = np.array_split(items[order], 2)
         return (*_linked(profiles, halves[0]), *_linked(profiles, halves[1]), JOIN)
     merges = linkage(profiles[items], "ward")[:, :2].astype(np.int64).tolist()
-    program: list[int] = []
-    waiting = [2 * len(items) - 2]  # numbers of linkage: items first, then clusters in the order of their creation
-    while waiting:
-        node = waiting.pop()
-        if node == JOIN:
-            program.append(JOIN)
-        elif node < len(items):
-            program.append(int(items[node]))
-        else:
-            first, second = merges[node - len(items)]
-            waiting += [JOIN, second, first]
-    return tuple(program)
+    # Of items, then of clusters in the order of their creation, as linkage numbers them.
+    programs: list[list[int]] = [[item] for item in items.tolist()]
+    for first, second in merges:
+        programs.append([*programs[first], *programs[second], JOIN])
+        programs[first] = programs[second] = []
+    return tuple(programs[-1])

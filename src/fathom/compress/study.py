@@ -19,6 +19,7 @@ from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.minilongbench import DIMENSIONS, MiniBenchmark, Use, predict, published, select
 from fathom.compress.ranks import agreement
 from fathom.types import FathomError
+from fathom.units import one_thread
 
 Tell: TypeAlias = Callable[[str], None]
 ALL = "all"
@@ -298,6 +299,7 @@ def rankings(
     return pl.concat(frames)
 
 
+@one_thread("sklearn.manifold")
 def neighbourhoods(
     mini: MiniBenchmark, *, tasks: Sequence[str] | None = None, perplexity: float = 30.0, seed: int = 0
 ) -> pl.DataFrame:

@@ -9,8 +9,11 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -19,14 +22,15 @@ from numpy.typing import NDArray
 from fathom.compress import adaptive
 from fathom.compress.assisted import Estimates
 from fathom.compress.design import ADAPTIVE, Design, design, strata_of, targets_of
-from fathom.compress.draws import Kept, Rows, made
 from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.methods import METHODS, Plan, has_published
 from fathom.compress.ranks import spearman
 from fathom.names import unknown
 from fathom.printing import readable
 from fathom.types import FathomError
+from fathom.units import Kept, Workers, run_units
 
+Rows: TypeAlias = list[dict[str, object]]
 ROUNDING = 1e-9  # sums of the same scores in another order may differ so much
 FIXED = ("published",)
 """Methods whose items never change: one draw suffices."""
@@ -49,6 +53,26 @@ class Split:
     number: int
     known: tuple[int, ...]
     new: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A unit of a validation: one method on one split. Its budgets are together, because they share fits.
+
+    Attributes:
+        method: A name from ``METHODS``.
+        budgets: Items to choose.
+        split: Known and new models.
+    """
+
+    method: str
+    budgets: tuple[int, ...]
+    split: Split
+
+    @property
+    def name(self) -> str:
+        """All that its result depends on, apart from the scores."""
+        return f"{self.method} {self.budgets} {_name_of(self.split)}"
 
 
 @readable
@@ -105,7 +129,7 @@ def validate(
     methods: Sequence[str] | None = None,
     splits: Sequence[Split],
     embeddings: Floats | None = None,
-    workers: int | None = 1,
+    workers: Workers = 1,
     kept: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> pl.DataFrame:
@@ -117,14 +141,15 @@ def validate(
         methods: Names from ``METHODS``; by default all that are possible with these scores.
         splits: See ``splits_of``.
         embeddings: A vector for each item, shape (N, F), for methods that use texts.
-        workers: Processes; None for one for each core.
+        workers: Processes, None for one for each core; or another engine (``fathom.units``).
         kept: A file for draws that are made, which the next call with the same scores reads.
         progress: Called with (draws made, draws in all).
 
     Returns:
         One row for each method, budget, split and target (``overall`` and the categories): ``spearman``, mean absolute
         ``error``, ``bias`` (estimate minus truth), ``coverage`` and ``half_width`` of the 95% intervals (null for a
-        method without intervals), ``items``, ``cost_share`` (of the whole benchmark) and ``seconds``.
+        method without intervals), ``items``, ``cost_share`` (of the whole benchmark) and ``seconds`` (what
+        budgets share counts for the first).
 
     Raises:
         FathomError: A method is unknown, a budget does not suit it, or ``kept`` cannot be read or written.
@@ -137,27 +162,28 @@ def validate(
     for budget in budgets:
         if not 1 <= budget <= len(matrix.items):
             raise FathomError(f"a budget of {budget:,}: expected 1 to {len(matrix.items):,} items")
-    cases = {
-        f"{name} {budget} {split.kind} {split.number} {split.known} {split.new}": (
-            matrix,
-            budget,
-            name,
-            split,
-            embeddings,
-        )
-        for budget in budgets
+    draws = [
+        Draw(name, tuple(dict.fromkeys(budgets)), split)
         for name in methods
         for split in splits
         if not (name in FIXED and split.kind != "random" and split.number)
-    }
-    before = None if kept is None else Kept(kept, *_of(matrix), embeddings)
-    lines = made(_tried, cases, workers=workers, kept=before, progress=progress)
-    return pl.DataFrame([line for draw in lines for line in draw], infer_schema_length=None)
+    ]
+    lines = run_units(
+        {draw.name: draw for draw in draws},
+        partial(tried, matrix, embeddings),
+        keep=None if kept is None else Kept(kept, *_of(matrix), embeddings),
+        workers=workers,
+        progress=progress,
+    )
+    ordered = [line for of_budgets in zip(*lines, strict=True) for rows in of_budgets for line in rows]
+    return pl.DataFrame(ordered, infer_schema_length=None)
 
 
 def _of(matrix: ScoreMatrix) -> Iterator[object]:
-    """What draws depend on: the version of fathom, and the scores without how replies ended."""
-    yield version("fathom-eval")
+    """What draws depend on: the code, the libraries that it calculates with, and scores without how replies ended."""
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        yield [path.name, sha256(path.read_bytes()).hexdigest()]
+    yield [version(name) for name in ("fathom-eval", "numpy", "scipy", "scikit-learn")]
     for name in ("models", "items", "scores", "tasks", "categories", "lengths", "weights", "costs"):
         yield getattr(matrix, name)
 
@@ -175,11 +201,16 @@ def summary(found: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _tried(matrix: ScoreMatrix, budget: int, name: str, split: Split, embeddings: Floats | None) -> Rows:
+def tried(matrix: ScoreMatrix, embeddings: Floats | None, draw: Draw) -> list[Rows]:
+    """Make one draw: for each of its budgets the rows of ``validate`` for the targets."""
+    return [_tried(matrix, embeddings, draw.method, budget, draw.split) for budget in draw.budgets]
+
+
+def _tried(matrix: ScoreMatrix, embeddings: Floats | None, method: str, budget: int, split: Split) -> Rows:
     new = matrix.of_models(split.new)
     targets = targets_of(matrix)
     started = time.perf_counter()
-    plan: Plan = METHODS[name](matrix.of_models(split.known), budget, split.number, embeddings)
+    plan: Plan = METHODS[method](matrix.of_models(split.known), budget, split.number, embeddings)
     found = plan.estimate(new.scores[:, plan.items])
     seconds = time.perf_counter() - started
     truth = np.where(np.isnan(new.scores), 0.0, new.scores) @ targets.shares.T
@@ -196,7 +227,7 @@ def _tried(matrix: ScoreMatrix, budget: int, name: str, split: Split, embeddings
                 "number": split.number,
                 "budget": budget,
                 "target": target,
-                "method": name,
+                "method": method,
                 "spearman": _or_none(spearman(values, truth[:, place])),
                 "error": _or_none(float(np.abs(apart).mean())),
                 "bias": _or_none(float(apart.mean())),
@@ -214,6 +245,10 @@ def _split(kind: str, number: int, known: NDArray[np.int64], new: NDArray[np.int
     return Split(kind, number, tuple(map(int, known)), tuple(map(int, new)))
 
 
+def _name_of(split: Split) -> str:
+    return f"{split.kind} {split.number} {split.known} {split.new}"
+
+
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
 
@@ -224,7 +259,8 @@ def reach(
     *,
     splits: Sequence[Split],
     budget: int | None = None,
-    workers: int | None = 1,
+    workers: Workers = 1,
+    kept: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> pl.DataFrame:
     """Items until the 95% interval of the whole score has a wanted half-width.
@@ -234,7 +270,8 @@ def reach(
         width: The half-width.
         splits: Known and new models, see ``validate.splits_of``.
         budget: Most items of an adaptive evaluation; by default all.
-        workers: Processes; None for one for each core.
+        workers: Processes, None for one for each core; or another engine (``fathom.units``).
+        kept: A file for splits that are done, which the next call with the same scores reads.
         progress: Called with (splits done, splits in all).
 
     Returns:
@@ -248,12 +285,18 @@ def reach(
     """
     if not 0 < width < 0.5:
         raise FathomError(f"a half-width of {width:g}: expected more than 0 and less than 0.5, for example 0.02")
-    cases = {f"{split.kind} {split.number}": (matrix, split, width, budget or len(matrix.items)) for split in splits}
-    lines = made(_reached, cases, workers=workers, progress=progress)
+    most = budget or len(matrix.items)
+    lines = run_units(
+        {f"reach {width} {most} {_name_of(split)}": split for split in splits},
+        partial(_reached, matrix, width, most),
+        keep=None if kept is None else Kept(kept, *_of(matrix)),
+        workers=workers,
+        progress=progress,
+    )
     return pl.DataFrame([line for draw in lines for line in draw])
 
 
-def _reached(matrix: ScoreMatrix, split: Split, width: float, budget: int) -> Rows:
+def _reached(matrix: ScoreMatrix, width: float, budget: int, split: Split) -> Rows:
     fixed: Rows = [{**_named(split, method), **_fixed(matrix, split, method, width)} for method in FIXED_DESIGNS]
     return [*fixed, {**_named(split, ADAPTIVE), **_adaptive(matrix, split, width, budget)}]
 

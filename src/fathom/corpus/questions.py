@@ -45,6 +45,52 @@ class Asked:
         return {model: models.count(model) for model in dict.fromkeys(models)}
 
 
+class AskedFor:
+    """The documents that tables of questions name, before the tables are checked."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[tuple[tuple[str, ...], bool]]] = {}  # quotations, and whether all count, by name
+
+    def add(self, record: Record) -> None:
+        """Add the document of a row, with its evidence or answers."""
+        evidence = tuple(_texts(record.fields.get("evidence")))
+        quoted = evidence or tuple(_texts(record.fields.get("answer")))
+        name = str(record.fields.get("document") or "").strip().removeprefix("./")
+        self._rows.setdefault(name, []).append((quoted, bool(evidence)))
+
+    def needs(self, name: str, document: Document, *, part: bool) -> bool:
+        """Whether a document is named; of a part, whether it is the first with the evidence or answer of a row.
+
+        Args:
+            name: The document's file, and its row in a table.
+            document: The document.
+            part: Whether it is only a part of a text.
+        """
+        rows = [(key, row) for key in {name, *_short_names(name)} for row in self._rows.get(key, ())]
+        if not part:
+            return bool(rows)
+        answered = [(key, row) for key, row in rows if _quotes(document.text, *row)]
+        for key, row in answered:
+            self._rows[key].remove(row)
+        return bool(answered)
+
+
+def asked_for(paths: Iterable[Path]) -> AskedFor:
+    """The documents that tables of questions name; tables that cannot be read are reported when they are checked."""
+    asked = AskedFor()
+    for path in paths:
+        if format_of(path.name) in TABLES and path.is_file():
+            for record in read_records(path):
+                if isinstance(record, Record):
+                    asked.add(record)
+    return asked
+
+
+def _quotes(text: str, quotations: Iterable[str], every: bool) -> bool:
+    found = (find_quotation(text, quotation) is not None for quotation in quotations)
+    return all(found) if every else any(found)
+
+
 def read_questions(path: Path, documents: Mapping[str, Document], names: Iterable[tuple[str, str]]) -> Asked:
     """Read a table with the columns ``document``, ``question``, ``answer`` and optionally ``evidence``.
 
@@ -118,22 +164,27 @@ class _Names:
         self._full: dict[str, dict[str, str]] = {}  # full names by id, by name
         self._short: dict[str, dict[str, str]] = {}
         for name, id in names:
-            path = PurePosixPath(name)
             self._full.setdefault(name, {})[id] = name
-            for short in {path.name, split_name(path.name)[0], split_name(name)[0]}:
+            for short in _short_names(name):
                 self._short.setdefault(short, {})[id] = name
 
-    def find(self, name: str) -> tuple[str, str]:
-        """The id of a document, or "" and what is wrong."""
+    def find(self, name: str) -> tuple[tuple[str, ...], str]:
+        """The id of a document, several if it is in parts; or none and what is wrong."""
         wanted = name.removeprefix("./")
         found = self._full.get(wanted) or self._short.get(wanted) or {}
-        if len(found) == 1:
-            return next(iter(found)), ""
+        if len(set(found.values())) == 1:
+            return tuple(found), ""
         if found:
             which = ", ".join(sorted(set(found.values()))[:5])
-            return "", f"{len(found)} documents have the name {name!r} ({which}); give each a name of its own"
+            return (), f"{len(found)} documents have the name {name!r} ({which}); give each a name of its own"
         near = difflib.get_close_matches(wanted, [*self._full, *self._short], n=1, cutoff=0.6)
-        return "", f"no document {name!r} in the corpus" + (f"; did you mean {near[0]!r}?" if near else "")
+        return (), f"no document {name!r} in the corpus" + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def _short_names(name: str) -> set[str]:
+    """Names by which a document may be called too: without folder, without suffix."""
+    own = PurePosixPath(name).name
+    return {own, split_name(own)[0], split_name(name)[0]}
 
 
 def _question(
@@ -148,11 +199,14 @@ def _question(
     answers = tuple(dict.fromkeys(_texts(cells["answer"])))
     if not answers:
         wrong.append("the answer is empty")
-    id, reason = names.find(str(cells["document"] or "").strip())
+    ids, reason = names.find(str(cells["document"] or "").strip())
     if reason:
         return None, [*wrong, reason]
     spans = []
-    for quotation in _texts(cells.get("evidence")):
+    evidence = tuple(_texts(cells.get("evidence")))
+    quoted = evidence or answers, bool(evidence)
+    id = next((one for one in ids if _quotes(documents[one].text, *quoted)), ids[0]) if len(ids) > 1 else ids[0]
+    for quotation in evidence:
         span = find_quotation(documents[id].text, quotation)
         if span is None:
             wrong.append(_not_there(documents[id], quotation))

@@ -24,6 +24,13 @@ def length_of(given: int | str) -> int:
     return parse_length(str(given))
 
 
+def window_of(given: int | str) -> int:
+    """The window of a model in tokens, which can be larger than the longest length: ``"2m"`` is 2,097,152."""
+    from fathom.length import WIDEST, parse_length
+
+    return parse_length(str(given), WIDEST)
+
+
 def lengths_of(given: Sequence[int | str] | str | int) -> tuple[int, ...]:
     """Lengths in tokens, of ``"2k,8k"`` or of ``["2k", 8192]``."""
     return tuple(map(length_of, _parts(given)))

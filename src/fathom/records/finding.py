@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import zipfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Generic, TypeVar
@@ -182,8 +183,62 @@ def split_name(name: str) -> tuple[str, str]:
     return (name[:dot], name[dot:].lower()) if dot > 0 else (name, "")
 
 
+class FileFinder:
+    """The files with records in a folder or a file, one by one, including those in ZIP archives.
+
+    Their number does not matter for the memory used, except that of the files in one folder: their names are sorted.
+
+    Attributes:
+        root: A folder, searched recursively, or a file.
+        formats: Formats to include, some of ``FORMATS``.
+    """
+
+    def __init__(self, root: Path, formats: Sequence[str] = FORMATS) -> None:
+        self.root = root
+        self.formats = formats
+        self._walker = Walker(root)
+        self._damaged: list[Problem] = []
+        self._others: list[str] = []
+        self._hidden: list[str] = []
+
+    def __iter__(self) -> Iterator[File]:
+        """The files in the order of their paths.
+
+        Raises:
+            FathomError: The folder itself cannot be read.
+        """
+        for title in self._walker:
+            path, name = self._walker.path(title), PurePosixPath(title)
+            files = _members(path, name) if path.suffix.lower() == ARCHIVE else [File(path, name)]
+            if isinstance(files, Problem):
+                self._damaged.append(files)
+                continue
+            for file in files:
+                if any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(file.inside).parts):
+                    self._hidden.append(f"{name}/{file.inside}")
+                elif format_of(file.name.name) in self.formats:
+                    yield file
+                else:
+                    self._others.append(f"{name}/{file.inside}" if file.inside else title)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Folders and archives that could not be opened so far."""
+        return (*self._walker.problems, *self._damaged)
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """Files that are not read, with the reason: hidden, not regular, other formats."""
+        wanted = f"readable formats: {', '.join(self.formats)}, also with .gz or .zst, and .zip"
+        reasons: dict[str, list[str]] = {}
+        for other in self._others:
+            reasons.setdefault(_WHAT_TO_DO.get(split_name(other)[1], wanted), []).append(other)
+        left = (one for why, names in reasons.items() for one in unread(self.root, names, why))
+        return (*self._walker.unread, *unread(self.root, self._hidden, "hidden"), *left)
+
+
 def find_files(root: Path, formats: Sequence[str] = FORMATS) -> Listed[File]:
-    """The files with records in a folder or a file, including those in ZIP archives.
+    """All the files that ``FileFinder`` finds.
 
     Args:
         root: A folder, searched recursively, or a file.
@@ -192,36 +247,124 @@ def find_files(root: Path, formats: Sequence[str] = FORMATS) -> Listed[File]:
     Raises:
         FathomError: The folder itself cannot be read.
     """
-    walked = walk(root)
-    problems = list(walked.problems)
-    found: list[File] = []
-    others: list[str] = []
-    hidden: list[str] = []
-    for path in walked.files:
-        name = PurePosixPath(path.relative_to(root) if path != root else path.name)
-        files = _members(path, name) if path.suffix.lower() == ARCHIVE else [File(path, name)]
-        if isinstance(files, Problem):
-            problems.append(files)
-            continue
-        for file in files:
-            if any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(file.inside).parts):
-                hidden.append(f"{name}/{file.inside}")
-            elif format_of(file.name.name) in formats:
-                found.append(file)
-            else:
-                others.append(f"{name}/{file.inside}" if file.inside else str(name))
-    wanted = f"readable formats: {', '.join(formats)}, also with .gz or .zst, and .zip"
-    reasons: dict[str, list[str]] = {}
-    for other in others:
-        reasons.setdefault(_WHAT_TO_DO.get(split_name(other)[1], wanted), []).append(other)
-    left = (one for why, names in reasons.items() for one in unread(root, names, why))
-    return Listed(tuple(found), tuple(problems), (*walked.unread, *unread(root, hidden, "hidden"), *left))
+    finder = FileFinder(root, formats)
+    return Listed(tuple(finder), finder.problems, finder.unread)
 
 
 def looks_like_document(name: str) -> bool:
     """Whether a file may be a document by its name: not a hidden file, an image, a sound, or part of a web page."""
     parts = PurePosixPath(name).parts
     return not any(part.startswith((".", "__MACOSX")) for part in parts) and split_name(name)[1] not in _NO_DOCUMENTS
+
+
+class Walker:
+    """The files below a folder, one by one, following links to folders.
+
+    Attributes:
+        root: A folder, or a single file.
+        problems: Folders that could not be read so far.
+    """
+
+    def __init__(self, root: Path, *, hidden: bool = False, by_parts: bool = False) -> None:
+        """Prepare to walk.
+
+        Args:
+            root: A folder, or a single file.
+            hidden: Whether to include hidden files and folders.
+            by_parts: Whether ``a/b`` comes before ``a-c``: the order of paths instead of that of their texts.
+        """
+        self.root = root
+        self.problems: list[Problem] = []
+        self._single = root.is_file()
+        self._all = hidden
+        self._by_parts = by_parts
+        self._left: list[str] = []
+        self._strange: list[str] = []
+        self._seen: set[str] = set()
+
+    def path(self, name: str) -> Path:
+        """The path of a file that was found."""
+        return self.root if self._single else self.root / name
+
+    def __iter__(self) -> Iterator[str]:
+        """The files by their paths below the folder, with ``/``; dangling links too, so that they are reported.
+
+        Raises:
+            FathomError: The folder itself cannot be read.
+        """
+        if self._single:
+            yield self.root.name
+            return
+        waiting = [iter(self._names(""))]
+        while waiting:
+            for name in waiting[-1]:
+                if name.endswith("/"):
+                    waiting.append(iter(self._names(name)))
+                    break
+                yield name
+            else:
+                waiting.pop()
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """Files that were left out so far, with the reason."""
+        strange = unread(self.root, self._strange, "neither files nor folders")
+        return (*strange, *unread(self.root, self._left, "hidden"))
+
+    def _names(self, below: str) -> Iterator[str]:
+        """The sorted contents of a folder, whose path below the root ends with a slash; so do those of its folders."""
+        folder = self.root / below
+        real = os.path.realpath(folder)
+        if real in self._seen:  # a link to a parent folder
+            return iter(())
+        self._seen.add(real)
+        names = []
+        try:
+            with os.scandir(folder) as entries:
+                if not os.access(folder, os.X_OK):
+                    self._report(folder, f"cannot be searched: {os.strerror(errno.EACCES)}")
+                    return iter(())
+                for entry in entries:
+                    if not self._all and entry.name.startswith("."):
+                        self._left.append(below + entry.name)
+                    elif _is_folder(entry):
+                        names.append(f"{entry.name}/")
+                    elif _is_file(entry) or _leads_nowhere(entry):
+                        names.append(entry.name)
+                    else:
+                        self._strange.append(below + entry.name)
+        except OSError as error:
+            if not below:
+                raise FathomError(f"{path_text(self.root)}: cannot be read: {error.strerror or error}") from error
+            self._report(folder, f"cannot be read: {error.strerror}")
+            return iter(())
+        # With the slash, names sort as the texts of all paths do.
+        names.sort(key=(lambda name: name.removesuffix("/")) if self._by_parts else None)
+        return (below + name for name in names)
+
+    def _report(self, folder: Path, reason: str) -> None:
+        self.problems.append(Problem(path_text(folder), None, f"the folder {reason}"))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def _leads_nowhere(entry: os.DirEntry[str]) -> bool:
+    try:
+        return not Path(entry.path).exists()
+    except OSError:
+        return True
 
 
 def walk(root: Path, *, hidden: bool = False) -> Listed[Path]:
@@ -237,45 +380,8 @@ def walk(root: Path, *, hidden: bool = False) -> Listed[Path]:
     Raises:
         FathomError: The folder itself cannot be read.
     """
-    if root.is_file():
-        return Listed((root,))
-    found: list[Path] = []
-    problems: list[Problem] = []
-    left: list[str] = []
-    strange: list[str] = []
-    seen = set()
-
-    def report(error: OSError) -> None:
-        if Path(error.filename) == root:
-            raise FathomError(f"{path_text(root)}: cannot be read: {error.strerror or error}") from error
-        problems.append(Problem(path_text(error.filename), None, f"the folder cannot be read: {error.strerror}"))
-
-    for folder, subfolders, names in os.walk(root, followlinks=True, onerror=report):
-        real = os.path.realpath(folder)
-        if real in seen:  # a link to a parent folder
-            subfolders.clear()
-            continue
-        seen.add(real)
-        base = Path(folder)
-        if not hidden:
-            left += (str((base / name).relative_to(root)) for name in (*subfolders, *names) if name.startswith("."))
-            subfolders[:] = (name for name in subfolders if not name.startswith("."))
-        subfolders.sort()
-        for path in (base / name for name in names if hidden or not name.startswith(".")):
-            try:
-                ordinary = path.is_file() or not path.exists()
-            except OSError as error:
-                problems.append(Problem(path_text(folder), None, f"the folder cannot be searched: {error.strerror}"))
-                break
-            if ordinary:
-                found.append(path)
-            else:
-                strange.append(str(path.relative_to(root)))
-    return Listed(
-        tuple(sorted(found, key=lambda path: path.relative_to(root).as_posix())),
-        tuple(problems),
-        (*unread(root, strange, "neither files nor folders"), *unread(root, left, "hidden")),
-    )
+    walker = Walker(root, hidden=hidden)
+    return Listed(tuple(map(walker.path, walker)), tuple(walker.problems), walker.unread)
 
 
 def unread(where: Path | str, names: Collection[str], why: str) -> tuple[Unread, ...]:

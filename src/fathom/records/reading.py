@@ -2,21 +2,24 @@
 
 import codecs
 import csv
+import io
 import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 from fathom.records.extracting import NoTextError
 from fathom.records.extractor import extract_file
 from fathom.records.finding import DOCUMENTS, File, format_of
-from fathom.records.streams import COMPRESSED, DamagedError, read_chunks, read_lines, read_whole
+from fathom.records.parts import LONG, parts_of
+from fathom.records.streams import COMPRESSED, DamagedError, read_chunks, read_lines, read_long_lines, read_whole
 from fathom.types import FathomError
 
 BATCH_ROWS = 64
@@ -30,6 +33,9 @@ AT_ONCE = 1 << 20  # characters read at a time
 LONGEST = 1 << 27  # maximum characters of an entry
 _BLANK = re.compile(r"[ \t\n\r]*")
 _AFTER_NUMBERS = ",] \t\n\r"
+_COMPLETE = re.compile(r'(?:[^"\\]++|\\u[0-9a-fA-F]{4}|\\[^u])*+')  # characters and escapes of a string
+LONGEST_ESCAPE = 6  # characters
+LONG_LINE = 2 * LONG  # bytes of JSON: half of them may be escapes
 _DECODER = json.JSONDecoder()
 
 
@@ -41,11 +47,13 @@ class Record:
         line: Its line or row from 1; None for a whole file.
         fields: Its fields.
         pages: Texts of the pages, slides or chapters of a whole file that has them.
+        part: Number from 1 of the part of its text that this record has; 0 for all of it.
     """
 
     line: int | None
     fields: Mapping[str, object]
     pages: tuple[str, ...] = ()
+    part: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,12 @@ class Fault:
 
 
 def read_records(
-    file: File | Path, columns: frozenset[str] | None = None, text: str = "text", listed: Sequence[str] = ()
+    file: File | Path,
+    columns: frozenset[str] | None = None,
+    text: str = "text",
+    listed: Sequence[str] = (),
+    *,
+    divided: bool = False,
 ) -> Iterator[Record | Fault]:
     """Yield the records of a file, and faults for what cannot be read.
 
@@ -67,10 +80,12 @@ def read_records(
         columns: Fields to read, None for all; only Parquet and Arrow skip others.
         text: Name of the field for the content of a text file.
         listed: Names of the values of JSON records that are lists instead of objects; empty if lists are faults.
+        divided: Whether a long text is yielded in parts, each as a record (``fathom.records.parts``), if it is that of
+            a file, or the field ``text`` of a line of JSON. So no more than a part is in memory.
     """
     try:
         with unpacked(file if isinstance(file, File) else File.at(file)) as path:
-            yield from _read(path, columns, text, listed)
+            yield from _read(path, columns, text, listed, divided)
     except DamagedError as error:
         yield Fault(None, f"the file {error}")
 
@@ -131,12 +146,14 @@ def _unpack(file: File, place: Path) -> None:
                 stream.write(piece)
 
 
-def _read(path: Path, columns: frozenset[str] | None, text: str, listed: Sequence[str]) -> Iterator[Record | Fault]:
+def _read(
+    path: Path, columns: frozenset[str] | None, text: str, listed: Sequence[str], divided: bool
+) -> Iterator[Record | Fault]:
     match format_of(path.name):
         case ".jsonl":
-            return _read_jsonl(path, listed)
+            return _read_jsonl(path, listed, text if divided else "")
         case ".json":
-            return _read_json(path, listed)
+            return _read_json(path, listed, text if divided else "")
         case ".csv":
             return _read_csv(path, ",")
         case ".tsv":
@@ -147,23 +164,64 @@ def _read(path: Path, columns: frozenset[str] | None, text: str, listed: Sequenc
             return _read_arrow(path, columns)
         case suffix if suffix in DOCUMENTS:
             return _read_document(path, suffix, text)
-    return _read_text(path, text)
+    return _read_text(path, text, divided)
 
 
 # --------------------------------------------------------------------------------------------------- text, JSON
 
 
-def _read_text(path: Path, field: str) -> Iterator[Record | Fault]:
+def _read_text(path: Path, field: str, divided: bool) -> Iterator[Record | Fault]:
     try:
-        data = read_whole(path)
+        if divided:
+            chunks = read_chunks(path)
+            head = list(_at_least(chunks, LONG))
+            if sum(map(len, head)) > LONG:
+                yield from _read_parts(chain(head, chunks), field)
+                return
+            data = b"".join(head)
+        else:
+            data = read_whole(path)
     except DamagedError as error:
         yield Fault(None, f"the file {error}")
         return
     try:
         yield Record(None, {field: data.decode()})
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        yield Fault(line, f"not UTF-8 (byte 0x{data[error.start]:02x}); convert the file, for example with iconv")
+        yield _not_utf8(error, 0)
+
+
+def _at_least(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
+    """Chunks until they have more bytes than ``most``."""
+    while most >= 0 and (chunk := next(chunks, None)) is not None:
+        most -= len(chunk)
+        yield chunk
+
+
+def _read_parts(chunks: Iterable[bytes], field: str) -> Iterator[Record | Fault]:
+    """The parts of a long text."""
+    number, lines = 0, 0
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")(), translate=True)
+
+    def decoded() -> Iterator[str]:
+        nonlocal lines
+        for chunk in chunks:
+            yield decoder.decode(chunk)
+            lines += chunk.count(b"\n")
+        yield decoder.decode(b"", final=True)
+
+    try:
+        for number, part in enumerate(parts_of(decoded()), start=1):
+            yield Record(None, {field: part}, part=number)
+    except UnicodeDecodeError as error:
+        fault = _not_utf8(error, lines)
+        yield replace(fault, reason=f"{fault.reason}; the {number:,} parts of the text before it are kept")
+    except DamagedError as error:
+        yield Fault(None, f"the file {error}; the {number:,} parts of its text before that are kept")
+
+
+def _not_utf8(error: UnicodeDecodeError, lines: int) -> Fault:
+    line = lines + error.object.count(b"\n", 0, error.start) + 1
+    return Fault(line, f"not UTF-8 (byte 0x{error.object[error.start]:02x}); convert the file, for example with iconv")
 
 
 def _read_document(path: Path, suffix: str, field: str) -> Iterator[Record | Fault]:
@@ -177,17 +235,54 @@ def _read_document(path: Path, suffix: str, field: str) -> Iterator[Record | Fau
         yield Fault(None, found.remark)
 
 
-def _read_jsonl(path: Path, listed: Sequence[str]) -> Iterator[Record | Fault]:
+def _read_jsonl(path: Path, listed: Sequence[str], divided: str) -> Iterator[Record | Fault]:
+    """Lines of JSON; ``divided`` is the field whose long texts come in parts."""
     number = 0
     try:
-        for number, line in enumerate(read_lines(path), start=1):
-            if line.strip():
+        lines = read_long_lines(path, LONG_LINE) if divided else read_lines(path)
+        for number, line in enumerate(lines, start=1):
+            if not isinstance(line, bytes):
+                yield from _read_long_line(number, line, divided)
+            elif line.strip():
                 yield _parse_line(number, line, listed)
     except DamagedError as error:
         yield Fault(number + 1, f"the file {error}; the rows before this line are kept")
 
 
-def _read_json(path: Path, listed: Sequence[str]) -> Iterator[Record | Fault]:
+def _read_long_line(number: int, pieces: Iterator[bytes], field: str) -> Iterator[Record | Fault]:
+    """The object of a line too long to be kept in memory; the text of a field is kept in a temporary file."""
+    fields: dict[str, object] = {}
+    with TemporaryFile("w+", encoding="utf-8", prefix="fathom-") as held:
+        try:
+            text = _Text(pieces)
+            for name in map(str, text.names()):
+                if name == field and text.next_character() == '"':
+                    held.seek(0)
+                    held.truncate()
+                    held.writelines(text.string())
+                    fields[name] = ""
+                else:
+                    fields[name] = text.entry()
+        except UnicodeDecodeError as error:
+            yield Fault(number, f"not UTF-8 (byte 0x{error.object[error.start]:02x})")
+        except UnicodeEncodeError:
+            yield Fault(number, f"the field {field!r} holds a lone surrogate (such as \\ud800), expected a string")
+        except DamagedError as error:
+            yield Fault(number, f"the line {error}")
+        except (ValueError, RecursionError) as error:
+            yield Fault(number, f"not JSON: {_first_line(error)}")
+        else:
+            if not isinstance(fields.get(field), str) or held.tell() <= LONG:
+                held.seek(0)
+                yield Record(number, {**fields, field: held.read()} if fields.get(field) == "" else fields)
+                return
+            held.seek(0)
+            whole = iter(lambda: held.read(AT_ONCE), "")
+            for part, piece in enumerate(parts_of(whole), start=1):
+                yield Record(number, {**fields, field: piece}, part=part)
+
+
+def _read_json(path: Path, listed: Sequence[str], divided: str) -> Iterator[Record | Fault]:
     """One list of objects, one object, or one object per line."""
     number = 0
     try:
@@ -195,7 +290,7 @@ def _read_json(path: Path, listed: Sequence[str]) -> Iterator[Record | Fault]:
             for number, entry in enumerate(read_list(path), start=1):
                 yield _record(number, entry, listed)
             return
-        lines = _read_jsonl(path, listed)
+        lines = _read_jsonl(path, listed, divided)
         first = next(lines, None)
         if isinstance(first, Fault):  # an object on several lines
             yield _record(None, json.loads(read_whole(path).decode()), listed)
@@ -349,7 +444,7 @@ def read_list(path: Path) -> Iterator[object]:
         ValueError: The file is not JSON, not UTF-8, or not one list.
         RecursionError: An entry is nested too deeply.
     """
-    text = _Text(path)
+    text = _Text(read_chunks(path))
     text.expect("[")
     if text.next_character() == "]":
         text.expect("]")
@@ -365,10 +460,10 @@ def read_list(path: Path) -> Iterator[object]:
 
 
 class _Text:
-    """The text of a file, of which only the unread part is kept in memory."""
+    """A text of JSON, of which only the unread part is kept in memory."""
 
-    def __init__(self, path: Path) -> None:
-        self._chunks = read_chunks(path)
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._held, self._at, self._dropped = "", 0, 0
         self._ended = False
@@ -412,6 +507,38 @@ class _Text:
                     f"has no complete entry within {LONGEST >> 20:,} Mi characters; convert it to JSONL or Parquet"
                 )
             self._read_more()
+
+    def names(self) -> Iterator[object]:
+        """Consume an object up to the end of the text; the value of each name is to be consumed before the next."""
+        self.expect("{")
+        while self.next_character() != "}":
+            name = self.entry()
+            self.expect(":")
+            yield name
+            if self.next_character() != "}":
+                self.expect(",")
+        self.expect("}")
+        if self.next_character():
+            raise ValueError("there is more content after the end of the object")
+
+    def string(self) -> Iterator[str]:
+        """Consume a string, in pieces."""
+        self.expect('"')
+        kept, closed = "", False
+        while not closed:
+            found = _COMPLETE.match(self._held, self._at)
+            end = found.end() if found else self._at
+            piece = kept + json.loads(f'"{self._held[self._at : end]}"')
+            closed = self._held[end : end + 1] == '"'
+            stuck = end == self._at and not closed and len(self._held) - end > LONGEST_ESCAPE
+            self._at = end + closed
+            # Two escapes for one character may be in two pieces.
+            kept = "" if closed or not "\ud800" <= piece[-1:] <= "\udbff" else piece[-1]
+            yield piece.removesuffix(kept).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+            if not closed and (stuck or self._ended):
+                raise ValueError(f"the string is not valid at character {self._dropped + end + 1:,}")
+            if not closed:
+                self._read_more()
 
     def _after_blanks(self, at: int) -> int:
         found = _BLANK.match(self._held, at)

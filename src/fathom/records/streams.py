@@ -57,6 +57,47 @@ def read_lines(path: Path) -> Iterator[bytes]:
         yield last
 
 
+def read_long_lines(path: Path, long: int) -> Iterator[bytes | Iterator[bytes]]:
+    """Yield the lines of a file without their line ends; of a long one its pieces, to be read before the next line.
+
+    Args:
+        path: The file.
+        long: Bytes from which a line is long.
+
+    Raises:
+        DamagedError: As for ``read_chunks``; earlier lines have been yielded.
+    """
+    chunks = read_chunks(path)
+    left: list[bytes] = []  # what follows a long line in its last chunk
+    pieces: list[bytes] = []
+    size = 0
+
+    def of_long_line(first: list[bytes]) -> Iterator[bytes]:
+        yield from first
+        for chunk in chunks:
+            piece, ended, following = chunk.partition(b"\n")
+            yield piece
+            if ended:
+                left.append(following)
+                return
+
+    while (chunk := left.pop() if left else next(chunks, None)) is not None:
+        first, *rest = chunk.split(b"\n")
+        pieces.append(first)
+        size += len(first)
+        for start in rest:
+            yield b"".join(pieces)
+            pieces, size = [start], len(start)
+        if size > long:
+            line = of_long_line(pieces)
+            yield line
+            for _ in line:  # what was not read
+                pass
+            pieces, size = [], 0
+    if last := b"".join(pieces):
+        yield last
+
+
 def read_whole(path: Path) -> bytes:
     """The whole content of a file, as from ``read_chunks``.
 

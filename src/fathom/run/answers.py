@@ -45,6 +45,7 @@ class Output:
         refusal: Whether the provider marked the text as a refusal.
         seconds: Time of the request.
         tokens_cached: Prompt tokens read from the provider's cache; None if unknown.
+        tokens_written: Prompt tokens written to it for a price; None if unknown.
     """
 
     text: str
@@ -56,6 +57,7 @@ class Output:
     refusal: bool = False
     seconds: float = 0.0
     tokens_cached: int | None = None
+    tokens_written: int | None = None
 
 
 def to_reply(output: Output) -> Reply:
@@ -84,6 +86,7 @@ def to_reply(output: Output) -> Reply:
         seconds=output.seconds,
         error=error,
         tokens_cached=output.tokens_cached,
+        tokens_written=output.tokens_written,
     )
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from fathom.extend.servers import notes_of_command
 from fathom.run.hugging_face import is_local
 from fathom.run.local_client import LocalClient, open_local_client
-from fathom.run.model import Client, Settings, is_baseline
+from fathom.run.model import Client, Settings, is_baseline, is_ray_vllm
+from fathom.run.ray_vllm import RayVllmClient, open_ray_vllm_client
 from fathom.tokens import Tokenizer
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
         return baseline_client(settings.model, tokenizer)
     if is_local(settings.model):
         return open_local_client(settings)
+    if is_ray_vllm(settings.model):
+        return open_ray_vllm_client(settings)
     if settings.chat_template != "always":
         from fathom.run.completions import open_continuing_client
 
@@ -66,6 +69,13 @@ def kernel_of(client: Client) -> str:
 def connections_of(client: Client, wanted: int) -> int:
     """Requests in flight at once: a model in this process gets no more than it computes at once.
 
-    Others would wait for it, and their time limit would pass.
+    Others would wait for it, and their time limit would pass. vLLM on a cluster gets many, whatever was wanted.
     """
+    if isinstance(client, RayVllmClient):
+        return client.at_once
     return min(wanted, client.batch_size) if isinstance(client, LocalClient) else wanted
+
+
+def timeout_of(client: Client, wanted: float) -> float:
+    """Seconds for one attempt: without end where requests wait for each other by design."""
+    return float("inf") if isinstance(client, RayVllmClient) else wanted

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
 from fathom.run.answers import LARGE_TEXT, Output, checked, to_reply
@@ -25,12 +26,14 @@ from fathom.run.wire import watch
 from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:
-    from inspect_ai.model import Model, ModelOutput
+    from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelOutput
     from openai import AsyncOpenAI
 
 # Local servers need no key, but the client libraries insist on one.
 NO_KEY = "no-key-needed"
 OPEN_WIDE = 100_000
+LEAST_SHARED = 1024
+"""Characters below which no provider caches the beginning of a prompt; most begin at 1,024 tokens."""
 
 
 class InspectClient:
@@ -42,6 +45,9 @@ class InspectClient:
     def __init__(self, model: Model, settings: Settings) -> None:
         self._model = model
         self._settings = settings
+        openai = settings.model.startswith("openai/") and settings.base_url is None
+        self._keyed = openai
+        self._marked = settings.model.startswith("anthropic/") or (openai and _writes_cost(settings.model))
         # Inspect keeps an event with the prompt of every request in the transcript of the current context. Each request
         # runs in its own copy of this clean context, so that the prompt is freed with it.
         self._context = contextvars.copy_context()
@@ -103,9 +109,33 @@ class InspectClient:
         if call.stop:
             config.stop_seqs = [*(self._model.config.stop_seqs or ()), *call.stop]
         if isinstance(content, str):
-            return await self._model.generate(content, config=config, cache=False)
+            asked = self._cached(content, call, config) if self._model.config.cache_prompt is None else content
+            return await self._model.generate(asked, config=config, cache=False)
         choice: Literal["none", "auto"] = "none" if content.last else "auto"
         return await self._model.generate(list(content.messages), content.tools, choice, config, cache=False)
+
+    def _cached(self, prompt: str, call: Call, config: GenerateConfig) -> str | list[ChatMessage]:
+        """The prompt, shaped so that the provider caches what other prompts share with it, and nothing else.
+
+        Writing a prompt to a cache can cost more than reading it without one, and Inspect has whole prompts written.
+        The options that belong to the shape are added to ``config``.
+        """
+        from inspect_ai.model import ChatMessageUser, ContentText
+
+        shared, question = prompt[: call.shared], prompt[call.shared :]
+        if len(shared) < LEAST_SHARED:
+            config.cache_prompt = False
+            return prompt
+        if self._keyed:
+            key = sha256(shared.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+            config.extra_body = {"prompt_cache_key": key, **(self._model.config.extra_body or {})}
+        if not self._marked:
+            return prompt
+        # Blocks of white space alone are refused.
+        texts = [shared, question] if shared.strip() and question.strip() else [prompt]
+        marked, *rest = (ContentText(text=text) for text in texts)
+        marked.cache_breakpoint = True
+        return [ChatMessageUser(content=[marked, *rest])]
 
     def _still_retries(self) -> None:
         # The OpenAI and Anthropic libraries retry twice by default and give up after ten minutes; some providers of
@@ -183,6 +213,12 @@ def _outside_notebooks() -> Iterator[None]:
             setattr(platform, name, one)
 
 
+def _writes_cost(model: str) -> bool:
+    """Whether a model of OpenAI has prompts written to its cache for a price, and takes marks: from GPT-5.6 on."""
+    version = re.match(r"openai/gpt-(\d+)(?:\.(\d+))?", model)
+    return version is not None and (int(version[1]), int(version[2] or 0)) >= (5, 6)
+
+
 def _inspect_name(settings: Settings) -> str:
     """The name under which Inspect calls the server correctly.
 
@@ -223,6 +259,7 @@ def read_output(output: ModelOutput) -> Output:
         refusal=any(part.refusal for part in texts),
         seconds=output.time or 0.0,
         tokens_cached=count(usage.input_tokens_cache_read) if usage else None,
+        tokens_written=count(usage.input_tokens_cache_write) if usage else None,
     )
 
 

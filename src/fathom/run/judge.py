@@ -6,13 +6,23 @@ kind, and a run can be judged by one of each.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
 from fathom import plugins
 from fathom.address import check_address
 from fathom.printing import readable
+from fathom.run.batches.judging import Collected, JudgeAsking, batches_of
+from fathom.run.batches.open import (
+    INTERRUPTED,
+    check_none_waits,
+    described,
+    judge_in_batches,
+    open_recording,
+    share_of_price,
+)
+from fathom.run.batches.recording import Recording
 from fathom.run.clients import connections_of, open_client
 from fathom.run.embedding_judge import LOCAL, PAPERS, EmbeddingClient, judge_kind, open_embedding_client
 from fathom.run.hugging_face import is_local
@@ -20,7 +30,7 @@ from fathom.run.judge_plan import JudgePlan, PendingCase, PendingCases, check_li
 from fathom.run.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
 from fathom.run.judging import JudgeProgress, JudgeWork, Judging
 from fathom.run.local_client import check_local_model
-from fathom.run.loop import drive
+from fathom.run.loop import KEPT, drive
 from fathom.run.manifest import read_manifest
 from fathom.run.model import Client, Settings
 from fathom.run.options import check_settings, check_work, generation_of
@@ -91,8 +101,10 @@ def judge(
     max_tokens_total: int | None = None,
     max_cost: float | None = None,
     again: bool = False,
+    batch: bool = False,
     confirm: Callable[[JudgePlan], bool] | None = None,
     progress: Callable[[JudgeProgress], None] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> JudgeSummary:
     """Judge the replies of a run; repeating the call judges only what is missing.
 
@@ -119,8 +131,11 @@ def judge(
         max_tokens_total: Refuse to start, or stop, when this judge's prompts and replies exceed so many tokens.
         max_cost: The same in US dollars.
         again: Repeat judgements that could not be parsed.
+        batch: Send the requests through the provider's batch API (``fathom.run.batches``): by one process, at the price
+            of batches, each step of a rubric answered within a day.
         confirm: Called with the plan before any request; False stops. None skips it.
         progress: Called after every judgement.
+        tell: Called with a line about each batch.
 
     Returns:
         The final state.
@@ -159,14 +174,20 @@ def judge(
     if not waiting.cases:
         return _summary(folder, name, before, hints=hints)
     price = FREE if model.startswith(LOCAL) else find_price(model, model_base_url)
-    client = _open(
-        settings,
-        lambda: get_tokenizer(manifest["suite"]["tokenizer"]),
-        connections=max_connections,
-        timeout=timeout,
-    )
+    client: Client | Recording
+    if batch:
+        client, price = open_recording(settings), price.in_batches(share_of_price(settings))
+    else:
+        check_none_waits(folder, batches_of(name))
+        client = _open(
+            settings,
+            lambda: get_tokenizer(manifest["suite"]["tokenizer"]),
+            connections=max_connections,
+            timeout=timeout,
+        )
     cap = _cap(settings, price)
     plan = plan_judging(folder, name, waiting, said=said(folder, name, again=again), price=price, cap=cap)
+    plan = replace(plan, batches=described() if batch else "")
     check_limits(plan, before.spent, max_tokens_total=max_tokens_total, max_cost=max_cost)
     if confirm is not None and not confirm(plan):
         return _summary(folder, name, before, stopped="not confirmed", hints=hints)
@@ -175,7 +196,7 @@ def judge(
     work = JudgeWork(
         cap=cap,
         price=price,
-        max_connections=connections_of(client, max_connections),
+        max_connections=max_connections if isinstance(client, Recording) else connections_of(client, max_connections),
         retry=Retry(retries=retries, timeout=timeout, first=backoff),
         max_tokens_total=max_tokens_total,
         max_cost=max_cost,
@@ -184,7 +205,8 @@ def judge(
     # Each process has its own order, so that it finds what others have judged instead of asking the same; and a limit
     # leaves a random sample judged.
     cases = Random(os.getpid()).sample(waiting.cases, len(waiting.cases))
-    after = drive(_judge(folder, name, client, work, before, cases, again=again))
+    judging = _judge(folder, name, client, work, before, cases, again=again, tell=tell or (lambda line: None))
+    after = drive(judging, INTERRUPTED if batch else KEPT)
     return _summary(folder, name, after, hints=(*hints, *_hints_after(after)))
 
 
@@ -234,18 +256,25 @@ def _open(
 async def _judge(
     folder: Path,
     name: str,
-    client: Client,
+    client: Client | Recording,
     work: JudgeWork,
     before: JudgeProgress,
     cases: Sequence[PendingCase],
     *,
     again: bool,
+    tell: Callable[[str], None],
 ) -> JudgeProgress:
     store = JudgementStore(folder, name)
     try:
         if again:
             store.forget_unreadable()
-        judging = Judging(store, client, work, before)
+        if isinstance(client, Recording):
+            collected = Collected({})
+            judging = Judging(store, collected, work, before)
+            asking = JudgeAsking(cases, store, judging, work.cap, collected.failed)
+            await judge_in_batches(folder, name, client, asking, retry=work.retry, tell=tell)
+        else:
+            judging = Judging(store, client, work, before)
         await judging.work_through(cases)
         return judging.state
     except FathomError as error:

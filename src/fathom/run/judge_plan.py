@@ -78,6 +78,7 @@ class JudgePlan:
         cost_most: US dollars if all replies reach the cap.
         checked: Month in which the price was last checked; "" if the price is unknown.
         what: What is judged, in words.
+        batches: How the requests are sent if they are sent in batches; "" for plain requests.
     """
 
     folder: Path
@@ -91,6 +92,7 @@ class JudgePlan:
     cost_most: float | None
     checked: str = ""
     what: str = "replies"
+    batches: str = ""
 
     def __str__(self) -> str:
         """One line."""
@@ -98,7 +100,7 @@ class JudgePlan:
         done = f"; {self.finished:,} are judged already" if self.finished else ""
         return (
             f"{self.folder}: {self.replies:,} {self.what} to be judged by {self.judge}: about {self.requests:,} "
-            f"requests, {self.tokens_in:,} tokens in, {price}{done}"
+            f"requests, {self.tokens_in:,} tokens in, {price}{done}{f'; {self.batches}' if self.batches else ''}"
         )
 
 

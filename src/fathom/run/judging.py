@@ -159,10 +159,20 @@ class Judging:
             call = Call(sample=prompt, epoch=attempt, seed=0, max_output_tokens=self._work.cap)
             reply = await ask(self._client, wanted.prompt, call, self._work.retry, self._health)
             if reply.status != "error":
-                cost = cost_of(reply, self._work.price)
-                self._store.keep(prompt, attempt, wanted.step, reply, cost)
-                self._count(reply, cost)
+                self.keep(prompt, attempt, wanted.step, reply)
             return reply
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a limit is reached."""
+        return bool(self._stop)
+
+    def keep(self, prompt: str, attempt: int, step: str, reply: Reply) -> None:
+        """Commit and count a reply of the judge; see ``JudgementStore.keep``."""
+        cost = cost_of(reply, self._work.price)
+        self._store.keep(prompt, attempt, step, reply, cost)
+        self._health.note_reply()
+        self._count(reply, cost)
 
     def _count(self, reply: Reply, cost: float | None) -> None:
         old = self.state.spent
@@ -187,4 +197,5 @@ def cost_of(reply: Reply, price: Price) -> float | None:
         return 0.0
     if reply.tokens_in is None or reply.tokens_out is None:
         return None
-    return price.cost(reply.tokens_in, reply.tokens_out, reply.tokens_cached or 0)
+    read, written = reply.tokens_cached or 0, reply.tokens_written or 0
+    return price.cost(reply.tokens_in, reply.tokens_out, read, tokens_written=written)

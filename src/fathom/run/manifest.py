@@ -14,7 +14,7 @@ from fathom.checksums import CHECKSUM, check_content, check_format, with_checksu
 from fathom.extend.methods import FULL, NONE, WHOLE
 from fathom.extend.servers import method_of_command
 from fathom.run.hugging_face import PLACES, cache_of, is_local, method_of
-from fathom.run.model import Settings, is_baseline
+from fathom.run.model import Settings, is_baseline, is_ray_vllm
 from fathom.run.model_settings import KINDS, SWITCHES
 from fathom.run.thinking import MODES, PROMPTS
 from fathom.secrets import hide_in_address, hide_in_command, hide_secrets
@@ -25,6 +25,7 @@ FORMAT = 2
 """Of ``run.json``. Format 1 has no checksum."""
 MODE = "thinking.mode"
 _LOCAL, _REMOTE = ("torch", "transformers"), ("inspect-ai", "openai", "anthropic")
+_RAY_VLLM = ("ray", "vllm", "transformers")
 _ADVICE = "restore it from a copy, or move the folder away and run again"
 
 # Files that may be in a folder before run.json: another process may be starting.
@@ -100,7 +101,7 @@ def describe_run(
         A JSON object without secrets: values of arguments whose names look like keys are ``***``.
     """
     thinking = settings.thinking
-    asking = _LOCAL if is_local(settings.model) else () if is_baseline(settings.model) else _REMOTE
+    asking = _asking(settings.model)
     return {
         "format": FORMAT,
         "suite": {
@@ -282,6 +283,13 @@ def compare_runs(path: Path | str, old: Mapping[str, Any], new: Mapping[str, Any
                 f"{path}: this folder holds a run with {name} = {before!r}, but {name} = {now!r} was requested; "
                 f"give another folder with --out, or {same}"
             )
+
+
+def _asking(model: str) -> tuple[str, ...]:
+    """The packages with which a model is asked."""
+    if is_baseline(model):
+        return ()
+    return _LOCAL if is_local(model) else _RAY_VLLM if is_ray_vllm(model) else _REMOTE
 
 
 def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:

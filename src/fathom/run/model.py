@@ -22,6 +22,7 @@ ChatTemplate: TypeAlias = Literal["always", "by-task", "never"]
 CHAT_TEMPLATES: tuple[ChatTemplate, ...] = ("always", "by-task", "never")
 
 BASELINES = "fathom/"
+RAY_VLLM = "ray-vllm/"
 
 PROBE = ""
 """``Call.sample`` of a request that only checks whether the server answers."""
@@ -43,6 +44,8 @@ class Call:
         answer: The kind of answer that the prompt asks for; used by offline baselines only.
         ending: Characters of the prompt after its context, which are the question; 0 if unknown.
         form: The form of the sample's prompt, for offline baselines; always None for models.
+        shared: Characters at the beginning of the prompt with which other requests of the run begin too, adjacent to
+            this one; 0 if there are none.
     """
 
     sample: str
@@ -54,6 +57,7 @@ class Call:
     answer: AnswerKind = "words"
     ending: int = 0
     form: PromptForm | None = None
+    shared: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +205,11 @@ class Settings:
         # From here on they are redacted from everything that is written.
         remember(self.model_args, self.generation, self.base_url)
         remember_command(self.server_command or "")
+
+
+def is_ray_vllm(model: str) -> bool:
+    """Whether a model name names a model that vLLM computes on a Ray cluster, without a server."""
+    return model.startswith(RAY_VLLM)
 
 
 def is_baseline(model: str) -> bool:

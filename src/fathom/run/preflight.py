@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from fathom.length import format_length
+from fathom.run.cache_forecast import Cached
 from fathom.run.model import Settings
 from fathom.run.model_settings import reasoning_settings
 from fathom.run.overflow import EFFECTS, Overflow
@@ -16,6 +17,8 @@ from fathom.types import FathomError, Sample
 REASONING_ALLOWANCE = 16_384
 # Tokens of a second request's prompt, which holds no document.
 QUESTION = 1024
+_WORTH = 0.01
+"""Share of prompt tokens in a cache from which it is worth a line."""
 
 Caps = Callable[[str], int]
 
@@ -69,6 +72,7 @@ class Preflight:
         unverified: Why the suite's integrity cannot be verified; "" if it can.
         batches: How the requests are sent if they are sent in batches; "" for plain requests.
         bounds: Whether requests and tokens are the most that a system around the model asks for.
+        cached: What the provider's prompt cache is expected to save; None if fathom knows of none.
     """
 
     model: str
@@ -84,6 +88,7 @@ class Preflight:
     unverified: str = ""
     batches: str = ""
     bounds: bool = False
+    cached: Cached | None = None
 
     @property
     def requests(self) -> int:
@@ -112,8 +117,9 @@ class Preflight:
 
     @property
     def cost_most(self) -> float | None:
-        """US dollars if all replies reach the cap; None if the price is unknown."""
-        return _sum(forecast.cost_most for forecast in self.lengths)
+        """US dollars if all replies reach the cap and nothing is read from a cache; None if the price is unknown."""
+        most = _sum(forecast.cost_most for forecast in self.lengths)
+        return most if most is None or self.cached is None else most + self.cached.risk
 
     @property
     def overflow_note(self) -> str:
@@ -130,12 +136,14 @@ class Preflight:
         done = f"; {self.finished:,} replies exist already" if self.finished else ""
         unknown = "the model's window is not known; give --window to have prompts checked beforehand"
         most = "requests and tokens are the most that the system asks for" if self.bounds else ""
+        cached = str(self.cached) if self.cached is not None and self.cached.share >= _WORTH else ""
         window = self.overflow_note or (unknown if self.window is None and self.cost_most != 0 else "")
         return "\n  ".join(
             (
                 f"{self.model}: {self.requests:,} requests, {self.tokens_in:,} tokens in, at most {self.tokens_out:,} "
                 f"out, {price}{done}",
-                *filter(None, (self.batches, self.thinking, self.unverified, *map(str, self.lengths), most, window)),
+                *filter(None, (self.batches, self.thinking, self.unverified, *map(str, self.lengths))),
+                *filter(None, (most, cached, window)),
             )
         )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 
 from fathom.run.hugging_face import is_local
-from fathom.run.model import Client, Settings, is_baseline
+from fathom.run.model import Client, Settings, is_baseline, is_ray_vllm
 from fathom.run.overflow import Overflow
 from fathom.types import FathomError
 from fathom.usertable import read_table, users_table
@@ -27,10 +27,14 @@ class Price:
         input: US dollars per million prompt tokens; None if unknown.
         output: US dollars per million completion tokens, reasoning included; None if unknown.
         cached: The same for prompt tokens read from the provider's cache; None for the normal price.
+        write: The same for prompt tokens written to the provider's cache; None for the normal price.
+        caches: Tokens from which the provider caches the beginning of a prompt; None if unknown.
         above: Prompt tokens from which ``input_above`` and ``output_above`` apply.
         input_above: Price of long prompts.
         output_above: Price of replies to long prompts.
         batch: Price of requests in batches as a share of the others; None if the entry does not say.
+        batch_cached: Price of prompt tokens that a request in a batch reads from the cache; None for the normal price
+            of batches.
         reasons: Whether the model reasons unless told not to.
         checked: Month in which the source was last checked.
         source: The provider's price page.
@@ -40,22 +44,34 @@ class Price:
     input: float | None = None
     output: float | None = None
     cached: float | None = None
+    write: float | None = None
+    caches: int | None = None
     above: int | None = None
     input_above: float | None = None
     output_above: float | None = None
     batch: float | None = None
+    batch_cached: float | None = None
     reasons: bool = False
     checked: str = ""
     source: str = ""
 
-    def cost(self, tokens_in: int, tokens_out: int, tokens_cached: int = 0, longest: int | None = None) -> float | None:
+    def cost(
+        self,
+        tokens_in: int,
+        tokens_out: int,
+        tokens_cached: int = 0,
+        longest: int | None = None,
+        *,
+        tokens_written: int = 0,
+    ) -> float | None:
         """Price of one request, or of several.
 
         Args:
-            tokens_in: Prompt tokens, cached ones included.
+            tokens_in: Prompt tokens, all of them: those read from and written to the cache too.
             tokens_out: Completion tokens, reasoning included.
             tokens_cached: How many of ``tokens_in`` came from the provider's cache.
             longest: Tokens of the longest of several prompts, which decides what all cost at most; None for one prompt.
+            tokens_written: How many of ``tokens_in`` were written to the provider's cache.
 
         Returns:
             US dollars, or None if the table has no price.
@@ -66,8 +82,12 @@ class Price:
         if self.above is not None and (tokens_in if longest is None else longest) > self.above:
             read, written = self.input_above or read, self.output_above or written
         cached = min(tokens_cached, tokens_in)
-        saved = cached * (read - self.cached * read / self.input) if self.cached is not None and self.input else 0.0
-        return (tokens_in * read - saved + tokens_out * written) / 1_000_000
+        stored = min(tokens_written, tokens_in - cached)
+        # The prices of the cache are shares of that of prompt tokens, also where long prompts cost more.
+        share = read / self.input if self.input else 0.0
+        saved = 0.0 if self.cached is None else cached * (read - self.cached * share)
+        added = 0.0 if self.write is None else stored * (self.write * share - read)
+        return (tokens_in * read - saved + added + tokens_out * written) / 1_000_000
 
     def in_batches(self, share: float) -> "Price":
         """The prices of requests in batches.
@@ -76,8 +96,8 @@ class Price:
             share: Their share of the others, if the entry does not say.
 
         Returns:
-            An upper bound: prompt tokens from the cache cost as much as others, because the discounts do not add up at
-            every provider.
+            Those of the entry. Prompt tokens from the cache cost as much as others unless it has a price for them,
+            because the discounts do not add up at every provider.
         """
         share = share if self.batch is None else self.batch
 
@@ -88,7 +108,8 @@ class Price:
             self,
             input=part(self.input),
             output=part(self.output),
-            cached=None,
+            cached=self.batch_cached,
+            write=part(self.write),
             input_above=part(self.input_above),
             output_above=part(self.output_above),
         )
@@ -124,7 +145,8 @@ def find_price(model: str, base_url: str | None = None) -> Price:
         base_url: Address of a server other than the provider's; only the user's own table then applies.
 
     Returns:
-        The entry, ``FREE`` for offline baselines and models in this process, ``UNKNOWN`` if the table has none.
+        The entry; ``FREE`` for offline baselines, models in this process and those that vLLM computes on a cluster;
+        ``UNKNOWN`` if the table has none.
 
     Raises:
         FathomError: A price file of the user cannot be read.
@@ -132,7 +154,11 @@ def find_price(model: str, base_url: str | None = None) -> Price:
     if is_baseline(model):
         return FREE
     table = _users() if base_url is not None else price_table()
-    return table.get(model) or table.get(_DATE.sub("", model)) or (FREE if is_local(model) else UNKNOWN)
+    return (
+        table.get(model)
+        or table.get(_DATE.sub("", model))
+        or (FREE if is_local(model) or is_ray_vllm(model) else UNKNOWN)
+    )
 
 
 def price_table() -> dict[str, Price]:

@@ -187,6 +187,7 @@ def together(first: Reply, second: Reply) -> Reply:
         tokens_out=_sum(first.tokens_out, second.tokens_out),
         tokens_reasoning=_sum(first.tokens_reasoning, second.tokens_reasoning),
         tokens_cached=_sum(first.tokens_cached, second.tokens_cached),
+        tokens_written=_sum(first.tokens_written, second.tokens_written),
         seconds=first.seconds + second.seconds,
         attempts=first.attempts + second.attempts,
         truncated=first.truncated + second.truncated,

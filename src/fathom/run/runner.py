@@ -19,8 +19,10 @@ from fathom.run.batches.open import (
     work_in_batches,
 )
 from fathom.run.batches.recording import Recording
+from fathom.run.cache_forecast import forecast_cache, provider_cache, sent_whole
 from fathom.run.chosen import choose
-from fathom.run.clients import connections_of, context_of, extension_of, notes_of, open_client
+from fathom.run.clients import connections_of, context_of, extension_of, notes_of, open_client, timeout_of
+from fathom.run.hugging_face import is_local
 from fathom.run.ledger import Ledger
 from fathom.run.loop import drive
 from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
@@ -42,7 +44,7 @@ from fathom.run.retry import Retry
 from fathom.run.session import Session, Work, let_others_run
 from fathom.run.shards.share import Share
 from fathom.run.shards.spread import Spread
-from fathom.run.store import Totals, peek
+from fathom.run.store import Peek, Totals, peek
 from fathom.run.subset import describe_subset, members_of
 from fathom.run.systems import hints_of, open_system
 from fathom.run.thinking import describe_thinking
@@ -195,6 +197,10 @@ def run(
     )
     suite, out = Path(suite), Path(out)
     built = open_suite(suite)
+    if isinstance(share, Spread):
+        built.check()
+    elif share is not None:
+        built = replace(built, known=share.verified)
     plugins.use_again(built.manifest.get("plugins"), suite)
     check_choice(built.manifest, tasks, lengths)
     only = members_of(chosen, built) if chosen else None
@@ -239,7 +245,7 @@ def run(
         manifest["notes"] = list(notes)
     known = entry.context if entry and extension is None else None
     window_limit = find_limit(settings, client, price, known, context_of(client))
-    caps = output_caps(settings, price, _task_cap)
+    caps = output_caps(settings, price, task_cap)
     sent = sent_cap(settings, price)
     mode = request_modes(
         settings.chat_template,
@@ -262,6 +268,12 @@ def run(
         system=around,
     )
     plan, spent = _look_ahead(out, facts, epochs, forecast)
+    cache = provider_cache(settings, price) if settings.system.name == "whole" else None
+    if cache is not None and plan.requests:
+        with peek(out) as store:
+            whole = sent_whole(_pending(store, samples, epochs), window_limit, caps)
+            cached = forecast_cache(whole, cache, price, connections=max_connections, batch=batch)
+        plan = replace(plan, cached=cached)
     plan = replace(plan, unverified=built.unverified, thinking=words, batches=described() if batch else "")
     used = spent.tokens_in + spent.tokens_out
     check_budget(
@@ -284,7 +296,7 @@ def run(
         price=price,
         caps=caps,
         tokenizer=tokenizer,
-        retry=Retry(retries=retries, timeout=timeout, first=backoff),
+        retry=Retry(retries=retries, timeout=timeout_of(client, timeout), first=backoff),
         max_tokens_total=max_tokens_total,
         max_cost=max_cost,
         progress=progress or (lambda state: None),
@@ -294,13 +306,13 @@ def run(
         system=around,
         sent_cap=notes_cap(settings, price),
         forms=is_baseline(settings.model),
+        waits=settings.base_url is None and not is_baseline(settings.model) and not is_local(settings.model),
         committed=share.committed if share is not None else let_others_run,
     )
     if isinstance(client, Recording):
         working = work_in_batches(
             out,
             client,
-            settings,
             work,
             plan.total,
             named=lambda ids: map(as_asked, built.samples(only=ids, parts=False)),
@@ -363,12 +375,15 @@ def _look_ahead(
     out: Path, samples: Callable[[], Iterator[Sample]], epochs: int, forecast: Callable[..., Preflight]
 ) -> tuple[Preflight, Totals]:
     with peek(out) as store:
-        pending = (
-            (sample, sum(not store.is_final(sample.id, epoch) for epoch in range(1, epochs + 1)))
-            for sample in samples()
-        )
         totals = store.totals()
-        return forecast(pending, finished=sum(totals.counts.values()) - totals.counts.get("error", 0)), totals
+        finished = sum(totals.counts.values()) - totals.counts.get("error", 0)
+        return forecast(_pending(store, samples, epochs), finished=finished), totals
+
+
+def _pending(store: Peek, samples: Callable[[], Iterator[Sample]], epochs: int) -> Iterator[tuple[Sample, int]]:
+    """The samples, and how many of their epochs are still to be run."""
+    for sample in samples():
+        yield sample, sum(not store.is_final(sample.id, epoch) for epoch in range(1, epochs + 1))
 
 
 def _as_asked(settings: Settings) -> Callable[[Sample], Sample]:
@@ -384,7 +399,8 @@ def _thinking_prompt(sample: Sample) -> Sample:
     return with_thoughts(sample)
 
 
-def _task_cap(task: str) -> int:
+def task_cap(task: str) -> int:
+    """A task's own output cap in tokens, for replies without reasoning."""
     from fathom.registry import get_task
 
     return get_task(task).max_output_tokens

@@ -20,6 +20,7 @@ from fathom.run.overflow import fit
 from fathom.run.preflight import Caps
 from fathom.run.prices import Limit, Price, total_cost
 from fathom.run.progress import Progress, RunSummary
+from fathom.run.queue import AHEAD, Queue, Queued, prefix_key
 from fathom.run.request_mode import PLAIN, RequestMode, RequestModes, ended, together, within
 from fathom.run.retry import Health, Retry, Sending, ask
 from fathom.run.systems import TURN, Request, System, Task, split_prompt, too_long
@@ -85,6 +86,9 @@ class Work:
         system: The system around the model; None if it gets the whole prompt.
         sent_cap: The output cap that is sent for notes of so many tokens: with room for reasoning.
         forms: Whether calls have the form of the sample's prompt: for offline baselines only.
+        waits: Whether the first request of a prefix is answered before others of the prefix are sent: for providers,
+            whose caches can be read only then. Servers that compute one prompt after the other need less memory if what
+            shares a prefix comes together.
         committed: Awaited with sample and epoch once a reply is in the store, before the next request takes its place.
     """
 
@@ -107,6 +111,7 @@ class Work:
     system: System | None = None
     sent_cap: Callable[[int], int] = lambda notes: notes
     forms: bool = False
+    waits: bool = False
     committed: Callable[[str, int], Awaitable[None]] = let_others_run
 
 
@@ -211,23 +216,31 @@ class Session:
         return [jobs[key] for key in mine]
 
     async def _work_at_once(self, jobs: Iterator[Job]) -> None:
+        held = AHEAD * self._work.max_connections if self._work.waits else 0
+        queue, answered = Queue(jobs, lambda job: prefix_key(job[0]), held), asyncio.Event()
         async with asyncio.TaskGroup() as group:
             for _ in range(self._work.max_connections):
-                group.create_task(self._work_on(jobs))
+                group.create_task(self._work_on(queue, answered))
 
-    async def _work_on(self, jobs: Iterator[Job]) -> None:
-        for sample, epoch in jobs:
-            if self._stop:
-                return
-            await self._do(sample, epoch)
-            if self._stop:
+    async def _work_on(self, queue: Queue[Job], answered: asyncio.Event) -> None:
+        while not self._stop:
+            queued = queue.take()
+            if queued is not None:
+                await self._do(queued)
+                queue.done(queued)
+                answered.set()
+            elif queue.waiting:
+                answered.clear()
+                await answered.wait()
+            else:
                 return
 
-    async def _do(self, sample: Sample, epoch: int) -> None:
+    async def _do(self, queued: Queued[Job]) -> None:
+        sample, epoch = queued.job
         cap = self._work.caps(sample.task)
         requests: list[Reply] = []
         try:
-            prompt_hash, reply = await self._reply(sample, epoch, cap, requests)
+            prompt_hash, reply = await self._reply(queued, cap, requests)
         except FathomError:
             raise
         except OSError as error:
@@ -245,8 +258,9 @@ class Session:
         before = self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
         self._count(sample, reply, cost, sent=bool(prompt_hash), before=before)
 
-    def _prepare(self, sample: Sample, epoch: int, cap: int) -> Prepared | Reply:
+    def _prepare(self, queued: Queued[Job], cap: int) -> Prepared | Reply:
         """The prompt of a sample and its parameters; the reply if it is not sent."""
+        sample, epoch = queued.job
         limit = self._work.limit
         budget = None if limit.by_client else limit.budget(cap)
         over = budget is not None and sample.tokens > budget and self._work.system is None
@@ -265,15 +279,18 @@ class Session:
         caps, answers = mode.caps(cap), mode.answers
         ending = len(question) if prompt.endswith(question) and question != prompt else 0
         form = form_of(sample, mode.answer) if self._work.forms else None
+        # Truncated prompts begin alike too, but not up to their questions.
+        shared = len(prompt) - ending if queued.shared and not removed else 0
         call = Call(
-            sample.id, epoch, self._work.seed, caps[0], mode.stop_sent, mode.continued, answers[0], ending, form
+            sample.id, epoch, self._work.seed, caps[0], mode.stop_sent, mode.continued, answers[0], ending, form, shared
         )
         return Prepared(prompt, prompt_hash, removed, call, mode)
 
-    async def _reply(self, sample: Sample, epoch: int, cap: int, requests: list[Reply]) -> tuple[str, Reply]:
+    async def _reply(self, queued: Queued[Job], cap: int, requests: list[Reply]) -> tuple[str, Reply]:
         """The hash of the prompt, "" if nothing was sent, and the reply; those to all requests are added to a list."""
         # Only this frame refers to the prompt, so that it is freed when the reply has arrived.
-        prepared = self._prepare(sample, epoch, cap)
+        sample, _ = queued.job
+        prepared = self._prepare(queued, cap)
         if isinstance(prepared, Reply):
             return "", prepared
         prompt_hash, removed, call, mode = prepared.prompt_hash, prepared.removed, prepared.call, prepared.mode
@@ -282,7 +299,7 @@ class Session:
         del prepared
         if mode.follow_up is not None and reply.answered:  # a truncated reply is followed up too
             prompt = mode.follow_up(reply.text, sample)
-            second = replace(call, max_output_tokens=caps[-1], answer=answers[-1], ending=0, form=None)
+            second = replace(call, max_output_tokens=caps[-1], answer=answers[-1], ending=0, form=None, shared=0)
             reply = together(reply, await self._ask(prompt, second, mode, requests))
         return prompt_hash if requests else "", replace(reply, truncated=reply.truncated + removed)
 
@@ -292,6 +309,8 @@ class Session:
         if system is None:
             return await self._ask(prompt, call, mode, requests)
 
+        # What it sends begins as it likes.
+        call = replace(call, shared=0)
         tokenizer = self._work.tokenizer()
         # Notes are sentences, whatever the answer is to look like, and nothing but the cap ends them.
         noting = replace(mode, stop=(), capped=False, endless=False)
@@ -390,7 +409,8 @@ class Session:
         if reply.tokens_out is None:
             return None
         tokens_in = sample.tokens if reply.tokens_in is None else reply.tokens_in
-        return self._work.price.cost(tokens_in, reply.tokens_out, reply.tokens_cached or 0)
+        read, written = reply.tokens_cached or 0, reply.tokens_written or 0
+        return self._work.price.cost(tokens_in, reply.tokens_out, read, tokens_written=written)
 
     def _count(self, sample: Sample, reply: Reply, cost: float | None, *, sent: bool, before: Status | None) -> None:
         """Add a reply to the totals, which are only read again if another process has written."""

@@ -23,6 +23,7 @@ def with_counts(reply: Reply) -> Reply:
         tokens_out=count(reply.tokens_out),
         tokens_reasoning=count(reply.tokens_reasoning),
         tokens_cached=count(reply.tokens_cached),
+        tokens_written=count(reply.tokens_written),
     )
 
 

@@ -2,20 +2,26 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 from fathom.atomic import whole_file
+from fathom.checksums import file_facts
 from fathom.printing import readable
 from fathom.records import COMPRESSED, TABLES, Fault, Record, format_of, read_records
 from fathom.score.registry import RULES, Scorer, ScoringRow, get_scorer
 from fathom.types import FathomError, Score
+from fathom.units import Engine, Kept, run_units
 
 TOLERANCE = 1e-9
 EXAMPLES = 20
+UNIT = 500
+"""Rows that an engine scores together."""
 _AS_JSON = {"answers", "all_classes", "extra", "score"}
 _MOST_SHOWN = 60  # characters shown of an invalid score
 
@@ -121,6 +127,7 @@ def score_file(
     rule: str = "official",
     check: bool = False,
     out: str | Path | IO[str] | None = None,
+    engine: Engine | None = None,
 ) -> ScoreSummary:
     """Score the rows of a file.
 
@@ -136,6 +143,8 @@ def score_file(
         check: Whether to compare with the rows' own ``score``, to 1e-9; null stands for a scorer that stops. A row
             without its own score counts as different; one that cannot be scored is counted separately.
         out: File or open stream to write to; None to write nothing. A file only appears when it is complete.
+        engine: Scores the rows elsewhere, ``UNIT`` at a time; all are then held in memory, and if ``out`` is a file,
+            scores are kept beside it until all are there: the same call resumes.
 
     Returns:
         Counts by metric, the first errors and the first differences.
@@ -145,19 +154,20 @@ def score_file(
     """
     if rule not in RULES:
         raise FathomError(f"unknown rule {rule!r}; expected {' or '.join(RULES)}")
-    scorer = get_scorer(metric, rule) if metric else None
+    if metric:
+        get_scorer(metric, rule)
     file = Path(path)
     kinds = f"{', '.join(TABLES)}, each also with {' or '.join(COMPRESSED)}"
     if not file.is_file():
         raise FathomError(f"{file}: no such file; name one that ends in {kinds}")
     if (suffix := format_of(file.name)) not in TABLES:
         raise FathomError(f"{file}: unknown format; the name should end in {kinds}")
-    summary = ScoreSummary()
+    summary, texts = ScoreSummary(), suffix in (".csv", ".tsv")
+    kept = Path(f"{out}.part") if engine and isinstance(out, str | Path) else None
+    rows = _scored(file, metric, rule, texts=texts) if engine is None else _on(engine, file, metric, rule, texts, kept)
     with _writer(out) as stream:
-        for index, record in enumerate(read_records(file)):
-            row, problem = _checked(record, texts=suffix in (".csv", ".tsv"))
+        for index, (row, problem, scored) in enumerate(rows):
             name = metric or _metric_of(row)
-            scored = problem or _score(row, name, scorer, rule)
             written = _written(index, row, scored)
             if stream:
                 stream.write(json.dumps(written) + "\n")
@@ -167,7 +177,40 @@ def score_file(
             elif check:
                 summary.unchecked += 1
                 _keep(summary.failures, (index, scored.detail))
+    if kept is not None:
+        kept.unlink(missing_ok=True)
     return summary
+
+
+def _scored(
+    records: Path | Sequence[Record | Fault], metric: str | None, rule: str, *, texts: bool
+) -> Iterator[tuple[Mapping[str, object], Score | None, Score]]:
+    """Each row, why it cannot be scored, and its score."""
+    scorer = get_scorer(metric, rule) if metric else None
+    for record in read_records(records) if isinstance(records, Path) else records:
+        row, problem = _checked(record, texts=texts)
+        yield row, problem, problem or _score(row, metric or _metric_of(row), scorer, rule)
+
+
+def _on(
+    engine: Engine, file: Path, metric: str | None, rule: str, texts: bool, kept: Path | None
+) -> Iterator[tuple[Mapping[str, object], Score | None, Score]]:
+    """``_scored`` on an engine."""
+    records = list(read_records(file))
+    parts = [records[start : start + UNIT] for start in range(0, len(records), UNIT)]
+    units = {f"rows from {number * UNIT}": part for number, part in enumerate(parts)}
+    keep = None if kept is None else Kept(kept, version("fathom-eval"), metric, rule, file_facts(file))
+    done: list[list[dict[str, Any]]] = run_units(
+        units, partial(_scores, metric, rule, texts), keep=keep, workers=engine
+    )
+    for part, scores in zip(parts, done, strict=True):
+        for record, scored in zip(part, scores, strict=True):
+            row, problem = _checked(record, texts=texts)
+            yield row, problem, Score(**scored)
+
+
+def _scores(metric: str | None, rule: str, texts: bool, records: Sequence[Record | Fault]) -> list[dict[str, Any]]:
+    return [asdict(scored) for _, _, scored in _scored(records, metric, rule, texts=texts)]
 
 
 def _checked(record: Record | Fault, *, texts: bool) -> tuple[Mapping[str, object], Score | None]:

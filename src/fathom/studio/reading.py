@@ -122,9 +122,10 @@ def _answer(path: str) -> Mapping[str, Any]:
         check_archive(Path(path), MOST_DOCUMENTS, MOST_UNPACKED)
         corpus = read_corpus(path)
         size = sum(len(one.text) for one in corpus.documents)
-        if len(corpus.documents) > MOST_DOCUMENTS or size > MOST_CHARACTERS:
+        if corpus.drawn or len(corpus.documents) > MOST_DOCUMENTS or size > MOST_CHARACTERS:
+            more = "more than " if corpus.drawn else ""
             return {
-                "fault": f"it has {len(corpus.documents):,} documents with {size:,} characters; at most "
+                "fault": f"it has {more}{len(corpus.documents):,} documents with {size:,} characters; at most "
                 f"{MOST_DOCUMENTS:,} with {MOST_CHARACTERS:,} are read; split it"
             }
     except FathomError as error:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fathom.checksums import CHECKSUM, check_content, check_file, check_format, file_facts, with_checksum
+from fathom.checksums import CHECKSUM, check_content, check_file, check_format, check_size, file_facts, with_checksum
 from fathom.registry import task_name
 from fathom.suitefile.fresh import check_contents, fresh_folder
 from fathom.suitefile.samples import FACTS, SAMPLES, SamplesById, SampleWriter, read_groups, sample_of
@@ -65,10 +65,16 @@ class BuiltSuite:
 
     Both files are checked against their checksums once, before the first sample or text is read; later reads rely on
     Parquet's page checksums.
+
+    Attributes:
+        folder: The folder.
+        manifest: Its manifest.
+        known: Whether another process has checked both files; then only their sizes are, and pages as they are read.
     """
 
     folder: Path
     manifest: Mapping[str, Any]
+    known: bool = False
 
     @property
     def unverified(self) -> str:
@@ -85,7 +91,8 @@ class BuiltSuite:
 
     def _checked(self, name: str) -> Path:
         if not self.unverified:
-            check_file(self.folder / name, self.manifest["files"].get(name), _ADVICE)
+            check = check_size if self.known else check_file
+            check(self.folder / name, self.manifest["files"].get(name), _ADVICE)
         return self.folder / name
 
     def check(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -19,7 +20,8 @@ FACTS = (
 )
 """Columns to read if recipes are not needed."""
 
-_GROUP = 128  # samples held in memory while writing or reading
+_GROUP = 128  # samples held in memory while writing or reading, at most
+_TOGETHER = 16_000_000  # characters of literal text in them from which no more are added
 _HELD = 4  # such groups cached by SamplesById
 
 
@@ -54,11 +56,13 @@ class SampleWriter:
             folder / SAMPLES, self._schema, compression="zstd", write_page_checksum=True
         )
         self._records: list[dict[str, object]] = []
+        self._size = 0
 
     def add(self, sample: Sample) -> None:
         """Write a sample."""
-        self._records.append(_record(sample))
-        if len(self._records) >= _GROUP:
+        self._records.append(record_of(sample))
+        self._size += sum(len(part) for part in sample.parts if isinstance(part, str)) + len(sample.thinking)
+        if len(self._records) >= _GROUP or self._size >= _TOGETHER:
             self._flush()
 
     def _flush(self) -> None:
@@ -66,7 +70,7 @@ class SampleWriter:
 
         if self._records:
             self._writer.write_table(pyarrow.Table.from_pylist(self._records, schema=self._schema))
-            self._records = []
+            self._records, self._size = [], 0
 
     def __enter__(self) -> SampleWriter:
         return self
@@ -88,7 +92,9 @@ def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[list[d
     with readable(path):
         file = pyarrow.parquet.ParquetFile(path, page_checksum_verification=True)
         need_columns(path, file.schema_arrow.names, ("id",))
-        for batch in file.iter_batches(batch_size=_GROUP, columns=columns):
+        # Each on its own: batches of several would hold more long prompts than were written together.
+        batches = (file.iter_batches(_GROUP, row_groups=[at], columns=columns) for at in range(file.num_row_groups))
+        for batch in chain.from_iterable(batches):
             if "parts" not in batch.schema.names:
                 yield batch.to_pylist()
                 continue
@@ -148,7 +154,8 @@ def _parts(column: Any) -> Iterator[tuple[Part, ...]]:
         start += size
 
 
-def _record(sample: Sample) -> dict[str, object]:
+def record_of(sample: Sample) -> dict[str, object]:
+    """The record of a sample, with its recipe, as JSON can hold it."""
     return {
         "id": sample.id,
         "item": sample.item,

@@ -1,6 +1,7 @@
 """Code shared by the tasks of several benchmarks; the tasks themselves are in ``fathom.benchmarks``."""
 
 from collections.abc import Sequence
+from hashlib import blake2b
 
 from fathom.types import Counter, Document, Draw, Resources, Span
 
@@ -17,10 +18,11 @@ def scattered(draw: Draw) -> tuple[tuple[float, ...], ...]:
 
 def passages(resources: Resources, tokens: int) -> list[Span]:
     """The filler documents in passages of at most ``tokens`` tokens, without duplicates up to spaces."""
-    found: dict[str, Span] = {}
+    found: dict[bytes, Span] = {}
     for document in resources.noise:
         for span in passages_of(document, tokens, resources.counter):
-            found.setdefault("".join(document.text[span.start : span.end].split()), span)
+            letters = "".join(document.text[span.start : span.end].split())
+            found.setdefault(blake2b(letters.encode(), digest_size=16).digest(), span)
     return list(found.values())
 
 

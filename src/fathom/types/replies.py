@@ -30,6 +30,8 @@ class Reply:
         truncated: Tokens (suite's tokenizer) removed from the prompt by the overflow policy; 0 if none.
         error: Error message if ``status`` is not ``ok``.
         tokens_cached: Prompt tokens among ``tokens_in`` that came from the provider's cache; None if unknown.
+        tokens_written: Prompt tokens among ``tokens_in`` that were written to the cache for a price; None if unknown.
+            Not stored: the cost, which is stored, has them.
     """
 
     status: Status
@@ -44,6 +46,7 @@ class Reply:
     truncated: int = 0
     error: str = ""
     tokens_cached: int | None = None
+    tokens_written: int | None = None
 
     @property
     def answered(self) -> bool:

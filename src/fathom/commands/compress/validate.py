@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.compress.shared import Embeddings, Scores, half_width, vectors_of
-from fathom.commands.shared import Json, Terminal
+from fathom.commands.shared import Cluster, Json, Terminal, engine_of
 from fathom.options.declare import Read, at_least, command, given, hidden, line_only, opt, unset
 from fathom.options.values import MaybePath, Names, budgets_of, methods_of, paths_of
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from fathom.compress.validate import Validated
 
 
-class ValidateOptions(Terminal, Json):
+class ValidateOptions(Cluster, Terminal, Json):
     sources: Scores
     budgets: Annotated[
         Read[Sequence[int] | str | int, tuple[int, ...]],
@@ -42,8 +43,8 @@ class ValidateOptions(Terminal, Json):
     out: Annotated[
         MaybePath,
         opt(
-            "A .parquet, .csv or .jsonl file for the table of every draw. Draws are kept beside it as they end: "
-            "the same command resumes.",
+            "A .parquet, .csv or .jsonl file for the table of every draw. Draws are kept beside it as they end, "
+            "until all are made: the same command resumes.",
             "-o",
         ),
     ] = unset
@@ -68,7 +69,7 @@ def compress_validate(options: ValidateOptions) -> "Validated":
 
     if options.plot is not None:
         check_format(options.plot)
-    paths, progress = paths_of(options.sources), options.progress
+    paths, progress, workers = paths_of(options.sources), options.progress, engine_of(options) or options.workers
     matrix = read_matrix(paths, least=4)
     released = paths[0] if len(paths) == 1 and is_released(paths[0]) else None
     vectors = vectors_of(options.embeddings, matrix)
@@ -76,32 +77,32 @@ def compress_validate(options: ValidateOptions) -> "Validated":
         vectors = read_embeddings(released)
     splits = splits_of(matrix, options.splits, seed=options.seed, published=read_split(released) if released else None)
     methods, budgets = options.methods, options.budgets
-    kept = None
+    kept: dict[str, Path] = {}
     if options.out is not None:
         check_suffix(options.out)
-        kept = options.out.with_name(f"{options.out.name}.part")
+        kept = {kind: options.out.with_name(f"{options.out.name}.{kind}.part") for kind in ("draws", "reach")}
     found = validate(
         matrix,
         budgets,
         methods=methods,
         splits=splits,
         embeddings=vectors,
-        workers=options.workers,
-        kept=kept,
+        workers=workers,
+        kept=kept.get("draws"),
         progress=progress,
     )
     if options.out is not None:
         write_table(found, options.out)
-        if kept is not None:
-            kept.unlink(missing_ok=True)
     figures = summary(found)
     if options.plot is not None:
         save(validation(figures), options.plot)
-    reached = (
-        None
-        if options.width is None
-        else reach(matrix, options.width, splits=splits, workers=options.workers, progress=progress)
-    )
+    reached = None
+    if options.width is not None:
+        reached = reach(
+            matrix, options.width, splits=splits, workers=workers, kept=kept.get("reach"), progress=progress
+        )
+    for path in kept.values():
+        path.unlink(missing_ok=True)
     return Validated(figures, reached)
 
 

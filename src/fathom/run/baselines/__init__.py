@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Protocol
 from urllib.parse import parse_qsl
 
-from fathom.length import parse_length
+from fathom.length import WIDEST, parse_length
 from fathom.names import unknown
 from fathom.run.baselines.guess import copy, first, guess, longest
 from fathom.run.baselines.lexical import read
@@ -123,6 +123,6 @@ def baseline_client(model: str, tokenizer: Callable[[], Tokenizer]) -> BaselineC
         raise FathomError(f"model {model!r}: unknown option {(unknown or [query])[0]!r}; expected window, truncate")
     if "truncate" in options and "window" not in options:
         raise FathomError(f"model {model!r}: truncate needs a window, as in {name}?window=4k&truncate=middle")
-    window = parse_length(options["window"]) if "window" in options else None
+    window = parse_length(options["window"], WIDEST) if "window" in options else None
     policy = parse_policy(options.get("truncate", "refuse"), f"model {model!r}")
     return BaselineClient(get_baseline(name), tokenizer() if window else None, window, policy)

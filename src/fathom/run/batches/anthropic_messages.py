@@ -9,8 +9,10 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, json_lines
+from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, json_lines, pieces
 from fathom.run.batches.store import Batch, number_of
+from fathom.run.failures import Failure
+from fathom.run.model import RequestError
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from anthropic.types.messages import MessageBatch
 
 _DAY = 86_400
-_PIECE = 1_000_000
 _BETA = "anthropic-beta"
 # Of errors in results, which have no status code, by their type.
 _STATUS: Mapping[str, int] = {
@@ -64,20 +65,24 @@ class AnthropicMessages:
 
         # The library's own function for batches makes its body in memory, from all requests.
         headers = {"Content-Type": "application/json", "Content-Length": str(file.stat().st_size)}
-        made = await self._client.post(
-            "/v1/messages/batches",
-            cast_to=MessageBatch,
-            content=_pieces(file),
-            options={"headers": headers | ({_BETA: self._betas} if self._betas else {})},
-        )
+        with file.open("rb") as stream:
+            made = await self._client.post(
+                "/v1/messages/batches",
+                cast_to=MessageBatch,
+                content=pieces(stream),
+                options={"headers": headers | ({_BETA: self._betas} if self._betas else {})},
+            )
         return made.id
 
     async def find(self, batch: Batch, known: frozenset[str]) -> str | None:
         """See ``Provider``: a batch is known by the ids of its requests, which are shown when it has ended.
 
         Until then a batch with another number of requests is another one, and one with the same number may be this one.
+
+        Raises:
+            RequestError: A batch that may be this one has ended, and its results are empty, which cannot last.
         """
-        undecided = False
+        undecided, empty = False, ""
         async for one in self._client.messages.batches.list(limit=100):
             # The newest come first.
             if one.id == batch.newest or one.created_at.timestamp() < batch.created - _DAY:
@@ -85,13 +90,23 @@ class AnthropicMessages:
             if one.id in known or _total(one) != batch.requests:
                 continue
             if one.results_url is None:
-                undecided |= one.processing_status != "ended"
+                # The results of an archived batch are gone.
+                undecided |= one.archived_at is None
                 continue
-            async for result in self.results(one.id, State("ended")):
-                if number_of(batch.id, result.custom_id) is not None:
-                    return one.id
-                break
+            id = await self._an_id_in(one.id)
+            if number_of(batch.id, id) is not None:
+                return one.id
+            empty = empty or ("" if id else one.id)
+        if empty and not undecided:
+            raise RequestError(Failure("busy", f"batch {empty}, which may be this run's, has ended without results"))
         return None if undecided else ""
+
+    async def _an_id_in(self, name: str) -> str:
+        """The id of one request of a batch, all of which are of the same run; "" if its results are empty."""
+        async for line in self._lines(name):
+            if isinstance(id := line.get("custom_id"), str):
+                return id
+        return ""
 
     async def look(self, name: str) -> State:
         """See ``Provider``."""
@@ -109,19 +124,17 @@ class AnthropicMessages:
 
     async def results(self, name: str, state: State) -> AsyncIterator[Result]:
         """See ``Provider``."""
+        async for line in self._lines(name):
+            yield _result(line)
+
+    async def _lines(self, name: str) -> AsyncIterator[Mapping[str, Any]]:
         async with self._client.messages.batches.with_streaming_response.results(name) as response:
             async for line in json_lines(response.iter_bytes()):
-                yield _result(line)
+                yield line
 
     async def close(self) -> None:
         """See ``Provider``."""
         await self._client.close()
-
-
-async def _pieces(file: Path) -> AsyncIterator[bytes]:
-    with file.open("rb") as stream:
-        while piece := stream.read(_PIECE):
-            yield piece
 
 
 def _total(one: MessageBatch) -> int:

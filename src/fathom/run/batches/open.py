@@ -5,19 +5,22 @@ from importlib import import_module
 from pathlib import Path
 
 from fathom.extras import MissingLibraryError, install
+from fathom.run.batches.judging import JudgeAsking, batches_of
 from fathom.run.batches.provider import HOURS, Provider
 from fathom.run.batches.recording import Recording
-from fathom.run.batches.session import BatchSession, Pace
-from fathom.run.batches.store import BatchStore, waiting
+from fathom.run.batches.sender import Pace, Sender
+from fathom.run.batches.session import BatchSession
+from fathom.run.batches.store import FILE, BatchStore, waiting
 from fathom.run.ledger import Ledger
 from fathom.run.model import Settings
 from fathom.run.progress import RunSummary
 from fathom.run.request_mode import RequestModes
+from fathom.run.retry import Retry
 from fathom.run.session import Work
 from fathom.run.worker import this_worker
 from fathom.types import FathomError, Sample
 
-_LIBRARIES = {"openai": "openai", "openai-api": "openai", "anthropic": "anthropic"}
+_LIBRARIES = {"openai": "openai", "openai-api": "openai", "anthropic": "anthropic", "google": "google.genai"}
 """The client library of each provider with a batch API."""
 _HALF = frozenset({"openai", "anthropic", "google"})
 PACE = Pace()
@@ -37,8 +40,8 @@ def open_recording(settings: Settings) -> Recording:
     if provider not in _LIBRARIES:
         raise FathomError(
             f"--batch: {settings.model!r} has no batch API that fathom knows; expected a model of OpenAI "
-            "(openai/NAME) or Anthropic (anthropic/NAME), or openai/NAME with the --model-base-url of a server "
-            "that has OpenAI's /files and /batches"
+            "(openai/NAME), Anthropic (anthropic/NAME) or Google (google/NAME), or openai/NAME with the "
+            "--model-base-url of a server that has OpenAI's /files and /batches"
         )
     if settings.chat_template != "always":
         raise FathomError(f"--batch: prompts are sent as chats; leave out --chat-template {settings.chat_template}")
@@ -82,13 +85,17 @@ def share_of_price(settings: Settings) -> float:
     return 0.5 if settings.base_url is None and settings.model.partition("/")[0] in _HALF else 1.0
 
 
-def check_none_waits(folder: Path) -> None:
+def check_none_waits(folder: Path, file: str = FILE) -> None:
     """Check that no batch of a run is under way, for processes that send plain requests.
+
+    Args:
+        folder: The run folder.
+        file: Name of the file of the batches.
 
     Raises:
         FathomError: There is one; its requests would be sent, and paid, again.
     """
-    if found := waiting(folder):
+    if found := waiting(folder, file):
         count = sum(one.requests for one in found)
         raise FathomError(
             f"{folder}: {count:,} requests are in batches at the provider; run the same command with --batch to "
@@ -101,16 +108,20 @@ def described() -> str:
     return f"in batches, to be answered within {HOURS} hours; prices are those of batches"
 
 
-def open_provider(settings: Settings, recording: Recording) -> Provider:
+def open_provider(recording: Recording) -> Provider:
     """The batch API of a model.
 
     Raises:
         FathomError: Its service has none.
     """
-    if settings.model.startswith("anthropic/"):
+    if recording.model.startswith("anthropic/"):
         from fathom.run.batches.anthropic_messages import open_anthropic_messages
 
         return open_anthropic_messages(recording.api.client)
+    if recording.model.startswith("google/"):
+        from fathom.run.batches.google_files import open_google_files
+
+        return open_google_files(recording.api)
     from fathom.run.batches.openai_files import open_openai_files
 
     return open_openai_files(recording.api.client)
@@ -119,7 +130,6 @@ def open_provider(settings: Settings, recording: Recording) -> Provider:
 async def work_in_batches(
     out: Path,
     recording: Recording,
-    settings: Settings,
     work: Work,
     total: int,
     *,
@@ -131,7 +141,6 @@ async def work_in_batches(
     Args:
         out: The run folder.
         recording: Makes requests and reads replies; closed at the end.
-        settings: How the model is asked.
         work: What to do.
         total: Replies that the run will have when finished.
         named: Samples of the suite by id, without recipes.
@@ -140,7 +149,7 @@ async def work_in_batches(
     Raises:
         FathomError: See ``run``.
     """
-    provider = open_provider(settings, recording)
+    provider = open_provider(recording)
     ledger = Ledger(out, this_worker())
     try:
         store = BatchStore(out)
@@ -155,3 +164,36 @@ async def work_in_batches(
         ledger.close()
         await provider.close()
         await recording.close()
+
+
+async def judge_in_batches(
+    folder: Path,
+    judge: str,
+    recording: Recording,
+    asking: JudgeAsking,
+    *,
+    retry: Retry,
+    tell: Callable[[str], None],
+) -> None:
+    """Ask a judge, as the only process; the replies that come are in its store afterwards.
+
+    Args:
+        folder: The run folder.
+        judge: Name of the judge.
+        recording: Makes requests and reads replies.
+        asking: What is asked.
+        retry: When failed requests are repeated.
+        tell: Called with a line about each batch.
+
+    Raises:
+        FathomError: Another process sends the judge's batches, or the provider denies them or is out of reach.
+    """
+    provider = open_provider(recording)
+    try:
+        store = BatchStore(folder, batches_of(judge), alone=True)
+        try:
+            await Sender(asking, folder, recording, provider, store, retry=retry, tell=tell, pace=PACE).work_through()
+        finally:
+            store.close()
+    finally:
+        await provider.close()

@@ -4,12 +4,13 @@ import json
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, BinaryIO, Literal, Protocol
 
 from fathom.run.batches.store import Batch
 
 HOURS = 24
 """The time in which all of them promise to be done."""
+_PIECE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,12 @@ class Provider(Protocol):
 def as_line(value: object) -> bytes:
     """A value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+
+
+async def pieces(stream: BinaryIO) -> AsyncIterator[bytes]:
+    """The rest of a file in pieces."""
+    while piece := stream.read(_PIECE):
+        yield piece
 
 
 async def json_lines(parts: AsyncIterable[bytes]) -> AsyncIterator[Mapping[str, Any]]:

@@ -39,6 +39,9 @@ _RECEIVED: Mapping[str, Mapping[str, Any]] = {
         **{"id": "r", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn"},
         **{"content": [{"type": "text", "text": "."}], "stop_sequence": None, "usage": _NO_TOKENS},
     },
+    ":generateContent": {
+        "candidates": [{"content": {"role": "model", "parts": [{"text": "."}]}, "finishReason": "STOP", "index": 0}]
+    },
 }
 """What the client gets for a request that is recorded, by the end of its address."""
 
@@ -48,6 +51,9 @@ class Recording:
 
     Args:
         settings: How the model is asked.
+
+    Attributes:
+        model: Its name.
 
     Raises:
         FathomError: See ``open_inspect_client``.
@@ -59,10 +65,16 @@ class Recording:
     def __init__(self, settings: Settings) -> None:
         import httpx2
 
+        self.model = settings.model
         self._sent: Sent | None = None
         self._answer: tuple[int, bytes] | None = None
-        self._http = httpx2.AsyncClient(transport=httpx2.MockTransport(self._handle))
-        self._client = open_inspect_client(_without_extras(settings), http_client=self._http)
+        transport, settings = httpx2.MockTransport(self._handle), _without_extras(settings)
+        if settings.model.startswith("google/"):
+            self._client = open_inspect_client(settings)
+            _lead(self._client.api, transport)
+        else:
+            http = httpx2.AsyncClient(transport=transport)
+            self._client = open_inspect_client(settings, http_client=http)
 
     @property
     def api(self) -> Any:
@@ -109,6 +121,20 @@ class Recording:
         self._sent = Sent(request.url.path, json.loads(request.content), dict(request.headers))
         received = next((body for end, body in _RECEIVED.items() if request.url.path.endswith(end)), None)
         return httpx2.Response(400 if received is None else 200, headers=_HEADERS, content=json.dumps(received or {}))
+
+
+def _lead(api: Any, transport: httpx2.MockTransport) -> None:
+    """Lead the connections of Inspect's provider of Google, which makes a client for each request, to a transport."""
+    import httpx2
+
+    made = api.model_client
+
+    def model_client(options: Any) -> Any:
+        if options.httpx_async_client is None:
+            options.httpx_async_client = httpx2.AsyncClient(transport=transport)
+        return made(options)
+
+    api.model_client = model_client
 
 
 def _without_extras(settings: Settings) -> Settings:

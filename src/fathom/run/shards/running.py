@@ -3,16 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from fathom.run.hugging_face import is_local
 from fathom.run.manifest import FILE
+from fathom.run.model import is_ray_vllm
 from fathom.run.progress import RunSummary
+from fathom.run.ray_vllm import gpus_of
 from fathom.run.runner import run
 from fathom.run.shards.cutting import Shard
 from fathom.run.shards.files import read_plan
 from fathom.run.shards.on_ray import ray_engine
+from fathom.run.shards.scratch import scratch_folder
 from fathom.run.shards.share import Share
 from fathom.run.shards.spread import Spread
 from fathom.run.shards.store import FolderStore, ObjectStore, Store, open_store
@@ -55,7 +57,9 @@ def open_shards(place: str | Path) -> Store:
     return store
 
 
-def run_shard(suite: Path, model: str, *, out: str | Path, shard: Shard, **options: Any) -> RunSummary:
+def run_shard(
+    suite: Path, model: str, *, out: str | Path, shard: Shard, verified: bool = False, **options: Any
+) -> RunSummary:
     """Run one shard of a suite against a model; repeating the call resumes it, on any machine.
 
     Args:
@@ -63,6 +67,7 @@ def run_shard(suite: Path, model: str, *, out: str | Path, shard: Shard, **optio
         model: The model.
         out: The folder or object store of all shards (``store.open_store``).
         shard: Which shard.
+        verified: Whether the driver of all shards has checked the whole suite.
         options: All others of ``fathom.run.run``.
 
     Returns:
@@ -74,9 +79,9 @@ def run_shard(suite: Path, model: str, *, out: str | Path, shard: Shard, **optio
     """
     check_shared(options)
     store = open_shards(out)
-    with TemporaryDirectory(prefix="fathom-shard-") as place:
-        folder = Path(place) / shard.name
-        done = run(suite, model, out=folder, share=Share(store, shard, folder), **options)
+    with scratch_folder() as place:
+        folder = place / shard.name
+        done = run(suite, model, out=folder, share=Share(store, shard, folder, verified=verified), **options)
     return replace(done, folder=Path(out), shard=f"{store.where.rstrip('/')}/{shard.name}")
 
 
@@ -103,7 +108,7 @@ def run_on_ray(
     if is_local(model):
         raise FathomError(
             f"--engine ray: {model} is computed in the process that asks, and tasks have no GPU; serve it and give "
-            "--model-base-url, or run shards as jobs with --shard"
+            "--model-base-url, let vLLM compute it as ray-vllm/PATH, or run shards as jobs with --shard"
         )
     store = open_shards(out)
     plan = read_plan(store)
@@ -111,7 +116,8 @@ def run_on_ray(
     subset = options.get("subset")
     here = {"confirm": None, "progress": None, "subset": subset and Path(subset).resolve()}
     place = out if isinstance(store, ObjectStore) else Path(store.where).resolve()
-    call = {**options, **here, "suite": Path(suite).resolve(), "model": model, "out": place}
-    spread = Spread(store, of, ray_engine(call, address))
-    with TemporaryDirectory(prefix="fathom-shards-") as folder:
-        return run(suite, model, out=Path(folder) / "run", share=spread, **options)
+    call = {**options, **here, "suite": Path(suite).resolve(), "model": model, "out": place, "verified": True}
+    gpus = gpus_of(options.get("model_args") or {}) if is_ray_vllm(model) else 0
+    spread = Spread(store, of, ray_engine(call, address, gpus))
+    with scratch_folder() as folder:
+        return run(suite, model, out=folder / "run", share=spread, **options)

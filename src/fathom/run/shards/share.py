@@ -47,9 +47,11 @@ class Share:
         store: Where the shards are.
         shard: Which shard it is.
         folder: An empty folder of this machine.
+        verified: Whether the driver of all shards has checked the whole suite, so that this one need not.
     """
 
-    def __init__(self, store: Store, shard: Shard, folder: Path) -> None:
+    def __init__(self, store: Store, shard: Shard, folder: Path, *, verified: bool = False) -> None:
+        self.verified = verified
         self._store = store
         self._shard = shard
         self._folder = folder

@@ -9,23 +9,14 @@ from typing import TypeAlias
 
 from fathom.run.progress import Progress, RunSummary
 from fathom.run.shards.cutting import Cut, Shard, cut
-from fathom.run.shards.files import (
-    COLUMNS,
-    check_plan,
-    failed,
-    finished_rows,
-    join_plan,
-    plan_of,
-    state_of,
-)
+from fathom.run.shards.files import check_plan, failed, finished_rows, join_plan, plan_of, state_of
+from fathom.run.shards.progress import NOTHING, READERS, counted, together
 from fathom.run.shards.share import Facts
 from fathom.run.shards.store import Store
-from fathom.types import STATUSES, FathomError, Json, Sample
+from fathom.types import FathomError, Json, Sample
 
 Engine: TypeAlias = Callable[[Sequence[Shard]], Iterator[tuple[Shard, Progress | str]]]
 """Runs shards elsewhere; yields each with its final state, or with what went wrong, in the order in which they end."""
-
-READERS = 16
 
 
 class Spread:
@@ -46,7 +37,7 @@ class Spread:
         self._engine = engine
         self._cut: Cut | None = None
         self._todo: list[Shard] = []
-        self._state = Progress(0, 0, dict.fromkeys(STATUSES, 0), 0, 0, 0.0, 0.0, 0)
+        self._state = NOTHING
 
     def take(
         self, facts: Facts, recipe: Callable[[str], Sample], epochs: int, manifest: Mapping[str, Json]
@@ -77,13 +68,7 @@ class Spread:
                 if any(map(failed, rows)):
                     self._todo.append(shard)
                     continue
-                values = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-                counts = {name: sum(one["status"] == name for one in values) for name in STATUSES}
-                tokens_in, tokens_out = (sum(one[name] or 0 for one in values) for name in ("tokens_in", "tokens_out"))
-                costs = [one["cost"] for one in values if one["cost"] is not None]
-                unpriced = len(values) - len(costs)
-                state = Progress(len(rows), 0, counts, tokens_in, tokens_out, sum(costs), 0.0, 0, unpriced)
-                self._state = _together(self._state, state)
+                self._state = together(self._state, counted(rows))
         left = {one.number for one in self._todo}
 
         def mine() -> Iterator[Sample]:
@@ -115,7 +100,7 @@ class Spread:
             if isinstance(came, str):
                 wrong.append((shard, came))
                 continue
-            self._state = replace(_together(self._state, came), seconds=monotonic() - began)
+            self._state = replace(together(self._state, came), seconds=monotonic() - began)
             progress(self._state)
         if wrong:
             first, why = min(wrong)
@@ -127,16 +112,3 @@ class Spread:
         hints = (f"{errors:,} samples failed; run the same command again to retry them",) if errors else ()
         where = self._store.where
         return RunSummary(Path(where), self._state, hints=(*hints, f"fathom merge {where} --out RUN"), shard=where)
-
-
-def _together(one: Progress, other: Progress) -> Progress:
-    return replace(
-        one,
-        finished=one.finished + other.finished,
-        counts={name: one.counts[name] + other.counts[name] for name in one.counts},
-        tokens_in=one.tokens_in + other.tokens_in,
-        tokens_out=one.tokens_out + other.tokens_out,
-        cost=None if one.cost is None or other.cost is None else one.cost + other.cost,
-        asked=one.asked + other.asked,
-        unpriced=one.unpriced + other.unpriced,
-    )

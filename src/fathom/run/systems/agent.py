@@ -297,6 +297,7 @@ class _Talk:
             tokens_out=_sum(replies, "tokens_out"),
             tokens_reasoning=_sum(replies, "tokens_reasoning"),
             tokens_cached=_sum(replies, "tokens_cached"),
+            tokens_written=_sum(replies, "tokens_written"),
             seconds=sum(one.seconds for one in replies),
             attempts=sum(one.attempts for one in replies),
         )

@@ -126,6 +126,7 @@ def followed_by(earlier: Reply | None, reply: Reply) -> Reply:
         together(earlier, reply),
         tokens_reasoning=_known(earlier.tokens_reasoning, reply.tokens_reasoning),
         tokens_cached=_known(earlier.tokens_cached, reply.tokens_cached),
+        tokens_written=_known(earlier.tokens_written, reply.tokens_written),
     )
 
 

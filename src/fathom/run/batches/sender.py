@@ -1,0 +1,419 @@
+"""Sends requests in batches, waits, and hands the results on.
+
+What must never happen is that a request is paid for twice. So a batch is committed to a file before its upload, with a
+name that the provider is told; a process that finds a batch of which it does not know whether the provider got it looks
+for that name first.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from fathom.run.batches.provider import HOURS, Provider, Result, State, as_line
+from fathom.run.batches.recording import Recording
+from fathom.run.batches.store import Asked, Batch, BatchStore, new_id, number_of, request_id
+from fathom.run.failures import Failure, chain_of, classify, shorten, status_code
+from fathom.run.ledger import Key
+from fathom.run.model import Call, RequestError
+from fathom.run.retry import Retry
+from fathom.types import FathomError, Reply
+
+Outcome = TypeVar("Outcome")
+
+FILES = ".batch-*"
+"""Files of requests in the run folder, which are removed when they are uploaded."""
+DOWNLOADS = 3
+"""How often results are read if some are missing that the provider counts, or does not count."""
+TOO_MANY = 3
+"""How often a batch is refused, because too much is waiting, before it is sent in halves; nothing else is waiting."""
+# Status codes with which a server may have started the batch all the same.
+_UNCERTAIN = frozenset({408, 409, 425})
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often the provider is asked, in seconds.
+
+    Attributes:
+        first: Before a new batch is asked about; each wait is half as long again.
+        longest: The longest wait.
+        settle: How long a batch may be missing from the provider's list after its upload.
+        patience: How long the provider may be out of reach.
+    """
+
+    first: float = 5.0
+    longest: float = 60.0
+    settle: float = 60.0
+    patience: float = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A request that is to be sent.
+
+    Attributes:
+        asked: What it asks for.
+        prompt: Its prompt.
+        call: Its other parameters.
+    """
+
+    asked: Asked
+    prompt: str
+    call: Call
+
+
+class Asking(Protocol):
+    """What is asked in batches, and where the results go."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a limit is reached, so that nothing more may be sent."""
+        ...
+
+    def check_alone(self) -> None:
+        """Check that no other process asks for the same.
+
+        Raises:
+            FathomError: One does.
+        """
+        ...
+
+    def wanted(self, under_way: Collection[Key]) -> Iterator[Wanted]:
+        """The requests that are neither finished nor under way, one prompt at a time."""
+        ...
+
+    def expect(self, asked: Collection[Asked]) -> None:
+        """Get ready for the results of these requests, some of which may not be wanted any more."""
+        ...
+
+    def is_finished(self, key: Key) -> bool:
+        """Whether the reply to a request is kept."""
+        ...
+
+    async def keep(
+        self, asked: Asked, outcome: Callable[[Call], Awaitable[Reply | Failure]], tries: int
+    ) -> Failure | None:
+        """Keep the reply to a request.
+
+        Args:
+            asked: The request.
+            outcome: What a plain run would make of its result, for the parameters of the request.
+            tries: How often it was sent.
+
+        Returns:
+            The failure, if there is no reply that counts.
+        """
+        ...
+
+    def fail(self, asked: Asked, failure: Failure, tries: int) -> None:
+        """Note that a request has failed for good."""
+        ...
+
+    def show(self, answered: int) -> None:
+        """Show the progress, with the number of replies in batches that have not ended."""
+        ...
+
+
+class Sender:
+    """One process that sends requests in batches; there is only one at a time.
+
+    Args:
+        asking: What is asked.
+        folder: Receives files of requests until they are uploaded.
+        recording: Makes requests and reads replies.
+        provider: The batch API.
+        store: The batches.
+        retry: When failed requests are repeated.
+        tell: Called with a line about each batch.
+        pace: How often the provider is asked.
+    """
+
+    def __init__(
+        self,
+        asking: Asking,
+        folder: Path,
+        recording: Recording,
+        provider: Provider,
+        store: BatchStore,
+        *,
+        retry: Retry,
+        tell: Callable[[str], None],
+        pace: Pace,
+    ) -> None:
+        self._asking = asking
+        self._folder = folder
+        self._recording = recording
+        self._provider = provider
+        self._store = store
+        self._retry = retry
+        self._tell = tell
+        self._pace = pace
+        self._tries: Counter[Key] = Counter()
+        self._last = ""
+        self._most = provider.form.requests
+        self._full = self._all_sent = False
+        self._done: dict[str, int] = {}
+
+    async def work_through(self) -> None:
+        """Send everything, and collect until nothing is under way."""
+        for left in self._folder.glob(FILES):
+            left.unlink(missing_ok=True)
+        self._asking.check_alone()
+        for batch in self._store.batches("intended"):
+            if not await self._is_there(batch):
+                self._store.forget(batch)
+        wait = self._pace.first
+        while True:
+            stages = [await self._look(batch) for batch in self._store.batches("sent")]
+            # The next file is sent when the last one has been accepted: it may have been too much.
+            ready = "checked" not in stages and not self._full and not self._all_sent and not self._asking.stopped
+            if ready and await self._send_next():
+                wait = self._pace.first
+                continue
+            if not self._store.batches("sent") and (self._all_sent or self._asking.stopped):
+                return
+            await asyncio.sleep(wait)
+            wait = min(self._pace.longest, wait * 1.5)
+
+    async def _send_next(self) -> bool:
+        """Send the next batch; False if nothing is left, or the provider takes no more now."""
+        id = new_id()
+        file = self._folder / FILES.replace("*", id)
+        try:
+            requests = await self._write(id, file)
+            self._all_sent = not requests
+            if not requests:
+                return False
+            newest = await self._patiently(self._provider.newest)
+            batch = self._store.intend(id, newest, requests)
+            try:
+                # A process that joins later sees the batch.
+                self._asking.check_alone()
+            except FathomError:
+                self._store.forget(batch)
+                raise
+            return await self._send(batch, file)
+        finally:
+            file.unlink(missing_ok=True)
+
+    async def _write(self, id: str, file: Path) -> list[Asked]:
+        """Write the requests of one batch to a file, one prompt at a time; what cannot be sent is kept at once."""
+        form, requests = self._provider.form, list[Asked]()
+        with file.open("wb") as stream:
+            size = stream.write(form.start)
+            for wanted in self._asking.wanted(self._store.under_way()):
+                sent = await self._recording.record(wanted.prompt, wanted.call)
+                line = self._provider.line(request_id(id, len(requests)), sent)
+                if len(form.start) + len(line) + len(form.end) > form.size:
+                    too_large = f"the request has {len(line):,} bytes, more than a batch may have ({form.size:,})"
+                    self._give_up(wanted.asked, Failure("bad", too_large))
+                    continue
+                if size + len(form.between) + len(line) + len(form.end) > form.size:
+                    break
+                size += stream.write((form.between if requests else b"") + line)
+                requests.append(wanted.asked)
+                if len(requests) >= self._most:
+                    break
+            stream.write(form.end)
+        return requests
+
+    async def _send(self, batch: Batch, file: Path) -> bool:
+        """Send a batch until it is known whether the provider has it; False if it takes no more now."""
+        size, retry = file.stat().st_size, self._retry
+        for attempt in range(1, retry.retries + 2):
+            try:
+                name = await self._provider.send(batch, file)
+            except FathomError:
+                self._store.forget(batch)
+                raise
+            except Exception as error:
+                failure = classify(error)
+                refused = _was_refused(error)
+                if not refused and await self._is_there(batch):
+                    return True
+                if refused and failure.kind != "busy":
+                    self._store.forget(batch)
+                    raise FathomError(f"the provider did not take the batch: {failure.message}") from None
+                if refused and self._store.batches("sent"):
+                    self._store.forget(batch)
+                    self._full = True  # until one of them has ended
+                    return False
+                if refused and attempt == TOO_MANY and batch.requests > 1:
+                    self._store.forget(batch)
+                    self._most = batch.requests // 2
+                    return False
+                if attempt > retry.retries:
+                    self._store.forget(batch)
+                    raise FathomError(
+                        f"the batch could not be sent: {failure.message.rstrip('.')}. Run the same command again to "
+                        "resume"
+                    ) from None
+                await retry.sleep(retry.wait(attempt, failure.wait))
+            else:
+                self._store.sent(batch, name)
+                words = f"{batch.requests:,} requests, {size / 1_000_000:,.1f} MB"
+                self._tell(f"batch {name}: {words} sent; to be answered within {HOURS} hours")
+                return True
+        raise AssertionError("unreachable: the last attempt gives up")
+
+    async def _is_there(self, batch: Batch) -> bool:
+        """Whether the provider has a batch of which that is not known; it is then one of those that were sent.
+
+        What was on its way when a process was killed may arrive later, so only a batch that does not appear for a while
+        is missing. Time in which the provider was out of reach does not count.
+        """
+        until, wait, told = float("inf"), self._pace.first, False
+        while True:
+            name = await self._patiently(lambda: self._provider.find(batch, self._store.names()))
+            until = min(until, time.monotonic() + self._pace.settle)
+            if name:
+                self._store.sent(batch, name)
+                self._tell(f"batch {name}: {batch.requests:,} requests, found again")
+                return True
+            if name is not None and time.monotonic() >= until:
+                return False
+            if name is None and not told:
+                told = True
+                self._tell(
+                    f"{batch.requests:,} requests may be at the provider already; that is known when a batch that it "
+                    f"works on has ended, within {HOURS} hours"
+                )
+            await asyncio.sleep(wait)
+            wait = min(self._pace.longest, wait * 1.5)
+
+    async def _look(self, batch: Batch) -> str:
+        """The stage of a batch, which is collected if it has ended."""
+        state = await self._patiently(lambda: self._provider.look(batch.name), of=batch)
+        working = state.stage in ("checked", "working")
+        self._done[batch.id] = state.done if working else 0
+        self._asking.show(sum(self._done.values()))
+        if working:
+            return state.stage
+        # Whatever it was, room is free again.
+        self._full = self._all_sent = False
+        if state.stage == "failed":
+            self._not_accepted(batch, state)
+        else:
+            await self._collect(batch, state)
+        self._store.end(batch)
+        if state.stage == "cancelled":
+            raise FathomError(
+                f"batch {batch.name} was cancelled at the provider; what it had answered is kept. Run the same command "
+                "again to send the rest"
+            )
+        return state.stage
+
+    def _not_accepted(self, batch: Batch, state: State) -> None:
+        """A batch failed as a whole: requests that are wrong fail, others are sent again."""
+        reasons = {number: why for number, why in state.errors if number is not None}
+        why = shorten("; ".join(dict.fromkeys(why for _, why in state.errors))) or "the provider does not say why"
+        asked = self._store.requests(batch)
+        if state.full and batch.requests > 1:
+            if len(self._store.batches("sent")) > 1:
+                self._full = True
+                self._tell(f"batch {batch.name}: too much is waiting there already; sent again when others have ended")
+            else:
+                self._most = batch.requests // 2
+                self._tell(f"batch {batch.name}: too much for one batch; sent again in batches of {self._most:,}")
+            return
+        wrong = {number for number in reasons if number in asked} or (set(asked) if state.full else set())
+        if not wrong:
+            self._store.end(batch)
+            raise FathomError(f"the provider did not accept the batch: {why}")
+        self._asking.expect([asked[number] for number in wrong])
+        for number in wrong:
+            self._give_up(asked[number], Failure("bad", reasons.get(number, why)))
+
+    async def _collect(self, batch: Batch, state: State) -> None:
+        """Keep all replies of a batch; those that failed for a while and those that are missing are asked again."""
+        asked, seen, responses = self._store.requests(batch), set[int](), 0
+        self._asking.expect(asked.values())
+        again: dict[int, Failure] = {}
+
+        async def read() -> None:
+            nonlocal responses
+            async for result in self._provider.results(batch.name, state):
+                number = number_of(batch.id, result.custom_id)
+                if number is None or number not in asked or number in seen:
+                    continue
+                one = asked[number]
+                if not self._asking.is_finished(one.key):
+                    failure = await self._take(one, result)
+                    if failure is not None:
+                        again[number] = failure
+                seen.add(number)
+                responses += result.status is not None
+            if not seen and (state.results or state.counted):
+                # It cannot last; if it does, nobody pays for all of them again unless told to.
+                raise RequestError(Failure("busy", "it has ended, and its results are empty"))
+
+        for download in range(1, DOWNLOADS + 1):
+            await self._patiently(read, of=batch)
+            whole = len(seen) == len(asked) if state.counted is None else responses >= state.counted
+            if whole or download == DOWNLOADS:
+                break
+            await asyncio.sleep(self._pace.first)
+        lost = [number for number in asked if number not in seen and not self._asking.is_finished(asked[number].key)]
+        again |= dict.fromkeys(lost, Failure("busy", f"batch {batch.name} ended without a result for this request"))
+        if state.stage != "cancelled":
+            for number, failure in again.items():
+                self._try_again(asked[number], failure)
+        self._tell(f"batch {batch.name}: {len(seen) - len(again) + len(lost):,} of {batch.requests:,} answered")
+        if len(again) == len(asked) and all(failure.kind == "denied" for failure in again.values()):
+            self._store.end(batch)
+            why = self._last.rstrip(".")
+            raise FathomError(f"the provider denies all requests of the batch: {why}. Check the model's name")
+
+    async def _take(self, one: Asked, result: Result) -> Failure | None:
+        """Keep the reply in a result; the failure, if there is none that counts."""
+        if result.status is None:
+            return Failure("busy", result.reason)
+        status, body = result.status, as_line(result.body)
+
+        async def read(call: Call) -> Reply | Failure:
+            return await self._recording.read(status, body, call, self._retry)
+
+        return await self._asking.keep(one, read, self._tries[one.key] + 1)
+
+    def _try_again(self, one: Asked, failure: Failure) -> None:
+        """Leave a request to the next batch, or give it up."""
+        self._tries[one.key] += 1
+        if failure.kind not in ("busy", "silent") or self._tries[one.key] > self._retry.retries:
+            self._give_up(one, failure)
+
+    def _give_up(self, one: Asked, failure: Failure) -> None:
+        self._last = failure.message
+        self._asking.fail(one, failure, max(1, self._tries[one.key]))
+
+    async def _patiently(self, ask: Callable[[], Awaitable[Outcome]], of: Batch | None = None) -> Outcome:
+        """What a request to the provider returns that may be repeated.
+
+        Raises:
+            FathomError: It is denied, or the provider has been out of reach for long.
+        """
+        started, retry, attempt = time.monotonic(), self._retry, 0
+        while True:
+            try:
+                return await ask()
+            except FathomError:
+                raise
+            except Exception as error:
+                failure, attempt = classify(error), attempt + 1
+                late = time.monotonic() - started > self._pace.patience
+                if failure.kind not in ("busy", "silent") or late:
+                    what = f"batch {of.name}" if of else "the batches of the account"
+                    raise FathomError(
+                        f"{what} cannot be read: {failure.message.rstrip('.')}. Run the same command again, with the "
+                        "same account's key, to resume"
+                    ) from None
+                await retry.sleep(min(retry.wait(attempt, failure.wait), self._pace.longest))
+
+
+def _was_refused(error: Exception) -> bool:
+    """Whether a server certainly did not do what it was asked for."""
+    code = next((code for link in chain_of(error) if (code := status_code(link)) is not None), None)
+    return code is not None and code < 500 and code not in _UNCERTAIN

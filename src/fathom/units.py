@@ -1,0 +1,203 @@
+"""Units of work that do not depend on each other: done in processes with one thread each, and kept as they end.
+
+A unit has a name and arguments; the work is a function of them whose result JSON can hold. What does the units is an
+``Engine``: this process, processes of this machine (``in_processes``), or anything else with the same signature. The
+results do not depend on it.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from fathom.atomic import whole_file
+from fathom.types import FathomError
+
+Unit = TypeVar("Unit")
+Result = TypeVar("Result")
+Engine: TypeAlias = Callable[[Callable[[Any], Any], Mapping[str, Any]], Iterator[tuple[str, Any]]]
+"""From the work and the units by name to names and results, as they end. The work and the units can be pickled; the
+work holds what all units share, so that an engine need send it only once. Errors of the work are raised as they are."""
+Workers: TypeAlias = int | Engine | None
+
+
+def run_units(
+    units: Mapping[str, Unit],
+    work: Callable[[Unit], Result],
+    *,
+    keep: "Kept | None" = None,
+    workers: Workers = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Result]:
+    """Do units of work, each with one thread of linear algebra.
+
+    Args:
+        units: What ``work`` is called with, by the name of the unit. A name says all that its result depends on, apart
+            from what ``keep`` is of.
+        work: A pure function; JSON can hold its result unless ``keep`` is None.
+        keep: Results of earlier calls, whose units are not done again; results are added as they come.
+        workers: What does the units: processes of this machine (None for one for each core; with 1 there is no other
+            process), or an engine.
+        progress: Called with (units done, units in all).
+
+    Returns:
+        The results, in the order of the units.
+
+    Raises:
+        FathomError: See ``Kept`` and ``in_processes``.
+    """
+    found = {} if keep is None else {name: kept for name, kept in keep.read().items() if name in units}
+    left = {name: unit for name, unit in units.items() if name not in found}
+    if progress is not None and found:
+        progress(len(found), len(units))
+    engine = workers if callable(workers) else in_processes(workers)
+    for name, result in engine(partial(_in_one_thread, work), left):
+        found[name] = result
+        if keep is not None:
+            keep.add(name, result)
+        if progress is not None:
+            progress(len(found), len(units))
+    return [found[name] for name in units]
+
+
+def in_processes(count: int | None = None) -> Engine:
+    """An engine: processes of this machine, or this process if one is enough.
+
+    Args:
+        count: Processes; None for one for each core. Few units get fewer.
+
+    Returns:
+        The engine. It raises a FathomError if one of its processes is killed.
+    """
+
+    def engine(work: Callable[[Any], Any], units: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        # A process is not worth its start for a few units.
+        most = max(1, len(units) // 2)
+        if min(count or most, most) == 1:
+            yield from ((name, work(unit)) for name, unit in units.items())
+            return
+        import joblib
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+        calls = (joblib.delayed(_named)(work, name, unit) for name, unit in units.items())
+        with joblib.parallel_config("loky", n_jobs=min(count or joblib.cpu_count(), most), inner_max_num_threads=1):
+            try:
+                yield from joblib.Parallel(return_as="generator_unordered", batch_size=1)(calls)
+            except TerminatedWorkerError as error:
+                raise FathomError(
+                    "a process was killed, perhaps because memory ran out: try again with fewer processes"
+                ) from error
+
+    return engine
+
+
+def _named(work: Callable[[Any], Any], name: str, unit: Any) -> tuple[str, Any]:
+    return name, work(unit)
+
+
+def _in_one_thread(work: Callable[[Unit], Result], unit: Unit) -> Result:
+    with one_thread():
+        return work(unit)
+
+
+@contextmanager
+def one_thread(*modules: str) -> Iterator[None]:
+    """Within it, linear algebra and OpenMP use one thread; also as a decorator.
+
+    The matrices here are small: waking threads costs more than they save, and with one thread sums have one order.
+
+    Args:
+        modules: What is used within it, imported before: only libraries that are loaded can be limited.
+    """
+    try:
+        from threadpoolctl import threadpool_limits
+    except ModuleNotFoundError:  # installed with what calculates with matrices
+        yield
+        return
+    for module in modules:
+        import_module(module)
+    with threadpool_limits(1):
+        yield
+
+
+class Kept:
+    """Results of units in a file: a line of JSON for each, after a first line that says what they are of."""
+
+    def __init__(self, path: Path, *of: object) -> None:
+        """Results in a file that need not exist.
+
+        Args:
+            path: The file.
+            of: What all results depend on: arrays, or what can be written as JSON. Results of anything else are not
+                read.
+        """
+        self.path = path
+        self._of = _digest(of)
+        self._begun = False
+
+    def read(self) -> dict[str, Any]:
+        """The results of the file by name; none if they are of something else. An incomplete last line is left out.
+
+        Raises:
+            FathomError: The file cannot be read.
+        """
+        try:
+            lines = self.path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise FathomError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+        found = [one for one in map(_parsed, lines[:-1]) if one is not None]
+        if not found or found[0] != {"of": self._of}:
+            return {}
+        # A line that was cut off has no end: the next result must not continue it.
+        self._begun = lines[-1] == b""
+        return {one["name"]: one["result"] for one in found[1:] if one.keys() == {"name", "result"}}
+
+    def add(self, name: str, result: object) -> None:
+        """Add a result.
+
+        Raises:
+            FathomError: The file cannot be written.
+        """
+        if not self._begun:
+            lines: list[dict[str, object]] = [{"of": self._of}]
+            lines += ({"name": one, "result": before} for one, before in self.read().items())
+            with whole_file(self.path, "wb") as stream:
+                stream.writelines(map(_line, lines))
+            self._begun = True
+        try:
+            with self.path.open("ab") as stream:
+                stream.write(_line({"name": name, "result": result}))
+        except OSError as error:
+            raise FathomError(
+                f"{self.path}: cannot be written: {error.strerror or error}; the results that it holds are kept"
+            ) from error
+
+
+def _line(content: Mapping[str, object]) -> bytes:
+    return json.dumps(content, allow_nan=False).encode() + b"\n"
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _digest(parts: Sequence[object]) -> str:
+    import numpy as np
+
+    found = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            found.update(f"{part.dtype} {part.shape} ".encode() + np.ascontiguousarray(part).tobytes())
+        else:
+            found.update(json.dumps(part).encode() + b"\n")
+    return found.hexdigest()
