@@ -127,7 +127,9 @@ def test_rows_are_written_without_reading_them_as_a_whole(
 def test_a_reply_that_is_there_twice_counts_once(frame: pl.DataFrame, table: Path, parts: object) -> None:
     again = table.with_name("again.parquet")
     write_rows(frame.head(7), again)
-    assert scan([table, again]).read().equals(frame)
+    read = scan([table, again])
+    assert read.read().equals(frame)
+    assert pl.concat(read.slices()).collect().equals(frame)
     write_rows(frame.head(1).with_columns(value=0.5), again)
     with pytest.raises(FathomError, match=r"again\.parquet: 2 different replies of model 'a'"):
         scan([table, again])

@@ -266,17 +266,18 @@ def _first(rows: pl.LazyFrame, column: str, bad: pl.Expr) -> tuple[int, object]:
     return int(number), value
 
 
-def write_rows(rows: pl.DataFrame | pl.LazyFrame, path: Path) -> None:
+def write_rows(rows: pl.DataFrame | Iterable[pl.LazyFrame], path: Path) -> None:
     """Write a rows table; readers see the old file or the complete new one.
 
     Args:
-        rows: A rows table; of one that is larger than memory, a few row groups are in memory at a time.
+        rows: A rows table; or its slices, which are in memory one at a time.
         path: A ``.parquet``, ``.csv`` or ``.jsonl`` file; its folder is created if missing.
 
     Raises:
         FathomError: The suffix is unknown, or the file cannot be written.
     """
-    write_table(rows.select(list(SCHEMA)), path, "rows table")
+    slices = in_slices(rows.lazy()) if isinstance(rows, pl.DataFrame) else rows
+    _write((part.select(list(SCHEMA)) for part in slices), path, "rows table")
 
 
 def check_suffix(path: Path, what: str = "table") -> None:
@@ -291,7 +292,7 @@ def check_suffix(path: Path, what: str = "table") -> None:
         )
 
 
-def write_table(frame: pl.DataFrame | pl.LazyFrame, path: Path, what: str = "table") -> None:
+def write_table(frame: pl.DataFrame, path: Path, what: str = "table") -> None:
     """Write any table; readers see the old file or the complete new one.
 
     Args:
@@ -302,13 +303,19 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, path: Path, what: str = "tab
     Raises:
         FathomError: The suffix is unknown, or the file cannot be written.
     """
+    _write(in_slices(frame.lazy()), path, what)
+
+
+def _write(slices: Iterable[pl.LazyFrame], path: Path, what: str) -> None:
     check_suffix(path, what)
     import pyarrow.parquet as pq
 
     with whole_file(path, "wb") as stream, ExitStack() as stack:
         writer = None
-        for number, part in enumerate(in_slices(frame.lazy())):
+        for number, part in enumerate(slices):
             rows = part.collect()
+            if number and rows.is_empty():
+                continue
             if path.suffix == ".parquet":
                 table = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
                 writer = writer or stack.enter_context(pq.ParquetWriter(stream, table.schema, compression="zstd"))
@@ -326,6 +333,10 @@ def in_slices(rows: pl.LazyFrame) -> Iterator[pl.LazyFrame]:
     """Slices of at most ``LARGE`` rows, in order; at least one.
 
     A query over a whole file decodes as many row groups ahead as it likes: 4 GB of a table of ten million rows.
+
+    Args:
+        rows: The rows of one file, or rows in memory, with other columns at most. What was filtered or put together
+            would be read from its start for every slice.
     """
     count = int(rows.select(pl.len()).collect(engine="streaming").item())
     for start in range(0, max(count, 1), LARGE):
