@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
+from fathom.stats import intervals
 from fathom.stats.intervals import (
     Interval,
     Scored,
     generator,
     interval_of,
+    kept_draws,
     mean_interval,
     means_of_sums,
     resampled_means,
@@ -204,3 +206,16 @@ def test_other_seeds_draw_other_replicates() -> None:
     table = Scored("kv", ("a", "b", "c"), np.array([[0.1], [0.5], [0.6]]))
     (first,), (second,) = ([draws for _, draws in resampled_together([table], seed)] for seed in (1, 2))
     assert not np.isclose(first, second).any()
+
+
+def test_draws_that_are_kept_are_those_that_would_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn() -> tuple[list[float], float]:
+        rng = generator(2, "kv")
+        return resampled_means(np.eye(3), rng, replicates=5).ravel().tolist(), rng.random()
+
+    alone = drawn()
+    for room in (10**6, 200, 0):
+        monkeypatch.setattr(intervals, "ROOM", room)
+        with kept_draws():
+            assert drawn() == drawn() == alone
+    assert drawn() == alone

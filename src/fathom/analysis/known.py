@@ -182,7 +182,7 @@ class Filtered:
     @property
     def left(self) -> RowsTable:
         """The same of a table of any size."""
-        return RowsTable(self.without(self.table.rows), self.table.place, self.table)
+        return self.table.each(lambda rows, _: self.without(rows))
 
     def without(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Some of the rows before the filter, without those that it excludes."""

@@ -83,7 +83,7 @@ def _written(options: RowsOptions) -> "RowsTable":
     if options.filter is not None or options.panel:
         table = without_known(table, **options.of(Known), judge=options.judge).left
     if options.out is not None:
-        write_rows(table.rows, Path(options.out))
+        write_rows(table.slices(), Path(options.out))
     return table
 
 

@@ -24,6 +24,7 @@ from fathom.report.by_question import ByQuestion, Outline, PartByQuestion, outli
 from fathom.report.setups import ComparedSetups, shown
 from fathom.rows.table import RowsTable
 from fathom.stats.columns import facet
+from fathom.stats.intervals import kept_draws
 from fathom.stats.outcomes import Unanswered, Unmeasured, counted
 from fathom.stats.outcomes import unmeasured as cells_unmeasured
 from fathom.stats.side_rows import is_aggregate
@@ -191,7 +192,8 @@ def measure(
     if not filtered.table.count:
         raise FathomError("There are no rows to report on: run a suite first (`fathom run`) or name another file.")
     whole = _whole(_parts(filtered, unanswered))
-    measured = [_measured(part, whole, seed) for part in _parts(filtered, unanswered)]
+    with kept_draws():
+        measured = [_measured(part, whole, seed) for part in _parts(filtered, unanswered)]
     averages = pl.concat([part.averages for part in measured])
     by_questions = [part.by_question for part in measured]
     if whole.kinds.is_empty() and not averages.is_empty():

@@ -13,7 +13,7 @@ from fathom import plugins
 from fathom.registry import task_name
 from fathom.rows.origins import origin_of, read_origin
 from fathom.rows.parts import Wanted
-from fathom.rows.schema import NUMBER, SCHEMA, check_rows, scan_rows, to_frame
+from fathom.rows.schema import NUMBER, SCHEMA, check_rows, in_slices, scan_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
 from fathom.rows.table import Held, RowsTable
 from fathom.run.manifest import FILE, read_manifest
@@ -97,7 +97,8 @@ def scan(
     manifests = {path: read_manifest(path) for path in paths if path.is_dir() and path not in others}
     variants, names = _variants(manifests), _suite_names(manifests)
     chosen = choose_judges(list(manifests), judge)
-    held, parts = Held(), [pl.LazyFrame(schema={**SCHEMA, "origin": pl.String})]
+    held = Held()
+    parts: list[pl.LazyFrame] = []
     for path in paths:
         if path in others:
             continue
@@ -114,9 +115,9 @@ def scan(
         frame, places = read_origin([path for path, one in others.items() if one == origin], origin, wanted)
         parts.append(held.add(frame.with_columns(pl.Series("origin", places, dtype=pl.String))))
     place = ", ".join(map(str, paths))
-    together = RowsTable(pl.concat(parts), place, held)
-    rows = _without_duplicates(together).drop("origin")
-    return RowsTable(rows if together.is_large else rows.collect(), place, held)
+    parts = parts or [pl.LazyFrame(schema={**SCHEMA, "origin": pl.String})]
+    together = RowsTable(pl.concat(parts), place, held, lambda: chain.from_iterable(map(in_slices, parts)))
+    return _without_duplicates(together)
 
 
 def read_foreign(paths: Sequence[Path], origin: Origin, wanted: Wanted) -> pl.DataFrame:
@@ -133,7 +134,7 @@ def read_foreign(paths: Sequence[Path], origin: Origin, wanted: Wanted) -> pl.Da
     frame, places = read_origin(paths, origin, wanted)
     named = frame.with_columns(pl.Series("origin", places, dtype=pl.String))
     # Published results may be averages, several for each sample.
-    return (named if origin not in ORIGINS else _without_duplicates(RowsTable(named)).collect()).drop("origin")
+    return named.drop("origin") if origin not in ORIGINS else _without_duplicates(RowsTable(named)).read()
 
 
 def _origin(path: Path, wanted: Wanted) -> Origin | None:
@@ -349,17 +350,21 @@ def _suite_names(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]
     return names
 
 
-def _without_duplicates(table: RowsTable) -> pl.LazyFrame:
-    """The rows without those that are equal to an earlier one.
+def _without_duplicates(table: RowsTable) -> RowsTable:
+    """The rows without those that are equal to an earlier one, and without their origin.
+
+    Args:
+        table: Rows with the column ``origin``.
 
     Raises:
         FathomError: There are different replies to the same sample.
     """
     key = pl.struct(_KEY).hash()
-    keys = np.sort(table.read(table.rows.select(key.alias(NUMBER)))[NUMBER].to_numpy())  # 8 bytes for each row
+    hashes = [table.read(part.select(key.alias(NUMBER)))[NUMBER].to_numpy() for part in table.slices()]
+    keys = np.sort(np.concatenate(hashes))  # 8 bytes for each row
     again = np.unique(keys[1:][keys[1:] == keys[:-1]])
     if not len(again):
-        return table.rows
+        return table.each(lambda rows, _: rows.drop("origin"))
     numbered = table.rows.with_row_index(NUMBER)
     several = table.read(numbered.filter(key.is_in(pl.Series(again).implode())).select(NUMBER, "origin", *SAME_REPLY))
     kept = several.unique(SAME_REPLY, keep="first", maintain_order=True)
@@ -374,7 +379,12 @@ def _without_duplicates(table: RowsTable) -> pl.LazyFrame:
             "use `fathom run --epochs`."
         )
     gone = several.join(kept, on=NUMBER, how="anti")[NUMBER]
-    return numbered.filter(~pl.col(NUMBER).is_in(gone.implode())).drop(NUMBER)
+
+    def left(rows: pl.LazyFrame, start: int) -> pl.LazyFrame:
+        numbered = rows.with_row_index(NUMBER, start)
+        return numbered.filter(~pl.col(NUMBER).is_in(gone.implode())).drop(NUMBER, "origin")
+
+    return table.each(left)
 
 
 def labels(paths: Sequence[Path]) -> dict[Path, tuple[str, str, str]]:

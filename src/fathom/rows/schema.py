@@ -7,11 +7,10 @@ objects, so that the table has the same columns for all tasks.
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from io import RawIOBase
+from contextlib import ExitStack, contextmanager
+from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any
 
 import polars as pl
 
@@ -248,8 +247,9 @@ def checked_rows(rows: pl.LazyFrame, source: str) -> pl.LazyFrame:
         "length": "a length in tokens",
         **dict.fromkeys((*_SPENT, "tokens_in", "tokens_out"), f"a number from 0 to {MOST_SPENT:,.0f}, or null"),
     }
-    counts = rows.select(bad.fill_null(False).sum().alias(name) for name, bad in checks.items())
-    for name, count in counts.collect(engine="streaming").row(0, named=True).items():
+    sums = [bad.fill_null(False).sum().alias(name) for name, bad in checks.items()]
+    counts = pl.concat(part.select(sums).collect() for part in in_slices(rows))
+    for name, count in counts.sum().row(0, named=True).items():
         if count:
             first, value = _first(rows, name, checks[name])
             raise FathomError(
@@ -266,17 +266,18 @@ def _first(rows: pl.LazyFrame, column: str, bad: pl.Expr) -> tuple[int, object]:
     return int(number), value
 
 
-def write_rows(rows: pl.DataFrame | pl.LazyFrame, path: Path) -> None:
+def write_rows(rows: pl.DataFrame | Iterable[pl.LazyFrame], path: Path) -> None:
     """Write a rows table; readers see the old file or the complete new one.
 
     Args:
-        rows: A rows table; of one that is larger than memory, a few row groups are in memory at a time.
+        rows: A rows table; or its slices, which are in memory one at a time.
         path: A ``.parquet``, ``.csv`` or ``.jsonl`` file; its folder is created if missing.
 
     Raises:
         FathomError: The suffix is unknown, or the file cannot be written.
     """
-    write_table(rows.select(list(SCHEMA)), path, "rows table")
+    slices = in_slices(rows.lazy()) if isinstance(rows, pl.DataFrame) else rows
+    _write((part.select(list(SCHEMA)) for part in slices), path, "rows table")
 
 
 def check_suffix(path: Path, what: str = "table") -> None:
@@ -291,7 +292,7 @@ def check_suffix(path: Path, what: str = "table") -> None:
         )
 
 
-def write_table(frame: pl.DataFrame | pl.LazyFrame, path: Path, what: str = "table") -> None:
+def write_table(frame: pl.DataFrame, path: Path, what: str = "table") -> None:
     """Write any table; readers see the old file or the complete new one.
 
     Args:
@@ -302,40 +303,44 @@ def write_table(frame: pl.DataFrame | pl.LazyFrame, path: Path, what: str = "tab
     Raises:
         FathomError: The suffix is unknown, or the file cannot be written.
     """
+    _write(in_slices(frame.lazy()), path, what)
+
+
+def _write(slices: Iterable[pl.LazyFrame], path: Path, what: str) -> None:
     check_suffix(path, what)
-    rows = frame.lazy()
-    with whole_file(path, "wb") as stream, _Stream(stream) as checked:
-        if path.suffix == ".parquet":
-            rows.sink_parquet(checked, row_group_size=GROUP)
-        elif path.suffix == ".csv":
-            rows.sink_csv(checked)
-        else:
-            rows.sink_ndjson(checked)
+    import pyarrow.parquet as pq
+
+    with whole_file(path, "wb") as stream, ExitStack() as stack:
+        writer = None
+        for number, part in enumerate(slices):
+            rows = part.collect()
+            if number and rows.is_empty():
+                continue
+            if path.suffix == ".parquet":
+                table = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
+                writer = writer or stack.enter_context(pq.ParquetWriter(stream, table.schema, compression="zstd"))
+                writer.write_table(table, row_group_size=GROUP)
+                continue
+            content = BytesIO()  # several versions of polars that write a file themselves do not say the disk is full
+            if path.suffix == ".csv":
+                rows.write_csv(content, include_header=not number)
+            else:
+                rows.write_ndjson(content)
+            stream.write(content.getbuffer())
 
 
-class _Stream(RawIOBase):
-    """Passes on what is written: several versions of polars do not say that the disk is full, but this does."""
+def in_slices(rows: pl.LazyFrame) -> Iterator[pl.LazyFrame]:
+    """Slices of at most ``LARGE`` rows, in order; at least one.
 
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._error: OSError | None = None
+    A query over a whole file decodes as many row groups ahead as it likes: 4 GB of a table of ten million rows.
 
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        try:
-            return self._stream.write(data)
-        except OSError as error:
-            self._error = error
-            raise
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        if self._error is not None:
-            raise self._error
+    Args:
+        rows: The rows of one file, or rows in memory, with other columns at most. What was filtered or put together
+            would be read from its start for every slice.
+    """
+    count = int(rows.select(pl.len()).collect(engine="streaming").item())
+    for start in range(0, max(count, 1), LARGE):
+        yield rows.slice(start, LARGE)
 
 
 def read_table(path: Path) -> pl.DataFrame:

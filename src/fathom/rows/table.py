@@ -7,7 +7,7 @@ table of many models takes no more memory than its largest model.
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -25,9 +25,22 @@ class RowsTable:
         place: Their origin, for messages.
     """
 
-    def __init__(self, rows: pl.LazyFrame | pl.DataFrame, place: str = "rows", held: object = None) -> None:
-        """Args: see the attributes; ``held`` has the files of the rows, which are deleted with it."""
-        self.rows, self.place, self._held = rows.lazy(), place, held
+    def __init__(
+        self,
+        rows: pl.LazyFrame | pl.DataFrame,
+        place: str = "rows",
+        held: object = None,
+        slices: Callable[[], Iterable[pl.LazyFrame]] | None = None,
+    ) -> None:
+        """A table.
+
+        Args:
+            rows: See the attributes.
+            place: Likewise.
+            held: What has the files of the rows, which are deleted with it.
+            slices: Gives the same rows for :meth:`slices`, if slices of ``rows`` would be read from its start.
+        """
+        self.rows, self.place, self._held, self._slices = rows.lazy(), place, held, slices
 
     def read(self, rows: pl.LazyFrame | None = None) -> pl.DataFrame:
         """Rows in memory: all of them, or what was chosen and summed up of ``rows``.
@@ -53,6 +66,28 @@ class RowsTable:
     def is_large(self) -> bool:
         """Whether the rows are read in parts."""
         return self.count > schema.LARGE
+
+    def slices(self) -> Iterator[pl.LazyFrame]:
+        """The rows in slices of at most ``LARGE`` rows, in their order; at least one."""
+        yield from schema.in_slices(self.rows) if self._slices is None else self._slices()
+
+    def each(self, change: Callable[[pl.LazyFrame, int], pl.LazyFrame]) -> "RowsTable":
+        """The table after a change that is made to each row by itself.
+
+        Args:
+            change: Gives the changed rows of some rows, and of the number of the first one, from 0.
+        """
+
+        def slices() -> Iterator[pl.LazyFrame]:
+            start = 0
+            for part in self.slices():
+                yield change(part, start)
+                start += RowsTable(part).count
+
+        rows = change(self.rows, 0)
+        if not self.is_large:
+            return RowsTable(self.read(rows), self.place)
+        return RowsTable(rows, self.place, self, slices)
 
     @cached_property
     def models(self) -> tuple[tuple[str, int], ...]:

@@ -20,8 +20,10 @@ plain percentile bootstrap fails (50 correct of 50 gives [1, 1]):
 import math
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +35,58 @@ Floats: TypeAlias = NDArray[np.float64]
 LEVEL = 0.95
 REPLICATES = 2000
 
+ROOM = 256_000_000
+"""Bytes of variates that are kept."""
 _MANY = 400
 _BLOCK = 4_000_000
 """Maximum number of weights in memory: 32 MB, for any number of items."""
+
+
+@dataclass(slots=True)
+class _Draws:
+    """Gamma variates that are kept: by the state of the generator, their shapes and their number, with the next state.
+
+    Attributes:
+        room: Bytes that may still be kept.
+        found: The variates.
+    """
+
+    room: int
+    found: dict[tuple[str, bytes, tuple[int, ...]], tuple[Floats, Any]] = field(default_factory=dict)
+
+
+_kept: ContextVar[_Draws | None] = ContextVar("kept draws", default=None)
+
+
+@contextmanager
+def kept_draws() -> Iterator[None]:
+    """Keeps gamma variates, which take most of the time, for the intervals of other models on the same tasks.
+
+    Tasks seed their generators, so that models with as many items have the same weights: they are equal with and
+    without. What is kept takes at most 256 MB, and is freed at the end.
+    """
+    token = _kept.set(_Draws(ROOM))
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+
+
+def _gamma(rng: np.random.Generator, shapes: Floats, size: tuple[int, ...]) -> Floats:
+    """``rng.standard_gamma``, or the same variates as they were drawn before."""
+    kept = _kept.get()
+    if kept is None:
+        return rng.standard_gamma(shapes, size)
+    key = str(rng.bit_generator.state), shapes.tobytes(), size
+    if key in kept.found:
+        draws, rng.bit_generator.state = kept.found[key]
+        return draws
+    draws = rng.standard_gamma(shapes, size)
+    if draws.nbytes <= kept.room:
+        draws.flags.writeable = False
+        kept.room -= draws.nbytes
+        kept.found[key] = draws, rng.bit_generator.state
+    return draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +216,7 @@ def shared_draws(tasks: Sequence[tuple[Floats, Floats]], pseudo: Sequence[tuple[
 
 def _pseudo_item(shape: tuple[int, ...], rng: np.random.Generator, prior: float | Floats) -> tuple[Floats, Floats]:
     half = np.broadcast_to(np.asarray(prior, dtype=np.float64) / 2, shape[1:])
-    return rng.standard_gamma(half, shape), rng.standard_gamma(half, shape)
+    return _gamma(rng, half, shape), _gamma(rng, half, shape)
 
 
 def _means(sums: tuple[Floats, Floats], pseudo: tuple[Floats, Floats]) -> Floats:
@@ -180,7 +231,7 @@ def _weights(rng: np.random.Generator, replicates: int, items: int) -> Floats:
     # turns that into s_n^2 / (n - 1). Beyond a few hundred items that is about 1, and exponentials are much faster.
     if items > _MANY:
         return rng.standard_exponential((replicates, items))
-    return rng.standard_gamma(_evenness(items), (replicates, items))
+    return _gamma(rng, np.array(_evenness(items)), (replicates, items))
 
 
 def _evenness(items: float) -> float:
