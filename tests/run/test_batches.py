@@ -8,11 +8,12 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from itertools import count as counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_server import AnthropicServer, BatchServer, Faults, GoogleServer, Made, OpenAIServer, tokens
+from batch_server import AnthropicServer, BatchServer, BrokenError, Faults, GoogleServer, Made, OpenAIServer, tokens
 from killed_batches import Nursery, killed_run
 from run_suites import make_suite
 
@@ -22,7 +23,7 @@ from fathom.run.batches.anthropic_messages import AnthropicMessages
 from fathom.run.batches.google_files import GoogleFiles
 from fathom.run.batches.openai_files import OpenAIFiles
 from fathom.run.batches.provider import FileForm
-from fathom.run.batches.sender import Pace
+from fathom.run.batches.sender import TOO_MANY, Pace
 from fathom.run.batches.store import Batch
 from fathom.types import FathomError
 
@@ -144,6 +145,23 @@ def test_a_request_larger_than_a_batch_fails_alone(tmp_path: Path, monkeypatch: 
 def test_faults_cost_no_sample_and_nothing_twice(tmp_path: Path, kind: type[BatchServer], faults: Faults) -> None:
     with kind(faults, seed=1) as server:
         ask(tmp_path, server, count=12, retries=50)
+    check(tmp_path, server, 12)
+
+
+@pytest.mark.parametrize("kind", [AnthropicServer, GoogleServer])  # OpenAI tells it later
+def test_refusals_count_whatever_else_fails_between_them(
+    tmp_path: Path, kind: type[BatchServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with kind(Faults(most=6)) as server:
+        real, tries = server.make, counter()
+
+        def make(*args: Any) -> Made:
+            if next(tries) == TOO_MANY - 1:
+                raise BrokenError
+            return real(*args)
+
+        monkeypatch.setattr(server, "make", make)
+        ask(tmp_path, server, count=12, retries=TOO_MANY + 2)
     check(tmp_path, server, 12)
 
 

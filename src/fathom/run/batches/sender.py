@@ -223,7 +223,7 @@ class Sender:
 
     async def _send(self, batch: Batch, file: Path) -> bool:
         """Send a batch until it is known whether the provider has it; False if it takes no more now."""
-        size, retry = file.stat().st_size, self._retry
+        size, retry, refusals = file.stat().st_size, self._retry, 0
         for attempt in range(1, retry.retries + 2):
             try:
                 name = await self._provider.send(batch, file)
@@ -233,6 +233,7 @@ class Sender:
             except Exception as error:
                 failure = classify(error)
                 refused = _was_refused(error)
+                refusals += refused
                 if not refused and await self._is_there(batch):
                     return True
                 if refused and failure.kind != "busy":
@@ -242,7 +243,7 @@ class Sender:
                     self._store.forget(batch)
                     self._full = True  # until one of them has ended
                     return False
-                if refused and attempt == TOO_MANY and batch.requests > 1:
+                if refusals == TOO_MANY and batch.requests > 1:
                     self._store.forget(batch)
                     self._most = batch.requests // 2
                     return False
