@@ -126,7 +126,8 @@ def test_a_baseline_with_a_window_that_holds_the_prompt(
 def test_a_baseline_behind_a_window_cuts_as_a_server_would(
     tmp_path: Path, seen: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(baselines_module, "parse_length", int)  # the shortest real window is longer than these prompts
+    # The shortest real window is longer than these prompts.
+    monkeypatch.setattr(baselines_module, "parse_length", lambda given, longest: int(given))
     _, preflight = go(make_suite(tmp_path, 2), tmp_path / "run", model="fathom/fake?window=100&truncate=middle")
     assert (preflight.window, preflight.window_from, preflight.on_overflow) == (100, "baseline", "middle")
     assert (preflight.beyond, preflight.tokens_in) == (2, 200)

@@ -26,7 +26,7 @@ from fathom.run.hugging_face import is_local
 from fathom.run.ledger import Ledger
 from fathom.run.loop import drive
 from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
-from fathom.run.model import Client, Settings, is_baseline
+from fathom.run.model import Client, Settings, is_baseline, is_ray_vllm
 from fathom.run.options import check_choice, check_work
 from fathom.run.preflight import (
     Preflight,
@@ -306,7 +306,7 @@ def run(
         system=around,
         sent_cap=notes_cap(settings, price),
         forms=is_baseline(settings.model),
-        waits=settings.base_url is None and not is_baseline(settings.model) and not is_local(settings.model),
+        waits=_is_provider(settings),
         committed=share.committed if share is not None else let_others_run,
     )
     if isinstance(client, Recording):
@@ -397,6 +397,11 @@ def _thinking_prompt(sample: Sample) -> Sample:
             "native reasoning needs for a thinking score; leave the task out with --tasks"
         )
     return with_thoughts(sample)
+
+
+def _is_provider(settings: Settings) -> bool:
+    own = is_baseline(settings.model) or is_local(settings.model) or is_ray_vllm(settings.model)
+    return settings.base_url is None and not own
 
 
 def task_cap(task: str) -> int:
