@@ -100,7 +100,7 @@ class Material:
         }
 
 
-TOKEN = 4  # bytes of a text for each of its tokens, or more
+BYTES_A_TOKEN = 4  # of a usual text
 Reading: TypeAlias = Callable[[int, int | None], None]
 
 
@@ -175,7 +175,7 @@ def _of_use(wanted: BuildConfig) -> int:
     """Bytes of documents from which all contexts of a task can have texts of their own: a power of two."""
     grids = [wanted.of(task) for task in wanted.tasks]
     tokens = max((grid.items * max(grid.lengths, default=0) for grid in grids), default=0)
-    return 1 << (TOKEN * tokens).bit_length()
+    return 1 << (BYTES_A_TOKEN * tokens).bit_length()
 
 
 def _read(

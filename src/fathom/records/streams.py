@@ -42,19 +42,10 @@ def read_lines(path: Path) -> Iterator[bytes]:
     Raises:
         DamagedError: As for ``read_chunks``, or a line of more than 1 GiB; earlier lines have been yielded.
     """
-    pieces: list[bytes] = []
-    size = 0
-    for chunk in read_chunks(path):
-        first, *rest = chunk.split(b"\n")
-        pieces.append(first)
-        size += len(first)
-        for start in rest:
-            yield b"".join(pieces)
-            pieces, size = [start], len(start)
-        if size > LONGEST_LINE:
+    for line in read_long_lines(path, LONGEST_LINE):
+        if not isinstance(line, bytes):
             raise DamagedError(f"has a line of more than {LONGEST_LINE >> 30} GiB")
-    if last := b"".join(pieces):
-        yield last
+        yield line
 
 
 def read_long_lines(path: Path, long: int) -> Iterator[bytes | Iterator[bytes]]:

@@ -29,6 +29,7 @@ from fathom.run.hugging_face import (
     plan,
     turns_by_length,
 )
+from fathom.run.loop import in_thread
 from fathom.run.model import Call, Measured, RequestError, Settings
 from fathom.run.overflow import Overflow
 from fathom.types import FathomError, Json, Reply
@@ -171,14 +172,8 @@ class LocalClient:
 
     async def _compute(self, jobs: list[_Job]) -> None:
         ended = threading.Event()
-        running = asyncio.ensure_future(asyncio.to_thread(self._run, jobs, ended))
-        try:
-            await asyncio.shield(running)
-        except asyncio.CancelledError:
-            # The thread ends at the next token; until then the model is in use.
-            ended.set()
-            await asyncio.wait([running])
-            raise
+        # The thread ends at the next token; until then the model is in use.
+        await in_thread(lambda: self._run(jobs, ended), ended)
 
     def _run(self, jobs: list[_Job], ended: threading.Event) -> None:
         """Generate replies, and leave them in the jobs. Tokenizers are not made for several threads at once."""

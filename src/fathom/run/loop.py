@@ -1,7 +1,8 @@
-"""``drive``: run a coroutine from a program or a notebook."""
+"""``drive``: run a coroutine from a program or a notebook; ``in_thread``: a function that can be told to end."""
 
 import asyncio
-from collections.abc import Coroutine
+import threading
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -33,3 +34,19 @@ def drive(task: Coroutine[Any, Any, Outcome], interrupted: str = KEPT) -> Outcom
             return thread.submit(asyncio.run, task).result()
     except KeyboardInterrupt:
         raise FathomError(interrupted) from None
+
+
+async def in_thread(work: Callable[[], None], ended: threading.Event) -> None:
+    """Run a function in a thread; if this is cancelled, tell it to end and wait until it has.
+
+    Args:
+        work: The function, which looks at ``ended`` now and then.
+        ended: Set if its results are of no use any more.
+    """
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        ended.set()
+        await asyncio.wait([running])
+        raise

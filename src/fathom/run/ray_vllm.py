@@ -17,6 +17,7 @@ from typing import Any
 from fathom.cluster import connected, said_by
 from fathom.run.answers import Output, checked, to_reply
 from fathom.run.failures import Failure, failure_of
+from fathom.run.loop import in_thread
 from fathom.run.model import RAY_VLLM, Call, RequestError, Settings
 from fathom.run.overflow import Overflow
 from fathom.types import FathomError, Json, Reply
@@ -103,13 +104,7 @@ class RayVllmClient:
                     return
                 loop.call_soon_threadsafe(_tell, jobs[row["number"]], row)
 
-        running = asyncio.ensure_future(asyncio.to_thread(work))
-        try:
-            await asyncio.shield(running)
-        except asyncio.CancelledError:
-            ended.set()
-            await asyncio.wait([running])
-            raise
+        await in_thread(work, ended)
         await asyncio.sleep(0)  # the last replies are on their way
         for job in jobs:
             if not job.reply.done():
