@@ -50,9 +50,10 @@ def main() -> None:
             make(table, *ITEMS[rows], mixed=given.order == "mixed")
         for name in given.commands.split(","):
             parts = [part.format(table=table, out=out) for part in COMMANDS[name]]
-            seconds, peak, ended = measured(parts, given.source, out / f"{name}.txt", given.limit)
+            seconds, processor, peak, ended = measured(parts, given.source, out / f"{name}.txt", given.limit)
             said = f"  {ended}" if ended else ""
-            print(f"{name:8} {rows:>12,} rows {seconds:8.1f} s {peak / 1e3:8,.0f} MB{said}", flush=True)
+            times = f"{seconds:8.1f} s {processor:8.1f} s of CPU"
+            print(f"{name:8} {rows:>12,} rows {times} {peak / 1e3:8,.0f} MB{said}", flush=True)
 
 
 def make(path: Path, items: int, epochs: int, mixed: bool) -> None:
@@ -149,8 +150,8 @@ def made_rows(rng: Any, levels: tuple[Any, Any], models: Any, repeats: Any, item
     return frame.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
 
 
-def measured(parts: list[str], source: Path, said: Path, limit: float) -> tuple[float, float, str]:
-    """Seconds, kB of memory, and "" or why the command did not end well."""
+def measured(parts: list[str], source: Path, said: Path, limit: float) -> tuple[float, float, float, str]:
+    """Seconds, those of the processors, kB of memory, and "" or why the command did not end well."""
     code = [sys.executable, "-c", "from fathom.cli import main; main()", *parts]
     environment = os.environ | {"PYTHONPATH": str(source.resolve())}
     start, ended = time.perf_counter(), ""
@@ -168,7 +169,7 @@ def measured(parts: list[str], source: Path, said: Path, limit: float) -> tuple[
     seconds = time.perf_counter() - start
     if child.returncode and not ended:
         ended = f"failed: {said.read_text('utf-8', 'replace').strip().splitlines()[-1:]}"
-    return seconds, used.ru_maxrss * 1.024, ended
+    return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1.024, ended
 
 
 def resident(process: int) -> float:

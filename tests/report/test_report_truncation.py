@@ -14,7 +14,7 @@ from fathom.analysis import position_contrasts, truncation
 from fathom.cli import main
 from fathom.report import plot, tables
 from fathom.report.page import page
-from fathom.report.position import contrast_tables, length_styles, line_figures
+from fathom.report.position import by_system, contrast_tables, length_styles, lengths_of, line_figures
 from fathom.report.results import ALL, measure
 from fathom.report.truncation import points_of, truncation_tables
 from fathom.rows import write_rows
@@ -70,7 +70,10 @@ def test_names_of_tasks_are_escaped_in_it(rows: pl.DataFrame) -> None:
 def test_places_are_on_the_page_with_their_lines(rows: pl.DataFrame) -> None:
     results = measure(rows)
     text = page(results)
-    figures = [one for system in results.systems for one in line_figures(results, system)]
+    lengths = lengths_of(results.position)
+    figures = [
+        one for system, tasks in by_system(results.position).items() for one in line_figures(system, tasks, lengths)
+    ]
     assert text.count("by depth, one line per length") == len(figures) == 4
     for system in results.systems:
         assert f"{system.name}: positions" in text.replace("<wbr>", "")

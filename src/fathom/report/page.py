@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import jinja2
@@ -21,7 +21,7 @@ from fathom.report.group_figures import map_figures, trend_figures
 from fathom.report.heatmaps import position_chart
 from fathom.report.hundred import view
 from fathom.report.lengths import DEFINITIONS
-from fathom.report.position import length_styles, lengths_of, line_figures, needle_groups, pooled
+from fathom.report.position import by_system, length_styles, lengths_of, line_figures, needle_groups, pooled
 from fathom.report.results import ALL, Results, System, system_of
 from fathom.report.setup_charts import view as setups_view
 from fathom.report.summary import WHOLE, summary
@@ -257,15 +257,14 @@ def _curves(results: Results) -> tuple[Figure, ...]:
 
 
 def _positions(results: Results) -> tuple[Group, ...]:
-    own: dict[System, dict[str, list[PositionPoint]]] = {}
-    for point in pooled(results):
-        own.setdefault(system_of(point), {}).setdefault(point.task, []).append(point)
+    shown = pooled(results)
+    own, lengths = by_system(shown), lengths_of(shown)
     return tuple(
         Group(
             system.name,
             (
-                *_position_figures(system, own[system].items(), results.lengths),
-                *line_figures(results, system),
+                *_position_figures(system, own[system], results.lengths),
+                *line_figures(system, own[system], lengths),
             ),
         )
         for system in results.systems
@@ -274,7 +273,7 @@ def _positions(results: Results) -> tuple[Group, ...]:
 
 
 def _position_figures(
-    system: System, tasks: Iterable[tuple[str, list[PositionPoint]]], lengths: Sequence[int]
+    system: System, tasks: Mapping[str, Sequence[PositionPoint]], lengths: Sequence[int]
 ) -> list[Figure]:
     return [
         Figure(
@@ -282,5 +281,5 @@ def _position_figures(
             drawn(position_chart(points, lengths, TILE), f"Score of {system.name} by depth and length"),
             replies=replies_of(system, task),
         )
-        for task, points in tasks
+        for task, points in tasks.items()
     ]

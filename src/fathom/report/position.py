@@ -1,6 +1,6 @@
 """Position: score by depth with intervals; differences between front, middle and end; needle in a haystack."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import altair as alt
@@ -98,19 +98,25 @@ def _middle(point: PositionPoint) -> float:
     return (point.depth_low + point.depth_high) / 2
 
 
-def line_figures(results: Results, system: System) -> list[Figure]:
-    """The lines of one model for the page, one figure per task."""
-    shown = pooled(results)
-    lengths, own = lengths_of(shown), [point for point in shown if system_of(point) == system]
-    figures = []
-    for task in dict.fromkeys(point.task for point in own):
-        points = [point for point in own if point.task == task]
-        drawing = drawn(
-            position_lines(points, lengths, LINES),
-            f"Score of {system.name} on {task} by depth, one line per length",
+def line_figures(system: System, tasks: Mapping[str, Sequence[PositionPoint]], lengths: Sequence[int]) -> list[Figure]:
+    """The lines of one model for the page, one figure per task.
+
+    Args:
+        system: The model.
+        tasks: Its points by task.
+        lengths: All lengths of the report, which determine the colours.
+    """
+    return [
+        Figure(
+            f"{task}, with intervals",
+            drawn(
+                position_lines(points, lengths, LINES),
+                f"Score of {system.name} on {task} by depth, one line per length",
+            ),
+            replies=replies_of(system, task),
         )
-        figures.append(Figure(f"{task}, with intervals", drawing, replies=replies_of(system, task)))
-    return figures
+        for task, points in tasks.items()
+    ]
 
 
 def lengths_of(points: Iterable[PositionPoint]) -> list[int]:
@@ -122,6 +128,14 @@ def pooled(results: Results) -> list[PositionPoint]:
     """The points of tasks that the page does not draw as grids."""
     whole = drawn_as_grids(results)
     return [point for point in results.position if (system_of(point), point.task) not in whole]
+
+
+def by_system(points: Iterable[PositionPoint]) -> dict[System, dict[str, list[PositionPoint]]]:
+    """Points of each model by task."""
+    found: dict[System, dict[str, list[PositionPoint]]] = {}
+    for point in points:
+        found.setdefault(system_of(point), {}).setdefault(point.task, []).append(point)
+    return found
 
 
 def contrast_tables(found: Sequence[PositionContrast], systems: Sequence[System] = ()) -> list[Table]:
@@ -203,17 +217,17 @@ def _cell(one: PositionContrast | None) -> Cell:
 
 def grids(results: Results) -> dict[Pair, list[DepthCell]]:
     """The cells of every model and task whose depths are a grid, in the order of models."""
-    found: dict[Pair, list[DepthCell]] = {}
-    for system in results.systems:
-        for cell in results.depths:
-            if system_of(cell) == system:
-                found.setdefault((system, cell.task), []).append(cell)
-    return found
+    found: dict[System, dict[str, list[DepthCell]]] = {}
+    for cell in results.depths:
+        found.setdefault(system_of(cell), {}).setdefault(cell.task, []).append(cell)
+    return {(system, task): cells for system in results.systems for task, cells in found.get(system, {}).items()}
 
 
 def drawn_as_grids(results: Results) -> dict[Pair, list[DepthCell]]:
     """The grids that the page draws."""
-    return {pair: cells for pair, cells in grids(results).items() if len(_lengths(results, pair[1])) > MANY}
+    found = grids(results)
+    large = {task for task in {task for _, task in found} if len(_lengths(results, task)) > MANY}
+    return {pair: cells for pair, cells in found.items() if pair[1] in large}
 
 
 def needle_chart(
