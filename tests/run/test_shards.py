@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from scripted_server import Act, ScriptedServer, completion
 from command_line import Call
 from fathom import api
 from fathom.checksums import row_checksum
-from fathom.run import RunSummary, replies, run, store
+from fathom.run import RunSummary, replies, run, store, store_checks
 from fathom.run.manifest import read_manifest
 from fathom.run.shards.cutting import Shard, cut, parse_shard, shards
 from fathom.run.shards.files import COLUMNS, finished_file, one_each, read_plan, read_rows, state_of, write_rows
@@ -223,6 +223,24 @@ def test_shards_merge_into_the_run_of_one_machine(tmp_path: Path, of: int) -> No
     again = run(suite, MODEL, out=tmp_path / "run", epochs=2)
     assert again.progress is not None
     assert (again.progress.asked, again.progress.total) == (0, 24)
+
+
+def test_merging_takes_each_reply_once_however_many_shards_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite, out, computed = make_suite(tmp_path, 12), tmp_path / "shards", 0
+
+    def counted(values: Iterable[object]) -> int:
+        nonlocal computed
+        computed += 1
+        return row_checksum(values)
+
+    run_all(suite, out, 6)
+    monkeypatch.setattr(store_checks, "row_checksum", counted)
+    merge(out, tmp_path / "run")
+    assert computed == 12
+    assert len(list(replies(tmp_path / "run"))) == 12
+    assert list(store.unasked(tmp_path / "run")) == []
 
 
 def test_a_finished_shard_is_not_asked_again(tmp_path: Path) -> None:
