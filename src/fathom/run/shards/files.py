@@ -196,12 +196,12 @@ def stored_rows(store: Store, shard: Shard, digest: str) -> tuple[list[Row], boo
         FathomError: A file is damaged, or one of another run.
     """
     while True:
-        whole = finished_rows(store, shard, digest)
-        names = store.names(shard.name)
-        parts = [(name, store.read(name)) for name in names]
+        parts = [(name, store.read(name)) for name in store.names(shard.name)]
         # Another process of the same shard may replace parts by a larger one at any moment.
         if all(data is not None for _, data in parts):
             break
+    # Read last: a process that finishes the shard writes this file, and then removes the parts.
+    whole = finished_rows(store, shard, digest)
     came = [row for name, data in parts if data for row in read_rows(data, f"{store.where}/{name}", shard, digest)]
     return one_each((*(whole or ()), *sorted(came, key=lambda row: row[_AT["finished_at"]]))), whole is not None
 
