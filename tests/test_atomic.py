@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,3 +52,36 @@ def test_a_full_device_and_an_impossible_place_are_explained(tmp_path: Path) -> 
         with pytest.raises(FathomError, match="cannot be written"), whole_file(Path("/dev/full")) as stream:
             stream.write("x")
         assert Path("/dev/full").is_char_device()
+
+
+@pytest.mark.parametrize("before", ["mkdir", "mkstemp"])
+def test_a_folder_that_another_process_removes_meanwhile_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    folder, removed = tmp_path / "folder", 0
+    is_dir, mkstemp = Path.is_dir, tempfile.mkstemp
+
+    def remove() -> None:
+        nonlocal removed
+        removed += 1
+        if removed < 4:
+            folder.rmdir()
+
+    def looked_at(path: Path) -> bool:
+        """``mkdir`` asks this of a folder that exists."""
+        if path == folder and before == "mkdir":
+            remove()
+        return is_dir(path)
+
+    def made(**options: Any) -> tuple[int, str]:
+        if before == "mkstemp":
+            remove()
+        return mkstemp(**options)
+
+    folder.mkdir()
+    monkeypatch.setattr(Path, "is_dir", looked_at)
+    monkeypatch.setattr(tempfile, "mkstemp", made)
+    with whole_file(folder / "file") as stream:
+        stream.write("kept")
+    assert removed
+    assert (folder / "file").read_text() == "kept"

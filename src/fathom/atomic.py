@@ -13,6 +13,9 @@ from fathom.types import FathomError
 NO_ROOM = 1_000_000
 """Bytes; if a disk has less, that is why a table could not be written."""
 
+ATTEMPTS = 100
+"""To make a file in a folder that another process removes; more than it has files to remove there one by one."""
+
 
 @contextmanager
 def whole_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
@@ -34,8 +37,7 @@ def whole_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
             with path.open(mode, encoding=encoding) as stream:
                 yield stream
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        handle, name = _part_of(path)
         part = Path(name)
         try:
             with os.fdopen(handle, mode, encoding=encoding) as stream:
@@ -53,3 +55,16 @@ def whole_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
         room = shutil.disk_usage(path.parent).free
         why = "no space left on the disk" if room < NO_ROOM else str(error)
         raise FathomError(f"{path}: cannot be written: {why}") from error
+
+
+def _part_of(path: Path) -> tuple[int, str]:
+    """A new file beside ``path``, open, and its name; another process may remove the folder as long as it is empty."""
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        except (FileNotFoundError, FileExistsError):  # the latter if the folder goes while mkdir looks at it
+            if attempt == ATTEMPTS:
+                raise

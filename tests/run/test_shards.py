@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,20 @@ from scripted_server import Act, ScriptedServer, completion
 from command_line import Call
 from fathom import api
 from fathom.checksums import row_checksum
-from fathom.run import RunSummary, replies, run, store
+from fathom.run import RunSummary, replies, run, store, store_checks
 from fathom.run.manifest import read_manifest
 from fathom.run.shards.cutting import Shard, cut, parse_shard, shards
-from fathom.run.shards.files import COLUMNS, finished_file, one_each, read_plan, read_rows, state_of, write_rows
+from fathom.run.shards.files import (
+    COLUMNS,
+    finished_file,
+    key_of,
+    one_each,
+    read_plan,
+    read_rows,
+    state_of,
+    stored_rows,
+    write_rows,
+)
 from fathom.run.shards.merging import merge
 from fathom.run.shards.progress import ShardsStatus
 from fathom.run.shards.running import run_shard
@@ -133,7 +143,7 @@ def test_rows_are_read_as_they_were_written(values: list[tuple[str, float]]) -> 
         rows.append((*ordered, row_checksum(ordered)))
     data = write_rows(rows, Shard(1, 2), "run")
     assert read_rows(data, "here", Shard(1, 2), "run") == rows
-    with pytest.raises(FathomError, match="of another run"):
+    with pytest.raises(FathomError, match="holds shard-1-of-2 of this run, not shard-2-of-2; "):
         read_rows(data, "here", Shard(2, 2), "run")
     with pytest.raises(FathomError, match="of another run"):
         read_rows(data, "here", Shard(1, 2), "other")
@@ -225,6 +235,24 @@ def test_shards_merge_into_the_run_of_one_machine(tmp_path: Path, of: int) -> No
     assert (again.progress.asked, again.progress.total) == (0, 24)
 
 
+def test_merging_takes_each_reply_once_however_many_shards_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite, out, computed = make_suite(tmp_path, 12), tmp_path / "shards", 0
+
+    def counted(values: Iterable[object]) -> int:
+        nonlocal computed
+        computed += 1
+        return row_checksum(values)
+
+    run_all(suite, out, 6)
+    monkeypatch.setattr(store_checks, "row_checksum", counted)
+    merge(out, tmp_path / "run")
+    assert computed == 12
+    assert len(list(replies(tmp_path / "run"))) == 12
+    assert list(store.unasked(tmp_path / "run")) == []
+
+
 def test_a_finished_shard_is_not_asked_again(tmp_path: Path) -> None:
     suite, out = make_suite(tmp_path, 8), tmp_path / "shards"
     run_all(suite, out, 2)
@@ -245,6 +273,41 @@ def test_what_a_kill_at_the_very_end_left_is_removed(tmp_path: Path) -> None:
     run_shard(suite, MODEL, out=out, shard=Shard(1, 1))
     assert FolderStore(out).names() == ["shard-1-of-1.parquet", "shards.json"]
     assert (out / "shard-1-of-1.parquet").read_bytes() == whole
+
+
+@pytest.mark.parametrize("steps", range(1, 7))
+def test_no_reply_is_missed_while_another_process_ends_the_shard(tmp_path: Path, steps: int) -> None:
+    suite, out, shard = make_suite(tmp_path, 3), tmp_path / "shards", Shard(1, 1)
+    run_shard(suite, MODEL, out=out, shard=shard)
+    whole, digest = (out / finished_file(shard)).read_bytes(), _digest(out)
+    rows = read_rows(whole, "", shard, digest)
+    (out / finished_file(shard)).unlink()
+    for number, row in enumerate(rows):
+        FolderStore(out).write(f"{shard.name}/p-{number}.parquet", write_rows([row], shard, digest))
+
+    class Ending(FolderStore):
+        """In which the other process ends after some reads."""
+
+        left = steps
+
+        def step(self) -> None:
+            self.left -= 1
+            if self.left == 0:
+                self.write(finished_file(shard), whole)
+                for name in super().names(shard.name):
+                    self.remove(name)
+
+        def read(self, name: str) -> bytes | None:
+            found = super().read(name)
+            self.step()
+            return found
+
+        def names(self, folder: str = "") -> list[str]:
+            found = super().names(folder)
+            self.step()
+            return found
+
+    assert sorted(stored_rows(Ending(out), shard, digest)[0], key=key_of) == rows
 
 
 def test_missing_and_unfinished_shards_are_named(tmp_path: Path) -> None:

@@ -112,9 +112,10 @@ class Ledger:
         columns = f"{self._replies.columns}, checksum"
         said = "status, text, reasoning, stop"
         at = [columns.split(", ").index(name) for name in said.split(", ")]
+        note = f"INSERT OR IGNORE INTO replies ({columns}) VALUES ({_marks(columns)})"
         with self._writing():
+            last = self._db.execute("SELECT coalesce(max(rowid), 0) FROM replies").fetchone()
             for row in rows:
-                note = f"INSERT OR IGNORE INTO replies ({columns}) VALUES ({_marks(columns)})"
                 if not self._db.execute(note, row).rowcount:
                     query = f"SELECT {said} FROM replies WHERE sample = ? AND epoch = ?"
                     if self._db.execute(query, row[:2]).fetchone() != tuple(row[number] for number in at):
@@ -122,7 +123,8 @@ class Ledger:
             facts = self._planned.columns
             self._db.execute(
                 f"INSERT OR IGNORE INTO planned ({facts}, checksum) SELECT {facts}, {self._planned.checksum} "
-                "FROM replies ORDER BY rowid"
+                "FROM replies WHERE rowid > ? ORDER BY rowid",
+                last,
             )
 
     def beat(self) -> None:

@@ -180,7 +180,7 @@ def finished_rows(store: Store, shard: Shard, digest: str) -> list[Row] | None:
     """The rows of a finished shard; None if it is not finished.
 
     Raises:
-        FathomError: Its file is damaged, or one of another run.
+        FathomError: Its file is damaged, or one of another shard or run.
     """
     data = store.read(finished_file(shard))
     return None if data is None else read_rows(data, f"{store.where}/{finished_file(shard)}", shard, digest)
@@ -193,15 +193,15 @@ def stored_rows(store: Store, shard: Shard, digest: str) -> tuple[list[Row], boo
     if there is no other.
 
     Raises:
-        FathomError: A file is damaged, or one of another run.
+        FathomError: A file is damaged, or one of another shard or run.
     """
     while True:
-        whole = finished_rows(store, shard, digest)
-        names = store.names(shard.name)
-        parts = [(name, store.read(name)) for name in names]
+        parts = [(name, store.read(name)) for name in store.names(shard.name)]
         # Another process of the same shard may replace parts by a larger one at any moment.
         if all(data is not None for _, data in parts):
             break
+    # Read last: a process that finishes the shard writes this file, and then removes the parts.
+    whole = finished_rows(store, shard, digest)
     came = [row for name, data in parts if data for row in read_rows(data, f"{store.where}/{name}", shard, digest)]
     return one_each((*(whole or ()), *sorted(came, key=lambda row: row[_AT["finished_at"]]))), whole is not None
 
@@ -261,8 +261,10 @@ def read_rows(data: bytes, where: str, shard: Shard, digest: str) -> list[Row]:
             for name, value in (file.schema_arrow.metadata or {}).items()
         }
         check_format(where, int(about["format"]), FORMAT, _ADVICE)
-        if (about["shard"], about["digest"]) != (shard.name, digest):
+        if about["digest"] != digest:
             raise FathomError(f"{where}: holds {about['shard']} of another run; {_ADVICE}")
+        if about["shard"] != shard.name:
+            raise FathomError(f"{where}: holds {about['shard']} of this run, not {shard.name}; {_ADVICE}")
         if not file.schema_arrow.equals(_schema()):
             raise ValueError("unexpected columns")
         table = file.read()

@@ -111,7 +111,7 @@ class FolderStore:
         return self.names(folder)
 
     def remove(self, name: str) -> None:
-        """Remove a file, and its folder with the last one."""
+        """Remove a file, and its folder with the last one; ``whole_file`` makes it again for a process that writes."""
         path = self._folder / name
         path.unlink(missing_ok=True)
         if path.parent != self._folder:
