@@ -275,6 +275,23 @@ def test_what_a_kill_at_the_very_end_left_is_removed(tmp_path: Path) -> None:
     assert (out / "shard-1-of-1.parquet").read_bytes() == whole
 
 
+def test_a_shard_that_ends_leaves_the_new_parts_of_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not know what is in them, such as the reply to a sample that it could not ask."""
+    suite, out, write = make_suite(tmp_path, 4), tmp_path / "shards", FolderStore.write
+
+    def beside_another(self: FolderStore, name: str, data: bytes) -> None:
+        if name == "shard-1-of-1.parquet":
+            write(self, "shard-1-of-1/other-000001.parquet", data)
+        write(self, name, data)
+
+    monkeypatch.setattr(FolderStore, "write", beside_another)
+    run_shard(suite, MODEL, out=out, shard=Shard(1, 1))
+    assert FolderStore(out).names("shard-1-of-1") == ["shard-1-of-1/other-000001.parquet"]
+    assert merge(out, tmp_path / "run").progress is not None
+
+
 @pytest.mark.parametrize("steps", range(1, 7))
 def test_no_reply_is_missed_while_another_process_ends_the_shard(tmp_path: Path, steps: int) -> None:
     suite, out, shard = make_suite(tmp_path, 3), tmp_path / "shards", Shard(1, 1)

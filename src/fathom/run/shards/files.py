@@ -186,8 +186,8 @@ def finished_rows(store: Store, shard: Shard, digest: str) -> list[Row] | None:
     return None if data is None else read_rows(data, f"{store.where}/{finished_file(shard)}", shard, digest)
 
 
-def stored_rows(store: Store, shard: Shard, digest: str) -> tuple[list[Row], bool]:
-    """All replies of a shard, one for each sample and epoch, and whether it is finished.
+def stored_rows(store: Store, shard: Shard, digest: str) -> tuple[list[Row], bool, list[str]]:
+    """All replies of a shard, one for each sample and epoch; whether it is finished; and the names of its parts.
 
     Of several replies the first counts: those of the finished file, then those that came earlier; a failed request only
     if there is no other.
@@ -203,7 +203,8 @@ def stored_rows(store: Store, shard: Shard, digest: str) -> tuple[list[Row], boo
     # Read last: a process that finishes the shard writes this file, and then removes the parts.
     whole = finished_rows(store, shard, digest)
     came = [row for name, data in parts if data for row in read_rows(data, f"{store.where}/{name}", shard, digest)]
-    return one_each((*(whole or ()), *sorted(came, key=lambda row: row[_AT["finished_at"]]))), whole is not None
+    rows = one_each((*(whole or ()), *sorted(came, key=lambda row: row[_AT["finished_at"]])))
+    return rows, whole is not None, [name for name, _ in parts]
 
 
 def one_each(rows: Iterable[Row]) -> list[Row]:

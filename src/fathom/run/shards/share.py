@@ -55,9 +55,10 @@ class Share:
         self._store = store
         self._shard = shard
         self._folder = folder
-        self._process = this_worker().id
+        self._own_parts = f"{shard.name}/{this_worker().id}-"
         self._cut: Cut | None = None
         self._finished = False
+        self._restored: list[str] = []
         self._waiting: dict[Key, None] = {}
         self._writing = asyncio.Lock()
         self._parts: list[tuple[str, Sequence[Key]]] = []
@@ -87,7 +88,7 @@ class Share:
         """
         self._cut = made = cut(facts(), self.of)
         check_plan(self._store, plan_of(made, epochs, manifest))
-        rows, self._finished = stored_rows(self._store, self._shard, made.digest)
+        rows, self._finished, self._restored = stored_rows(self._store, self._shard, made.digest)
         if rows:
             self._folder.mkdir(parents=True, exist_ok=True)
             with closing(Ledger(self._folder, this_worker())) as ledger:
@@ -122,7 +123,8 @@ class Share:
     def finish(self) -> None:
         """Write the file of the shard, and remove what it replaces.
 
-        Another process may have finished the same shard meanwhile: its replies are kept.
+        Another process may have finished the same shard meanwhile: its replies are kept. If it is still at work, the
+        parts that it has written since are left to it.
         """
         assert self._cut is not None, "take comes first"
         if not self._finished:
@@ -130,7 +132,8 @@ class Share:
             rows = sorted(one_each((*before, *self.rows())), key=key_of)
             self._store.write(finished_file(self._shard), write_rows(rows, self._shard, self._cut.digest))
         for name in self._store.names(self._shard.name):
-            self._store.remove(name)
+            if name.startswith(self._own_parts) or name in self._restored:
+                self._store.remove(name)
 
     def _save(self, keys: Sequence[Key]) -> None:
         self._write(keys)
@@ -144,7 +147,7 @@ class Share:
     def _write(self, keys: Sequence[Key]) -> None:
         assert self._cut is not None, "take comes first"
         self._written += 1
-        name = f"{self._shard.name}/{self._process}-{self._written:06d}.parquet"
+        name = f"{self._own_parts}{self._written:06d}.parquet"
         self._store.write(name, write_rows(self.rows(keys), self._shard, self._cut.digest))
         self._parts.append((name, keys))
 
