@@ -207,6 +207,27 @@ def test_documents_that_a_table_names_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small")
+def test_evidence_that_no_part_has_is_refused_with_the_reason(tmp_path: Path) -> None:
+    table = tmp_path / "questions.jsonl"
+    (tmp_path / "long.txt").write_text("\n\n".join(paragraphs(500)))
+    one, two, *_ = texts(read_corpus(str(tmp_path)))
+    before, after, near = one.split("\n\n")[-1][-40:], two[:40], two[50:90]
+
+    def refused(cell: str) -> str:
+        table.write_text(json.dumps({"document": "long.txt", "question": "Which?", "answer": "9", "evidence": cell}))
+        corpus = read_corpus(str(tmp_path), questions=[table])
+        with pytest.raises(FathomError) as error:
+            read_questions(table, {one.id: one for one in corpus.documents}, corpus.names)
+        return str(error.value)
+
+    for cell in (f"{before} {after}", json.dumps([before, near])):
+        assert "no part of long.txt has all of the evidence word for word" in refused(cell)
+        assert "quote less" in refused(cell)
+    (tmp_path / "long.txt").write_text("A short text.")
+    assert "the evidence is not in the text of long.txt word for word" in refused("No such words.")
+
+
+@pytest.mark.usefixtures("small")
 def test_a_copy_that_a_table_names_keeps_its_text(tmp_path: Path) -> None:
     folder, table = tmp_path / "texts", tmp_path / "questions.csv"
     folder.mkdir()
