@@ -6,6 +6,7 @@ import json
 import os
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -24,7 +25,7 @@ from fathom.length import WIDEST, parse_length
 from fathom.records import FileFinder, Walker, parts, reading, walk
 from fathom.suitefile import open_suite, samples
 from fathom.tokens import get_tokenizer
-from fathom.types import FathomError, Sample
+from fathom.types import Document, FathomError, Question, Sample
 
 LONG, PART, MOST = 1 << 18, 1 << 16, 1 << 19
 
@@ -203,6 +204,57 @@ def test_documents_that_a_table_names_are_kept(tmp_path: Path) -> None:
     asked = read_questions(table, documents, corpus.names).questions
     found = [documents[id].text[slice(*one.evidence[0])] for id, listed in asked.items() for one in listed]
     assert sorted(found) == sorted([*facts, short])
+
+
+@pytest.mark.usefixtures("small")
+def test_evidence_that_no_part_has_is_refused_with_the_reason(tmp_path: Path) -> None:
+    table = tmp_path / "questions.jsonl"
+    (tmp_path / "long.txt").write_text("\n\n".join(paragraphs(500)))
+    one, two, *_ = texts(read_corpus(str(tmp_path)))
+    before, after, near = one.split("\n\n")[-1][-40:], two[:40], two[50:90]
+
+    def refused(cell: str) -> str:
+        table.write_text(json.dumps({"document": "long.txt", "question": "Which?", "answer": "9", "evidence": cell}))
+        corpus = read_corpus(str(tmp_path), questions=[table])
+        with pytest.raises(FathomError) as error:
+            read_questions(table, {one.id: one for one in corpus.documents}, corpus.names)
+        return str(error.value)
+
+    for cell in (f"{before} {after}", json.dumps([before, near])):
+        assert "no part of long.txt has all of the evidence word for word" in refused(cell)
+        assert "quote less" in refused(cell)
+    (tmp_path / "long.txt").write_text("A short text.")
+    assert "the evidence is not in the text of long.txt word for word" in refused("No such words.")
+
+
+@pytest.mark.usefixtures("small")
+def test_a_copy_that_a_table_names_keeps_its_text(tmp_path: Path) -> None:
+    folder, table = tmp_path / "texts", tmp_path / "questions.csv"
+    folder.mkdir()
+    said = paragraphs(900)
+    for number, text in enumerate(said):
+        (folder / f"{number:04d}.txt").write_text(text)
+    rows = []
+    for number, text in enumerate(said[:12]):
+        (folder / f"{number:04d}x.txt").write_text(text)
+        rows.append(f"{number:04d}x.txt,Which ship?,{text.split()[4]},{text.split('. ')[2]}\n")
+    table.write_text("document,question,answer,evidence\n" + "".join(rows))
+    corpus = read_corpus(str(folder), questions=[table])
+    assert corpus.drawn
+    documents = {one.id: one for one in corpus.documents}
+    assert len(read_questions(table, documents, corpus.names).questions) == 12
+
+
+def test_a_copy_with_questions_counts_as_a_document_with_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawn, "MOST", 10_000)
+    held = drawn.Held()
+    for number, text in enumerate(paragraphs(100)):
+        plain = Document(f"{number * 7919 % 100:02d}", text, "test")
+        if held.add(plain, len(text)):
+            held[plain.id] = replace(plain, questions=(Question("Which?", ("one",)),))
+        assert sum(len(one.text) for one in held) <= 2 * 12_500
+    held.close()
+    assert sum(len(one.text) for one in held if one.questions) <= 10_000
 
 
 @pytest.mark.usefixtures("small")

@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from run_suites import make_suite, sample
+from run_suites import TOKENS, make_suite, sample
 
 from command_line import Call as Line
+from fathom import api
+from fathom.registry import get_task
+from fathom.run import Preflight, run
 from fathom.run.batches.recording import Recording
 from fathom.run.cache_forecast import cache_table, forecast_cache, provider_cache
 from fathom.run.model import Call, Settings
@@ -274,3 +277,34 @@ def test_the_command_prints_a_table(tmp_path: Path, call: Line) -> None:
     assert "in batches" in out
     code, _, error = call("forecast", str(suite), "-m", "openai/unknown")
     assert (code, "says nothing of a cache" in error) == (2, True)
+
+
+@pytest.mark.parametrize(("model", "sent"), [("openai/gpt-5", 4), ("openai/m", 2)])
+def test_the_command_and_a_run_have_the_same_caps_and_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, sent: int
+) -> None:
+    pytest.importorskip("openai")
+    suite = make_suite(tmp_path, 4, tasks=("passkey", "single_doc_summary"))
+    caps = [get_task(name).max_output_tokens for name in ("passkey", "single_doc_summary")]
+    assert caps[0] < caps[1]
+    (tmp_path / "prices.toml").write_text(
+        f'["openai/m"]\nwindow = {TOKENS + caps[0]}\ninput = 2\noutput = 10\ncaches = 64\n'
+    )
+    monkeypatch.setenv("FATHOM_PRICES", str(tmp_path / "prices.toml"))
+    plans: list[Preflight] = []
+
+    def confirm(plan: Preflight) -> bool:
+        plans.append(plan)
+        return False
+
+    run(suite, model, out=tmp_path / "run", model_args={"api_key": "none"}, confirm=confirm)
+    (plan,) = plans
+    rows = {(row.order, row.connections, row.batch): row for row in api.forecast(suite, model=model)}
+    row = rows["suite", 16, False]
+    assert (plan.requests, plan.cached is not None) == (sent, True)
+    assert plan.cached is not None
+    assert (row.read, row.cost_least, row.cost_most) == pytest.approx(
+        (plan.cached.share, plan.cached.cost_least, plan.cached.cost_most)
+    )
+    replies = find_price(model).cost(0, plan.tokens_out)
+    assert (row.cost_most or 0.0) - (row.cost_least or 0.0) == pytest.approx(replies)

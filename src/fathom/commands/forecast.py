@@ -57,12 +57,14 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
     """Show what share of a suite's prompts a prefix cache will have, and what they cost with it.
 
     Nothing is sent. Requests are in the order of `fathom run`, in which common prefixes meet, or in random order; the
-    cache is that of a server, which drops what was not used for the longest time, or that of a model's provider.
+    cache is that of a server, which drops what was not used for the longest time, or that of a model's provider. Output
+    caps and window of a provider's model are those of a `fathom run` without further options.
     """
     from fathom.run.batches.open import share_of_price
     from fathom.run.cache_forecast import cache_table, provider_cache, sent_whole, server_cache
-    from fathom.run.model import Settings
-    from fathom.run.prices import UNKNOWN, Limit, find_price
+    from fathom.run.chosen import choose
+    from fathom.run.preflight import Caps, output_caps
+    from fathom.run.prices import UNKNOWN, Limit, find_limit
     from fathom.run.runner import task_cap
     from fathom.run.subset import members_of
     from fathom.subsetfile import read_subset
@@ -73,20 +75,25 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
     only = members_of(read_subset(options.subset), built) if options.subset is not None else None
     choice = {name: getattr(options, name) for name in ("tasks", "lengths", "limit", "where")}
     prices, caches = [(False, UNKNOWN)], [server_cache(size) for size in options.cache or ()]
+    limit = Limit(None, "", "refuse")
+    caps: Caps = task_cap
     if options.model is not None:
-        settings, price = Settings(options.model), find_price(options.model)
+        chosen = choose(options.model)
+        settings, price = chosen.settings, chosen.price
         cache = provider_cache(settings, price)
         if cache is None:
             raise FathomError(
                 f"model {options.model!r}: the price table says nothing of a cache (caches = TOKENS); leave out "
                 "--model for a server, or add the model to ~/.config/fathom/prices.toml"
             )
+        limit = find_limit(settings, None, price)
+        caps = output_caps(settings, price, task_cap)
         caches, prices = [cache], [(False, price), (True, price.in_batches(share_of_price(settings)))]
     elif not caches:
         longest = max((one.tokens for one in built.samples(**choice, only=only, parts=False)), default=1)
         caches = [server_cache(times * longest) for times in TIMES]
     asked = ((sample, options.epochs) for sample in built.samples(**choice, only=only))
-    return cache_table(sent_whole(asked, Limit(None, "", "refuse"), task_cap), caches, options.max_connections, prices)
+    return cache_table(sent_whole(asked, limit, caps), caches, options.max_connections, prices)
 
 
 def main(line: ForecastOptions) -> None:

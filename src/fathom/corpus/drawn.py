@@ -37,7 +37,10 @@ class Held:
         return self._documents[id]
 
     def __setitem__(self, id: str, document: Document) -> None:
+        """Replace a document by one with the same text; it is dropped if its kind is too much with it."""
+        self._count(id, -1)
         self._documents[id] = document
+        self._count(id, 1)
 
     def __iter__(self) -> Iterator[Document]:
         return iter(self._documents.values())
@@ -60,11 +63,13 @@ class Held:
         elif document.id >= self._limits[_asked(document)]:
             return False
         self._documents[document.id] = document
-        if not always:
-            self._sizes[_asked(document)] += size
-            if self._sizes[_asked(document)] > self.most + self.most // 4:
-                self._drop(_asked(document))
+        self._count(document.id, 1)
         return True
+
+    def keep(self, id: str) -> None:
+        """Keep a document that is here in any case."""
+        self._count(id, -1)
+        self._always.add(id)
 
     def close(self) -> None:
         """Drop what is too much."""
@@ -81,6 +86,15 @@ class Held:
     def ids(self) -> Collection[str]:
         """The ids of the documents that are kept."""
         return self._documents.keys()
+
+    def _count(self, id: str, sign: int) -> None:
+        """Add or take away the size of a document, and drop what is too much by a quarter."""
+        if id in self._always:
+            return
+        asked = _asked(self._documents[id])
+        self._sizes[asked] += sign * len(self._documents[id].text.encode())
+        if self._sizes[asked] > self.most + self.most // 4:
+            self._drop(asked)
 
     def _drop(self, asked: bool) -> None:
         left = 0

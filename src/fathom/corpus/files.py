@@ -317,14 +317,17 @@ class Gathering:
         for remark in remarks if record.part < 2 else ():
             problems.add(record.line, remark)
         self._tell(size := len(document.text.encode()))
+        always = self.asked.needs(where, document, part=bool(record.part))
         if document.id in self.documents:
             self.sources.append((where, document.id))
             first = self.documents[document.id]
             new = tuple(question for question in document.questions if question not in first.questions)
             moved = f"; its questions were added there ({len(new)})" if new else ""
             duplicates.add(record.line, f"the same text as {first.source}{moved}")
+            if always:
+                self.documents.keep(first.id)
             self.documents[first.id] = merged(first, document)
-        elif self.documents.add(document, size, always=self.asked.needs(where, document, part=bool(record.part))):
+        elif self.documents.add(document, size, always=always):
             self.sources.append((where, document.id))
 
     def _tell(self, size: int) -> None:

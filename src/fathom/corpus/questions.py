@@ -19,6 +19,7 @@ NEEDED = ("document", "question", "answer")
 OPTIONAL = ("evidence", "kind", "drafted", "page", "checked")
 SHOWN = 40  # problems shown in an error message
 QUOTED = 60  # characters of a question or a quotation in a message
+_PART = re.compile(r", part [\d,]+$")  # at the end of the source of a part; those of whole texts end with a file or row
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,18 +203,18 @@ def _question(
     ids, reason = names.find(str(cells["document"] or "").strip())
     if reason:
         return None, [*wrong, reason]
-    spans = []
     evidence = tuple(_texts(cells.get("evidence")))
     quoted = evidence or answers, bool(evidence)
     id = next((one for one in ids if _quotes(documents[one].text, *quoted)), ids[0]) if len(ids) > 1 else ids[0]
-    for quotation in evidence:
-        span = find_quotation(documents[id].text, quotation)
-        if span is None:
-            wrong.append(_not_there(documents[id], quotation))
-        else:
-            spans.append(span)
+    found = {quotation: find_quotation(documents[id].text, quotation) for quotation in evidence}
+    missing = [quotation for quotation, span in found.items() if span is None]
+    if missing and (part := _PART.search(documents[id].source)):
+        wrong.append(_in_no_part(documents[id].source[: part.start()], evidence))
+    else:
+        wrong += (_not_there(documents[id], quotation) for quotation in missing)
+    spans = {span for span in found.values() if span is not None}
     meta = {name: str(cells[name]) for name in ("kind", "drafted") if cells.get(name)}
-    return (id, Question(text, answers, tuple(sorted(set(spans))), meta)), wrong
+    return (id, Question(text, answers, tuple(sorted(spans)), meta)), wrong
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -238,6 +239,14 @@ def _not_there(document: Document, quotation: str) -> str:
             high = middle - 1
     agrees = f"; it agrees up to {_short(' '.join(words[max(0, low - 8) : low]))}" if low > 2 else ""
     return f"the evidence is not in the text of {document.source} word for word: {_short(quotation)}{agrees}"
+
+
+def _in_no_part(name: str, evidence: Iterable[str]) -> str:
+    """Says that no part of a long document has all of the evidence of a question."""
+    return (
+        f"no part of {name} has all of the evidence word for word: {', '.join(map(_short, evidence))}; it is read in "
+        "parts, which do not overlap: check the words, quote less, or quote evidence that lies together"
+    )
 
 
 def _short(text: str) -> str:

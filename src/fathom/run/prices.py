@@ -224,20 +224,20 @@ class Limit:
 
 
 def find_limit(
-    settings: Settings, client: Client, price: Price, known: int | None = None, own: int | None = None
+    settings: Settings, client: Client | None, price: Price, known: int | None = None, own: int | None = None
 ) -> Limit:
     """The window of a model: the user's, the client's own, the truncation length, or that of a table.
 
     Args:
         settings: How the model is asked.
-        client: Answers the prompts.
+        client: Answers the prompts; None for a model that a provider computes, whose client truncates nothing.
         price: The model's entry in the price table.
         known: The window in the table of models; None if unknown.
         own: The window by the configuration of a model in this process; None if unknown.
     """
     if settings.window is not None:
         return Limit(settings.window, "--window", settings.on_overflow)
-    if client.window is not None:
+    if client is not None and client.window is not None:
         return Limit(client.window, "baseline", client.policy, by_client=True)
     if settings.thinking is not None and settings.thinking.truncation is not None:
         return Limit(settings.thinking.truncation, TRUNCATION, settings.on_overflow)
