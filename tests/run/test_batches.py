@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from itertools import count as counter
 from pathlib import Path
@@ -203,6 +204,46 @@ def test_a_plain_run_leaves_requests_to_the_batches_that_have_them(tmp_path: Pat
 
 def stop(line: str) -> None:
     raise FathomError("stop here")
+
+
+def test_a_second_process_is_refused_and_leaves_the_file_of_the_first_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send, refused = OpenAIFiles.send, list[str]()
+    other = tmp_path / "run" / ".batches-of-a-judge.fathom-0.jsonl"
+
+    async def meanwhile(self: OpenAIFiles, batch: Batch, file: Path) -> str:
+        other.touch()
+        with ThreadPoolExecutor() as pool, pytest.raises(FathomError) as error:
+            pool.submit(ask, tmp_path, server).result()
+        refused.append(str(error.value))
+        return await send(self, batch, file)
+
+    with OpenAIServer() as server:
+        monkeypatch.setattr(OpenAIFiles, "send", meanwhile)
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
+    assert "another process works on this run" in refused[0]
+    assert [one.name for one in (tmp_path / "run").glob(".batch*")] == [other.name]
+
+
+def test_a_file_that_is_gone_before_its_upload_is_named(
+    tmp_path: Path, kind: type[BatchServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = {OpenAIServer: OpenAIFiles, AnthropicServer: AnthropicMessages, GoogleServer: GoogleFiles}[kind]
+    send: Any = vars(provider)["send"]
+
+    async def removed(self: object, batch: Batch, file: Path) -> str:
+        file.unlink()
+        return str(await send(self, batch, file))
+
+    with kind() as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(provider, "send", removed)
+            with pytest.raises(FathomError, match="was removed before its upload; nothing of it was sent"):
+                ask(tmp_path, server)
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
 
 
 def test_samples_of_a_batch_are_kept_although_fewer_are_wanted_now(tmp_path: Path) -> None:

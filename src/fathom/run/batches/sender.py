@@ -24,8 +24,6 @@ from fathom.types import FathomError, Reply
 
 Outcome = TypeVar("Outcome")
 
-FILES = ".batch-*"
-"""Files of requests in the run folder, which are removed when they are uploaded."""
 DOWNLOADS = 3
 """How often results are read if some are missing that the provider counts, or does not count."""
 TOO_MANY = 3
@@ -152,6 +150,8 @@ class Sender:
         self._retry = retry
         self._tell = tell
         self._pace = pace
+        # Files of requests, removed when they are uploaded; a run and its judges have their own.
+        self._files = f".{Path(store.file).stem}.*.jsonl"
         self._tries: Counter[Key] = Counter()
         self._last = ""
         self._most = provider.form.requests
@@ -160,9 +160,10 @@ class Sender:
 
     async def work_through(self) -> None:
         """Send everything, and collect until nothing is under way."""
-        for left in self._folder.glob(FILES):
-            left.unlink(missing_ok=True)
         self._asking.check_alone()
+        # Now they can only be those of processes that have ended.
+        for left in self._folder.glob(self._files):
+            left.unlink(missing_ok=True)
         for batch in self._store.batches("intended"):
             if not await self._is_there(batch):
                 self._store.forget(batch)
@@ -182,7 +183,7 @@ class Sender:
     async def _send_next(self) -> bool:
         """Send the next batch; False if nothing is left, or the provider takes no more now."""
         id = new_id()
-        file = self._folder / FILES.replace("*", id)
+        file = self._folder / self._files.replace("*", id)
         try:
             requests = await self._write(id, file)
             self._all_sent = not requests
@@ -223,13 +224,19 @@ class Sender:
 
     async def _send(self, batch: Batch, file: Path) -> bool:
         """Send a batch until it is known whether the provider has it; False if it takes no more now."""
-        size, retry, refusals = file.stat().st_size, self._retry, 0
+        retry, refusals = self._retry, 0
         for attempt in range(1, retry.retries + 2):
             try:
+                size = file.stat().st_size
                 name = await self._provider.send(batch, file)
             except FathomError:
                 self._store.forget(batch)
                 raise
+            except FileNotFoundError:
+                self._store.forget(batch)
+                raise FathomError(
+                    f"{file} was removed before its upload; nothing of it was sent. Run the same command again to resume"
+                ) from None
             except Exception as error:
                 failure = classify(error)
                 refused = _was_refused(error)

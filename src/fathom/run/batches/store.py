@@ -92,7 +92,7 @@ class BatchStore:
 
     def __init__(self, folder: Path, file: str = FILE, *, alone: bool = False) -> None:
         self.folder = folder
-        self._file = file
+        self.file = file
         with clear_errors(folder, file):
             self._db = sqlite3.connect(folder / file, timeout=BUSY_SECONDS)
             if alone:
@@ -104,7 +104,7 @@ class BatchStore:
     def intend(self, id: str, newest: str, requests: Sequence[Asked]) -> Batch:
         """Commit what is about to be sent."""
         batch = Batch(id, "", len(requests), time.time(), newest)
-        with clear_errors(self.folder, self._file), self._db:
+        with clear_errors(self.folder, self.file), self._db:
             self._db.execute(
                 "INSERT INTO batches VALUES (?, '', 'intended', ?, ?, ?)", (id, len(requests), batch.created, newest)
             )
@@ -128,31 +128,31 @@ class BatchStore:
         self._set(batch, "DELETE FROM requests WHERE batch = ?")
 
     def _set(self, batch: Batch, query: str, *values: str) -> None:
-        with clear_errors(self.folder, self._file), self._db:
+        with clear_errors(self.folder, self.file), self._db:
             self._db.execute(query, (*values, batch.id))
 
     def batches(self, state: Literal["intended", "sent"]) -> list[Batch]:
         """The batches in a state, the oldest first."""
         query = "SELECT id, name, requests, created, newest FROM batches WHERE state = ? ORDER BY created, id"
-        with clear_errors(self.folder, self._file):
+        with clear_errors(self.folder, self.file):
             return [Batch(*row) for row in self._db.execute(query, (state,))]
 
     def names(self) -> frozenset[str]:
         """The provider's names of all batches of this run."""
-        with clear_errors(self.folder, self._file):
+        with clear_errors(self.folder, self.file):
             return frozenset(row[0] for row in self._db.execute("SELECT name FROM batches WHERE name != ''"))
 
     def requests(self, batch: Batch) -> Mapping[int, Asked]:
         """The requests of a batch by number."""
         query = "SELECT number, sample, epoch, prompt_hash, removed FROM requests WHERE batch = ?"
-        with clear_errors(self.folder, self._file):
+        with clear_errors(self.folder, self.file):
             rows = self._db.execute(query, (batch.id,))
             return {row[0]: Asked((row[1], row[2]), row[3], row[4]) for row in rows}
 
     def under_way(self) -> set[Key]:
         """What is in batches that are not closed."""
         query = "SELECT sample, epoch FROM requests WHERE batch IN (SELECT id FROM batches WHERE state != 'closed')"
-        with clear_errors(self.folder, self._file):
+        with clear_errors(self.folder, self.file):
             return set(self._db.execute(query))
 
     def close(self) -> None:
