@@ -149,6 +149,51 @@ def test_faults_cost_no_sample_and_nothing_twice(tmp_path: Path, kind: type[Batc
     check(tmp_path, server, 12)
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_a_batch_that_was_too_much_beside_others_is_sent_again_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, together: bool
+) -> None:
+    """The last batch of one request fails while others are waiting, or they end before that is seen."""
+
+    class Validating(OpenAIServer):
+        def look(self, made: Made) -> None:
+            super().look(made)
+            if together and made.state == "failed":
+                for one in self.batches:
+                    if one.state == "working":
+                        self.end(one)
+
+    monkeypatch.setattr(OpenAIFiles, "form", FileForm(requests=3, size=1_000_000))
+    with Validating(Faults(most=6, looks=10)) as server:
+        ask(tmp_path, server, count=7)
+        check(tmp_path, server, 7)
+    assert {len(one.requests) for one in server.batches} == {3, 1}
+
+
+def test_a_batch_that_ended_just_before_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Waiting(OpenAIServer):
+        """A batch ends when the next one has been made."""
+
+        def make(self, *args: Any) -> Made:
+            made = super().make(*args)
+            for one in self.batches[:-1]:
+                if one.state == "working":
+                    self.end(one)
+            return made
+
+    monkeypatch.setattr(OpenAIFiles, "form", FileForm(requests=4, size=1_000_000))
+    with Waiting(Faults(most=4, looks=10_000)) as server:
+        ask(tmp_path, server, count=8, tell=lambda line: setattr(server, "faults", Faults(most=4)))
+        check(tmp_path, server, 8)
+    assert [len(one.requests) for one in server.batches] == [4, 4, 4]
+
+
+def test_one_request_that_is_too_much_by_itself_fails(tmp_path: Path) -> None:
+    with OpenAIServer(Faults(most=0)) as server, pytest.raises(FathomError, match=r"all 2 samples failed.*token limit"):
+        ask(tmp_path, server, count=2)
+    assert [len(one.requests) for one in server.batches] == [2, 1, 1]
+
+
 @pytest.mark.parametrize("kind", [AnthropicServer, GoogleServer])  # OpenAI tells it later
 def test_refusals_count_whatever_else_fails_between_them(
     tmp_path: Path, kind: type[BatchServer], monkeypatch: pytest.MonkeyPatch

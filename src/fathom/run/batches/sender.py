@@ -157,6 +157,9 @@ class Sender:
         self._most = provider.form.requests
         self._full = self._all_sent = False
         self._done: dict[str, int] = {}
+        # Batches that were sent when no other one was waiting, and whether one has ended since the last one was sent.
+        self._alone: set[str] = set()
+        self._freed = False
 
     async def work_through(self) -> None:
         """Send everything, and collect until nothing is under way."""
@@ -225,6 +228,9 @@ class Sender:
     async def _send(self, batch: Batch, file: Path) -> bool:
         """Send a batch until it is known whether the provider has it; False if it takes no more now."""
         retry, refusals = self._retry, 0
+        self._freed = False
+        if not self._store.batches("sent"):
+            self._alone.add(batch.id)
         for attempt in range(1, retry.retries + 2):
             try:
                 size = file.stat().st_size
@@ -235,7 +241,8 @@ class Sender:
             except FileNotFoundError:
                 self._store.forget(batch)
                 raise FathomError(
-                    f"{file} was removed before its upload; nothing of it was sent. Run the same command again to resume"
+                    f"{file} was removed before its upload; nothing of it was sent. Run the same command again to "
+                    "resume"
                 ) from None
             except Exception as error:
                 failure = classify(error)
@@ -306,6 +313,7 @@ class Sender:
         if state.stage == "failed":
             self._not_accepted(batch, state)
         else:
+            self._freed = True
             await self._collect(batch, state)
         self._store.end(batch)
         if state.stage == "cancelled":
@@ -320,13 +328,14 @@ class Sender:
         reasons = {number: why for number, why in state.errors if number is not None}
         why = shorten("; ".join(dict.fromkeys(why for _, why in state.errors))) or "the provider does not say why"
         asked = self._store.requests(batch)
+        if state.full and batch.id not in self._alone:
+            # Each new attempt follows the end of another batch, so this ends.
+            self._full = len(self._store.batches("sent")) > 1 and not self._freed
+            self._tell(f"batch {batch.name}: too much was waiting there; sent again when others have ended")
+            return
         if state.full and batch.requests > 1:
-            if len(self._store.batches("sent")) > 1:
-                self._full = True
-                self._tell(f"batch {batch.name}: too much is waiting there already; sent again when others have ended")
-            else:
-                self._most = batch.requests // 2
-                self._tell(f"batch {batch.name}: too much for one batch; sent again in batches of {self._most:,}")
+            self._most = batch.requests // 2
+            self._tell(f"batch {batch.name}: too much for one batch; sent again in batches of {self._most:,}")
             return
         wrong = {number for number in reasons if number in asked} or (set(asked) if state.full else set())
         if not wrong:
