@@ -8,7 +8,8 @@ again.
 import sqlite3
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -93,13 +94,15 @@ class BatchStore:
     def __init__(self, folder: Path, file: str = FILE, *, alone: bool = False) -> None:
         self.folder = folder
         self.file = file
-        with clear_errors(folder, file):
+        with clear_errors(folder, file), ExitStack() as opening:
             self._db = sqlite3.connect(folder / file, timeout=BUSY_SECONDS)
+            opening.callback(self._db.close)
             if alone:
                 self._db.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")
             # What was sent must be known after a power failure too: it has been paid for.
             self._db.execute("PRAGMA synchronous = FULL")
             self._db.executescript(_SCHEMA)
+            opening.pop_all()  # nothing went wrong: it stays open
 
     def intend(self, id: str, newest: str, requests: Sequence[Asked]) -> Batch:
         """Commit what is about to be sent."""
@@ -158,6 +161,25 @@ class BatchStore:
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+
+@contextmanager
+def without_batches(folder: Path, file: str) -> Iterator[None]:
+    """Keep every ``BatchStore`` that is to be alone from being opened; several processes may do so at once.
+
+    Args:
+        folder: The run folder.
+        file: Name of the file, which is made if it is missing: it is what is locked.
+
+    Raises:
+        FathomError: One is open.
+    """
+    with closing(sqlite3.connect(folder / file, timeout=BUSY_SECONDS, isolation_level=None)) as db:
+        with clear_errors(folder, file):
+            # A reader's lock, until the file is closed or this process ends.
+            db.execute("BEGIN")
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        yield
 
 
 def waiting(folder: Path, file: str = FILE) -> list[Batch]:
