@@ -327,6 +327,35 @@ def test_the_forecast_has_the_price_and_the_deadline_of_batches(tmp_path: Path) 
     assert "batches" not in str(plans[0])
 
 
+def test_the_forecast_leaves_out_what_is_in_batches_already(tmp_path: Path) -> None:
+    plans: list[Preflight] = []
+    told: list[str] = []
+
+    def note(plan: Preflight) -> bool:
+        plans.append(plan)
+        return False
+
+    with OpenAIServer(Faults(looks=10_000)) as server:
+        ask(tmp_path, server, confirm=note)
+        with pytest.raises(FathomError, match="stop here"):
+            ask(tmp_path, server, limit=2, tell=stop)
+        sent = len(server.batches[0].requests)
+        ask(tmp_path, server, confirm=note)
+        ask(tmp_path, server, limit=2, confirm=note)
+        # What is under way counts towards the limits of what is still to be sent.
+        most = plans[0].cost_most or 0
+        with pytest.raises(FathomError, match="more than --max-cost"):
+            ask(tmp_path, server, max_cost=most * 0.9)
+        server.faults = Faults()
+        ask(tmp_path, server, limit=2, tell=told.append)
+    assert told[0].startswith(f"{sent} requests are in batches already, up to $")
+    assert [plan.requests for plan in plans] == [10, 10 - sent, 0]
+    assert [plan.total for plan in plans] == [10, 10, sent]
+    assert f"{sent} requests are in batches already, up to $" in str(plans[1])
+    assert plans[1].under_way is not None
+    assert most == pytest.approx((plans[1].cost_most or 0) + (plans[1].under_way.cost_most or 0))
+
+
 def test_a_batch_that_was_never_sent_is_sent_when_that_is_certain(
     tmp_path: Path, kind: type[BatchServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

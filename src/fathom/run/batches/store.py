@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS requests (
     prompt_hash TEXT NOT NULL, removed INTEGER NOT NULL, PRIMARY KEY (batch, number)
 ) WITHOUT ROWID;
 """
+_UNDER_WAY = "SELECT sample, epoch FROM requests WHERE batch IN (SELECT id FROM batches WHERE state != 'closed')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +155,8 @@ class BatchStore:
 
     def under_way(self) -> set[Key]:
         """What is in batches that are not closed."""
-        query = "SELECT sample, epoch FROM requests WHERE batch IN (SELECT id FROM batches WHERE state != 'closed')"
         with clear_errors(self.folder, self.file):
-            return set(self._db.execute(query))
+            return set(self._db.execute(_UNDER_WAY))
 
     def close(self) -> None:
         """Close the file."""
@@ -196,3 +196,15 @@ def waiting(folder: Path, file: str = FILE) -> list[Batch]:
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'requests'").fetchone():
             return []  # its process was killed before it sent anything
         return [Batch(*row) for row in db.execute(query)]
+
+
+def requests_under_way(folder: Path) -> set[Key]:
+    """What is in batches of a run that are not closed.
+
+    Args:
+        folder: The run folder.
+    """
+    if not waiting(folder):
+        return set()
+    with clear_errors(folder, FILE), reading(folder, FILE) as db:
+        return set(db.execute(_UNDER_WAY))
