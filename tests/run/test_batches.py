@@ -356,6 +356,39 @@ def test_the_forecast_leaves_out_what_is_in_batches_already(tmp_path: Path) -> N
     assert most == pytest.approx((plans[1].cost_most or 0) + (plans[1].under_way.cost_most or 0))
 
 
+def test_the_way_out_is_named_when_the_provider_has_deleted_a_batch(
+    tmp_path: Path, kind: type[BatchServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with kind(Faults(looks=10_000)) as server:
+        with pytest.raises(FathomError, match="stop here"):
+            ask(tmp_path, server, tell=stop)
+        with monkeypatch.context() as patch:
+            answer = server.answer
+
+            def gone(method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+                if "/batches/batch_" in path:
+                    return 404, b'{"error": {"message": "No batch found", "code": 404}}'
+                return answer(method, path, headers, body)
+
+            patch.setattr(server, "answer", gone)
+            with pytest.raises(FathomError, match=r"No batch.*delete \S+/batches.sqlite to.*10 requests.*paid, again"):
+                ask(tmp_path, server)
+        server.faults = Faults()
+        (tmp_path / "run" / "batches.sqlite").unlink()
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
+
+
+def test_results_that_anthropic_has_deleted_have_a_way_out(tmp_path: Path) -> None:
+    pytest.importorskip("anthropic")
+    with AnthropicServer(Faults(looks=10_000)) as server:
+        with pytest.raises(FathomError, match="stop here"):
+            ask(tmp_path, server, tell=stop)
+        server.batches[0].state = "archived"  # it has ended, and has no results
+        with pytest.raises(FathomError, match=r"has deleted its results.*delete \S+/batches.sqlite"):
+            ask(tmp_path, server)
+
+
 def test_a_batch_that_was_never_sent_is_sent_when_that_is_certain(
     tmp_path: Path, kind: type[BatchServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

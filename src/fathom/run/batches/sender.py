@@ -423,11 +423,24 @@ class Sender:
                 late = time.monotonic() - started > self._pace.patience
                 if failure.kind not in ("busy", "silent") or late:
                     what = f"batch {of.name}" if of else "the batches of the account"
+                    gone = of is not None and (failure.kind == "bad" or _is_missing(error))
                     raise FathomError(
                         f"{what} cannot be read: {failure.message.rstrip('.')}. Run the same command again, with the "
-                        "same account's key, to resume"
+                        f"same account's key, to resume{self._way_out() if gone else ''}"
                     ) from None
                 await retry.sleep(min(retry.wait(attempt, failure.wait), self._pace.longest))
+
+    def _way_out(self) -> str:
+        """What to do if the provider has deleted a batch, and what that costs."""
+        count = sum(one.requests for one in (*self._store.batches("sent"), *self._store.batches("intended")))
+        return (
+            f". If the provider has deleted the batch, delete {self._folder / self._store.file} to give up all batches "
+            f"that are under way: their {count:,} requests are then sent, and paid, again"
+        )
+
+
+def _is_missing(error: Exception) -> bool:
+    return any(status_code(link) == 404 for link in chain_of(error))
 
 
 def _was_refused(error: Exception) -> bool:
