@@ -20,6 +20,7 @@ from run_suites import make_suite
 
 from fathom.run import Preflight, RunSummary, replies, run, status
 from fathom.run.batches import open as opening
+from fathom.run.batches import openai_files
 from fathom.run.batches.anthropic_messages import AnthropicMessages
 from fathom.run.batches.google_files import GoogleFiles
 from fathom.run.batches.openai_files import OpenAIFiles
@@ -462,6 +463,60 @@ def test_a_batch_of_anthropic_that_ended_with_empty_results_is_not_sent_again(
             with pytest.raises(FathomError, match="which may be this run's, has ended without results"):
                 ask(tmp_path, server)
         assert len(server.batches) == 1
+
+
+class NewestFirst(OpenAIServer):
+    """It notes which pages of its list were asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages: set[str] = set()
+
+    def _list(self, query: Mapping[str, list[str]]) -> tuple[int, bytes]:
+        self.pages |= set(query.get("after", ()))
+        return super()._list(query)
+
+
+class OldestFirst(NewestFirst):
+    """It lists the oldest batch first, a few at a time, and does not say where a list ends."""
+
+    def listed(self) -> list[Made]:
+        return super().listed()[::-1]
+
+    def _list(self, query: Mapping[str, list[str]]) -> tuple[int, bytes]:
+        status, body = super()._list({**query} | {"limit": ["5"]})
+        found = json.loads(body)
+        again = {} if found["data"] else json.loads(super()._list({"limit": ["5"]})[1])
+        return status, json.dumps(found | again | {"has_more": True}).encode()
+
+
+@pytest.mark.parametrize("server", [OldestFirst, NewestFirst])
+@pytest.mark.parametrize("arrived", [True, False])
+def test_a_batch_is_found_among_many_old_ones_whatever_the_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: type[NewestFirst], arrived: bool
+) -> None:
+    monkeypatch.setattr(openai_files, "_PAGE", 10)
+    send = OpenAIFiles.send
+
+    async def killed(self: OpenAIFiles, batch: Batch, file: Path) -> str:
+        if arrived:
+            await send(self, batch, file)
+        raise KeyboardInterrupt
+
+    with server() as provider:
+        for age in range(45, 0, -1):
+            provider.make([("x", {"messages": "[sample 100]"})], {}, "/v1/chat/completions").state = "ended"
+            provider.batches[-1].created -= age * 86_400
+        with monkeypatch.context() as patch:
+            patch.setattr(OpenAIFiles, "send", killed)
+            with pytest.raises(FathomError, match="batches that were sent go on at the provider"):
+                ask(tmp_path, provider)
+        ask(tmp_path, provider)
+        check(tmp_path, provider, 10)
+        assert len(provider.batches) == 46
+        if server is NewestFirst:
+            # The list is not read to its end.
+            assert len(provider.pages) <= 1
 
 
 class BackAfterAWhile(OpenAIServer):
