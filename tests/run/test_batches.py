@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from itertools import count as counter
 from pathlib import Path
@@ -19,6 +20,7 @@ from run_suites import make_suite
 
 from fathom.run import Preflight, RunSummary, replies, run, status
 from fathom.run.batches import open as opening
+from fathom.run.batches import openai_files
 from fathom.run.batches.anthropic_messages import AnthropicMessages
 from fathom.run.batches.google_files import GoogleFiles
 from fathom.run.batches.openai_files import OpenAIFiles
@@ -148,6 +150,51 @@ def test_faults_cost_no_sample_and_nothing_twice(tmp_path: Path, kind: type[Batc
     check(tmp_path, server, 12)
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_a_batch_that_was_too_much_beside_others_is_sent_again_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, together: bool
+) -> None:
+    """The last batch of one request fails while others are waiting, or they end before that is seen."""
+
+    class Validating(OpenAIServer):
+        def look(self, made: Made) -> None:
+            super().look(made)
+            if together and made.state == "failed":
+                for one in self.batches:
+                    if one.state == "working":
+                        self.end(one)
+
+    monkeypatch.setattr(OpenAIFiles, "form", FileForm(requests=3, size=1_000_000))
+    with Validating(Faults(most=6, looks=10)) as server:
+        ask(tmp_path, server, count=7)
+        check(tmp_path, server, 7)
+    assert {len(one.requests) for one in server.batches} == {3, 1}
+
+
+def test_a_batch_that_ended_just_before_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Waiting(OpenAIServer):
+        """A batch ends when the next one has been made."""
+
+        def make(self, *args: Any) -> Made:
+            made = super().make(*args)
+            for one in self.batches[:-1]:
+                if one.state == "working":
+                    self.end(one)
+            return made
+
+    monkeypatch.setattr(OpenAIFiles, "form", FileForm(requests=4, size=1_000_000))
+    with Waiting(Faults(most=4, looks=10_000)) as server:
+        ask(tmp_path, server, count=8, tell=lambda line: setattr(server, "faults", Faults(most=4)))
+        check(tmp_path, server, 8)
+    assert [len(one.requests) for one in server.batches] == [4, 4, 4]
+
+
+def test_one_request_that_is_too_much_by_itself_fails(tmp_path: Path) -> None:
+    with OpenAIServer(Faults(most=0)) as server, pytest.raises(FathomError, match=r"all 2 samples failed.*token limit"):
+        ask(tmp_path, server, count=2)
+    assert [len(one.requests) for one in server.batches] == [2, 1, 1]
+
+
 @pytest.mark.parametrize("kind", [AnthropicServer, GoogleServer])  # OpenAI tells it later
 def test_refusals_count_whatever_else_fails_between_them(
     tmp_path: Path, kind: type[BatchServer], monkeypatch: pytest.MonkeyPatch
@@ -205,6 +252,46 @@ def stop(line: str) -> None:
     raise FathomError("stop here")
 
 
+def test_a_second_process_is_refused_and_leaves_the_file_of_the_first_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send, refused = OpenAIFiles.send, list[str]()
+    other = tmp_path / "run" / ".batches-of-a-judge.fathom-0.jsonl"
+
+    async def meanwhile(self: OpenAIFiles, batch: Batch, file: Path) -> str:
+        other.touch()
+        with ThreadPoolExecutor() as pool, pytest.raises(FathomError) as error:
+            pool.submit(ask, tmp_path, server).result()
+        refused.append(str(error.value))
+        return await send(self, batch, file)
+
+    with OpenAIServer() as server:
+        monkeypatch.setattr(OpenAIFiles, "send", meanwhile)
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
+    assert "another process works on this run" in refused[0]
+    assert [one.name for one in (tmp_path / "run").glob(".batch*")] == [other.name]
+
+
+def test_a_file_that_is_gone_before_its_upload_is_named(
+    tmp_path: Path, kind: type[BatchServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = {OpenAIServer: OpenAIFiles, AnthropicServer: AnthropicMessages, GoogleServer: GoogleFiles}[kind]
+    send: Any = vars(provider)["send"]
+
+    async def removed(self: object, batch: Batch, file: Path) -> str:
+        file.unlink()
+        return str(await send(self, batch, file))
+
+    with kind() as server:
+        with monkeypatch.context() as patch:
+            patch.setattr(provider, "send", removed)
+            with pytest.raises(FathomError, match="was removed before its upload; nothing of it was sent"):
+                ask(tmp_path, server)
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
+
+
 def test_samples_of_a_batch_are_kept_although_fewer_are_wanted_now(tmp_path: Path) -> None:
     with OpenAIServer(Faults(looks=10_000)) as server:
         with pytest.raises(FathomError, match="stop here"):
@@ -239,6 +326,68 @@ def test_the_forecast_has_the_price_and_the_deadline_of_batches(tmp_path: Path) 
     assert plans[1].cost_most == pytest.approx((plans[0].cost_most or 0) / 2)
     assert "in batches, to be answered within 24 hours" in str(plans[1])
     assert "batches" not in str(plans[0])
+
+
+def test_the_forecast_leaves_out_what_is_in_batches_already(tmp_path: Path) -> None:
+    plans: list[Preflight] = []
+    told: list[str] = []
+
+    def note(plan: Preflight) -> bool:
+        plans.append(plan)
+        return False
+
+    with OpenAIServer(Faults(looks=10_000)) as server:
+        ask(tmp_path, server, confirm=note)
+        with pytest.raises(FathomError, match="stop here"):
+            ask(tmp_path, server, limit=2, tell=stop)
+        sent = len(server.batches[0].requests)
+        ask(tmp_path, server, confirm=note)
+        ask(tmp_path, server, limit=2, confirm=note)
+        # What is under way counts towards the limits of what is still to be sent.
+        most = plans[0].cost_most or 0
+        with pytest.raises(FathomError, match="more than --max-cost"):
+            ask(tmp_path, server, max_cost=most * 0.9)
+        server.faults = Faults()
+        ask(tmp_path, server, limit=2, tell=told.append)
+    assert told[0].startswith(f"{sent} requests are in batches already, up to $")
+    assert [plan.requests for plan in plans] == [10, 10 - sent, 0]
+    assert [plan.total for plan in plans] == [10, 10, sent]
+    assert f"{sent} requests are in batches already, up to $" in str(plans[1])
+    assert plans[1].under_way is not None
+    assert most == pytest.approx((plans[1].cost_most or 0) + (plans[1].under_way.cost_most or 0))
+
+
+def test_the_way_out_is_named_when_the_provider_has_deleted_a_batch(
+    tmp_path: Path, kind: type[BatchServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with kind(Faults(looks=10_000)) as server:
+        with pytest.raises(FathomError, match="stop here"):
+            ask(tmp_path, server, tell=stop)
+        with monkeypatch.context() as patch:
+            answer = server.answer
+
+            def gone(method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+                if "/batches/batch_" in path:
+                    return 404, b'{"error": {"message": "No batch found", "code": 404}}'
+                return answer(method, path, headers, body)
+
+            patch.setattr(server, "answer", gone)
+            with pytest.raises(FathomError, match=r"No batch.*delete \S+/batches.sqlite to.*10 requests.*paid, again"):
+                ask(tmp_path, server)
+        server.faults = Faults()
+        (tmp_path / "run" / "batches.sqlite").unlink()
+        ask(tmp_path, server)
+        check(tmp_path, server, 10)
+
+
+def test_results_that_anthropic_has_deleted_have_a_way_out(tmp_path: Path) -> None:
+    pytest.importorskip("anthropic")
+    with AnthropicServer(Faults(looks=10_000)) as server:
+        with pytest.raises(FathomError, match="stop here"):
+            ask(tmp_path, server, tell=stop)
+        server.batches[0].state = "archived"  # it has ended, and has no results
+        with pytest.raises(FathomError, match=r"has deleted its results.*delete \S+/batches.sqlite"):
+            ask(tmp_path, server)
 
 
 def test_a_batch_that_was_never_sent_is_sent_when_that_is_certain(
@@ -314,6 +463,60 @@ def test_a_batch_of_anthropic_that_ended_with_empty_results_is_not_sent_again(
             with pytest.raises(FathomError, match="which may be this run's, has ended without results"):
                 ask(tmp_path, server)
         assert len(server.batches) == 1
+
+
+class NewestFirst(OpenAIServer):
+    """It notes which pages of its list were asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages: set[str] = set()
+
+    def _list(self, query: Mapping[str, list[str]]) -> tuple[int, bytes]:
+        self.pages |= set(query.get("after", ()))
+        return super()._list(query)
+
+
+class OldestFirst(NewestFirst):
+    """It lists the oldest batch first, a few at a time, and does not say where a list ends."""
+
+    def listed(self) -> list[Made]:
+        return super().listed()[::-1]
+
+    def _list(self, query: Mapping[str, list[str]]) -> tuple[int, bytes]:
+        status, body = super()._list({**query} | {"limit": ["5"]})
+        found = json.loads(body)
+        again = {} if found["data"] else json.loads(super()._list({"limit": ["5"]})[1])
+        return status, json.dumps(found | again | {"has_more": True}).encode()
+
+
+@pytest.mark.parametrize("server", [OldestFirst, NewestFirst])
+@pytest.mark.parametrize("arrived", [True, False])
+def test_a_batch_is_found_among_many_old_ones_whatever_the_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: type[NewestFirst], arrived: bool
+) -> None:
+    monkeypatch.setattr(openai_files, "_PAGE", 10)
+    send = OpenAIFiles.send
+
+    async def killed(self: OpenAIFiles, batch: Batch, file: Path) -> str:
+        if arrived:
+            await send(self, batch, file)
+        raise KeyboardInterrupt
+
+    with server() as provider:
+        for age in range(45, 0, -1):
+            provider.make([("x", {"messages": "[sample 100]"})], {}, "/v1/chat/completions").state = "ended"
+            provider.batches[-1].created -= age * 86_400
+        with monkeypatch.context() as patch:
+            patch.setattr(OpenAIFiles, "send", killed)
+            with pytest.raises(FathomError, match="batches that were sent go on at the provider"):
+                ask(tmp_path, provider)
+        ask(tmp_path, provider)
+        check(tmp_path, provider, 10)
+        assert len(provider.batches) == 46
+        if server is NewestFirst:
+            # The list is not read to its end.
+            assert len(provider.pages) <= 1
 
 
 class BackAfterAWhile(OpenAIServer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from fathom.run.batches.judging import batches_of
 from fathom.run.batches.sender import Pace
 from fathom.run.batches.store import BatchStore
 from fathom.run.judgements import judgements
+from fathom.run.judging import JudgeProgress
 from fathom.types import FathomError
 from judged_runs import GOOD, install_tasks, make_run, sample
 
@@ -122,6 +124,41 @@ def test_one_process_sends_the_batches_of_a_judge(tmp_path: Path, monkeypatch: p
     with JudgeServer() as server, pytest.raises(FathomError, match="was locked by another process"):
         ask(run, server)
     other.close()
+
+
+def test_a_judge_is_not_asked_plainly_when_a_batch_was_sent_before_the_answer(tmp_path: Path) -> None:
+    run = made(tmp_path / "run")
+
+    def meanwhile(plan: JudgePlan) -> bool:
+        with pytest.raises(FathomError, match="stop here"):
+            ask(run, server, tell=stop)
+        return True
+
+    with JudgeServer(Faults(looks=10_000)) as server:
+        with pytest.raises(FathomError, match="5 requests are in batches at the provider"):
+            ask(run, server, batch=False, confirm=meanwhile)
+        assert not server.plain
+        server.faults = Faults()
+        assert ask(run, server).judged == 5
+        assert set(server.paid.values()) == {1}
+
+
+def test_no_batch_is_sent_while_the_judge_is_asked_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_store, "BUSY_SECONDS", 0.05)
+    run = made(tmp_path / "run")
+    refused: list[str] = []
+
+    def meanwhile(state: JudgeProgress) -> None:
+        if state.finished > 1:
+            return
+        with ThreadPoolExecutor() as pool, pytest.raises(FathomError) as error:
+            pool.submit(ask, run, server).result()
+        refused.append(str(error.value))
+
+    with JudgeServer() as server:
+        assert ask(run, server, batch=False, max_connections=1, progress=meanwhile).judged == 5
+        assert not server.batches
+    assert "was locked by another process" in refused[0]
 
 
 def test_embedding_models_judge_without_batches(tmp_path: Path) -> None:

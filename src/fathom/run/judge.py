@@ -6,6 +6,7 @@ kind, and a run can be judged by one of each.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -16,6 +17,7 @@ from fathom.printing import readable
 from fathom.run.batches.judging import Collected, JudgeAsking, batches_of
 from fathom.run.batches.open import (
     INTERRUPTED,
+    asked_plainly,
     check_none_waits,
     described,
     judge_in_batches,
@@ -275,7 +277,9 @@ async def _judge(
             await judge_in_batches(folder, name, client, asking, retry=work.retry, tell=tell)
         else:
             judging = Judging(store, client, work, before)
-        await judging.work_through(cases)
+        # Plain judging is for several processes at once, but not beside one that sends batches.
+        with nullcontext() if isinstance(client, Recording) else asked_plainly(folder, name):
+            await judging.work_through(cases)
         return judging.state
     except FathomError as error:
         raise FathomError(_reworded(error)) from None

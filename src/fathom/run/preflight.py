@@ -55,6 +55,26 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True)
+class UnderWay:
+    """Requests of a run that are in batches already.
+
+    Attributes:
+        requests: Number of them.
+        tokens: Their prompt tokens and the maximum tokens of their replies.
+        cost_most: US dollars if every reply reaches the cap; None if the price is unknown.
+    """
+
+    requests: int
+    tokens: int
+    cost_most: float | None
+
+    def __str__(self) -> str:
+        """One line."""
+        cost = f", up to ${self.cost_most:,.2f}" if self.cost_most else ""
+        return f"{self.requests:,} requests are in batches already{cost}"
+
+
+@dataclass(frozen=True, slots=True)
 class Preflight:
     """The forecast of a run.
 
@@ -71,6 +91,7 @@ class Preflight:
         thinking: Description of the thinking settings; "" for other runs.
         unverified: Why the suite's integrity cannot be verified; "" if it can.
         batches: How the requests are sent if they are sent in batches; "" for plain requests.
+        under_way: What is in batches already; such requests are not among those still to be made.
         bounds: Whether requests and tokens are the most that a system around the model asks for.
         cached: What the provider's prompt cache is expected to save; None if fathom knows of none.
     """
@@ -87,6 +108,7 @@ class Preflight:
     thinking: str = ""
     unverified: str = ""
     batches: str = ""
+    under_way: UnderWay | None = None
     bounds: bool = False
     cached: Cached | None = None
 
@@ -136,13 +158,14 @@ class Preflight:
         done = f"; {self.finished:,} replies exist already" if self.finished else ""
         unknown = "the model's window is not known; give --window to have prompts checked beforehand"
         most = "requests and tokens are the most that the system asks for" if self.bounds else ""
+        sent = str(self.under_way) if self.under_way is not None else ""
         cached = str(self.cached) if self.cached is not None and self.cached.share >= _WORTH else ""
         window = self.overflow_note or (unknown if self.window is None and self.cost_most != 0 else "")
         return "\n  ".join(
             (
                 f"{self.model}: {self.requests:,} requests, {self.tokens_in:,} tokens in, at most {self.tokens_out:,} "
                 f"out, {price}{done}",
-                *filter(None, (self.batches, self.thinking, self.unverified, *map(str, self.lengths))),
+                *filter(None, (self.batches, sent, self.thinking, self.unverified, *map(str, self.lengths))),
                 *filter(None, (most, cached, window)),
             )
         )

@@ -1,6 +1,6 @@
 """``run``: run a suite against a model and keep every reply."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,17 +19,19 @@ from fathom.run.batches.open import (
     work_in_batches,
 )
 from fathom.run.batches.recording import Recording
+from fathom.run.batches.store import requests_under_way
 from fathom.run.cache_forecast import forecast_cache, provider_cache, sent_whole
 from fathom.run.chosen import choose
 from fathom.run.clients import connections_of, context_of, extension_of, notes_of, open_client, timeout_of
 from fathom.run.hugging_face import is_local
-from fathom.run.ledger import Ledger
+from fathom.run.ledger import Key, Ledger
 from fathom.run.loop import drive
 from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
 from fathom.run.model import Client, Settings, is_baseline, is_ray_vllm
 from fathom.run.options import check_choice, check_work
 from fathom.run.preflight import (
     Preflight,
+    UnderWay,
     check_budget,
     forecast_run,
     notes_cap,
@@ -246,11 +248,11 @@ def run(
     known = entry.context if entry and extension is None else None
     window_limit = find_limit(settings, client, price, known, context_of(client))
     caps = output_caps(settings, price, task_cap)
-    sent = sent_cap(settings, price)
+    cap = sent_cap(settings, price)
     mode = request_modes(
         settings.chat_template,
         reasons=reasons(settings, price),
-        sent=sent,
+        sent=cap,
         thoughts=settings.thinking.thoughts if settings.thinking else "",
     )
     if batch:
@@ -267,18 +269,20 @@ def run(
         request_mode=mode,
         system=around,
     )
-    plan, spent = _look_ahead(out, facts, epochs, forecast)
+    sent = requests_under_way(out)
+    plan, spent = _look_ahead(out, facts, epochs, forecast, sent)
     cache = provider_cache(settings, price) if settings.system.name == "whole" else None
     if cache is not None and plan.requests:
         with peek(out) as store:
-            whole = sent_whole(_pending(store, samples, epochs), window_limit, caps)
+            whole = sent_whole(_pending(store, samples, epochs, lambda key: key not in sent), window_limit, caps)
             cached = forecast_cache(whole, cache, price, connections=max_connections, batch=batch)
         plan = replace(plan, cached=cached)
     plan = replace(plan, unverified=built.unverified, thinking=words, batches=described() if batch else "")
-    used = spent.tokens_in + spent.tokens_out
-    check_budget(
-        plan, spent_tokens=used, spent_cost=spent.cost or 0.0, max_tokens_total=max_tokens_total, max_cost=max_cost
-    )
+    # What is in batches is as good as spent.
+    used = spent.tokens_in + spent.tokens_out + (plan.under_way.tokens if plan.under_way else 0)
+    paid = (spent.cost or 0.0) + ((plan.under_way.cost_most if plan.under_way else None) or 0.0)
+    if plan.requests or not plan.under_way:
+        check_budget(plan, spent_tokens=used, spent_cost=paid, max_tokens_total=max_tokens_total, max_cost=max_cost)
     if confirm is not None and not confirm(plan):
         return RunSummary(out, None, stopped="not confirmed")
     if share is not None:
@@ -310,13 +314,16 @@ def run(
         committed=share.committed if share is not None else let_others_run,
     )
     if isinstance(client, Recording):
+        tell = tell or (lambda line: None)
+        if plan.under_way and not plan.requests:
+            tell(str(plan.under_way))  # nobody is shown a forecast without requests
         working = work_in_batches(
             out,
             client,
             work,
             plan.total,
             named=lambda ids: map(as_asked, built.samples(only=ids, parts=False)),
-            tell=tell or (lambda line: None),
+            tell=tell,
         )
         done = drive(working, INTERRUPTED)
     else:
@@ -372,18 +379,30 @@ async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSumma
 
 
 def _look_ahead(
-    out: Path, samples: Callable[[], Iterator[Sample]], epochs: int, forecast: Callable[..., Preflight]
+    out: Path,
+    samples: Callable[[], Iterator[Sample]],
+    epochs: int,
+    forecast: Callable[..., Preflight],
+    sent: Collection[Key],
 ) -> tuple[Preflight, Totals]:
     with peek(out) as store:
         totals = store.totals()
         finished = sum(totals.counts.values()) - totals.counts.get("error", 0)
-        return forecast(_pending(store, samples, epochs), finished=finished), totals
+        plan = forecast(_pending(store, samples, epochs, lambda key: key not in sent), finished=finished)
+        if sent:
+            others = forecast(_pending(store, samples, epochs, lambda key: key in sent), finished=0)
+            under_way = UnderWay(others.requests, others.tokens_in + others.tokens_out, others.cost_most)
+            plan = replace(plan, total=plan.total + others.total, under_way=under_way if others.requests else None)
+        return plan, totals
 
 
-def _pending(store: Peek, samples: Callable[[], Iterator[Sample]], epochs: int) -> Iterator[tuple[Sample, int]]:
-    """The samples, and how many of their epochs are still to be run."""
+def _pending(
+    store: Peek, samples: Callable[[], Iterator[Sample]], epochs: int, counts: Callable[[Key], bool]
+) -> Iterator[tuple[Sample, int]]:
+    """The samples, and how many of their epochs that count are still to be run."""
     for sample in samples():
-        yield sample, sum(not store.is_final(sample.id, epoch) for epoch in range(1, epochs + 1))
+        keys = ((sample.id, epoch) for epoch in range(1, epochs + 1))
+        yield sample, sum(counts(key) and not store.is_final(*key) for key in keys)
 
 
 def _as_asked(settings: Settings) -> Callable[[Sample], Sample]:

@@ -114,7 +114,7 @@ class AnthropicMessages:
         if one.processing_status != "ended":
             return State("working")
         if one.results_url is None:
-            raise FathomError(f"batch {name}: the provider has deleted its results, which it keeps for 29 days")
+            raise RequestError(Failure("bad", "the provider has deleted its results, which it keeps for 29 days"))
         counts = one.request_counts
         return State(
             stage="cancelled" if one.cancel_initiated_at and counts.canceled else "ended",

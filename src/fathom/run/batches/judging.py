@@ -87,7 +87,7 @@ class JudgeAsking:
         return self._judging.stopped
 
     def check_alone(self) -> None:
-        """See ``Asking``: the file of the batches is locked."""
+        """See ``Asking``: the file of the batches is locked, by plain judging too."""
 
     def wanted(self, under_way: Collection[Key]) -> Iterator[Wanted]:
         """See ``Asking``. Cases may need the same prompt, which is sent once."""

@@ -1,6 +1,7 @@
 """Whether a run can be sent in batches, and the batch API of its model."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from fathom.run.batches.provider import HOURS, Provider
 from fathom.run.batches.recording import Recording
 from fathom.run.batches.sender import Pace, Sender
 from fathom.run.batches.session import BatchSession
-from fathom.run.batches.store import FILE, BatchStore, waiting
+from fathom.run.batches.store import FILE, BatchStore, waiting, without_batches
 from fathom.run.ledger import Ledger
 from fathom.run.model import Settings
 from fathom.run.progress import RunSummary
@@ -101,6 +102,25 @@ def check_none_waits(folder: Path, file: str = FILE) -> None:
             f"{folder}: {count:,} requests are in batches at the provider; run the same command with --batch to "
             "collect them"
         )
+
+
+@contextmanager
+def asked_plainly(folder: Path, judge: str) -> Iterator[None]:
+    """Keep other processes from sending batches of a judge while it is sent plain requests.
+
+    Args:
+        folder: The run folder.
+        judge: Name of the judge.
+
+    Raises:
+        FathomError: One sends them, or some are under way at the provider.
+    """
+    if judge.partition("/")[0] not in _LIBRARIES:
+        yield  # it has no batches
+        return
+    with without_batches(folder, batches_of(judge)):
+        check_none_waits(folder, batches_of(judge))
+        yield
 
 
 def described() -> str:

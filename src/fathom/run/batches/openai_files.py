@@ -28,6 +28,9 @@ _STAGES: Mapping[str, Any] = {
     "cancelled": "cancelled",
 }
 _DAY = 86_400
+_PAGE = 100
+"""How many batches of a list are asked for at once; as many in a row, each older than the one before it, show that the
+list has the newest first."""
 
 
 class OpenAIFiles:
@@ -51,9 +54,8 @@ class OpenAIFiles:
         return as_line({"custom_id": custom_id, "method": "POST", "url": self._endpoint, "body": sent.body})
 
     async def newest(self) -> str:
-        """See ``Provider``."""
-        page = await self._client.batches.list(limit=1)
-        return page.data[0].id if page.data else ""
+        """See ``Provider``: servers like OpenAI's may list the oldest first, so ``find`` goes by ages."""
+        return ""
 
     async def send(self, batch: Batch, file: Path) -> str:
         """See ``Provider``."""
@@ -67,12 +69,16 @@ class OpenAIFiles:
 
     async def find(self, batch: Batch, known: frozenset[str]) -> str | None:
         """See ``Provider``."""
-        async for one in self._client.batches.list(limit=100):
-            # The newest come first.
-            if one.id == batch.newest or one.created_at < batch.created - _DAY:
-                break
+        seen, last, falling = set[str](), 0, 0
+        async for one in self._client.batches.list(limit=_PAGE):
             if (one.metadata or {}).get(_KEY) == batch.id:
                 return one.id
+            # OpenAI lists the newest first. Other servers may have another order, or repeat a page for ever.
+            falling = falling + 1 if one.created_at < last else 0 if one.created_at > last else falling
+            if one.id in seen or (falling >= _PAGE and one.created_at < batch.created - _DAY):
+                break
+            seen.add(one.id)
+            last = one.created_at
         return ""
 
     async def look(self, name: str) -> State:

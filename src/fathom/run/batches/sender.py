@@ -24,8 +24,6 @@ from fathom.types import FathomError, Reply
 
 Outcome = TypeVar("Outcome")
 
-FILES = ".batch-*"
-"""Files of requests in the run folder, which are removed when they are uploaded."""
 DOWNLOADS = 3
 """How often results are read if some are missing that the provider counts, or does not count."""
 TOO_MANY = 3
@@ -152,17 +150,23 @@ class Sender:
         self._retry = retry
         self._tell = tell
         self._pace = pace
+        # Files of requests, removed when they are uploaded; a run and its judges have their own.
+        self._files = f".{Path(store.file).stem}.*.jsonl"
         self._tries: Counter[Key] = Counter()
         self._last = ""
         self._most = provider.form.requests
         self._full = self._all_sent = False
         self._done: dict[str, int] = {}
+        # Batches that were sent when no other one was waiting, and whether one has ended since the last one was sent.
+        self._alone: set[str] = set()
+        self._freed = False
 
     async def work_through(self) -> None:
         """Send everything, and collect until nothing is under way."""
-        for left in self._folder.glob(FILES):
-            left.unlink(missing_ok=True)
         self._asking.check_alone()
+        # Now they can only be those of processes that have ended.
+        for left in self._folder.glob(self._files):
+            left.unlink(missing_ok=True)
         for batch in self._store.batches("intended"):
             if not await self._is_there(batch):
                 self._store.forget(batch)
@@ -182,7 +186,7 @@ class Sender:
     async def _send_next(self) -> bool:
         """Send the next batch; False if nothing is left, or the provider takes no more now."""
         id = new_id()
-        file = self._folder / FILES.replace("*", id)
+        file = self._folder / self._files.replace("*", id)
         try:
             requests = await self._write(id, file)
             self._all_sent = not requests
@@ -223,13 +227,23 @@ class Sender:
 
     async def _send(self, batch: Batch, file: Path) -> bool:
         """Send a batch until it is known whether the provider has it; False if it takes no more now."""
-        size, retry, refusals = file.stat().st_size, self._retry, 0
+        retry, refusals = self._retry, 0
+        self._freed = False
+        if not self._store.batches("sent"):
+            self._alone.add(batch.id)
         for attempt in range(1, retry.retries + 2):
             try:
+                size = file.stat().st_size
                 name = await self._provider.send(batch, file)
             except FathomError:
                 self._store.forget(batch)
                 raise
+            except FileNotFoundError:
+                self._store.forget(batch)
+                raise FathomError(
+                    f"{file} was removed before its upload; nothing of it was sent. Run the same command again to "
+                    "resume"
+                ) from None
             except Exception as error:
                 failure = classify(error)
                 refused = _was_refused(error)
@@ -299,6 +313,7 @@ class Sender:
         if state.stage == "failed":
             self._not_accepted(batch, state)
         else:
+            self._freed = True
             await self._collect(batch, state)
         self._store.end(batch)
         if state.stage == "cancelled":
@@ -313,13 +328,14 @@ class Sender:
         reasons = {number: why for number, why in state.errors if number is not None}
         why = shorten("; ".join(dict.fromkeys(why for _, why in state.errors))) or "the provider does not say why"
         asked = self._store.requests(batch)
+        if state.full and batch.id not in self._alone:
+            # Each new attempt follows the end of another batch, so this ends.
+            self._full = len(self._store.batches("sent")) > 1 and not self._freed
+            self._tell(f"batch {batch.name}: too much was waiting there; sent again when others have ended")
+            return
         if state.full and batch.requests > 1:
-            if len(self._store.batches("sent")) > 1:
-                self._full = True
-                self._tell(f"batch {batch.name}: too much is waiting there already; sent again when others have ended")
-            else:
-                self._most = batch.requests // 2
-                self._tell(f"batch {batch.name}: too much for one batch; sent again in batches of {self._most:,}")
+            self._most = batch.requests // 2
+            self._tell(f"batch {batch.name}: too much for one batch; sent again in batches of {self._most:,}")
             return
         wrong = {number for number in reasons if number in asked} or (set(asked) if state.full else set())
         if not wrong:
@@ -407,11 +423,24 @@ class Sender:
                 late = time.monotonic() - started > self._pace.patience
                 if failure.kind not in ("busy", "silent") or late:
                     what = f"batch {of.name}" if of else "the batches of the account"
+                    gone = of is not None and (failure.kind == "bad" or _is_missing(error))
                     raise FathomError(
                         f"{what} cannot be read: {failure.message.rstrip('.')}. Run the same command again, with the "
-                        "same account's key, to resume"
+                        f"same account's key, to resume{self._way_out() if gone else ''}"
                     ) from None
                 await retry.sleep(min(retry.wait(attempt, failure.wait), self._pace.longest))
+
+    def _way_out(self) -> str:
+        """What to do if the provider has deleted a batch, and what that costs."""
+        count = sum(one.requests for one in (*self._store.batches("sent"), *self._store.batches("intended")))
+        return (
+            f". If the provider has deleted the batch, delete {self._folder / self._store.file} to give up all batches "
+            f"that are under way: their {count:,} requests are then sent, and paid, again"
+        )
+
+
+def _is_missing(error: Exception) -> bool:
+    return any(status_code(link) == 404 for link in chain_of(error))
 
 
 def _was_refused(error: Exception) -> bool:

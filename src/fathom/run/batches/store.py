@@ -8,7 +8,8 @@ again.
 import sqlite3
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -29,6 +30,7 @@ CREATE TABLE IF NOT EXISTS requests (
     prompt_hash TEXT NOT NULL, removed INTEGER NOT NULL, PRIMARY KEY (batch, number)
 ) WITHOUT ROWID;
 """
+_UNDER_WAY = "SELECT sample, epoch FROM requests WHERE batch IN (SELECT id FROM batches WHERE state != 'closed')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +94,21 @@ class BatchStore:
 
     def __init__(self, folder: Path, file: str = FILE, *, alone: bool = False) -> None:
         self.folder = folder
-        self._file = file
-        with clear_errors(folder, file):
+        self.file = file
+        with clear_errors(folder, file), ExitStack() as opening:
             self._db = sqlite3.connect(folder / file, timeout=BUSY_SECONDS)
+            opening.callback(self._db.close)
             if alone:
                 self._db.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")
             # What was sent must be known after a power failure too: it has been paid for.
             self._db.execute("PRAGMA synchronous = FULL")
             self._db.executescript(_SCHEMA)
+            opening.pop_all()  # nothing went wrong: it stays open
 
     def intend(self, id: str, newest: str, requests: Sequence[Asked]) -> Batch:
         """Commit what is about to be sent."""
         batch = Batch(id, "", len(requests), time.time(), newest)
-        with clear_errors(self.folder, self._file), self._db:
+        with clear_errors(self.folder, self.file), self._db:
             self._db.execute(
                 "INSERT INTO batches VALUES (?, '', 'intended', ?, ?, ?)", (id, len(requests), batch.created, newest)
             )
@@ -128,36 +132,54 @@ class BatchStore:
         self._set(batch, "DELETE FROM requests WHERE batch = ?")
 
     def _set(self, batch: Batch, query: str, *values: str) -> None:
-        with clear_errors(self.folder, self._file), self._db:
+        with clear_errors(self.folder, self.file), self._db:
             self._db.execute(query, (*values, batch.id))
 
     def batches(self, state: Literal["intended", "sent"]) -> list[Batch]:
         """The batches in a state, the oldest first."""
         query = "SELECT id, name, requests, created, newest FROM batches WHERE state = ? ORDER BY created, id"
-        with clear_errors(self.folder, self._file):
+        with clear_errors(self.folder, self.file):
             return [Batch(*row) for row in self._db.execute(query, (state,))]
 
     def names(self) -> frozenset[str]:
         """The provider's names of all batches of this run."""
-        with clear_errors(self.folder, self._file):
+        with clear_errors(self.folder, self.file):
             return frozenset(row[0] for row in self._db.execute("SELECT name FROM batches WHERE name != ''"))
 
     def requests(self, batch: Batch) -> Mapping[int, Asked]:
         """The requests of a batch by number."""
         query = "SELECT number, sample, epoch, prompt_hash, removed FROM requests WHERE batch = ?"
-        with clear_errors(self.folder, self._file):
+        with clear_errors(self.folder, self.file):
             rows = self._db.execute(query, (batch.id,))
             return {row[0]: Asked((row[1], row[2]), row[3], row[4]) for row in rows}
 
     def under_way(self) -> set[Key]:
         """What is in batches that are not closed."""
-        query = "SELECT sample, epoch FROM requests WHERE batch IN (SELECT id FROM batches WHERE state != 'closed')"
-        with clear_errors(self.folder, self._file):
-            return set(self._db.execute(query))
+        with clear_errors(self.folder, self.file):
+            return set(self._db.execute(_UNDER_WAY))
 
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+
+@contextmanager
+def without_batches(folder: Path, file: str) -> Iterator[None]:
+    """Keep every ``BatchStore`` that is to be alone from being opened; several processes may do so at once.
+
+    Args:
+        folder: The run folder.
+        file: Name of the file, which is made if it is missing: it is what is locked.
+
+    Raises:
+        FathomError: One is open.
+    """
+    with closing(sqlite3.connect(folder / file, timeout=BUSY_SECONDS, isolation_level=None)) as db:
+        with clear_errors(folder, file):
+            # A reader's lock, until the file is closed or this process ends.
+            db.execute("BEGIN")
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        yield
 
 
 def waiting(folder: Path, file: str = FILE) -> list[Batch]:
@@ -174,3 +196,15 @@ def waiting(folder: Path, file: str = FILE) -> list[Batch]:
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'requests'").fetchone():
             return []  # its process was killed before it sent anything
         return [Batch(*row) for row in db.execute(query)]
+
+
+def requests_under_way(folder: Path) -> set[Key]:
+    """What is in batches of a run that are not closed.
+
+    Args:
+        folder: The run folder.
+    """
+    if not waiting(folder):
+        return set()
+    with clear_errors(folder, FILE), reading(folder, FILE) as db:
+        return set(db.execute(_UNDER_WAY))
