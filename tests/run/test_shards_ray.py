@@ -13,16 +13,18 @@ from typing import Any
 
 import pytest
 from run_suites import make_suite
-from scripted_server import ScriptedServer
+from scripted_server import ScriptedServer, completion
 
 from fathom import api
 from fathom.run import run
+from fathom.run.judgements import judgements
 from fathom.run.shards.cutting import Shard, shards
 from fathom.run.shards.files import state_of
 from fathom.run.shards.merging import merge
 from fathom.run.shards.running import run_on_ray, run_shard
 from fathom.run.shards.store import open_store
 from fathom.types import FathomError
+from judged_runs import GOOD, make_run, sample
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "performance"))
 
@@ -106,6 +108,19 @@ def test_builds_scores_and_validations_on_ray_are_those_of_one_process(tmp_path:
     assert len(found[0]) == 5
     assert without_seconds(found[0].pop("v.csv")) == without_seconds(found[1].pop("v.csv"))
     assert found[0] == found[1]
+
+
+def test_judgements_on_ray_are_those_of_one_process(tmp_path: Path, address: str) -> None:
+    replies = [(sample(number, "single_doc_qa"), f"It is {number}.") for number in range(3)]
+    with ScriptedServer(lambda number, before: completion(GOOD)) as server:
+        found = []
+        for place, more in (("here", dict[str, Any]()), ("there", {"engine": "ray", "address": address})):
+            runs = [make_run(tmp_path / f"{place}-{name}", replies) for name in ("one", "two")]
+            done = api.judge(runs, "openai/scripted", model_base_url=server.base_url, **more)
+            assert [(one.judged, one.unreadable, one.missing) for one in done] == [(3, 0, 0)] * 2
+            found.append([judgements(run, "openai/scripted") for run in runs])
+        assert found[0] == found[1]
+        assert server.prompts.total() == 12
 
 
 def without_seconds(table: bytes) -> list[list[str]]:
