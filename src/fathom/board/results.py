@@ -120,8 +120,10 @@ def _runs_and_rows(paths: Sequence[Path], rule: str, judge: str | None) -> Batch
     manifests = {path: read_manifest(path) for path in where}
     private = _private(manifests.values())
     shown = {variant: _without(variant, private) for _, _, variant in where.values()}
-    named = pl.when(pl.col("model").str.strip_chars() == "").then(pl.lit(NAMELESS)).otherwise("model")
-    table = RowsTable(table.rows.with_columns(pl.col("variant").replace(shown), model=named), table.place, table)
+    # Only where a name is changed: otherwise the rows of one model are found before the others are read.
+    named = {model: NAMELESS for model, _ in table.models if not model.strip()}
+    columns = [pl.col("variant").replace(shown), *([pl.col("model").replace(named)] if named else ())]
+    table = RowsTable(table.rows.with_columns(columns), table.place, table)
     about: dict[Label, tuple[About, ...]] = {}
     labelled: dict[Path, Label] = {}
     for path, (suite, model, variant) in where.items():
