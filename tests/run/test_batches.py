@@ -380,6 +380,34 @@ def test_the_way_out_is_named_when_the_provider_has_deleted_a_batch(
         check(tmp_path, server, 10)
 
 
+def test_what_other_batches_have_answered_is_kept_when_one_was_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OpenAIFiles, "form", FileForm(requests=5, size=1_000_000))
+    told: list[str] = []
+
+    def stop_at_two(line: str) -> None:
+        told.append(line)
+        if len(told) == 2:
+            stop(line)
+
+    with OpenAIServer(Faults(looks=10_000)) as server:
+        with pytest.raises(FathomError, match="stop here"):
+            ask(tmp_path, server, tell=stop_at_two)
+        answer, first = server.answer, server.batches[0].id
+
+        def gone(method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+            if path.endswith(f"/batches/{first}"):
+                return 404, b'{"error": {"message": "No batch found"}}'
+            return answer(method, path, headers, body)
+
+        monkeypatch.setattr(server, "answer", gone)
+        server.faults = Faults(looks=0)
+        with pytest.raises(FathomError, match=r"No batch.*delete \S+/batches.sqlite to.*5 requests.*paid, again"):
+            ask(tmp_path, server)
+        assert len(list(replies(tmp_path / "run"))) == 5
+
+
 def test_results_that_anthropic_has_deleted_have_a_way_out(tmp_path: Path) -> None:
     pytest.importorskip("anthropic")
     with AnthropicServer(Faults(looks=10_000)) as server:

@@ -116,6 +116,10 @@ class Asking(Protocol):
         ...
 
 
+class _GoneError(FathomError):
+    """The provider has deleted a batch."""
+
+
 class Sender:
     """One process that sends requests in batches; there is only one at a time.
 
@@ -172,7 +176,14 @@ class Sender:
                 self._store.forget(batch)
         wait = self._pace.first
         while True:
-            stages = [await self._look(batch) for batch in self._store.batches("sent")]
+            stages, gone = list[str](), list[_GoneError]()
+            for batch in self._store.batches("sent"):
+                try:
+                    stages.append(await self._look(batch))
+                except _GoneError as error:
+                    gone.append(error)  # what the others have answered is kept first
+            if gone:
+                raise FathomError(f"{gone[0]}{self._way_out()}")
             # The next file is sent when the last one has been accepted: it may have been too much.
             ready = "checked" not in stages and not self._full and not self._all_sent and not self._asking.stopped
             if ready and await self._send_next():
@@ -424,9 +435,9 @@ class Sender:
                 if failure.kind not in ("busy", "silent") or late:
                     what = f"batch {of.name}" if of else "the batches of the account"
                     gone = of is not None and (failure.kind == "bad" or _is_missing(error))
-                    raise FathomError(
+                    raise (_GoneError if gone else FathomError)(
                         f"{what} cannot be read: {failure.message.rstrip('.')}. Run the same command again, with the "
-                        f"same account's key, to resume{self._way_out() if gone else ''}"
+                        "same account's key, to resume"
                     ) from None
                 await retry.sleep(min(retry.wait(attempt, failure.wait), self._pace.longest))
 
