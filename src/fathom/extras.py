@@ -27,7 +27,7 @@ EXTRAS: Mapping[str, Extra] = {
     "cloud": Extra("object stores (s3://, gs://, az://)", ("obstore",)),
     "compress": Extra(
         "fathom compress, reports of its estimates, fathom analyze difficulty",
-        ("scipy", "sklearn", "joblib", "threadpoolctl"),
+        ("scipy", "sklearn"),
     ),
     "documents": Extra("PDF, Word, PowerPoint, HTML and EPUB files", ("lxml", "mammoth", "pptx", "pypdfium2")),
     "dump": Extra("archives of Stack Exchange (.7z)", ("py7zr",)),

@@ -23,6 +23,8 @@ Engine: TypeAlias = Callable[[Callable[[Any], Any], Mapping[str, Any]], Iterator
 """From the work and the units by name to names and results, as they end. The work and the units can be pickled; the
 work holds what all units share, so that an engine need send it only once. Errors of the work are raised as they are."""
 Workers: TypeAlias = int | Engine | None
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with (units done, units in all)."""
 
 
 def run_units(
@@ -31,7 +33,7 @@ def run_units(
     *,
     keep: "Kept | None" = None,
     workers: Workers = 1,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Result]:
     """Do units of work, each with one thread of linear algebra.
 
@@ -42,7 +44,7 @@ def run_units(
         keep: Results of earlier calls, whose units are not done again; results are added as they come.
         workers: What does the units: processes of this machine (None for one for each core; with 1 there is no other
             process), or an engine.
-        progress: Called with (units done, units in all).
+        progress: Called after each unit.
 
     Returns:
         The results, in the order of the units.
@@ -80,11 +82,11 @@ def in_processes(count: int | None = None) -> Engine:
         if min(count or most, most) == 1:
             yield from ((name, work(unit)) for name, unit in units.items())
             return
-        import joblib
+        import joblib  # loads slowly
         from joblib.externals.loky.process_executor import TerminatedWorkerError
 
         calls = (joblib.delayed(_named)(work, name, unit) for name, unit in units.items())
-        with joblib.parallel_config("loky", n_jobs=min(count or joblib.cpu_count(), most), inner_max_num_threads=1):
+        with joblib.parallel_config("loky", n_jobs=min(count or cores(), most), inner_max_num_threads=1):
             try:
                 yield from joblib.Parallel(return_as="generator_unordered", batch_size=1)(calls)
             except TerminatedWorkerError as error:
@@ -93,6 +95,13 @@ def in_processes(count: int | None = None) -> Engine:
                 ) from error
 
     return engine
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    from joblib import cpu_count
+
+    return int(cpu_count())
 
 
 def _named(work: Callable[[Any], Any], name: str, unit: Any) -> tuple[str, Any]:
@@ -113,11 +122,8 @@ def one_thread(*modules: str) -> Iterator[None]:
     Args:
         modules: What is used within it, imported before: only libraries that are loaded can be limited.
     """
-    try:
-        from threadpoolctl import threadpool_limits
-    except ModuleNotFoundError:  # installed with what calculates with matrices
-        yield
-        return
+    from threadpoolctl import threadpool_limits
+
     for module in modules:
         import_module(module)
     with threadpool_limits(1):

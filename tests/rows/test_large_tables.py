@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 from fathom import api
+from fathom.board.build import Wanted, build_site
+from fathom.report.made import measured
 from fathom.rows import RowsTable, schema, to_frame, write_rows
 from fathom.rows.runs import scan
 from fathom.types import FathomError, Row
@@ -74,6 +76,8 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
     monkeypatch.setattr(pl.LazyFrame, "collect", collected)
     monkeypatch.setattr(schema, "LARGE", MOST)
+    monkeypatch.setattr("fathom.report.parts.PART", MOST)
+    monkeypatch.setattr("fathom.report.parts.cores", lambda: 1)
     return shapes
 
 
@@ -111,6 +115,40 @@ def test_results_in_parts_are_those_of_the_whole(measure: Any, table: Path, requ
     assert measure(table) == whole
     rows = len(MODELS) * 120
     assert max(height for height, _ in shapes) <= MOST < rows
+
+
+@pytest.mark.parametrize("most", [MOST, 10_000], ids=["files", "memory"])
+def test_a_report_by_processes_is_that_of_one(
+    most: int, table: Path, monkeypatch: pytest.MonkeyPatch, parts: object
+) -> None:
+    one = report_of(table)
+    told: list[tuple[int, int]] = []
+    monkeypatch.setattr(schema, "LARGE", most)
+    monkeypatch.setattr("fathom.report.parts.cores", lambda: 2)
+    monkeypatch.delattr("fathom.report.parts._measured")  # the processes have it
+    made = api.report(table, out=table.with_suffix(".json"), progress=lambda *done: told.append(done))
+    assert made.numbers() | {"tables": list(made)} == one
+    assert told == [(done, 2 * len(MODELS)) for done in range(1, 2 * len(MODELS) + 1)]
+
+
+def test_a_page_drawn_by_processes_is_that_of_one(frame: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = measured(frame)
+    one = made.html()
+    monkeypatch.setattr("fathom.report.page.MANY_DRAWINGS", 1)
+    monkeypatch.delattr("fathom.report.page.line_figures")  # the processes have it
+    assert made.html() == one
+
+
+def test_boards_made_by_processes_are_those_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def built(name: str) -> dict[str, bytes]:
+        build_site(Wanted(examples=False, boards=("ada", "hundred", "leader-32k", "leader-128k")), tmp_path / name)
+        files = (path for path in (tmp_path / name).rglob("*") if path.is_file())
+        return {str(path.relative_to(tmp_path / name)): path.read_bytes() for path in files}
+
+    one = built("one")
+    monkeypatch.setattr("fathom.board.build.MANY_PAIRS", 1)
+    monkeypatch.delattr("fathom.board.table.ranking")  # the processes have it
+    assert built("many") == one
 
 
 def test_rows_are_written_without_reading_them_as_a_whole(

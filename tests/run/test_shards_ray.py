@@ -90,7 +90,7 @@ def test_models_of_this_process_are_refused(tmp_path: Path) -> None:
 
 
 def test_builds_scores_and_validations_on_ray_are_those_of_one_process(tmp_path: Path, address: str) -> None:
-    needs("scipy", "sklearn", "joblib")
+    needs("scipy", "sklearn")
     there: dict[str, Any] = {"engine": "ray", "address": address}
     for place, more in (("here", dict[str, Any]()), ("there", there)):
         folder = tmp_path / place

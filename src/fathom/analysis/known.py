@@ -186,11 +186,22 @@ class Filtered:
 
     def without(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Some of the rows before the filter, without those that it excludes."""
-        if self.gone.is_empty():
-            return rows
-        names, gone = rows.collect_schema().names(), self.gone.lazy().with_columns(gone=True)
-        kept = marked(rows).join(gone, on=self.gone.columns, how="left", maintain_order="left")
-        return kept.filter(is_closed() | pl.col("gone").is_null()).select(names)
+        return without(rows, self.gone)
+
+
+def without(rows: pl.LazyFrame, gone: pl.DataFrame) -> pl.LazyFrame:
+    """Rows without those of some questions; closed-book rows are kept.
+
+    Args:
+        rows: Rows.
+        gone: The questions, by the columns that name them.
+    """
+    if gone.is_empty():
+        return rows
+    names = rows.collect_schema().names()
+    named = gone.lazy().with_columns(gone=True)
+    kept = marked(rows).join(named, on=gone.columns, how="left", maintain_order="left")
+    return kept.filter(is_closed() | pl.col("gone").is_null()).select(names)
 
 
 def known_filter(

@@ -2,17 +2,18 @@
 
 import os
 import shlex
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from urllib.parse import quote
 
 from fathom.commands.shared import JudgeOfRows, Known, Seed, Sources, Suites, Unanswered
-from fathom.options.declare import command, given, line_only, opt, unset
+from fathom.options.declare import command, given, hidden, line_only, opt, unset
 from fathom.options.values import MaybePath, paths_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from fathom.report import Report
     from fathom.report.table import Replies
@@ -41,6 +42,7 @@ class ReportOptions(Known):
     seed: Seed = 0
     judge: JudgeOfRows = None
     unanswered: Unanswered = "zero"
+    progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (parts done, parts in all).")] = None
     tables: Annotated[bool, opt("Print all tables, not only the summary.")] = line_only(False)
     quiet: Annotated[bool, opt("Print no summary.", "-q")] = line_only(False)
 
@@ -76,6 +78,7 @@ def report(options: ReportOptions) -> "Report":
         notes=[*unread_files(sources), *unfinished(sources), *shared_contexts(sources), *read],
         made=(*fingerprints(sources), ("Command", _command(options))),
         link=_link(options, sources),
+        progress=options.progress,
     )
     if (out := _file(options)) is not None:
         write(made, out, _format(options))
@@ -97,7 +100,7 @@ def _shown(value: object) -> str:
     return Path(str(value)).name if Path(str(value)).is_absolute() else str(value)
 
 
-def _link(options: ReportOptions, sources: "Sequence[Path]") -> "Callable[[Replies], str] | None":
+def _link(options: ReportOptions, sources: "Sequence[Path]") -> Callable[["Replies"], str] | None:
     """Write the pages of the replies, and give what makes addresses of them; None without ``--replies``."""
     if options.replies is None:
         return None
@@ -117,9 +120,10 @@ def main(line: ReportOptions) -> None:
     """Write the page, and print its summary."""
     from fathom.report import show
     from fathom.report.reading import tell_unfinished
-    from fathom.terminal import tell
+    from fathom.terminal import progress_bar, tell
 
-    made = report.body(line)
+    with progress_bar("measuring", line.quiet) as bar:
+        made = report.body(line.but(progress=bar))
     tell_unfinished(paths_of(line.sources), tell)
     out = _file(line)
     if out is None:

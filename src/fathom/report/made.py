@@ -27,6 +27,7 @@ from fathom.report.terminal import show_summary
 from fathom.stats.outcomes import Unanswered
 from fathom.stats.substitutes import not_the_benchmarks, substituted
 from fathom.terminal import as_json
+from fathom.units import Progress
 
 Format: TypeAlias = Literal["html", "markdown", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -113,6 +114,7 @@ def measured(
     made: Sequence[tuple[str, str]] = (),
     link: Callable[[Replies], str] | None = None,
     setups: ComparedSetups | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     """A report on rows.
 
@@ -125,6 +127,7 @@ def measured(
         made: How the report is made, such as its command: name and value.
         link: Gives the address of the replies behind a figure, relative to the page; None for no links.
         setups: The comparison of the setups that the rows are of.
+        progress: See ``fathom.report.parts``.
 
     Raises:
         FathomError: There are no rows.
@@ -134,7 +137,7 @@ def measured(
         made = (*made, ("Base of effective lengths", f"mean at {named_lengths(short)}, the lengths up to the window"))
     asked = rows.left.rows if isinstance(rows, Filtered) else rows
     found = replace(
-        measure(rows, seed=seed, unanswered=unanswered, base_lengths=short or BASE_LENGTHS),
+        measure(rows, seed=seed, unanswered=unanswered, base_lengths=short or BASE_LENGTHS, progress=progress),
         notes=tuple(map(printable, (*notes, *not_the_benchmarks(substituted(asked))))),
         made=tuple((name, printable(value)) for name, value in made),
     )

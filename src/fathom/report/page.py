@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import jinja2
@@ -30,6 +31,7 @@ from fathom.report.tables import tables_of
 from fathom.report.tally import replies_of
 from fathom.report.truncation import truncation_figures
 from fathom.types import FathomError
+from fathom.units import run_units
 
 TITLE = "Long-context reliability"
 WIDE, NARROW, TILE = Size(560, 210), Size(290, 210), Size(230, 130)
@@ -37,6 +39,8 @@ TOGETHER = 6
 """Models that share one chart."""
 UNMEASURED = 5
 """Sentences on what was not measured that are not folded."""
+MANY_DRAWINGS = 100
+"""Drawings of positions from which several processes are worth their start; each drawing takes 40 ms."""
 FEW = 3
 """Models up to which the scores by task and length are not folded."""
 
@@ -258,18 +262,18 @@ def _curves(results: Results) -> tuple[Figure, ...]:
 
 def _positions(results: Results) -> tuple[Group, ...]:
     shown = pooled(results)
-    own, lengths = by_system(shown), lengths_of(shown)
-    return tuple(
-        Group(
-            system.name,
-            (
-                *_position_figures(system, own[system], results.lengths),
-                *line_figures(system, own[system], lengths),
-            ),
-        )
-        for system in results.systems
-        if system in own
-    )
+    own = by_system(shown)
+    units = {str(n): (system, own[system]) for n, system in enumerate(results.systems) if system in own}
+    draw = partial(_group, lengths=results.lengths, lines=lengths_of(shown))
+    drawings = 2 * sum(map(len, own.values()))
+    return tuple(run_units(units, draw, workers=None if drawings >= MANY_DRAWINGS else 1))
+
+
+def _group(
+    one: tuple[System, Mapping[str, Sequence[PositionPoint]]], *, lengths: Sequence[int], lines: Sequence[int]
+) -> Group:
+    system, tasks = one
+    return Group(system.name, (*_position_figures(system, tasks, lengths), *line_figures(system, tasks, lines)))
 
 
 def _position_figures(

@@ -1,44 +1,30 @@
 """Everything a report shows, measured once from the rows."""
 
-import json
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import add
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import polars as pl
 
 from fathom import analysis
-from fathom.analysis.answers import choice_tasks
 from fathom.analysis.base import BASE_LENGTHS
-from fathom.analysis.categories import category_groups, category_scores
-from fathom.analysis.counts import Graded, all_graders, graders
+from fathom.analysis.counts import Graded, all_graders
 from fathom.analysis.drops import Drop, drops_of
-from fathom.analysis.grid import Grid, grids, of_scores
-from fathom.analysis.profile import profiles_of
 from fathom.analysis.ranking import Ranked, ranking_of, ranking_of_profiles
 from fathom.printing import printable
-from fathom.report.by_question import ByQuestion, Outline, PartByQuestion, outline_of, part_by_question, together
+from fathom.report.by_question import ByQuestion, together
+from fathom.report.parts import Whole, measured_parts
 from fathom.report.setups import ComparedSetups, shown
 from fathom.rows.table import RowsTable
 from fathom.stats.columns import facet
-from fathom.stats.intervals import kept_draws
-from fathom.stats.outcomes import Unanswered, Unmeasured, counted
-from fathom.stats.outcomes import unmeasured as cells_unmeasured
-from fathom.stats.side_rows import is_aggregate
+from fathom.stats.outcomes import Unanswered, Unmeasured
 from fathom.types import FathomError
+from fathom.units import Progress
 
 ALL = "all"
 DRAFTED = "Questions drafted by"
 
-NAMES = (
-    *("model", "variant", "task", "suite", "source", "tokenizer"),
-    *("rule", "grader", "language", "fathom_version", "metric"),
-)
-KINDS = ("model", "variant", "length", "task_version", *NAMES[2:])
-"""Columns whose different values are settings of a report."""
 SUMMED = (
     *("replies", "scored", "valid", "invalid", "cut", "unanswered", "overflow", "missing", "refused", "error"),
     "truncated",
@@ -169,10 +155,9 @@ def measure(
     seed: int = 0,
     unanswered: Unanswered = "zero",
     base_lengths: Sequence[int] = BASE_LENGTHS,
+    progress: Progress | None = None,
 ) -> Results:
     """Measures everything that a report shows.
-
-    Rows are measured in parts of whole models (``fathom.rows.RowsTable``): first what they have in common, then each.
 
     Args:
         rows: A rows table (``fathom.rows``), to which the closed-book filter is applied with its defaults; or the
@@ -180,6 +165,7 @@ def measure(
         seed: Seed of the bootstrap.
         unanswered: How unanswered replies count (``fathom.stats.outcomes``).
         base_lengths: Lengths whose mean score is the base of effective lengths.
+        progress: See ``fathom.report.parts``.
 
     Returns:
         The results, with control characters in names replaced. Published averages without replies have only
@@ -191,9 +177,7 @@ def measure(
     filtered = rows if isinstance(rows, analysis.Filtered) else analysis.known_filter(rows, seed=seed)
     if not filtered.table.count:
         raise FathomError("There are no rows to report on: run a suite first (`fathom run`) or name another file.")
-    whole = _whole(_parts(filtered, unanswered))
-    with kept_draws():
-        measured = [_measured(part, whole, seed) for part in _parts(filtered, unanswered)]
+    whole, measured = measured_parts(filtered, seed=seed, unanswered=unanswered, progress=progress)
     averages = pl.concat([part.averages for part in measured])
     by_questions = [part.by_question for part in measured]
     if whole.kinds.is_empty() and not averages.is_empty():
@@ -244,144 +228,6 @@ Found = TypeVar("Found")
 def _joined(parts: Iterable[Iterable[Found]]) -> tuple[Found, ...]:
     """What was found in the parts of the rows, in their order."""
     return tuple(one for part in parts for one in part)
-
-
-class _Part(NamedTuple):
-    """The rows of some models.
-
-    Attributes:
-        replies: All but published averages.
-        asked: Those with a whole context.
-        left: All rows that the closed-book filter leaves; the same below.
-        shown: These with the scores that count (``fathom.stats.outcomes``).
-        kept: Those of them with a whole context.
-        averages: Published averages.
-    """
-
-    replies: pl.DataFrame
-    asked: pl.DataFrame
-    left: pl.DataFrame
-    shown: pl.DataFrame
-    kept: pl.DataFrame
-    averages: pl.DataFrame
-
-
-def _parts(filtered: analysis.Filtered, unanswered: Unanswered) -> Iterator[_Part]:
-    """All rows in parts, with control characters in names replaced."""
-    for rows in filtered.table.parts():
-        whole = rows.with_columns(_printable(rows[name]) for name in NAMES)
-        # Counted after the filter: an excluded question is in no cell.
-        left = filtered.without(rows.lazy()).collect()
-        left = left.with_columns(_printable(left[name]) for name in NAMES)
-        shown = counted(left, unanswered)
-        side = analysis.is_side_row()
-        yield _Part(
-            replies=whole.filter(~is_aggregate()),
-            asked=whole.filter(~side),
-            left=left,
-            shown=shown,
-            kept=shown.filter(~side),
-            averages=shown.filter(is_aggregate()),
-        )
-
-
-class _Whole(NamedTuple):
-    """What the rows of all models have in common, before any is measured.
-
-    Attributes:
-        kinds: The different values of ``KINDS``, in the order of the rows of whole contexts.
-        epochs: The largest number of a repeat.
-        questions: The different questions of items with several.
-        facets: Names of the facets.
-        drafted: Models that drafted questions.
-        choices: Tasks that ask for one of several answers.
-        groups: Groups of categories and their tasks.
-        outline: See ``fathom.report.by_question``.
-    """
-
-    kinds: pl.DataFrame
-    epochs: int
-    questions: pl.DataFrame
-    facets: frozenset[str]
-    drafted: frozenset[str]
-    choices: pl.Series
-    groups: pl.DataFrame
-    outline: Outline
-
-
-def _whole(parts: Iterable[_Part]) -> _Whole:
-    """What the parts have in common."""
-    found = [_outlined(part) for part in parts]
-    return _Whole(
-        kinds=pl.concat([one.kinds for one in found]).unique(maintain_order=True),
-        epochs=max(one.epochs for one in found),
-        questions=pl.concat([one.questions for one in found]).unique(maintain_order=True),
-        facets=frozenset[str]().union(*(one.facets for one in found)),
-        drafted=frozenset[str]().union(*(one.drafted for one in found)),
-        choices=pl.concat([one.choices for one in found]).unique(),
-        groups=pl.concat([one.groups for one in found]).unique(),
-        outline=reduce(add, (one.outline for one in found)),
-    )
-
-
-def _outlined(part: _Part) -> _Whole:
-    number = facet("question")
-    facets, drafted = set[str](), set[str]()
-    for own in _different_facets(part.asked):
-        facets.update(own)
-        drafted.update([str(own["drafted"])] if "drafted" in own else ())
-    return _Whole(
-        kinds=part.asked.select(KINDS).unique(maintain_order=True),
-        epochs=int(part.asked["epoch"].max() or 0),  # type: ignore[arg-type]  # of a column of whole numbers
-        questions=part.asked.select("task", "suite", "item", number.alias("question"))
-        .filter(pl.col("question").is_not_null())
-        .unique(maintain_order=True),
-        facets=frozenset(facets),
-        drafted=frozenset(drafted),
-        choices=choice_tasks(part.kept),
-        groups=category_groups(part.kept),
-        outline=outline_of(part.kept, part.averages),
-    )
-
-
-class _Measured(NamedTuple):
-    """What is measured on some models; see ``Results``."""
-
-    profiles: Sequence[analysis.Profile]
-    grids: Sequence[Grid]
-    by_cell: Sequence[analysis.Counts]
-    by_task: Sequence[analysis.Counts]
-    position: Sequence[analysis.PositionPoint]
-    depths: Sequence[analysis.DepthCell]
-    contrasts: Sequence[analysis.PositionContrast]
-    answers: Sequence[analysis.AnswerPoint]
-    truncation: Sequence[analysis.Truncation]
-    categories: Sequence[analysis.CategoryScore]
-    unmeasured: Sequence[Unmeasured]
-    graded: Sequence[Graded]
-    by_question: PartByQuestion
-    averages: pl.DataFrame
-
-
-def _measured(part: _Part, whole: _Whole, seed: int) -> _Measured:
-    kept = part.kept
-    tables = grids(kept)
-    return _Measured(
-        profiles=profiles_of(tables, seed=seed),
-        grids=list(map(of_scores, tables)),
-        by_cell=analysis.cell_counts(part.asked),
-        by_task=analysis.cell_counts(part.left.filter(~analysis.is_side_row())),
-        position=analysis.position(kept, seed=seed),
-        depths=analysis.depth_grid(kept),
-        contrasts=analysis.position_contrasts(kept, seed=seed),
-        answers=analysis.answers(kept, seed=seed, tasks=whole.choices),
-        truncation=analysis.truncation(part.shown, seed=seed),
-        categories=category_scores(kept, whole.groups, seed=seed),
-        unmeasured=cells_unmeasured(kept),
-        graded=graders(part.replies),
-        by_question=part_by_question(kept, part.averages, whole.outline, seed=seed),
-        averages=part.averages,
-    )
 
 
 def with_setups(results: Results, compared: ComparedSetups) -> Results:
@@ -443,11 +289,6 @@ def _in_order(systems: Iterable[System], ranking: Sequence[Ranked], scores: Resu
     )
 
 
-def _printable(names: pl.Series) -> pl.Series:
-    known = names.drop_nulls().unique()
-    return names.replace({name: printable(name) for name in known if printable(name) != name})
-
-
 def _by_task(counted: Sequence[analysis.Counts]) -> dict[tuple[System, str], analysis.Counts]:
     return _totals(counted, lambda one: (system_of(one), one.task or ALL)) | _totals(
         counted, lambda one: (system_of(one), ALL)
@@ -497,7 +338,7 @@ def _totals(counted: Iterable[analysis.Counts], key: Callable[[analysis.Counts],
     return {name: total(group) for name, group in groups.items()}
 
 
-def settings_of(whole: _Whole) -> list[tuple[str, str]]:
+def settings_of(whole: Whole) -> list[tuple[str, str]]:
     """Settings by name, without those that the rows do not record.
 
     Args:
@@ -568,14 +409,3 @@ def _several_questions(questions: pl.DataFrame) -> list[tuple[str, int, int]]:
 def distinct(rows: pl.DataFrame, column: str) -> list[str]:
     """The different values of a column of names, in the order of the rows, without empty values."""
     return [str(value) for value in rows[column].drop_nulls().unique(maintain_order=True) if str(value)]
-
-
-def _different_facets(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    for text in rows["facets"].drop_nulls().unique():
-        try:
-            found = json.loads(text)
-        except (ValueError, TypeError):
-            # Rows of other tools may have any value here, which names no field for breakdowns.
-            continue
-        if isinstance(found, dict):
-            yield found

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -15,6 +16,36 @@ import polars as pl
 
 from fathom.rows import schema
 from fathom.rows.schema import NUMBER, readable_table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Some of the rows of a table, which another process can read too.
+
+    Attributes:
+        rows: The rows.
+        count: Their number.
+        place: The origin of the table, for messages.
+        streamed: Whether they are in files that are larger than memory may be.
+    """
+
+    rows: pl.LazyFrame
+    count: int
+    place: str
+    streamed: bool
+
+    def read(self) -> pl.DataFrame:
+        """The rows in memory.
+
+        Raises:
+            FathomError: A file is damaged or gone.
+        """
+        return _read(self.rows, self.place, self.streamed)
+
+
+def _read(rows: pl.LazyFrame, place: str, streamed: bool) -> pl.DataFrame:
+    with readable_table(place):
+        return rows.collect(engine="streaming" if streamed else "auto")
 
 
 class RowsTable:
@@ -48,8 +79,7 @@ class RowsTable:
         Raises:
             FathomError: A file is damaged or gone.
         """
-        with readable_table(self.place):
-            return (self.rows if rows is None else rows).collect(engine="streaming" if self.is_large else "auto")
+        return _read(self.rows if rows is None else rows, self.place, self.is_large)
 
     @cached_property
     def count(self) -> int:
@@ -105,21 +135,35 @@ class RowsTable:
         Yields:
             Parts of at most ``LARGE`` rows, unless one model has more.
         """
-        rows = self.rows.select(columns)
-        if not self.is_large:
-            yield self.read(rows)
-            return
-        groups: list[list[str]] = []
+        for part in self.divided(schema.LARGE, columns):
+            yield part.read()
+
+    def divided(self, most: int, columns: Sequence[str] = tuple(schema.SCHEMA)) -> list[Part]:
+        """The same parts, not yet read if the table is large.
+
+        Args:
+            most: Rows of a part, unless one model has more.
+            columns: Its columns.
+        """
+        if self.count <= most:
+            return [Part(self.rows.select(columns), self.count, self.place, self.is_large)]
+        groups: list[list[tuple[str, int]]] = []
         room = 0
         for model, size in self.models:
             if size > room:
                 groups.append([])
-                room = schema.LARGE
-            groups[-1].append(model)
+                room = most
+            groups[-1].append((model, size))
             room -= size
+        found = []
         for group in groups:
+            names, sizes = zip(*group, strict=True)
             # The filter comes first, so that other columns of other models are not decoded.
-            yield self.read(self.rows.filter(pl.col("model").is_in(group)).select(columns))
+            rows = self.rows.filter(pl.col("model").is_in(names)).select(columns)
+            if not self.is_large:  # a part must not bring all rows to another process
+                rows = self.read(rows).lazy()
+            found.append(Part(rows, sum(sizes), self.place, self.is_large))
+        return found
 
 
 class Held:

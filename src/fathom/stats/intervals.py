@@ -63,8 +63,11 @@ def kept_draws() -> Iterator[None]:
     """Keeps gamma variates, which take most of the time, for the intervals of other models on the same tasks.
 
     Tasks seed their generators, so that models with as many items have the same weights: they are equal with and
-    without. What is kept takes at most 256 MB, and is freed at the end.
+    without. What is kept takes at most 256 MB, and is freed at the end, of the outermost block if there are several.
     """
+    if _kept.get() is not None:
+        yield
+        return
     token = _kept.set(_Draws(ROOM))
     try:
         yield
