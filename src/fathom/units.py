@@ -1,12 +1,13 @@
 """Units of work that do not depend on each other: done in processes with one thread each, and kept as they end.
 
-A unit has a name and arguments; the work is a function of them whose result JSON can hold. What does the units is an
+A unit has a name and arguments; the work is a function of them. What does the units is an
 ``Engine``: this process, processes of this machine (``in_processes``), or anything else with the same signature. The
 results do not depend on it.
 """
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -25,6 +26,8 @@ work holds what all units share, so that an engine need send it only once. Error
 Workers: TypeAlias = int | Engine | None
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (units done, units in all)."""
+HUNGRY = 8
+"""Processes of work that needs memory in each of them."""
 
 
 def run_units(
@@ -79,29 +82,50 @@ def in_processes(count: int | None = None) -> Engine:
     def engine(work: Callable[[Any], Any], units: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         # A process is not worth its start for a few units.
         most = max(1, len(units) // 2)
-        if min(count or most, most) == 1:
+        number = 1 if most == 1 else min(count or cores(), most)
+        if number == 1:
             yield from ((name, work(unit)) for name, unit in units.items())
             return
         import joblib  # loads slowly
         from joblib.externals.loky.process_executor import TerminatedWorkerError
 
         calls = (joblib.delayed(_named)(work, name, unit) for name, unit in units.items())
-        with joblib.parallel_config("loky", n_jobs=min(count or cores(), most), inner_max_num_threads=1):
+        with (
+            _told(POLARS_MAX_THREADS=str(max(1, cores() // number))),
+            joblib.parallel_config("loky", n_jobs=number, inner_max_num_threads=1),
+        ):
             try:
                 yield from joblib.Parallel(return_as="generator_unordered", batch_size=1)(calls)
             except TerminatedWorkerError as error:
                 raise FathomError(
-                    "a process was killed, perhaps because memory ran out: try again with fewer processes"
+                    "a process was killed, perhaps because memory ran out: try again with fewer processes, by "
+                    "LOKY_MAX_CPU_COUNT=1 in the environment or by --workers where there is this option"
                 ) from error
 
     return engine
 
 
-def cores() -> int:
-    """Processors that this process may use."""
+def cores(most: int | None = None) -> int:
+    """Processors that this process may use, at most so many; ``LOKY_MAX_CPU_COUNT`` in the environment limits them."""
     from joblib import cpu_count
 
-    return int(cpu_count())
+    there = int(cpu_count())
+    return there if most is None else min(there, most)
+
+
+@contextmanager
+def _told(**variables: str) -> Iterator[None]:
+    """Within it, processes that start have variables in their environment."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _named(work: Callable[[Any], Any], name: str, unit: Any) -> tuple[str, Any]:

@@ -305,3 +305,16 @@ def test_knowledge_no_longer_counts_as_reading() -> None:
     # The expert is left with the hard questions: under the paper's policy it looks the worse reader of the two.
     assert gap("own") < -0.05
     assert abs(gap("intersection")) < 0.04
+
+
+def test_intervals_do_not_depend_on_the_threads_of_linear_algebra() -> None:
+    from threadpoolctl import threadpool_limits
+
+    rng = np.random.default_rng(3)
+    tasks = [table({"a": rng.random(300).tolist()}, task=f"task {number}") for number in range(5)]
+
+    def found(threads: int) -> Filtered:
+        with threadpool_limits(threads):
+            return known_filter(pl.concat(tasks))
+
+    assert found(1).removed == found(2).removed

@@ -1,5 +1,6 @@
 """Tables that are read in parts of whole models give the same results, and are never in memory as a whole."""
 
+from io import BytesIO
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -77,7 +78,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     monkeypatch.setattr(pl.LazyFrame, "collect", collected)
     monkeypatch.setattr(schema, "LARGE", MOST)
     monkeypatch.setattr("fathom.report.parts.PART", MOST)
-    monkeypatch.setattr("fathom.report.parts.cores", lambda: 1)
+    monkeypatch.setattr("fathom.report.parts.cores", lambda most: 1)
     return shapes
 
 
@@ -124,7 +125,7 @@ def test_a_report_by_processes_is_that_of_one(
     one = report_of(table)
     told: list[tuple[int, int]] = []
     monkeypatch.setattr(schema, "LARGE", most)
-    monkeypatch.setattr("fathom.report.parts.cores", lambda: 2)
+    monkeypatch.setattr("fathom.report.parts.cores", lambda most: 2)
     monkeypatch.delattr("fathom.report.parts._measured")  # the processes have it
     made = api.report(table, out=table.with_suffix(".json"), progress=lambda *done: told.append(done))
     assert made.numbers() | {"tables": list(made)} == one
@@ -135,6 +136,7 @@ def test_a_page_drawn_by_processes_is_that_of_one(frame: pl.DataFrame, monkeypat
     made = measured(frame)
     one = made.html()
     monkeypatch.setattr("fathom.report.page.MANY_DRAWINGS", 1)
+    monkeypatch.setattr("fathom.report.page.cores", lambda most: 2)
     monkeypatch.delattr("fathom.report.page.line_figures")  # the processes have it
     assert made.html() == one
 
@@ -147,8 +149,32 @@ def test_boards_made_by_processes_are_those_of_one(tmp_path: Path, monkeypatch: 
 
     one = built("one")
     monkeypatch.setattr("fathom.board.build.MANY_PAIRS", 1)
+    monkeypatch.setattr("fathom.board.build.cores", lambda most: 2)
     monkeypatch.delattr("fathom.board.table.ranking")  # the processes have it
     assert built("many") == one
+
+
+def test_parts_for_other_processes_are_small_and_do_not_depend_on_the_folder(
+    frame: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: object
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_rows(frame, Path("rows.parquet"))
+    write_rows(frame, Path("rows.csv"))
+    half = frame.filter(pl.col("model").is_in(["a", "b"]))
+    write_rows(half, Path("half.jsonl"))
+    write_rows(frame.filter(~pl.col("model").is_in(["a", "b"])), Path("other.csv"))
+    whole = len(frame.lazy().serialize())
+    found = [scan([Path("rows.parquet")]), scan([Path("rows.csv")]), scan([Path("half.jsonl"), Path("other.csv")])]
+    sent = [[part.rows.serialize() for part in table.divided(MOST)] for table in (*found, RowsTable(frame))]
+    for own in sent[:3]:
+        assert max(map(len, own)) < whole / 4
+    assert max(map(len, sent[3])) < whole / 2
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for own in sent:
+        assert len(own) == len(MODELS)
+        read = pl.concat(pl.LazyFrame.deserialize(BytesIO(part)).collect() for part in own)
+        assert read.equals(frame.sort("model", maintain_order=True))
 
 
 def test_rows_are_written_without_reading_them_as_a_whole(

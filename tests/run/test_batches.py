@@ -402,8 +402,10 @@ def test_what_other_batches_have_answered_is_kept_when_one_was_deleted(
             return answer(method, path, headers, body)
 
         monkeypatch.setattr(server, "answer", gone)
+        with pytest.raises(FathomError, match=r"10 requests.*Before that, .* the others \(1\) have ended"):
+            ask(tmp_path, server)
         server.faults = Faults(looks=0)
-        with pytest.raises(FathomError, match=r"No batch.*delete \S+/batches.sqlite to.*5 requests.*paid, again"):
+        with pytest.raises(FathomError, match=r"No batch.*delete \S+/batches.sqlite to.*5 requests.*paid, again$"):
             ask(tmp_path, server)
         assert len(list(replies(tmp_path / "run"))) == 5
 

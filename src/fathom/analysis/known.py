@@ -25,6 +25,7 @@ from fathom.stats.outcomes import outcome
 from fathom.types import FathomError
 from fathom.types.choices import THRESHOLD as THRESHOLD
 from fathom.types.choices import Policy as Policy
+from fathom.units import one_thread
 
 ABSTAINED = ("unanswerable", "无法回答")
 """Words in an answer, requested by the prompts, that mean that the model does not know."""
@@ -182,11 +183,7 @@ class Filtered:
     @property
     def left(self) -> RowsTable:
         """The same of a table of any size."""
-        return self.table.each(lambda rows, _: self.without(rows))
-
-    def without(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Some of the rows before the filter, without those that it excludes."""
-        return without(rows, self.gone)
+        return self.table.each(lambda rows, _: without(rows, self.gone))
 
 
 def without(rows: pl.LazyFrame, gone: pl.DataFrame) -> pl.LazyFrame:
@@ -195,6 +192,9 @@ def without(rows: pl.LazyFrame, gone: pl.DataFrame) -> pl.LazyFrame:
     Args:
         rows: Rows.
         gone: The questions, by the columns that name them.
+
+    Returns:
+        The other rows, in their order.
     """
     if gone.is_empty():
         return rows
@@ -204,6 +204,7 @@ def without(rows: pl.LazyFrame, gone: pl.DataFrame) -> pl.LazyFrame:
     return kept.filter(is_closed() | pl.col("gone").is_null()).select(names)
 
 
+@one_thread()
 def known_filter(
     rows: pl.DataFrame | RowsTable,
     policy: Policy = POLICY,
@@ -299,11 +300,11 @@ def _panel_answers(answers: pl.DataFrame, panel: pl.DataFrame | Sequence[str] | 
 
 def _differences(questions: pl.DataFrame, lost: pl.DataFrame) -> Iterator[str]:
     """The pair of models that is compared on the most different questions."""
-    asked, without = _by_system(questions), _by_system(lost)
+    asked, excluded = _by_system(questions), _by_system(lost)
     pairs = []
     for one, other in combinations(asked, 2):
         shared = asked[one] & asked[other]
-        gone_one, gone_other = without.get(one, set()) & shared, without.get(other, set()) & shared
+        gone_one, gone_other = excluded.get(one, set()) & shared, excluded.get(other, set()) & shared
         pairs.append((len(gone_one ^ gone_other), len(shared - (gone_one & gone_other)), one, other))
     differing = [pair for pair in pairs if pair[0]]
     if not differing:

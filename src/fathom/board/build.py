@@ -31,7 +31,7 @@ from fathom.stats.outcomes import Unanswered
 from fathom.suitefile.fresh import fresh_folder
 from fathom.types import FathomError, Json
 from fathom.types.boards import Board
-from fathom.units import run_units
+from fathom.units import HUNGRY, cores, one_thread, run_units
 from fathom.web import assets, site_place
 
 TITLE = "Long-context leaderboards"
@@ -99,6 +99,7 @@ class Built:
     notes: tuple[str, ...]
 
 
+@one_thread()
 def build_site(wanted: Wanted, out: Path, progress: Progress | None = None) -> Built:
     """Builds a site atomically; the same inputs give the same bytes.
 
@@ -143,7 +144,8 @@ def _tables(boards: Sequence[Board], entries: Mapping[str, Sequence[Entry]], ste
     given = {board.id: (board, entries[board.id]) for board in boards}
     pairs = sum(len(own) ** 2 // 2 for _, own in given.values())
     work = partial(_table, model_keys(entries))
-    return run_units(given, work, workers=None if pairs >= MANY_PAIRS else 1, progress=lambda *_: steps.done())
+    workers = cores(HUNGRY) if pairs >= MANY_PAIRS else 1
+    return run_units(given, work, workers=workers, progress=lambda *_: steps.done())
 
 
 def _table(keys: Mapping[str, str], one: tuple[Board, Sequence[Entry]]) -> Table:

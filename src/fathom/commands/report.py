@@ -42,9 +42,9 @@ class ReportOptions(Known):
     seed: Seed = 0
     judge: JudgeOfRows = None
     unanswered: Unanswered = "zero"
-    progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (parts done, parts in all).")] = None
+    progress: Annotated[Callable[[int, int], None] | None, hidden("Called with (units done, units in all).")] = None
     tables: Annotated[bool, opt("Print all tables, not only the summary.")] = line_only(False)
-    quiet: Annotated[bool, opt("Print no summary.", "-q")] = line_only(False)
+    quiet: Annotated[bool, opt("Print no summary and show no progress.", "-q")] = line_only(False)
 
 
 def _format(options: ReportOptions) -> Format:

@@ -127,7 +127,7 @@ def measured(
         made: How the report is made, such as its command: name and value.
         link: Gives the address of the replies behind a figure, relative to the page; None for no links.
         setups: The comparison of the setups that the rows are of.
-        progress: See ``fathom.report.parts``.
+        progress: See ``fathom.report.parts.measured_parts``.
 
     Raises:
         FathomError: There are no rows.

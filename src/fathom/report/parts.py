@@ -21,15 +21,15 @@ from fathom.printing import printable
 from fathom.report.by_question import Outline, PartByQuestion, outline_of, part_by_question
 from fathom.rows.table import Part
 from fathom.stats.columns import facet
-from fathom.stats.intervals import kept_draws
+from fathom.stats.intervals import ROOM, kept_draws
 from fathom.stats.outcomes import Unanswered, Unmeasured, counted
 from fathom.stats.outcomes import unmeasured as cells_unmeasured
 from fathom.stats.side_rows import is_aggregate, is_side_row
-from fathom.units import Progress, cores, run_units
+from fathom.units import HUNGRY, Progress, cores, run_units
 
 PART = 25_000
 """Rows of a part, unless one model has more: those of fewer rows are no work for several processes."""
-ROOM = 400_000
+ROWS = 400_000
 """Rows that all processes hold at once, unless one model has more."""
 Found = TypeVar("Found")
 
@@ -112,11 +112,13 @@ class _Study:
         gone: Questions that the closed-book filter excludes.
         unanswered: How unanswered replies count.
         seed: Seed of the bootstrap.
+        room: Bytes of weights that are kept.
     """
 
     gone: pl.DataFrame
     unanswered: Unanswered
     seed: int
+    room: int
 
     def read(self, part: Part) -> _Rows:
         """A part, with control characters in names replaced."""
@@ -142,7 +144,7 @@ class _Study:
 
     def measure(self, whole: Whole, parts: Sequence[Part]) -> list[Measured]:
         """The measures of parts."""
-        with kept_draws():
+        with kept_draws(self.room):
             return [_measured(self.read(part), whole, self.seed) for part in parts]
 
 
@@ -158,12 +160,19 @@ def measured_parts(
         filtered: Result of the closed-book filter.
         seed: Seed of the bootstrap.
         unanswered: How unanswered replies count (``fathom.stats.outcomes``).
-        progress: Called with (shares of the work done, shares in all).
+        progress: Called after each unit of work.
+
+    Returns:
+        What the rows have in common, and the measures of each part, in the order of the models.
+
+    Raises:
+        FathomError: A file is damaged or gone, or a process was killed.
     """
     parts = filtered.table.divided(PART)
-    workers = 1 if len(parts) == 1 else max(1, min(cores(), ROOM // max(part.count for part in parts)))
+    largest = max(part.count for part in parts)
+    workers = 1 if len(parts) == 1 else max(1, min(cores(HUNGRY), ROWS // largest))
     units = _shares(parts, len(parts) if workers == 1 else 2 * workers)
-    study = _Study(filtered.gone, unanswered, seed)
+    study = _Study(filtered.gone, unanswered, seed, ROOM // workers)
 
     def done_by(work: Callable[[Sequence[Part]], list[Found]], before: int) -> list[Found]:
         tell = None if progress is None else lambda done, _: progress(before + done, 2 * len(units))

@@ -20,7 +20,7 @@ from fathom.rows.table import RowsTable
 from fathom.stats.columns import facet
 from fathom.stats.outcomes import Unanswered, Unmeasured
 from fathom.types import FathomError
-from fathom.units import Progress
+from fathom.units import Progress, one_thread
 
 ALL = "all"
 DRAFTED = "Questions drafted by"
@@ -149,6 +149,7 @@ def system_of(measure: Measure) -> System:
     return System(measure.model, measure.variant)
 
 
+@one_thread()
 def measure(
     rows: pl.DataFrame | RowsTable | analysis.Filtered,
     *,
@@ -165,7 +166,7 @@ def measure(
         seed: Seed of the bootstrap.
         unanswered: How unanswered replies count (``fathom.stats.outcomes``).
         base_lengths: Lengths whose mean score is the base of effective lengths.
-        progress: See ``fathom.report.parts``.
+        progress: See ``fathom.report.parts.measured_parts``.
 
     Returns:
         The results, with control characters in names replaced. Published averages without replies have only

@@ -98,7 +98,6 @@ def scan(
     variants, names = _variants(manifests), _suite_names(manifests)
     chosen = choose_judges(list(manifests), judge)
     held = Held()
-    parts: list[pl.LazyFrame] = []
     for path in paths:
         if path in others:
             continue
@@ -107,15 +106,14 @@ def scan(
             frame = _frame(path, manifests[path], rule, chosen).with_columns(
                 pl.lit(value, dtype=pl.String).alias(name) for name, value in renamed.items()
             )
-            rows = held.add(frame)
+            held.add(frame.with_columns(origin=pl.lit(str(path))))
         else:
-            rows = scan_rows(path)
-        parts.append(rows.with_columns(origin=pl.lit(str(path))))
+            held.add(scan_rows(path).with_columns(origin=pl.lit(str(path))))
     for origin in dict.fromkeys(others.values()):
         frame, places = read_origin([path for path, one in others.items() if one == origin], origin, wanted)
-        parts.append(held.add(frame.with_columns(pl.Series("origin", places, dtype=pl.String))))
+        held.add(frame.with_columns(pl.Series("origin", places, dtype=pl.String)))
     place = ", ".join(map(str, paths))
-    parts = parts or [pl.LazyFrame(schema={**SCHEMA, "origin": pl.String})]
+    parts = held.parts() or [pl.LazyFrame(schema={**SCHEMA, "origin": pl.String})]
     together = RowsTable(pl.concat(parts), place, held, lambda: chain.from_iterable(map(in_slices, parts)))
     return _without_duplicates(together)
 

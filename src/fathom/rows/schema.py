@@ -131,23 +131,24 @@ def _with_current_names(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 def read_rows(path: Path) -> pl.DataFrame:
     """Read a rows table from a file, see :func:`scan_rows`."""
-    return scan_rows(path).collect()
+    return scan_rows(path).lazy().collect()
 
 
-def scan_rows(path: Path) -> pl.LazyFrame:
-    """A rows table in a file, checked; a Parquet file of more than ``LARGE`` rows stays in the file.
+def scan_rows(path: Path) -> pl.DataFrame | pl.LazyFrame:
+    """A rows table in a file, checked.
 
     Args:
         path: A table, see ``read_table``. Columns that ``Row`` does not have are dropped, those with a default may be
             missing.
 
     Returns:
-        A frame with the columns of ``SCHEMA``.
+        A frame with the columns of ``SCHEMA``; a Parquet file of more than ``LARGE`` rows is left where it is.
 
     Raises:
         FathomError: The file cannot be read, lacks a column, or has an invalid value.
     """
-    rows = _scanned(path)
+    large = _large_table(path)
+    rows = read_table(path).lazy() if large is None else large
     columns = rows.collect_schema().names()
     missing = [name for name in _REQUIRED if name not in columns]
     if missing:
@@ -160,17 +161,18 @@ def scan_rows(path: Path) -> pl.LazyFrame:
         pl.lit(_DEFAULTS[name], dtype=SCHEMA[name]).alias(name) for name in SCHEMA if name not in columns
     )
     with readable_table(path):
-        return checked_rows(_with_current_names(_cast(rows, path)), str(path))
+        checked = checked_rows(_with_current_names(_cast(rows, path)), str(path))
+        return checked if large is not None else checked.collect()
 
 
-def _scanned(path: Path) -> pl.LazyFrame:
-    """A table: a large Parquet file as it is, anything else in memory."""
-    if path.suffix.lower() == ".parquet" and path.is_file():
-        with readable_table(path):
-            lazy = pl.scan_parquet(path, glob=False)
-            if lazy.select(pl.len()).collect().item() > LARGE:
-                return lazy
-    return read_table(path).lazy()
+def _large_table(path: Path) -> pl.LazyFrame | None:
+    """A large Parquet file as it is; None for anything else."""
+    if path.suffix.lower() != ".parquet" or not path.is_file():
+        return None
+    with readable_table(path):
+        # Another process that reads it may have another working directory.
+        rows = pl.scan_parquet(path.absolute(), glob=False)
+        return rows if rows.select(pl.len()).collect().item() > LARGE else None
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from fathom.rows.schema import NUMBER, readable_table
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Some of the rows of a table, which another process can read too.
+    """Some of the rows of a table, which another process can read too, as long as the table is there.
 
     Attributes:
         rows: The rows.
@@ -72,6 +72,7 @@ class RowsTable:
             slices: Gives the same rows for :meth:`slices`, if slices of ``rows`` would be read from its start.
         """
         self.rows, self.place, self._held, self._slices = rows.lazy(), place, held, slices
+        self._in_memory = isinstance(rows, pl.DataFrame)
 
     def read(self, rows: pl.LazyFrame | None = None) -> pl.DataFrame:
         """Rows in memory: all of them, or what was chosen and summed up of ``rows``.
@@ -139,11 +140,17 @@ class RowsTable:
             yield part.read()
 
     def divided(self, most: int, columns: Sequence[str] = tuple(schema.SCHEMA)) -> list[Part]:
-        """The same parts, not yet read if the table is large.
+        """The rows in parts that another process can read: all rows of some models, in the order of the models.
 
         Args:
             most: Rows of a part, unless one model has more.
             columns: Its columns.
+
+        Returns:
+            The parts, one or more. Those of a table in files are small to send, and read later.
+
+        Raises:
+            FathomError: A file is damaged or gone.
         """
         if self.count <= most:
             return [Part(self.rows.select(columns), self.count, self.place, self.is_large)]
@@ -160,29 +167,38 @@ class RowsTable:
             names, sizes = zip(*group, strict=True)
             # The filter comes first, so that other columns of other models are not decoded.
             rows = self.rows.filter(pl.col("model").is_in(names)).select(columns)
-            if not self.is_large:  # a part must not bring all rows to another process
+            if self._in_memory or not self.is_large:  # a part must not bring all rows to another process
                 rows = self.read(rows).lazy()
             found.append(Part(rows, sum(sizes), self.place, self.is_large))
         return found
 
 
 class Held:
-    """Rows that come from no file of their own, such as scored runs: many of them are written to temporary files."""
+    """Rows of several sources in order: those in memory move to temporary files if all are more than ``LARGE``."""
 
     def __init__(self) -> None:
         """Nothing is held."""
-        self._rows, self._files = 0, 0
+        self._parts: list[pl.DataFrame | pl.LazyFrame] = []
+        self._rows = 0
         self._folder: Path | None = None
 
-    def add(self, frame: pl.DataFrame) -> pl.LazyFrame:
-        """Hold rows: in memory up to ``LARGE`` in all, later ones in a file."""
-        self._rows += len(frame)
-        if self._rows <= schema.LARGE:
-            return frame.lazy()
+    def add(self, rows: pl.DataFrame | pl.LazyFrame) -> None:
+        """Hold rows, which are in memory, or in a file as a whole."""
+        self._parts.append(rows)
+        self._rows += int(rows.lazy().select(pl.len()).collect().item())
+        if self._rows > schema.LARGE:
+            self._parts = [self._filed(number, part) for number, part in enumerate(self._parts)]
+
+    def parts(self) -> list[pl.LazyFrame]:
+        """The rows of each source; the files are deleted with this object."""
+        return [part.lazy() for part in self._parts]
+
+    def _filed(self, number: int, rows: pl.DataFrame | pl.LazyFrame) -> pl.LazyFrame:
+        if isinstance(rows, pl.LazyFrame):
+            return rows
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="fathom-rows-"))
+            self._folder = Path(tempfile.mkdtemp(prefix="fathom-rows-")).absolute()
             weakref.finalize(self, shutil.rmtree, self._folder, True)
-        self._files += 1
-        file = self._folder / f"{self._files}.parquet"
-        frame.write_parquet(file, compression="lz4", row_group_size=schema.GROUP)
+        file = self._folder / f"{number}.parquet"
+        rows.write_parquet(file, compression="lz4", row_group_size=schema.GROUP)
         return pl.scan_parquet(file, glob=False)

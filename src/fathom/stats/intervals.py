@@ -59,16 +59,19 @@ _kept: ContextVar[_Draws | None] = ContextVar("kept draws", default=None)
 
 
 @contextmanager
-def kept_draws() -> Iterator[None]:
+def kept_draws(room: int = ROOM) -> Iterator[None]:
     """Keeps gamma variates, which take most of the time, for the intervals of other models on the same tasks.
 
     Tasks seed their generators, so that models with as many items have the same weights: they are equal with and
-    without. What is kept takes at most 256 MB, and is freed at the end, of the outermost block if there are several.
+    without. What is kept is freed at the end, of the outermost block if there are several.
+
+    Args:
+        room: Bytes that it may take.
     """
     if _kept.get() is not None:
         yield
         return
-    token = _kept.set(_Draws(ROOM))
+    token = _kept.set(_Draws(room))
     try:
         yield
     finally:

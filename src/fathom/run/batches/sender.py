@@ -117,7 +117,7 @@ class Asking(Protocol):
 
 
 class _GoneError(FathomError):
-    """The provider has deleted a batch."""
+    """The provider may have deleted a batch; ``Sender._way_out`` says what then helps."""
 
 
 class Sender:
@@ -183,7 +183,7 @@ class Sender:
                 except _GoneError as error:
                     gone.append(error)  # what the others have answered is kept first
             if gone:
-                raise FathomError(f"{gone[0]}{self._way_out()}")
+                raise FathomError(f"{gone[0]}{self._way_out(len(gone))}")
             # The next file is sent when the last one has been accepted: it may have been too much.
             ready = "checked" not in stages and not self._full and not self._all_sent and not self._asking.stopped
             if ready and await self._send_next():
@@ -441,13 +441,16 @@ class Sender:
                     ) from None
                 await retry.sleep(min(retry.wait(attempt, failure.wait), self._pace.longest))
 
-    def _way_out(self) -> str:
-        """What to do if the provider has deleted a batch, and what that costs."""
-        count = sum(one.requests for one in (*self._store.batches("sent"), *self._store.batches("intended")))
-        return (
+    def _way_out(self, gone: int) -> str:
+        """What to do if the provider has deleted batches, and what that costs."""
+        sent, intended = self._store.batches("sent"), self._store.batches("intended")
+        requests = sum(one.requests for one in (*sent, *intended))
+        words = (
             f". If the provider has deleted the batch, delete {self._folder / self._store.file} to give up all batches "
-            f"that are under way: their {count:,} requests are then sent, and paid, again"
+            f"that are under way: their {requests:,} requests are then sent, and paid, again"
         )
+        others = len(sent) - gone
+        return f"{words}. Before that, repeat the command until the others ({others}) have ended" if others else words
 
 
 def _is_missing(error: Exception) -> bool:
