@@ -29,6 +29,10 @@ def threads(unit: int) -> list[Any]:
     return [os.getpid(), max(one["num_threads"] for one in threadpool_info())]
 
 
+def polars_threads(unit: int) -> int:
+    return int(os.environ["POLARS_MAX_THREADS"])
+
+
 def killed(unit: int) -> int:
     if unit == 2:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -111,6 +115,34 @@ def test_linear_algebra_has_one_thread_and_others_afterwards() -> None:
     with one_thread():
         assert threads() == [1] * len(before)
     assert threads() == before
+
+
+def test_linear_algebra_has_one_thread_until_the_last_user_has_ended() -> None:
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    def threads() -> set[int]:
+        return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+    with threadpool_limits(2):
+        first, second = one_thread(), one_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert threads() == {1}
+        second.__exit__(None, None, None)
+        assert threads() == {2}
+
+
+@pytest.mark.slow
+def test_processes_have_as_many_threads_of_polars_as_somebody_wants(monkeypatch: pytest.MonkeyPatch) -> None:
+    from joblib.externals.loky import get_reusable_executor
+
+    monkeypatch.setattr("fathom.units.cores", lambda: 6)
+    for given, expected in (("1", 1), ("5", 3)):
+        get_reusable_executor().shutdown()  # processes of other tests have what was set when they started
+        monkeypatch.setenv("POLARS_MAX_THREADS", given)
+        assert set(run_units(UNITS, polars_threads, workers=2)) == {expected}
+        assert os.environ["POLARS_MAX_THREADS"] == given
 
 
 @pytest.mark.slow

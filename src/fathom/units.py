@@ -9,10 +9,11 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeAlias, TypeVar
 
 from fathom.atomic import whole_file
@@ -27,7 +28,7 @@ Workers: TypeAlias = int | Engine | None
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (units done, units in all)."""
 HUNGRY = 8
-"""Processes of work that needs memory in each of them."""
+"""At most so many processes do work that needs memory in each."""
 
 
 def run_units(
@@ -91,7 +92,7 @@ def in_processes(count: int | None = None) -> Engine:
 
         calls = (joblib.delayed(_named)(work, name, unit) for name, unit in units.items())
         with (
-            _told(POLARS_MAX_THREADS=str(max(1, cores() // number))),
+            _told("POLARS_MAX_THREADS", max(1, cores() // number)),
             joblib.parallel_config("loky", n_jobs=number, inner_max_num_threads=1),
         ):
             try:
@@ -114,18 +115,17 @@ def cores(most: int | None = None) -> int:
 
 
 @contextmanager
-def _told(**variables: str) -> Iterator[None]:
-    """Within it, processes that start have variables in their environment."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
+def _told(variable: str, most: int) -> Iterator[None]:
+    """Within it, processes that start have a number in their environment, unless somebody has set a smaller one."""
+    before = os.environ.get(variable)
+    os.environ[variable] = str(min(int(before), most) if before and before.isdecimal() else most)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        if before is None:
+            os.environ.pop(variable, None)
+        else:
+            os.environ[variable] = before
 
 
 def _named(work: Callable[[Any], Any], name: str, unit: Any) -> tuple[str, Any]:
@@ -137,6 +137,29 @@ def _in_one_thread(work: Callable[[Unit], Result], unit: Unit) -> Result:
         return work(unit)
 
 
+class _Limit:
+    """One thread for linear algebra, from when the first needs it until the last has ended, in any thread."""
+
+    def __init__(self) -> None:
+        self._lock, self._users, self._limits = Lock(), 0, ExitStack()
+
+    def enter(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            self._limits.enter_context(threadpool_limits(1))  # again, for libraries that were loaded since
+            self._users += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                self._limits.close()
+
+
+_limit = _Limit()
+
+
 @contextmanager
 def one_thread(*modules: str) -> Iterator[None]:
     """Within it, linear algebra and OpenMP use one thread; also as a decorator.
@@ -146,12 +169,13 @@ def one_thread(*modules: str) -> Iterator[None]:
     Args:
         modules: What is used within it, imported before: only libraries that are loaded can be limited.
     """
-    from threadpoolctl import threadpool_limits
-
     for module in modules:
         import_module(module)
-    with threadpool_limits(1):
+    _limit.enter()
+    try:
         yield
+    finally:
+        _limit.leave()
 
 
 class Kept:

@@ -1,5 +1,8 @@
 """Tables that are read in parts of whole models give the same results, and are never in memory as a whole."""
 
+import os
+import subprocess
+import sys
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -165,16 +168,50 @@ def test_parts_for_other_processes_are_small_and_do_not_depend_on_the_folder(
     write_rows(frame.filter(~pl.col("model").is_in(["a", "b"])), Path("other.csv"))
     whole = len(frame.lazy().serialize())
     found = [scan([Path("rows.parquet")]), scan([Path("rows.csv")]), scan([Path("half.jsonl"), Path("other.csv")])]
-    sent = [[part.rows.serialize() for part in table.divided(MOST)] for table in (*found, RowsTable(frame))]
+    found += [RowsTable(frame), RowsTable(frame.with_row_index("number")).each(lambda rows, _: rows.drop("number"))]
+    sent = [[part.rows.serialize() for part in table.divided(MOST)] for table in found]
     for own in sent[:3]:
         assert max(map(len, own)) < whole / 4
-    assert max(map(len, sent[3])) < whole / 2
+    assert max(len(part) for own in sent[3:] for part in own) < whole / 2
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     for own in sent:
         assert len(own) == len(MODELS)
         read = pl.concat(pl.LazyFrame.deserialize(BytesIO(part)).collect() for part in own)
         assert read.equals(frame.sort("model", maintain_order=True))
+
+
+MEASURED = """
+import sys
+import polars as pl
+from fathom.report.results import measure
+found = measure(pl.read_parquet(sys.argv[1]))
+print(pl.thread_pool_size(), len(found.depths))
+for one in (found.average, found.depths, found.position, found.by_cell, found.truncation, found.categories):
+    print(one)
+"""
+
+
+@pytest.mark.slow
+def test_numbers_do_not_depend_on_the_threads_of_polars(tmp_path: Path) -> None:
+    rng = Random(9)
+    made = [
+        Row("made", "find", f"item-{item}", f"item-{item}@{length}", "m", length, rng.random(), seconds=rng.random(),
+            cost=rng.random(), valid=True, status="ok", answered=True,
+            facets={"depth": item % 5 / 4, "difficulty": ("Easy", "Hard")[item % 2]})
+        for item in range(2500)
+        for length in (2048, 8192)
+    ]  # fmt: skip
+    write_rows(to_frame(made), tmp_path / "rows.parquet")
+
+    def found_by(threads: int) -> list[str]:
+        environment = os.environ | {"POLARS_MAX_THREADS": str(threads)}
+        code = [sys.executable, "-c", MEASURED, str(tmp_path / "rows.parquet")]
+        said = subprocess.run(code, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+        assert said[0] == f"{threads} 10"
+        return said[1:]
+
+    assert found_by(1) == found_by(4)
 
 
 def test_rows_are_written_without_reading_them_as_a_whole(

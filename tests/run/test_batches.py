@@ -402,7 +402,7 @@ def test_what_other_batches_have_answered_is_kept_when_one_was_deleted(
             return answer(method, path, headers, body)
 
         monkeypatch.setattr(server, "answer", gone)
-        with pytest.raises(FathomError, match=r"10 requests.*Before that, .* the others \(1\) have ended"):
+        with pytest.raises(FathomError, match=r"First repeat it until the other batches \(1\) have ended.*10 req"):
             ask(tmp_path, server)
         server.faults = Faults(looks=0)
         with pytest.raises(FathomError, match=r"No batch.*delete \S+/batches.sqlite to.*5 requests.*paid, again$"):

@@ -91,7 +91,8 @@ def cell_counts(rows: pl.DataFrame) -> list[Counts]:
 def _counts(rows: pl.DataFrame, keys: list[str]) -> list[Counts]:
     ended = outcome()
     scored = ended.is_in(["answered", "cut"])
-    cost = pl.col("cost").fill_nan(None)
+    # In ascending order, so that the last bit does not depend on the threads of polars.
+    cost, seconds = (pl.col(name).fill_nan(None).sort() for name in ("cost", "seconds"))
     table = rows.group_by(keys, maintain_order=True).agg(
         replies=pl.len(),
         scored=scored.sum(),
@@ -102,7 +103,7 @@ def _counts(rows: pl.DataFrame, keys: list[str]) -> list[Counts]:
         truncated=(pl.col("truncated") > 0).sum(),
         **{name: pl.col(name).sum() for name in ("tokens_in", "tokens_out", "tokens_reasoning")},
         cost=pl.when(cost.is_not_null().any()).then(cost.sum()),
-        seconds=pl.col("seconds").fill_nan(None).sum(),
+        seconds=seconds.sum(),
     )
     return [Counts(**{"task": None, "length": None, **row}) for row in table.iter_rows(named=True)]
 

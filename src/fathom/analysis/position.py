@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.stats.columns import facet, item_name
+from fathom.stats.columns import facet, item_name, mean_of
 from fathom.stats.differences import PAIRED_REPLICATES, Differences, shared_sums
 from fathom.stats.intervals import Floats, Interval, generator, interval_of, resampled_means
 from fathom.stats.outcomes import over_suites, scored_rows
@@ -385,9 +385,9 @@ def _grid_cells(group: pl.DataFrame) -> list[DepthCell]:
     places = ["length", "depth"]
     means = (
         group.group_by("name", *places)
-        .agg(pl.col("value").mean())
+        .agg(mean_of("value"))
         .group_by(places)
-        .agg(pl.col("value").mean(), pl.len().alias("items"))
+        .agg(mean_of("value"), pl.len().alias("items"))
         .sort(places)
     )
     model, variant, task = (str(group[name][0]) for name in ("model", "variant", "task"))

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL
-from fathom.stats.columns import facet, item_name
+from fathom.stats.columns import facet, item_name, mean_of
 from fathom.stats.differences import PAIRED_REPLICATES, Differences, drawn_means, paired
 from fathom.stats.intervals import Floats, Interval, interval_of
 from fathom.stats.outcomes import counted, over_suites, scored_rows
@@ -153,7 +153,7 @@ def _table(pairs: pl.DataFrame, lengths: Sequence[int]) -> _Table:
     names, line = np.unique(part["name"].to_numpy().astype(str), return_inverse=True)
     whole, cut = np.full((2, len(names), len(lengths)), np.nan)
     whole[line, column], cut[line, column] = part["whole"].to_numpy(), part["value"].to_numpy()
-    means = part.group_by("length").agg(pl.col("tokens").mean(), pl.col("chance").mean()).sort("length")
+    means = part.group_by("length").agg(mean_of("tokens"), mean_of("chance")).sort("length")
     return _Table(tuple(names.tolist()), whole, cut, tuple(means["tokens"]), tuple(means["chance"]))
 
 

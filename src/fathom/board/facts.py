@@ -7,6 +7,7 @@ from typing import TypeAlias
 import polars as pl
 
 from fathom.board.model import Usage
+from fathom.stats.columns import mean_of
 from fathom.stats.outcomes import OUTCOMES
 from fathom.tokens import public_name
 from fathom.types import Json
@@ -42,7 +43,7 @@ def usage(rows: pl.DataFrame) -> dict[int, Usage]:
     Args:
         rows: Rows with the number of their entry as ``line``; the same below.
     """
-    means = rows.group_by("line").agg(pl.col("cost", "tokens_in", "tokens_out", "seconds").mean())
+    means = rows.group_by("line").agg(map(mean_of, ("cost", "tokens_in", "tokens_out", "seconds")))
     return {int(line): Usage(*values) for line, *values in means.rows()}
 
 

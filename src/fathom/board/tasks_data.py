@@ -15,6 +15,7 @@ from fathom.score.judge import get_rubric
 from fathom.score.registry import metrics
 from fathom.sources.registry import sources
 from fathom.sources.source import Source
+from fathom.stats.columns import mean_of
 from fathom.stats.side_rows import is_side_row
 from fathom.types import Json, Task
 from fathom.types.boards import Board
@@ -52,8 +53,8 @@ def levels(batches: Iterable[Batch]) -> dict[str, Levels]:
     means = sums.group_by("task").agg(pl.col("chance").sum() / pl.col("len").sum())
     chance = dict(means.rows())
     answers = pl.concat(map(closed_book_answers, tables)).filter(pl.col("value").is_not_null())
-    by_model = answers.group_by("task", "model", "variant").agg(pl.col("value").mean()).sort("task", "model", "variant")
-    closed = dict(by_model.group_by("task").agg(pl.col("value").mean()).rows())
+    by_model = answers.group_by("task", "model", "variant").agg(mean_of("value")).sort("task", "model", "variant")
+    closed = dict(by_model.group_by("task").agg(mean_of("value")).rows())
     return {str(task): Levels(chance.get(task), closed.get(task)) for task in {*chance, *closed}}
 
 

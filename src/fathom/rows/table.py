@@ -16,6 +16,7 @@ import polars as pl
 
 from fathom.rows import schema
 from fathom.rows.schema import NUMBER, readable_table
+from fathom.types import FathomError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +119,9 @@ class RowsTable:
         rows = change(self.rows, 0)
         if not self.is_large:
             return RowsTable(self.read(rows), self.place)
-        return RowsTable(rows, self.place, self, slices)
+        found = RowsTable(rows, self.place, self, slices)
+        found._in_memory = self._in_memory
+        return found
 
     @cached_property
     def models(self) -> tuple[tuple[str, int], ...]:
@@ -136,8 +139,8 @@ class RowsTable:
         Yields:
             Parts of at most ``LARGE`` rows, unless one model has more.
         """
-        for part in self.divided(schema.LARGE, columns):
-            yield part.read()
+        for names, _ in self._groups(schema.LARGE):
+            yield self.read(self._of(names, columns))
 
     def divided(self, most: int, columns: Sequence[str] = tuple(schema.SCHEMA)) -> list[Part]:
         """The rows in parts that another process can read: all rows of some models, in the order of the models.
@@ -152,25 +155,30 @@ class RowsTable:
         Raises:
             FathomError: A file is damaged or gone.
         """
-        if self.count <= most:
-            return [Part(self.rows.select(columns), self.count, self.place, self.is_large)]
-        groups: list[list[tuple[str, int]]] = []
-        room = 0
-        for model, size in self.models:
-            if size > room:
-                groups.append([])
-                room = most
-            groups[-1].append((model, size))
-            room -= size
         found = []
-        for group in groups:
-            names, sizes = zip(*group, strict=True)
-            # The filter comes first, so that other columns of other models are not decoded.
-            rows = self.rows.filter(pl.col("model").is_in(names)).select(columns)
-            if self._in_memory or not self.is_large:  # a part must not bring all rows to another process
+        for names, size in self._groups(most):
+            rows = self._of(names, columns)
+            if names and (self._in_memory or not self.is_large):  # it must not bring all rows to another process
                 rows = self.read(rows).lazy()
-            found.append(Part(rows, sum(sizes), self.place, self.is_large))
+            found.append(Part(rows, size, self.place, self.is_large))
         return found
+
+    def _groups(self, most: int) -> list[tuple[list[str], int]]:
+        """Models that are read together, with their number of rows; no names for all."""
+        if self.count <= most:
+            return [([], self.count)]
+        groups: list[tuple[list[str], int]] = []
+        for model, size in self.models:
+            names, before = groups.pop() if groups else ([], 0)
+            if names and before + size > most:
+                groups.append((names, before))
+                names, before = [], 0
+            groups.append(([*names, model], before + size))
+        return groups
+
+    def _of(self, names: Sequence[str], columns: Sequence[str]) -> pl.LazyFrame:
+        # The filter comes first, so that other columns of other models are not decoded.
+        return (self.rows.filter(pl.col("model").is_in(names)) if names else self.rows).select(columns)
 
 
 class Held:
@@ -200,5 +208,8 @@ class Held:
             self._folder = Path(tempfile.mkdtemp(prefix="fathom-rows-")).absolute()
             weakref.finalize(self, shutil.rmtree, self._folder, True)
         file = self._folder / f"{number}.parquet"
-        rows.write_parquet(file, compression="lz4", row_group_size=schema.GROUP)
+        try:
+            schema.write_table(rows, file)
+        except FathomError as error:
+            raise FathomError(f"{error}; TMPDIR in the environment names a folder with more room") from None
         return pl.scan_parquet(file, glob=False)

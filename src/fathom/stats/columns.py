@@ -8,6 +8,14 @@ def facet(name: str) -> pl.Expr:
     return pl.col("facets").str.json_path_match(f"$.{name}")
 
 
+def mean_of(name: str) -> pl.Expr:
+    """The mean of a column, summed in ascending order.
+
+    polars splits the sum of a large group over its threads: the last bit of a plain mean depends on the machine.
+    """
+    return pl.col(name).sort().mean()
+
+
 def item_name() -> pl.Expr:
     """The item as the column ``name``; items of different suites are different items."""
     return pl.concat_str("suite", pl.lit("\x1f"), "item").alias("name")

@@ -58,6 +58,7 @@ def ended(command: Sequence[str], seconds: float, stopping: threading.Event | No
 
 def _environment() -> dict[str, str]:
     """The environment without the store's settings, and with few threads, because processes share the machine."""
-    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "2"}
+    few = {"POLARS_MAX_THREADS": "2", "LOKY_MAX_CPU_COUNT": "1"}
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"} | few
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "FATHOM_BOARD_"))}
     return {**kept, **threads}

@@ -445,12 +445,15 @@ class Sender:
         """What to do if the provider has deleted batches, and what that costs."""
         sent, intended = self._store.batches("sent"), self._store.batches("intended")
         requests = sum(one.requests for one in (*sent, *intended))
-        words = (
-            f". If the provider has deleted the batch, delete {self._folder / self._store.file} to give up all batches "
-            f"that are under way: their {requests:,} requests are then sent, and paid, again"
-        )
         others = len(sent) - gone
-        return f"{words}. Before that, repeat the command until the others ({others}) have ended" if others else words
+        first = (
+            f" First repeat it until the other batches ({others}) have ended, to keep their replies." if others else ""
+        )
+        return (
+            f".{first} If the provider has deleted {'the batch' if gone == 1 else f'{gone} batches'}, delete "
+            f"{self._folder / self._store.file} to give up all batches that are under way: their {requests:,} requests "
+            "are then sent, and paid, again"
+        )
 
 
 def _is_missing(error: Exception) -> bool:
