@@ -50,10 +50,11 @@ $(MODELS)/tested: pyproject.toml
 	.venv-kvpress/bin/python -m pip install --quiet --editable ".[test,kvpress]"
 	touch $@
 
+# pip tries versions of boto3 for more than ten minutes.
 .venv-ray/installed: pyproject.toml
 	test -x .venv-ray/bin/python || $(PYTHON) -m venv .venv-ray
-	.venv-ray/bin/python -m pip install --quiet --upgrade pip
-	.venv-ray/bin/python -m pip install --quiet --editable ".[test,cloud,ray]" "moto[server]"
+	.venv-ray/bin/python -m pip install --quiet --upgrade pip uv
+	.venv-ray/bin/uv pip install --quiet --python .venv-ray/bin/python --editable ".[test,cloud,ray]" "moto[server]"
 	touch $@
 
 quick: $(VENV)/tested  ## test all but what is slow or drives a browser
