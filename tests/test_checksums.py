@@ -65,6 +65,7 @@ def test_without_checksums_flipped_bits_are_read_without_a_word(
     assert counts["SILENT CHANGE"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [SAMPLES, DOCUMENTS, MANIFEST])
 def test_commands_that_read_a_damaged_suite_end_with_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str

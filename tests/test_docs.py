@@ -162,6 +162,7 @@ def _fathom_lines(block: Block) -> Iterator[list[str]]:
         yield from (words for words in command_lines(block) if words[0] == "fathom")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_line_parses(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

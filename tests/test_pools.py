@@ -109,6 +109,7 @@ def test_no_distractor_of_a_context_is_split_into_two_passages(saturated: Built)
     assert checked
 
 
+@pytest.mark.slow
 def test_builds_runs_and_reports_say_that_contexts_share_their_text(saturated: Built, tmp_path: Path) -> None:
     pools = {(one["task"], one["length"]): one for one in saturated.manifest["pools"]}
     assert {length for _, length in pools} == {6000}

@@ -50,6 +50,7 @@ def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory,
     assert subset_hash(read_subset(path)) == subset_hash(subset)
 
 
+@pytest.mark.slow
 @given(SUBSETS)
 def test_the_hash_is_that_of_the_members_in_any_order(subset: Subset) -> None:
     renamed = replace(subset, name="other", members=subset.members[::-1])

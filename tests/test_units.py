@@ -87,6 +87,7 @@ def test_what_was_done_is_not_done_again(tmp_path: Path) -> None:
     assert told == [(2, 4), (3, 4), (4, 4)]
 
 
+@pytest.mark.slow
 def test_a_line_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
     path = tmp_path / "units.part"
 

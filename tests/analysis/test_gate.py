@@ -56,6 +56,7 @@ def test_few_items_decide_nothing() -> None:
     assert "more items would decide it" in found.reason
 
 
+@pytest.mark.slow
 def test_a_loss_at_one_length_fails_and_is_named() -> None:
     found = gate(drawn(1, 1500, {4096: 0.08}), drawn(2, 1500), margin=0.03, alpha=0.01)
     assert found.decision == "FAIL"
@@ -69,6 +70,7 @@ def test_a_loss_at_one_length_fails_and_is_named() -> None:
     assert only.decision != "FAIL"
 
 
+@pytest.mark.slow
 def test_a_small_loss_within_the_margin_passes() -> None:
     found = gate(drawn(1, 4000, dict.fromkeys(LENGTHS, 0.01), 0.02), drawn(2, 4000, noise=0.02), margin=0.05)
     assert found.decision == "PASS"
@@ -91,6 +93,7 @@ def test_left_out_samples_never_pass() -> None:
     assert "the candidate has no score for" in found.reason
 
 
+@pytest.mark.slow
 def test_a_few_left_out_samples_never_pass_if_they_are_many_of_a_task_at_a_length() -> None:
     length = dict.fromkeys(LENGTHS, np.ones(200))
     whole = pl.concat([side(length, task=task) for task in ("a", "b", "c", "d")])
@@ -102,6 +105,7 @@ def test_a_few_left_out_samples_never_pass_if_they_are_many_of_a_task_at_a_lengt
     assert found.gaps == ("the candidate has no score for b at 4k (20 of 200 samples)",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["overflow", "error"])
 def test_what_neither_has_a_score_for_never_passes(status: str) -> None:
     there = pl.col("length") < 4096
@@ -135,6 +139,7 @@ def test_a_baseline_without_points_to_lose_never_passes() -> None:
     assert found.reason == "the baseline scores 0.0, so it has no 3 points to lose"
 
 
+@pytest.mark.slow
 def test_deleted_wrong_replies_are_wrong_answers() -> None:
     whole = drawn(1, 2000)
     wrong = whole.filter((pl.col("value") == 0) & (pl.col("length") == 4096)).head(39)
@@ -163,6 +168,7 @@ def test_equal_models_rarely_fail() -> None:
     assert failed <= 12  # 7.5 expected at most; 12 or more has a probability of 8%
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from fathom.cli.app import command
     from fathom.options.line import run_line

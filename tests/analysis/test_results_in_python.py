@@ -70,6 +70,7 @@ def test_results_show_themselves() -> None:
     assert repr(StudyResults([])) == "no results"
 
 
+@pytest.mark.slow
 def test_what_a_run_gives_is_read_line_by_line(tmp_path: Path) -> None:
     built = fm.api.build("passkey", tmp_path / "suite", lengths=["1k"], items=2, corpus="world")
     summary = fm.api.run(built.folder, "fathom/guess", out=tmp_path / "run")

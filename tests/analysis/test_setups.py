@@ -120,6 +120,7 @@ def test_a_gain_is_above_zero_where_the_setup_is_higher() -> None:
 # Verdicts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("own", "base", "verdict", "reason"),
     [
@@ -211,6 +212,7 @@ def test_wrong_replies_that_were_deleted_are_missing() -> None:
     assert (dropped.points[-1].difference, dropped.gain, dropped.verdict) == (None, None, "cannot tell")
 
 
+@pytest.mark.slow
 def test_a_length_that_a_setup_was_not_asked_is_named() -> None:
     found = result(shares(*(0.9,) * 4), shares(*(0.5,) * 6))
     assert found.points[4].gap == "40 of 40 replies are missing"

@@ -88,6 +88,7 @@ def data(site: Path, name: str) -> Any:
     return json.loads(text.split(", ", 1)[1].removesuffix(");\n"))
 
 
+@pytest.mark.slow
 def test_the_index_has_the_figures_of_the_boards(published_site: Path) -> None:
     boards = [data(published_site, f"boards/{one['id']}") for one in data(published_site, "site")["boards"]]
     index = data(published_site, "index")["models"]

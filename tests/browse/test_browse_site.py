@@ -67,6 +67,7 @@ def api_prompts(suite: Path) -> list[str]:
     return out.read_text("utf-8").splitlines()
 
 
+@pytest.mark.slow
 def test_the_same_runs_give_the_same_bytes(made: Made, tmp_path: Path) -> None:
     for name in ("a", "b"):
         write(made.runs, tmp_path / name)
@@ -77,6 +78,7 @@ def test_the_same_runs_give_the_same_bytes(made: Made, tmp_path: Path) -> None:
     assert one == other
 
 
+@pytest.mark.slow
 def test_only_some_scores_are_written(made: Made, tmp_path: Path) -> None:
     entries = read_replies(made.runs).entries
     wrong = [entry for entry in entries if any(one.row.value == 0 for one in entry.replies)]
@@ -138,6 +140,7 @@ def test_addresses_hold_filters_and_refuse_others() -> None:
         address("replies", modell="x")
 
 
+@pytest.mark.slow
 def test_the_command_writes_and_says_what(made: Made, call: Call, tmp_path: Path) -> None:
     code, out, _ = call("browse", *made.runs, "--out", tmp_path / "out", "--only", "wrong,differ")
     assert code == 0
@@ -209,6 +212,7 @@ def get(server: PagesServer, path: str, method: str = "GET", **headers: str) -> 
     return found
 
 
+@pytest.mark.slow
 def test_the_server_gives_what_the_folder_holds(made: Made, tmp_path: Path) -> None:
     write(made.runs, tmp_path / "out")
     with served(made) as server:
@@ -223,6 +227,7 @@ def test_the_server_gives_what_the_folder_holds(made: Made, tmp_path: Path) -> N
         assert server.address.startswith("http://127.0.0.1:")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [
@@ -242,6 +247,7 @@ def test_only_known_names_are_served(made: Made, path: str) -> None:
         assert get(server, path)[0] == 404
 
 
+@pytest.mark.slow
 def test_other_names_other_sites_and_other_methods_are_refused(made: Made) -> None:
     with served(made) as server:
         port = server.server_address[1]
@@ -257,6 +263,7 @@ def test_other_names_other_sites_and_other_methods_are_refused(made: Made) -> No
             assert get(server, "/", method)[0] == 501
 
 
+@pytest.mark.slow
 def test_garbage_on_the_wire_ends_only_its_own_connection(made: Made) -> None:
     with served(made) as server:
         for garbage in (
@@ -272,6 +279,7 @@ def test_garbage_on_the_wire_ends_only_its_own_connection(made: Made) -> None:
         assert get(server, "/")[0] == 200
 
 
+@pytest.mark.slow
 def test_a_suite_that_is_gone_is_an_answer_and_a_note(
     made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -294,6 +302,7 @@ def test_a_port_in_use_is_named(made: Made) -> None:
             PagesServer(pages, port)
 
 
+@pytest.mark.slow
 def test_the_command_serves_until_it_is_interrupted(made: Made, tmp_path: Path) -> None:
     program = (
         "import sys, os\nfrom fathom.cli import main\n"

@@ -242,6 +242,7 @@ def test_show_without_the_suite_has_the_reply_and_no_prompt(tmp_path: Path) -> N
         api.show(run, text=True)
 
 
+@pytest.mark.slow
 def test_the_prompt_of_a_recipe_is_the_one_shown(made: Made) -> None:
     """Literal texts and pieces of the documents, joined, are the prompt that the model got."""
     pages = Pages(read_replies(made.runs[:1]))

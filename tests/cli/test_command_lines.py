@@ -75,6 +75,7 @@ def difference(line: str, function: str, arguments: dict[str, Any]) -> str:
     return ", ".join(f"{name}: {now.get(name)!r}, was {then.get(name)!r}" for name in changed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", sorted(SAVED["usual"]))
 def test_old_command_lines_mean_what_they_meant(function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -163,6 +163,7 @@ def test_questions_go_to_the_part_that_answers_them(tmp_path: Path) -> None:
     assert not asked[0].summary
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_large_corpus_is_drawn_whatever_the_order_of_its_files(tmp_path: Path) -> None:
     said = paragraphs(1500)

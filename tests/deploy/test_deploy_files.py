@@ -91,6 +91,7 @@ def test_every_variable_of_compose_is_in_the_example() -> None:
     assert wanted == set(re.findall(r"^(\w+)=", text_of(".env.example"), re.MULTILINE))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "source"),
     [

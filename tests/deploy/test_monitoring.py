@@ -120,6 +120,7 @@ def test_a_store_of_a_later_version_is_refused(place: str) -> None:
 # Metrics
 
 
+@pytest.mark.slow
 def test_requests_are_counted_by_route_and_never_by_path(store: Store, tmp_path: Path) -> None:
     metrics = Metrics("board")
     token = make_token(store, "ann", "submit")
@@ -154,6 +155,7 @@ def test_requests_are_counted_by_route_and_never_by_path(store: Store, tmp_path:
     assert token[:20] not in whole
 
 
+@pytest.mark.slow
 def test_metrics_come_without_the_store_too(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
@@ -165,6 +167,7 @@ def test_metrics_come_without_the_store_too(
     assert "fathom_board_submissionsstate=pending" not in found
 
 
+@pytest.mark.slow
 def test_a_studio_counts_samples_and_documents(studio: Any) -> None:
     metrics = Metrics("studio")
     with TestClient(make_studio(studio, People(studio), metrics=metrics)) as client:
@@ -176,6 +179,7 @@ def test_a_studio_counts_samples_and_documents(studio: Any) -> None:
     assert any("route=/samples/{id}," in name for name in found)
 
 
+@pytest.mark.slow
 def test_metrics_are_at_their_own_address_only(store: Store, tmp_path: Path) -> None:
     metrics = Metrics("board")
     with client_of(store, tmp_path, metrics) as client:
@@ -198,6 +202,7 @@ def test_an_address_of_metrics_may_be_of_ipv6() -> None:
     assert parts_of("[::1]:9100") == ("::1", 9100)
 
 
+@pytest.mark.slow
 def test_alerts_are_about_metrics_that_exist(store: Store, tmp_path: Path) -> None:
     metrics = Metrics("board")
     with client_of(store, tmp_path, metrics) as client:

@@ -15,6 +15,8 @@ from fathom.lab.times import Times, times_of
 from fathom.run import read_manifest
 from fathom.types import FathomError
 
+pytestmark = pytest.mark.slow
+
 MODEL = "fathom/lexical?window=2k&truncate=middle"
 
 

@@ -49,6 +49,7 @@ def source(name: str) -> Path:
     return FOREIGN / name / "eval" if name == "inspect" else FOREIGN / name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_each_program_is_recognised_and_named(name: str) -> None:
     found = origin_of(source(name))
@@ -359,6 +360,7 @@ def damaged(value: Mapping[str, Any] | list[Any]) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["args", "data"])
 def test_damaged_results_of_helmet_are_errors_or_rows(field: str, tmp_path: Path) -> None:
     made, file = content(next(FOREIGN.glob("helmet/*in512*.json"))), tmp_path / "one.json"
@@ -368,6 +370,7 @@ def test_damaged_results_of_helmet_are_errors_or_rows(field: str, tmp_path: Path
         readable(file, "helmet")
 
 
+@pytest.mark.slow
 def test_damaged_results_of_opencompass_are_errors_or_rows(tmp_path: Path) -> None:
     shutil.copytree(FOREIGN / "opencompass", tmp_path / "out")
     for name in ("codes_acc_64", "codes_em_64"):
@@ -381,6 +384,7 @@ def test_damaged_results_of_opencompass_are_errors_or_rows(tmp_path: Path) -> No
             readable(file, "opencompass")
 
 
+@pytest.mark.slow
 def test_damaged_samples_of_lm_eval_and_nemo_are_errors_or_rows(tmp_path: Path) -> None:
     for name, pattern in (("lm-eval", "samples_codes_2*"), ("nemo-evaluator", "byob_predictions.jsonl")):
         real = only(FOREIGN / name, pattern)

@@ -112,6 +112,7 @@ def compared(table: Path) -> list[Any]:
     return list(api.analyze_compare(table))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", [report_of, board_of, compared])
 def test_results_in_parts_are_those_of_the_whole(measure: Any, table: Path, request: pytest.FixtureRequest) -> None:
     whole = measure(table)
@@ -121,6 +122,7 @@ def test_results_in_parts_are_those_of_the_whole(measure: Any, table: Path, requ
     assert max(height for height, _ in shapes) <= MOST < rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [MOST, 10_000], ids=["files", "memory"])
 def test_a_report_by_processes_is_that_of_one(
     most: int, table: Path, monkeypatch: pytest.MonkeyPatch, parts: object
@@ -135,6 +137,7 @@ def test_a_report_by_processes_is_that_of_one(
     assert told == [(done, 2 * len(MODELS)) for done in range(1, 2 * len(MODELS) + 1)]
 
 
+@pytest.mark.slow
 def test_a_page_drawn_by_processes_is_that_of_one(frame: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     made = measured(frame)
     one = made.html()
@@ -144,6 +147,7 @@ def test_a_page_drawn_by_processes_is_that_of_one(frame: pl.DataFrame, monkeypat
     assert made.html() == one
 
 
+@pytest.mark.slow
 def test_boards_made_by_processes_are_those_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def built(name: str) -> dict[str, bytes]:
         build_site(Wanted(examples=False, boards=("ada", "hundred", "leader-32k", "leader-128k")), tmp_path / name)

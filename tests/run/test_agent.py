@@ -71,6 +71,7 @@ def test_it_searches_reads_and_answers(tmp_path: Path) -> None:
     assert "[2] read: 2 to 3\n    part 2: The ferry" in reply.reasoning
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [

@@ -30,6 +30,7 @@ from fathom.run.batches.store import Batch
 from fathom.types import FathomError
 
 pytestmark = [
+    pytest.mark.slow,
     # Inspect calls tenacity in a way that tenacity's newest release deprecates.
     pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning"),
     # Google's library does so with aiohttp, which only plain requests use.

@@ -22,7 +22,10 @@ from fathom.types import FathomError
 from judged_runs import GOOD, install_tasks, make_run, sample
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning"),
+]
 
 
 @pytest.fixture(autouse=True)

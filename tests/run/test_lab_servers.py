@@ -36,6 +36,7 @@ def compare(suite: Path, out: Path, plain: str, yarn: str, **changes: Any) -> An
     return api.lab_compare(suite, "openai/my-model", ["retrieval?top=1&passage=16"], out=out, **options)
 
 
+@pytest.mark.slow
 def test_each_server_is_a_setup_with_its_command_line(tmp_path: Path) -> None:
     suite = make_suite(tmp_path, 24, lengths=(256, 512))
     with (

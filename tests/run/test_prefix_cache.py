@@ -98,6 +98,7 @@ def texts(content: str | Sequence[Mapping[str, Any]]) -> list[str]:
     return [content] if isinstance(content, str) else [block["text"] for block in content]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_anthropic_caches_what_is_shared_and_nothing_else() -> None:
     pytest.importorskip("anthropic")

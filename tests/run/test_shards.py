@@ -96,6 +96,7 @@ def test_cuts_are_stable_and_keep_the_order_of_the_suite(samples: list[Sample], 
     assert cut(samples[:-1], of).digest != made.digest
 
 
+@pytest.mark.slow
 @given(suites(), st.integers(1, 80))
 def test_no_shard_differs_from_the_mean_by_more_than_the_largest_item(samples: list[Sample], of: int) -> None:
     made, items, sizes = cut(samples, of), Counter[str](), Counter[int]()
@@ -149,6 +150,7 @@ def test_rows_are_read_as_they_were_written(values: list[tuple[str, float]]) -> 
         read_rows(data, "here", Shard(1, 2), "other")
 
 
+@pytest.mark.slow
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     suite = make_suite(tmp_path, 6)
     run_shard(suite, MODEL, out=tmp_path / "shards", shard=Shard(1, 1))
@@ -214,6 +216,7 @@ def test_of_many_that_create_a_file_one_wins(tmp_path: Path) -> None:
 # ----------------------------------------------------------------------------------------------------- running, merging
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", [1, 3, 15])
 def test_shards_merge_into_the_run_of_one_machine(tmp_path: Path, of: int) -> None:
     suite = make_suite(tmp_path, 12, lengths=(256, 512))
@@ -498,6 +501,7 @@ def test_commands_run_and_merge_shards(tmp_path: Path, monkeypatch: pytest.Monke
     assert call("merge", "out", "--out", "run") == (0, "run: 4 of 4 replies (4 ok)\n", "")
 
 
+@pytest.mark.slow
 def test_failed_requests_are_sent_again(tmp_path: Path) -> None:
     suite, out = make_suite(tmp_path, 6), tmp_path / "shards"
     broken = True
@@ -589,6 +593,7 @@ def test_two_processes_of_one_shard_disturb_nothing(tmp_path: Path, server: Scri
     assert merge(out, tmp_path / "run").progress.finished == 40  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_many_small_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unfinished shard of many replies has few files, and all of its replies are in them."""
     suite, out, most = make_suite(tmp_path, 4 * MOST_PARTS), tmp_path / "shards", 0

@@ -27,6 +27,7 @@ DRAFT = {
 }
 
 
+@pytest.mark.slow
 def test_a_draft_comes_after_a_busy_server() -> None:
     def script(number: int, attempt: int) -> Act:
         return refusal(503, "busy") if attempt == 0 else completion(json.dumps(DRAFT))

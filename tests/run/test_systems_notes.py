@@ -186,6 +186,7 @@ def test_parts_have_all_of_the_text_and_are_not_too_long(tokens: int, texts: lis
     assert all(TOKENIZER.count(part) <= tokens + 4 for part in parts)
 
 
+@pytest.mark.slow
 @given(
     count=st.integers(1, 400),
     chunk=st.sampled_from([None, 256, 1024]),
@@ -308,6 +309,7 @@ def test_the_forecast_of_a_run_counts_all_requests(suite: Path, tmp_path: Path) 
     assert "the most that the system asks for" in str(plan)
 
 
+@pytest.mark.slow
 def test_readers_are_told_that_prompts_were_not_sent_as_shown(suite: Path, tmp_path: Path) -> None:
     api.run(suite, "fathom/lexical", tmp_path / "run", system="compaction?chunk=256", limit=1)
     api.run(suite, "fathom/lexical", tmp_path / "whole", limit=1)

@@ -156,6 +156,7 @@ def test_a_finished_prompt_ends_with_its_question() -> None:
     assert not split("What is it?").units
 
 
+@pytest.mark.slow
 def test_finished_prompts_of_mini_long_bench(shared: Path, tmp_path: Path) -> None:
     api.build("mini", tmp_path / "mini", data=[str(shared / "data" / "minilongbench")], items=2)
     for sample, split in splits(open_suite(tmp_path / "mini")):

@@ -58,6 +58,7 @@ def test_a_server_is_asked_for_whole_replies_in_pieces(name: str) -> None:
         assert request["temperature"] == 0
 
 
+@pytest.mark.slow
 def test_no_prompt_is_sent_twice_and_each_has_its_length() -> None:
     _, server = measure(lambda *_: stream(*WORDS, usage=COUNTS))
     assert len(set(server.texts)) == len({text[:8] for text in server.texts}) == len(server.texts)
@@ -67,6 +68,7 @@ def test_no_prompt_is_sent_twice_and_each_has_its_length() -> None:
     assert again == server.texts  # of the same seed
 
 
+@pytest.mark.slow
 def test_the_first_token_comes_before_the_others() -> None:
     (one, _), _ = measure(lambda *_: stream(*WORDS, usage=COUNTS, pause=0.01))
     assert one.tokens_per_second

@@ -193,6 +193,7 @@ def test_an_order_of_any_size_is_found_and_none_of_another_size(
     assert segment_order(reply, len(order) + 1) is None
 
 
+@pytest.mark.slow
 @given(st.text(st.sampled_from("A0123456789 .,:-[]()\nswerix<think>/"), max_size=60), st.integers(1, 12))
 def test_what_is_read_is_always_an_answer_of_the_task(reply: str, size: int) -> None:
     order = segment_order(reply, size)
@@ -205,6 +206,7 @@ def test_what_is_read_is_always_an_answer_of_the_task(reply: str, size: int) -> 
         assert verdict.valid == (verdict.answer is not None) or metric == BEST
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-1, 5) | st.floats() | st.booleans() | st.text(max_size=1) | st.none(), max_size=5))
 def test_as_order_takes_permutations_only(value: list[object]) -> None:
     order = as_order(value)

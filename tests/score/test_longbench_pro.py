@@ -134,6 +134,7 @@ def test_a_reference_scores_one_as_a_summary(metric: str, language: str, words: 
     assert both(metric, f"So be it.\n[Answer]\n{reference}", [reference], language)[1].value == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [metric.name for metric in METRICS])
 @given(replies, golds)
 def test_strict_scores_lie_between_0_and_1(metric: str, said: str, gold: list[str]) -> None:

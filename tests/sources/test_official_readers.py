@@ -127,6 +127,7 @@ def test_what_changed_in_infinitebench_is_named(templates: str, code: str, messa
 # ------------------------------------------------------------------------------------------------------- hostile
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [

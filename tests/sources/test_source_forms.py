@@ -400,6 +400,7 @@ def test_joined_texts_are_normalised_and_their_spans_hold_them(texts: list[str])
 RECORDS = {name for suite in suites().values() for name in suite.sources.get("record", ())}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", sorted(registry.sources()))
 @given(record=st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=3), max_size=2), data=st.data())
 def test_no_record_of_junk_breaks_a_form(source: str, record: dict[str, object], data: st.DataObject) -> None:

@@ -177,6 +177,7 @@ def test_forms_that_are_no_forms(app: Any, quick: list[tuple[str, bytes]], body:
     assert answer.status_code in (400, 413)
 
 
+@pytest.mark.slow
 def test_a_name_in_a_strange_charset_is_only_a_name(app: Any) -> None:
     body = b'--x\r\ncontent-disposition: form-data; name="\xff\xfe"; filename="\x00\xd8.txt"\r\n\r\nv\r\n--x--'
     for charset in ("utf-16", "utf-16-le", "none", "idna", "rot13", "hex"):
@@ -245,6 +246,7 @@ def collect(store: Store, number: int) -> list[str]:
     return ids
 
 
+@pytest.mark.slow
 def test_forty_documents_are_reviewed_one_after_the_other(app: Any, store: Store) -> None:
     store.review_document(ReviewDocument(DOCUMENT, "available"), OPERATOR)
     ids = collect(store, 40)

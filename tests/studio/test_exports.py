@@ -133,6 +133,7 @@ def test_an_answer_of_several_lines_is_one_line_but_for_summaries() -> None:
 # -------------------------------------------------------------------------------------------------------------- suites
 
 
+@pytest.mark.slow
 def test_a_suite_runs_on_a_baseline_and_a_report_comes_out(collection: Collection, tmp_path: Path) -> None:
     left_out = LeftOut()
     written = write_suite(
@@ -267,6 +268,7 @@ def test_a_zipped_export_is_read_without_being_unpacked(collection: Collection, 
     }
 
 
+@pytest.mark.slow
 def test_a_zip_bomb_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(DOCUMENTS, "{}")

@@ -92,6 +92,7 @@ def test_what_is_in_the_studio_already_is_not_taken_again(tmp_path: Path) -> Non
     assert again.known == ((first.taken[0].document.id, "a.txt"),)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_editions_and_excerpts_are_nearly_equal_and_others_are_not(tmp_path: Path, language: str) -> None:
     text = book(1, 30, language)

@@ -51,6 +51,7 @@ def accepted(store: Store, id: str = "s-1") -> Sample:
     return store.act(review(now), person("cy"))
 
 
+@pytest.mark.slow
 def test_progress_is_shown_to_everybody(browser: Any, studio: Store) -> None:
     empty = browser("ray").page("/progress")
     assert "No answer has two reviews yet" in empty

@@ -391,6 +391,7 @@ ONWARD = {
 ONWARD["answer_review"].append(SubmitVerdicts)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.lists(moves, min_size=20, max_size=120))
 def test_random_people_never_reach_a_forbidden_state(did: list[tuple[str, type[Action], int, bool, int]]) -> None:

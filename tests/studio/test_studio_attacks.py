@@ -96,6 +96,7 @@ def addresses(*samples: str, document: str = DOCUMENT) -> Iterator[str]:
 SECRET = "only-cy-wrote-this"
 
 
+@pytest.mark.slow
 def test_no_page_shows_a_review_before_ones_own(browser: Any, studio: Store, people: People) -> None:
     sample = to_answer_review(studio)
     verdicts = (ComponentVerdict("wrong", SECRET), ComponentVerdict("right"))
@@ -120,6 +121,7 @@ def test_no_page_shows_a_review_before_ones_own(browser: Any, studio: Store, peo
     assert SECRET in browser("cy").page("/samples/s-1")
 
 
+@pytest.mark.slow
 def test_unsent_drafts_are_of_one_person(browser: Any, studio: Store) -> None:
     sample = to_answer_review(studio)
     bo, cy = browser("bo"), browser("cy")
@@ -291,6 +293,7 @@ class Parts(HTMLParser):
                 self.bad.append(f"{tag} {name}={value}")
 
 
+@pytest.mark.slow
 def test_hostile_texts_are_only_text_on_every_page(browser: Any, app: Any, studio: Store, people: People) -> None:
     evil_store(studio)
     samples = ("s-drafted", "s-review", "s-split")

@@ -47,6 +47,7 @@ def test_a_studio_is_made_once(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_
     assert Path("studio-store/studio.sqlite").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_accounts(call: Call, place: str) -> None:
     password = api.studio_init(place, administrator="ada")
     store = ("--store", place)

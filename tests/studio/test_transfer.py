@@ -410,6 +410,7 @@ def test_what_came_before_a_failure_is_kept(store: Store, monkeypatch: pytest.Mo
     assert [one.candidates[0].content.question[:9] for one in store.samples()] == ["Question "] * 2
 
 
+@pytest.mark.slow
 def test_the_commands_from_documents_to_an_import(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("argon2", reason="pip install 'fathom-eval[studio]'")
     monkeypatch.setenv("FATHOM_CACHE", str(tmp_path / "cache"))

@@ -262,6 +262,7 @@ def test_drafts_are_restored_and_forgotten_when_sent(browser: Any, store: Store)
 RANK: dict[Role, int] = {"reader": 0, "annotator": 1, "expert": 2, "administrator": 3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES, ids=lambda one: f"{one.method} {one.path}")
 def test_each_route_for_each_role(route: Any, app: Any, store: Store) -> None:
     to_answer_review(store)
@@ -568,6 +569,7 @@ names = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from([one for one in ROUTES if one.path not in ("/logout", "/account/password", "/login")]),

@@ -55,6 +55,7 @@ def samples_of(built: BuiltSuite, task: str) -> list[Sample]:
     return list(built.samples(tasks=[task]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_items_exist_at_every_length_in_every_language(built: BuiltSuite, name: str) -> None:
     found = samples_of(built, name)
@@ -65,6 +66,7 @@ def test_items_exist_at_every_length_in_every_language(built: BuiltSuite, name: 
     assert len({sample.id for sample in found}) == len(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_gold_reply_scores_one_and_an_empty_reply_is_invalid(built: BuiltSuite, name: str) -> None:
     task = get_task(name)
@@ -81,6 +83,7 @@ def test_the_gold_reply_scores_one_and_an_empty_reply_is_invalid(built: BuiltSui
         assert task.score("I cannot tell, sorry!", sample).value in (0, pytest.approx(0, abs=0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_chance_is_a_share_and_depth_is_recorded_where_it_is_set(built: BuiltSuite, name: str) -> None:
     for sample in samples_of(built, name):
@@ -89,6 +92,7 @@ def test_chance_is_a_share_and_depth_is_recorded_where_it_is_set(built: BuiltSui
             assert 0 <= float(sample.facets["depth"]) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_gold_text_is_in_the_prompt_and_the_question_does_not_give_it_away(built: BuiltSuite, name: str) -> None:
     texts = built.texts()
