@@ -214,6 +214,7 @@ class Measured:
         return self.inner.tail(text, tokens)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(ODD))
 def test_cutting_any_text_reads_it_a_few_times_only(kind: str) -> None:
     made = document(ODD[kind])
@@ -248,6 +249,7 @@ def by_pieces(texts: CountedTexts, parts: Sequence[Part]) -> int:
     return measure(parts, texts.documents, texts.counter) if additive else texts.retokenize(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tekken", "words"])
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)

@@ -42,6 +42,7 @@ def decisions(found: Gate) -> dict[str, str]:
     return {one.name: one.decision for one in found.claims}
 
 
+@pytest.mark.slow
 def test_the_same_scores_pass_with_enough_items() -> None:
     found = gate(drawn(1, 2000), drawn(1, 2000), margin=0.03)
     assert found.decision == "PASS"
@@ -152,6 +153,7 @@ def test_deleted_wrong_replies_are_wrong_answers() -> None:
     assert len(found.lost) == 39
 
 
+@pytest.mark.slow
 def test_several_tasks_are_claims_of_their_own() -> None:
     two = [side({1024: np.ones(300), 2048: np.ones(300)}, task=task) for task in ("kv", "qa")]
     found = gate(pl.concat(two), pl.concat(two), margin=0.03)

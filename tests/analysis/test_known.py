@@ -307,6 +307,7 @@ def test_knowledge_no_longer_counts_as_reading() -> None:
     assert abs(gap("intersection")) < 0.04
 
 
+@pytest.mark.slow
 def test_intervals_do_not_depend_on_the_threads_of_linear_algebra() -> None:
     from threadpoolctl import threadpool_limits
 

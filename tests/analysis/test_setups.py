@@ -178,6 +178,7 @@ def test_a_difference_that_is_significant_is_no_floor() -> None:
     assert found[1].verdict == "better"
 
 
+@pytest.mark.slow
 def test_a_length_from_which_on_a_setup_is_better() -> None:
     base = (0.9, 0.9, 0.9, 0.5, 0.4, 0.3)
     assert result(shares(*(0.9,) * 6), shares(*base)).first_better == 8192

@@ -85,6 +85,7 @@ def test_a_reply_counts_once_however_it_comes(call: Call, run: Path, tmp_path: P
     assert [one.provenance for one in read_results([run, Path("a.zip")])] == ["measured"]
 
 
+@pytest.mark.slow
 def test_other_replies_of_the_same_model_are_another_line(call: Call, run: Path, tmp_path: Path) -> None:
     some = [made_bundles.sample("passkey", number) for number in range(4)]
     other = made_bundles.make_run(tmp_path / "other", tmp_path / "suite", some[::-1])

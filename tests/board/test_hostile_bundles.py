@@ -39,6 +39,7 @@ def test_the_right_one_is_taken(right: Right, tmp_path: Path) -> None:
     assert check(tmp_path / "b.zip", [right[1]]).complete
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 def test_no_damaged_bundle_is_taken(damage: Damage, right: Right, tmp_path: Path) -> None:
     data, suite = right

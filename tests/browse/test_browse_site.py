@@ -107,6 +107,7 @@ def test_pages_replace_pages_and_nothing_else(made: Made, tmp_path: Path) -> Non
         write(made.runs, tmp_path / "mine" / "thesis.txt")
 
 
+@pytest.mark.slow
 def test_a_failure_leaves_the_old_pages(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
     write(made.runs, out)

@@ -72,6 +72,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     return Call(monkeypatch, capsys)
 
 
+@pytest.mark.slow
 def test_fetch_says_what_came_from_where_and_under_which_licence(hub: LoopbackHub, call: Call, tmp_path: Path) -> None:
     code, out, err = call("data", "fetch", "pinned", "newest", "--to", "data")
     assert (code, err) == (0, "")

@@ -48,6 +48,7 @@ def test_a_suite_that_is_run_by_name_takes_the_options_of_build(
         assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_run_folders_are_named_after_the_folder_of_the_suite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -373,6 +373,7 @@ def test_a_flag_turns_off_what_is_on_by_default(tmp_path: Path, capsys: pytest.C
     assert declare.table(OffOptions).splitlines()[-1] == "| `--no-marks` | Without marks. |  |"
 
 
+@pytest.mark.slow
 def test_help_loads_no_library_of_numbers_and_no_other_command() -> None:
     program = """
 import sys

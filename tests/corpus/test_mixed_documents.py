@@ -73,6 +73,7 @@ def test_forty_mixed_documents_become_a_report(tmp_path: Path) -> None:
     assert "single_doc_qa" in (tmp_path / "report.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_unusable_files_stop_a_build_of_mixed_documents_and_are_named(tmp_path: Path) -> None:
     need_libraries()
     folder = tmp_path / "documents"

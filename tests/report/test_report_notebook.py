@@ -57,6 +57,7 @@ def made(rows: pl.DataFrame) -> Report:
     return measured(rows, notes=["one run is unfinished"])
 
 
+@pytest.mark.slow
 def test_a_report_begins_with_what_was_not_measured_and_the_ranking(made: Report) -> None:
     page = elements(made._repr_html_())
     assert page[0].text == "Not measured:"
@@ -90,6 +91,7 @@ def test_a_report_without_any_score_has_no_picture_and_says_so(rows: pl.DataFram
     assert "has no scored replies and therefore no score." in page
 
 
+@pytest.mark.slow
 def test_a_model_that_left_all_unanswered_has_a_score_of_0(rows: pl.DataFrame) -> None:
     silent = pl.col("model") == "acme/long-1"
     changed = rows.with_columns(
@@ -102,6 +104,7 @@ def test_a_model_that_left_all_unanswered_has_a_score_of_0(rows: pl.DataFrame) -
     assert "has no scored replies and therefore no score." in drop
 
 
+@pytest.mark.slow
 def test_texts_from_outside_are_text_in_reports_and_studies(rows: pl.DataFrame) -> None:
     named = pl.when(pl.col("model") == "acme/long-1").then(pl.lit(HOSTILE)).otherwise(pl.col("model"))
     task = pl.when(pl.col("task") == "kv_retrieval").then(pl.lit("t" + HOSTILE)).otherwise(pl.col("task"))

@@ -154,6 +154,7 @@ NAMES = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [one.name for one in ORIGINS if one.name not in ("inspect", "lighteval")])
 def test_any_json_is_rows_or_an_error_of_ours(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("any") / "results" / "model"

@@ -50,6 +50,7 @@ def error_then(error: Act, after: int, play: Play) -> Play:
     return changed
 
 
+@pytest.mark.slow
 def test_it_searches_reads_and_answers(tmp_path: Path) -> None:
     asked, (reply,) = asked_for(tmp_path, by_steps(SEARCH, READ, answering("nine")))
     assert (reply.status, reply.text) == ("ok", "nine")
@@ -254,6 +255,7 @@ def test_wrong_options_are_refused(tmp_path: Path, option: str, words: str) -> N
         run(make_suite(tmp_path, 1), "openai/x", out=tmp_path / "run", system=f"agent?{option}")
 
 
+@pytest.mark.slow
 def test_a_reader_without_a_model_is_run_and_scored(tmp_path: Path) -> None:
     suite = tmp_path / "suite"
     api.build("starter", suite, lengths="8k", items=2, seed=3)

@@ -151,6 +151,7 @@ def test_what_makes_a_run_impossible_fails(name: str) -> None:
         assert failed.options in found.command
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_is_given_up() -> None:
     found = diagnose(Faults(act=Act(hang=True)), timeout=0.3)
     assert states(found) == {"address": "failed"}

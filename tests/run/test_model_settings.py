@@ -150,6 +150,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.M
         model_table()
 
 
+@pytest.mark.slow
 def test_the_settings_are_listed(call: Call) -> None:
     code, printed, _ = call("list", "settings", "--json")
     records = json.loads(printed)

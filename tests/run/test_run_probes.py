@@ -70,6 +70,7 @@ def test_whatever_a_client_raises_is_one_samples_error(
     assert found == {0: "ok", 1: "error", 2: "ok", 3: "ok"}
 
 
+@pytest.mark.slow
 def test_whatever_fails_around_a_request_is_one_samples_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer
 ) -> None:

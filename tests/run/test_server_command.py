@@ -84,6 +84,7 @@ def test_a_run_says_what_servers_do_in_another_way(
     assert set(notes) <= set(summary.hints)
 
 
+@pytest.mark.slow
 def test_another_command_line_is_another_run(suite: Path, tmp_path: Path, server: ScriptedServer) -> None:
     ask(suite, tmp_path / "run", server, PLAIN, limit=1)
     for other, named in ((None, "None"), (YARN, "'vllm serve lab/m --api-key \\*\\*\\* ")):

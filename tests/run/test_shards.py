@@ -238,6 +238,7 @@ def test_shards_merge_into_the_run_of_one_machine(tmp_path: Path, of: int) -> No
     assert (again.progress.asked, again.progress.total) == (0, 24)
 
 
+@pytest.mark.slow
 def test_merging_takes_each_reply_once_however_many_shards_there_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -374,6 +375,7 @@ def test_status_counts_shards_and_their_replies(tmp_path: Path, call: Call) -> N
         api.status((tmp_path / "no").as_uri())
 
 
+@pytest.mark.slow
 def test_folders_of_killed_processes_are_removed_and_others_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

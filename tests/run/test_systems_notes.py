@@ -236,6 +236,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["map-reduce?chunk=256&notes=128", "compaction?chunk=256&notes=128"])
 @pytest.mark.parametrize("model", ["fathom/lexical", "fathom/guess", "fathom/lexical?window=1k"])
 def test_offline_baselines_read_through_systems(suite: Path, tmp_path: Path, system: str, model: str) -> None:

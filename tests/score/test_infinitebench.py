@@ -75,6 +75,7 @@ def test_official_equals_every_golden_row(shared: Path, name: str, count: int) -
     assert set(summary.by_metric) == {f"infinitebench/{metric}" for metric in NAMES}
 
 
+@pytest.mark.slow
 def test_official_stops_with_the_exception_of_the_released_code_and_strict_never_does(shared: Path) -> None:
     stopped = 0
     for row in golden(shared, "edge"):

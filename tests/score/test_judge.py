@@ -251,6 +251,7 @@ def test_no_reply_breaks_a_reader_or_leaves_its_range(reply: str, last: int) -> 
     assert lines is None or all(lines)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(rubrics())), texts, st.lists(texts, min_size=12, max_size=12))
 def test_whatever_is_said_a_judgement_is_a_score_or_has_failed(rubric: str, reply: str, said: list[str]) -> None:
     steps = rubrics()[rubric].steps(Case("Who?", reply, ("Ada",)))

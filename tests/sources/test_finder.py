@@ -283,6 +283,7 @@ def test_rows_that_are_in_order_and_not_wanted_are_counted(tmp_path: Path) -> No
     assert problem.endswith("3 rows skipped: its passages do not answer its question")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "data"),
     [

@@ -47,6 +47,7 @@ def test_the_most_frequent_are_shown_with_their_number() -> None:
     assert (mail.count, len(mail.examples), mail.examples[0]) == (21, SHOWN, ("n3@example.org", 2))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("piece", ["a", "a.", "1 ", "+1", "@", "(1", "a@b.", "\n", "©", "CC BY ", "0-", "é"])
 def test_a_hostile_text_takes_no_more_time_than_another(piece: str) -> None:

@@ -171,6 +171,7 @@ def test_a_document_of_the_world_can_be_taken() -> None:
     assert (taken.document.id, taken.document.bucket, taken.text) == (article.id, 0, article.text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_documents_of_the_world_fit_their_buckets(language: str) -> None:
     spec = f"world?language={language}&seed=2"

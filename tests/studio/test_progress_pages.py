@@ -88,6 +88,7 @@ def test_documents_that_are_there_are_proposed(browser: Any, studio: Store) -> N
     assert "No document is available in: en 16k." in page
 
 
+@pytest.mark.slow
 def test_the_queue_of_audits(browser: Any, studio: Store) -> None:
     accepted(studio)
     for name, there in (("ed", True), ("ada", True), ("eve", True)):

@@ -77,6 +77,7 @@ def test_what_is_drawn_stays_drawn_and_is_even(cells: list[tuple[str, str, int]]
         assert there // one_in <= counts[cell] <= -(-there // one_in), cell
 
 
+@pytest.mark.slow
 @given(st.text(max_size=5))
 def test_the_first_samples_of_the_papers_design_are_drawn_evenly(key: str) -> None:
     one_each = draw(whole(Design(), 1), 5, key)

@@ -233,6 +233,7 @@ def test_claims_are_not_seen_before_the_own_verdicts(own: Any) -> None:
     assert [CLAIMED in seen(one) for one in reviewers] == [True, False, False]
 
 
+@pytest.mark.slow
 def test_an_adjudicator_sees_decisions_on_claims_without_names(own: Any) -> None:
     store, browser = own
     number = criticise(store)

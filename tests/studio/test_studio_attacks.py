@@ -162,6 +162,7 @@ def test_fields_that_no_form_has_change_nothing(browser: Any, studio: Store) -> 
     assert studio.log(limit=1)[0].person == "ann"
 
 
+@pytest.mark.slow
 def test_steps_cannot_be_skipped(browser: Any, studio: Store) -> None:
     create(studio)
     everybody = {name: browser(name) for name in ("ann", "eve", "ada")}
@@ -401,6 +402,7 @@ def test_raw_paths_lead_nowhere(tmp_path: Path) -> None:
             connection.close()
 
 
+@pytest.mark.slow
 def test_a_redirection_leads_to_this_server(browser: Any) -> None:
     for end in ("%0d%0aSet-Cookie:%20a=b", "//evil.test", "https://evil.test", "%00", "<script>"):
         ann = browser("ann")
@@ -602,6 +604,7 @@ def test_the_log_of_the_server_has_logins_and_no_secrets(
 # ------------------------------------------------------------------------------------------------ accounts
 
 
+@pytest.mark.slow
 def test_an_ended_session_opens_nothing(browser: Any, app: Any, people: People) -> None:
     ends: dict[str, Any] = {
         "logout": lambda one: one.post("/logout"),

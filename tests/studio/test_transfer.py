@@ -107,6 +107,7 @@ def test_documents_arrive_with_bucket_and_state_and_once(store: Store, tmp_path:
     assert copy.taken[0].document.duplicate_of in {one.id for one in found}
 
 
+@pytest.mark.slow
 def test_samples_are_drafted_over_the_documents_that_are_used_least(store: Store) -> None:
     bucket = store.documents()[0].bucket
     there = [one.id for one in store.documents(bucket=bucket)]
@@ -339,6 +340,7 @@ def test_an_export_goes_into_another_studio_and_out_again_unchanged(store: Store
     assert again == found
 
 
+@pytest.mark.slow
 def test_an_exported_suite_runs_and_gives_a_report(store: Store, tmp_path: Path) -> None:
     for id in drafted(store):
         accept(store, id)
@@ -454,6 +456,7 @@ def test_a_refused_plan_sends_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "2 requests to openai/gpt-4o" in str(plans[0])
 
 
+@pytest.mark.slow
 def test_difficulty_comes_from_runs_of_the_export(store: Store, tmp_path: Path) -> None:
     ids = drafted(store)
     for id in ids:

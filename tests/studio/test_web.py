@@ -70,6 +70,7 @@ def browser(app: Any) -> Any:
     return lambda name: Browser(app).log_in(name)
 
 
+@pytest.mark.slow
 def test_the_whole_pipeline_through_forms(browser: Any, store: Store) -> None:
     ann, bo, cy, eve, ed = map(browser, ("ann", "bo", "cy", "eve", "ed"))
     answer = ann.send(f"/documents/{DOCUMENT}", "/samples", task="qa")
@@ -413,6 +414,7 @@ def test_hostile_text_is_shown_as_text(browser: Any, store: Store) -> None:
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     ["/samples/../../etc/passwd", "/samples/%2e%2e", "/static/..%2fapp.py", "/static/studio.py", "/documents/x/text",
@@ -524,6 +526,7 @@ def test_a_password_is_changed_on_the_page(browser: Any, app: Any) -> None:
     Browser(app).log_in("ann", new)
 
 
+@pytest.mark.slow
 def test_the_queue_shows_what_waits_for_each_person(browser: Any, store: Store) -> None:
     sample = to_answer_review(store)
     create(store, "s-2")

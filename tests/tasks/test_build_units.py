@@ -35,6 +35,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", [None, {"task": ["passkey", "single_doc_qa"]}])
 def test_a_suite_is_the_same_on_another_engine_also_after_a_kill(
     tmp_path: Path, where: dict[str, list[str]] | None
