@@ -27,7 +27,7 @@ work holds what all units share, so that an engine need send it only once. Error
 Workers: TypeAlias = int | Engine | None
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (units done, units in all)."""
-HUNGRY = 8
+MOST_PROCESSES = 8
 """At most so many processes do work that needs memory in each."""
 
 

@@ -15,7 +15,7 @@ from fathom.board.derived import derived
 from fathom.board.downloads import downloads
 from fathom.board.examples import examples
 from fathom.board.measured import measured
-from fathom.board.model import Entry, Progress
+from fathom.board.model import Entry
 from fathom.board.model_facts import read_model_facts
 from fathom.board.plain import plain_page
 from fathom.board.published import published, read_published
@@ -31,7 +31,7 @@ from fathom.stats.outcomes import Unanswered
 from fathom.suitefile.fresh import fresh_folder
 from fathom.types import FathomError, Json
 from fathom.types.boards import Board
-from fathom.units import HUNGRY, cores, one_thread, run_units
+from fathom.units import MOST_PROCESSES, Progress, cores, one_thread, run_units
 from fathom.web import assets, site_place
 
 TITLE = "Long-context leaderboards"
@@ -144,7 +144,7 @@ def _tables(boards: Sequence[Board], entries: Mapping[str, Sequence[Entry]], ste
     given = {board.id: (board, entries[board.id]) for board in boards}
     pairs = sum(len(own) ** 2 // 2 for _, own in given.values())
     work = partial(_table, model_keys(entries))
-    workers = cores(HUNGRY) if pairs >= MANY_PAIRS else 1
+    workers = cores(MOST_PROCESSES) if pairs >= MANY_PAIRS else 1
     return run_units(given, work, workers=workers, progress=lambda *_: steps.done())
 
 

@@ -5,7 +5,7 @@ Scores are fractions in [0, 1].
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -254,5 +254,3 @@ class Standing:
 
 Published: TypeAlias = Mapping[str, Sequence[Entry]]
 """Published entries by the id of their board."""
-Progress: TypeAlias = Callable[[int, int], None]
-"""Called with the number of finished steps and of all steps."""

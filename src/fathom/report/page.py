@@ -31,7 +31,7 @@ from fathom.report.tables import tables_of
 from fathom.report.tally import replies_of
 from fathom.report.truncation import truncation_figures
 from fathom.types import FathomError
-from fathom.units import HUNGRY, cores, run_units
+from fathom.units import MOST_PROCESSES, cores, run_units
 
 TITLE = "Long-context reliability"
 WIDE, NARROW, TILE = Size(560, 210), Size(290, 210), Size(230, 130)
@@ -266,7 +266,7 @@ def _positions(results: Results) -> tuple[Group, ...]:
     units = {str(n): (system, own[system]) for n, system in enumerate(results.systems) if system in own}
     draw = partial(_group, lengths=results.lengths, lines=lengths_of(shown))
     drawings = 2 * sum(map(len, own.values()))
-    return tuple(run_units(units, draw, workers=cores(HUNGRY) if drawings >= MANY_DRAWINGS else 1))
+    return tuple(run_units(units, draw, workers=cores(MOST_PROCESSES) if drawings >= MANY_DRAWINGS else 1))
 
 
 def _group(

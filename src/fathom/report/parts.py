@@ -25,7 +25,7 @@ from fathom.stats.intervals import ROOM, kept_draws
 from fathom.stats.outcomes import Unanswered, Unmeasured, counted
 from fathom.stats.outcomes import unmeasured as cells_unmeasured
 from fathom.stats.side_rows import is_aggregate, is_side_row
-from fathom.units import HUNGRY, Progress, cores, run_units
+from fathom.units import MOST_PROCESSES, Progress, cores, run_units
 
 PART = 25_000
 """Rows of a part, unless one model has more: those of fewer rows are no work for several processes."""
@@ -170,7 +170,7 @@ def measured_parts(
     """
     parts = filtered.table.divided(PART)
     largest = max(part.count for part in parts)
-    workers = 1 if len(parts) == 1 else max(1, min(cores(HUNGRY), ROWS // largest))
+    workers = 1 if len(parts) == 1 else max(1, min(cores(MOST_PROCESSES), ROWS // largest))
     units = _shares(parts, len(parts) if workers == 1 else 2 * workers)
     study = _Study(filtered.gone, unanswered, seed, ROOM // workers)
 
