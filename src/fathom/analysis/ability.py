@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathom.analysis.base import BASE_LENGTHS
-from fathom.analysis.profile import Profile, mean_draws
+from fathom.analysis.profile import Profile
 from fathom.length import format_length, named_lengths
 from fathom.stats.intervals import Floats, Interval, interval_of
 from fathom.stats.outcomes import Unmeasured
@@ -76,7 +76,7 @@ def base_ability(profile: Profile, columns: NDArray[np.bool_]) -> BaseAbility:
     return _judged(
         columns,
         float(profile.means[columns].mean()),
-        mean_draws(profile, columns),
+        profile.draws[:, columns].mean(axis=1),
         float(profile.chance[columns].mean()),
         profile.chance_draws[:, columns].mean(axis=1),
     )

@@ -10,7 +10,8 @@ from itertools import combinations
 import polars as pl
 
 from fathom.analysis.grid import ALL, blank_means
-from fathom.stats.intervals import Interval, generator, mean_interval
+from fathom.stats.columns import cluster_name
+from fathom.stats.intervals import Interval, mean_interval
 from fathom.stats.outcomes import scored_rows
 from fathom.types import FathomError
 
@@ -74,7 +75,9 @@ def _of_two(scored: pl.DataFrame, first: tuple[str, str], second: tuple[str, str
         scored.filter(pl.col("model") == model, pl.col("variant") == variant) for model, variant in (first, second)
     ]
     blank = blank_means(*sides)
-    a, b = (side.filter(pl.col("value").is_not_null()).select(*_SAMPLE, "answer", "value") for side in sides)
+    a, b = (
+        side.filter(pl.col("value").is_not_null()).select(*_SAMPLE, "answer", "value", cluster_name()) for side in sides
+    )
     both = a.join(b, on=_SAMPLE, how="inner", suffix="_b", maintain_order="left").with_columns(
         same=(pl.col("answer") == pl.col("answer_b")).fill_null(False).cast(pl.Float64)
     )
@@ -99,8 +102,10 @@ def _of_two(scored: pl.DataFrame, first: tuple[str, str], second: tuple[str, str
 def _one(
     part: pl.DataFrame, first: tuple[str, str], second: tuple[str, str], task: str, length: int | None, seed: int
 ) -> Agreement:
-    items = part.group_by("suite", "task", "item", maintain_order=True).agg(pl.col("same", "value", "value_b").mean())
-    mean, interval = mean_interval(items["same"].to_numpy(), generator(seed, task))
+    items = part.group_by("suite", "task", "item", maintain_order=True).agg(
+        pl.col("same", "value", "value_b").mean(), pl.col("cluster").first()
+    )
+    mean, interval = mean_interval(items["same"].to_numpy(), seed, groups=items["cluster"].to_list())
     return Agreement(
         *first,
         *second,

@@ -25,8 +25,8 @@ import polars as pl
 from fathom.analysis.curve import CurvePoint, curve
 from fathom.analysis.grid import ALL
 from fathom.analysis.steady import Estimate
-from fathom.stats.columns import facet, item_name
-from fathom.stats.intervals import Floats, Interval, generator, interval_of, resampled_means
+from fathom.stats.columns import cluster_name, facet, item_name
+from fathom.stats.intervals import Clusters, Floats, Interval, clusters_of, exact_interval, interval_of, resampled_means
 from fathom.stats.outcomes import over_suites, scored_rows
 
 _ORDER = re.compile(r"\s*\[\s*[0-9]{1,4}(?:\s*,\s*[0-9]{1,4})+\s*\]\s*")
@@ -111,6 +111,7 @@ def with_answer_columns(rows: pl.DataFrame) -> pl.DataFrame:
     valid = pl.col("valid").fill_null(False)
     followed = rows.with_columns(
         item_name(),
+        cluster_name(),
         valid.cast(pl.Float64).alias("followed"),
         pl.when(valid).then("value").alias("accuracy_valid"),
         # A valid reply always has an answer; rows of other tools may not keep it.
@@ -316,26 +317,29 @@ def _cells(group: pl.DataFrame, seed: int) -> Iterator[tuple[tuple[str, str, str
     """Cells of one model and task, lengths ascending; an item has one weight in all of them."""
     model, variant, task = group.select(_KEYS).row(0)
     lengths = sorted(set(group["length"]))
-    items = group.group_by("name", "length", maintain_order=True).agg(pl.col(*SHARES, *FACTS).mean())
+    items = group.group_by("name", "length", maintain_order=True).agg(
+        pl.col(*SHARES, *FACTS).mean(), pl.col("cluster").first()
+    )
     names = items["name"].unique().sort()
     table = np.full((len(names), len(lengths), len(SHARES)), np.nan)
     line = items["name"].cast(pl.Enum(names)).to_physical().to_numpy()
     table[line, np.searchsorted(lengths, items["length"].to_numpy())] = items.select(SHARES).to_numpy()
-    draws = resampled_means(table.reshape(len(names), -1), generator(seed, f"{task} answers"))
+    known = dict(items.select("name", "cluster").iter_rows())
+    clusters = clusters_of(table.reshape(len(names), -1), [known[name] for name in names])
+    draws = resampled_means(clusters, seed)
     for place, length in enumerate(lengths):
         here = group.filter(pl.col("length") == length)
         facts = items.filter(pl.col("length") == length).select(pl.col(FACTS).mean()).row(0, named=True)
-        own = draws.reshape(len(draws), *table.shape[1:])[:, place]
-        shares = {name: _estimate(table[:, place, n], own[:, n]) for n, name in enumerate(SHARES)}
+        shares = {name: _estimate(clusters, draws, place * len(SHARES) + n) for n, name in enumerate(SHARES)}
         orders = here["tau"].drop_nulls().len()
         yield (model, variant, task, length), _Cell(len(here), int(here["valid"].sum()), orders, shares, facts)
 
 
-def _estimate(values: Floats, draws: Floats) -> Estimate | None:
-    if np.isnan(values).all():
+def _estimate(clusters: Clusters, draws: Floats, column: int) -> Estimate | None:
+    mean = float(clusters.means[column])
+    if np.isnan(mean):
         return None
-    mean = float(np.nanmean(values))
-    return Estimate(mean, interval_of(draws, mean))
+    return Estimate(mean, exact_interval(clusters.at([column])) or interval_of(draws[:, column], mean))
 
 
 def _point(accuracy: CurvePoint, replies: int, cell: _Cell) -> AnswerPoint:

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.ability import not_measured
-from fathom.analysis.profile import Profile, mean_draws, profiles
-from fathom.stats.intervals import Interval, interval_of
+from fathom.analysis.profile import Profile, interval_over, profiles
+from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered, added
 
 OVER_LENGTHS = "the mean over lengths with different questions at each (over questions: `fathom analyze breakdown`)"
@@ -20,8 +20,8 @@ class AverageScore:
     """Mean score of one model on one task, or on the mean of its tasks, over its lengths.
 
     Attributes:
+        model: Name of the model.
         variant: Name of the variant, "" if there is only one.
-        variant: Name of the variant, "" if there is one only.
         task: Name of the task, ``all`` for tasks averaged first.
         mean: Mean over ``lengths``, in [0, 1]; None without any, or if a length was asked and has no score.
         interval: 95% interval of the mean, paired over lengths; None if ``mean`` is.
@@ -83,7 +83,7 @@ def _average(profile: Profile) -> AverageScore:
         variant=profile.variant,
         task=profile.task,
         mean=mean,
-        interval=None if mean is None else interval_of(mean_draws(profile, there), mean),
+        interval=None if mean is None else interval_over(profile, there),
         chance=None if math.isnan(chance) else chance,
         lengths=tuple(int(length) for length in profile.lengths[there]),
         tasks=profile.tasks,

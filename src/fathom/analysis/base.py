@@ -7,12 +7,12 @@ shorter than the first length, without distractors. Here those are rows whose co
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
 
-from fathom.stats.intervals import Floats, generator, means_of_sums, resampled_sums
+from fathom.stats.intervals import OWN, Clusters, Floats, clusters_of, resampled_sums, shuffled
 from fathom.stats.outcomes import Unmeasured
 from fathom.types.choices import BaseRule as BaseRule
 
@@ -52,6 +52,7 @@ def code_base(
     task: str,
     short: tuple[Floats, Floats],
     alone: tuple[Floats, Floats],
+    groups: Sequence[str],
     *,
     gap: Unmeasured | None,
     prior: float,
@@ -64,6 +65,7 @@ def code_base(
         task: Name of the task.
         short: Scores and chance levels at the base lengths: items x lengths, NaN without a score.
         alone: The same with the gold document alone: one per item.
+        groups: The cluster of each item.
         gap: Why those cannot be used; then a base from the gold document is missing, without a replacement.
         prior: Weight of the pseudo-item (``fathom.stats.intervals``).
         seed: Seed of the replicates.
@@ -78,13 +80,15 @@ def code_base(
     else:
         note = "no rows with the gold document alone (fathom build --alone): base is the pooled mean at 2k, 4k and 6k"
     known, sure = ~np.isnan(scores), ~np.isnan(chances)
-    # The same generator as for the task's lengths, so that an item has the same weight.
     lost = "" if pooled or gap is None else f"the base is not measured with the gold document alone ({gap})"
-    rng = generator(seed, task)
-    scored, mass = resampled_sums(np.concatenate([scores, chances], axis=1), rng, replicates=replicates)
-    size = scores.shape[1]
-    totals = [np.stack([part[:, :size].sum(axis=1), part[:, size:].sum(axis=1)], axis=1) for part in (scored, mass)]
-    draws = means_of_sums((totals[0], totals[1]), rng, prior=np.array([prior, 0.0]))
+    # As many clusters as at the task's lengths, so that one has the same weight.
+    both = [clusters_of(table, groups) for table in (scores, chances)]
+    totals, counts = (
+        np.stack([part.sum(axis=1) for part in side], axis=1)
+        for side in ([one.totals for one in both], [one.counts for one in both])
+    )
+    sums = resampled_sums(Clusters(totals, counts), seed, replicates=replicates)
+    draws = np.stack([sums.means(seed, prior, OWN)[:, 0], sums.means(seed, 0)[:, 1]], axis=1)
     return GivenBase(
         value=float(scores[known].mean()) if known.any() and not lost else math.nan,
         draws=draws[:, 0],
@@ -95,6 +99,11 @@ def code_base(
         note=note,
         gap=lost,
     )
+
+
+def shuffled_base(base: GivenBase, place: int) -> GivenBase:
+    """The base with its replicates in another order (``fathom.stats.intervals.shuffled``)."""
+    return replace(base, draws=shuffled(base.draws, place), chance_draws=shuffled(base.chance_draws, place))
 
 
 def mean_base(bases: Sequence[GivenBase]) -> GivenBase:

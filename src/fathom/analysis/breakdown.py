@@ -22,7 +22,7 @@ from fathom.analysis.grid import ALL
 from fathom.analysis.questions import Asked, asked, best_of_first, other_mean, passed, row_means
 from fathom.length import format_length
 from fathom.stats.columns import facet
-from fathom.stats.intervals import Floats, Interval, Scored, interval_of, resampled_together
+from fathom.stats.intervals import Floats, Interval, clusters_of, exact_interval, interval_of, resampled_means
 from fathom.stats.outcomes import Unanswered, nothing_measured, tally
 from fathom.stats.side_rows import is_aggregate
 from fathom.types import FathomError
@@ -170,9 +170,9 @@ def breakdown(
 ) -> list[GroupScore]:
     """Scores by groups of questions, per model and variant.
 
-    Intervals resample single questions, also those that share a context, so that they are too narrow if an item has
-    many. A repeat without a score is left out of the mean of its question and not counted among the first n; a question
-    without any score is in no group. A group with questions of a cell without a score has no score
+    Intervals resample items: the questions of one item, or of one cluster of items, together. A repeat without a score
+    is left out of the mean of its question and not counted among the first n; a question without any score is in no
+    group. A group with questions of a cell without a score has no score
     (``fathom.stats.outcomes``).
 
     Args:
@@ -181,7 +181,7 @@ def breakdown(
             questions), or a facet of the samples. Questions without it are in no group.
         measures: Any of ``MEASURES``; the last two for n from 1 to the number of repeats that most questions have.
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
-        seed: Seed of the intervals (Bayesian bootstrap over questions).
+        seed: Seed of the intervals (Bayesian bootstrap over items).
 
     Returns:
         Scores in the order in which the rows name models, then by dimension in the order of ``by``, group, measure, n.
@@ -258,7 +258,7 @@ class _Cell:
     dimension: str
     group: str
     columns: Sequence[tuple[str, int]]
-    names: pl.Series
+    clusters: pl.Series
     values: Floats
     ended: pl.DataFrame
     note: str = ""
@@ -266,9 +266,8 @@ class _Cell:
 
 def _measured(known: Sequence[Asked], by: Sequence[str], measures: Sequence[str], seed: int) -> Iterable[GroupScore]:
     cells = [cell for one in known for cell in _cells(one, by, measures)]
-    tables = [Scored(f"{cell.dimension} {cell.group}", tuple(cell.names), cell.values) for cell in cells]
-    for number, draws in resampled_together(tables, seed):
-        yield from _scores(cells[number], draws)
+    for cell in cells:
+        yield from _scores(cell, seed)
 
 
 def _cells(one: Asked, by: Sequence[str], measures: Sequence[str]) -> Iterable[_Cell]:
@@ -285,8 +284,8 @@ def _cells(one: Asked, by: Sequence[str], measures: Sequence[str]) -> Iterable[_
             if group in blank:
                 continue
             here = (groups == group).fill_null(False)
-            names, ended = one.about["name"].filter(here), one.ended.filter(replied == group)
-            yield _Cell(one, dimension, group, columns, names, values[here.to_numpy()], ended, note)
+            clusters, ended = one.about["cluster"].filter(here), one.ended.filter(replied == group)
+            yield _Cell(one, dimension, group, columns, clusters, values[here.to_numpy()], ended, note)
 
 
 def _columns(one: Asked, measures: Sequence[str]) -> tuple[list[tuple[str, int]], Floats]:
@@ -302,13 +301,15 @@ def _columns(one: Asked, measures: Sequence[str]) -> tuple[list[tuple[str, int]]
 
 def _runs(one: Asked) -> Iterable[_Cell]:
     for number, epoch in enumerate(one.ended["epoch"].unique().sort()[: one.runs]):
-        names, ended = one.about["name"], one.ended.filter(pl.col("epoch") == epoch)
-        yield _Cell(one, RUN, str(number + 1), [("mean", 1)], names, one.scores[:, number, None], ended)
+        clusters, ended = one.about["cluster"], one.ended.filter(pl.col("epoch") == epoch)
+        yield _Cell(one, RUN, str(number + 1), [("mean", 1)], clusters, one.scores[:, number, None], ended)
 
 
-def _scores(cell: _Cell, draws: Floats) -> Iterable[GroupScore]:
+def _scores(cell: _Cell, seed: int) -> Iterable[GroupScore]:
     known = ~np.isnan(cell.values)
     other = other_mean(cell.ended)
+    clusters = clusters_of(cell.values, cell.clusters.to_list())
+    draws = resampled_means(clusters, seed)
     for column, (measure, n) in enumerate(cell.columns):
         values = cell.values[known[:, column], column]
         if not len(values):
@@ -322,7 +323,7 @@ def _scores(cell: _Cell, draws: Floats) -> Iterable[GroupScore]:
             measure=measure,
             n=n,
             score=score,
-            interval=interval_of(draws[:, column], score),
+            interval=exact_interval(clusters.at([column])) or interval_of(draws[:, column], score),
             questions=len(values),
             note=cell.note,
             other=other if measure == "mean" else None,

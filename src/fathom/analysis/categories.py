@@ -16,8 +16,18 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL
-from fathom.stats.columns import facet, item_name
-from fathom.stats.intervals import Floats, Interval, generator, interval_of, means_of_sums, resampled_sums
+from fathom.stats.columns import cluster_name, facet, item_name
+from fathom.stats.intervals import (
+    REPLICATES,
+    Clusters,
+    Interval,
+    Sums,
+    clusters_of,
+    exact_interval,
+    interval_of,
+    resampled_sums,
+    shuffled,
+)
 from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
 from fathom.types import FathomError
 
@@ -68,13 +78,14 @@ class CategoryScore:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """Items of one model in one task and group: their mean, and the resampled sums of its replicates."""
+    """Items of one model in one task and group: their mean, their clusters, and the resampled sums of these."""
 
     task: str
     mean: float
     other: float
     items: int
-    sums: tuple[Floats, Floats]
+    clusters: Clusters
+    sums: Sums
 
 
 def categories(
@@ -165,14 +176,16 @@ def category_scores(rows: pl.DataFrame, groups: pl.DataFrame, *, seed: int = 0) 
 
 
 def _items(rows: pl.DataFrame, by: str, compensated: bool) -> pl.DataFrame:
-    """Mean score of every item: model, variant, task, group, name, value."""
+    """Mean score of every item: model, variant, task, group, name, value, cluster."""
     value = pl.col("value")
     if compensated:
         wrong_form = ~pl.col("valid") & pl.col("outcome").is_in(["answered", "cut"])
         value = pl.when(wrong_form).then(pl.max_horizontal("value", "chance")).otherwise(value)
-    scored = rows.filter(pl.col("value").is_not_null()).with_columns(item_name(), value, group=facet(by))
+    scored = rows.filter(pl.col("value").is_not_null()).with_columns(
+        item_name(), cluster_name(), value, group=facet(by)
+    )
     keys = ("model", "variant", "task", "group", "name")
-    return scored.group_by(*keys, maintain_order=True).agg(pl.col("value", "other").mean())
+    return scored.group_by(*keys, maintain_order=True).agg(pl.col("value", "other").mean(), pl.col("cluster").first())
 
 
 def _blank(rows: pl.DataFrame, by: str) -> dict[tuple[str, str], frozenset[tuple[str, str]]]:
@@ -194,13 +207,13 @@ def _of_model(
 ) -> Iterable[CategoryScore]:
     groups: list[list[_Cell]] = []
     for group in sorted(items["group"].unique(), key=_place):
-        cells = _cells(items.filter(pl.col("group") == group), group, seed)
+        cells = _cells(items.filter(pl.col("group") == group), seed)
         groups.append(cells)
         for cell in cells:
-            mean = _mean([[cell]], seed, cell.task)
+            mean = _mean([[cell]], seed)
             yield CategoryScore(*system, group, cell.task, *mean, 1, cell.items, other=_other([[cell]]))
         yield _over(system, group, [cells], widest, seed)
-    whole = groups if by == CATEGORY else [_cells(items.drop("group"), "", seed)]
+    whole = groups if by == CATEGORY else [_cells(items.drop("group"), seed)]
     found = _over(system, ALL, whole, widest, seed)
     apart = f"{len(groups)} of the {len(widest) - 1} groups of these rows" if len(groups) < len(widest) - 1 else ""
     yield replace(found, note=found.note or apart)
@@ -213,7 +226,7 @@ def _over(
     cells = [cell for part in parts for cell in part]
     tasks = len({cell.task for cell in cells})
     note = f"{tasks} of the {widest[group]} tasks of these rows" if tasks < widest[group] else ""
-    mean = _mean(parts, seed, f"{ALL} {group}")
+    mean = _mean(parts, seed)
     items = sum(cell.items for cell in cells)
     return CategoryScore(*system, group, ALL, *mean, tasks, items, note, other=_other(parts))
 
@@ -224,28 +237,32 @@ def _other(parts: Sequence[Sequence[_Cell]]) -> float | None:
     return None if np.isnan(mean) else mean
 
 
-def _cells(items: pl.DataFrame, group: str, seed: int) -> list[_Cell]:
+def _cells(items: pl.DataFrame, seed: int) -> list[_Cell]:
     cells = []
     for key, part in items.partition_by("task", maintain_order=True, as_dict=True).items():
         task = str(key[0])
-        scores = part.group_by("name", maintain_order=True).agg(pl.col("value", "other").mean()).sort("name")
+        means = pl.col("value", "other").mean(), pl.col("cluster").first()
+        scores = part.group_by("name", maintain_order=True).agg(*means).sort("name")
         values = scores["value"].to_numpy()[:, None]
-        sums = resampled_sums(values, generator(seed, f"{task} {group}"))
+        clusters = clusters_of(values, scores["cluster"].to_list())
         other = scores["other"].mean()
         other_value = other if isinstance(other, float) else np.nan
-        cells.append(_Cell(task, float(values.mean()), other_value, len(values), sums))
+        sums = resampled_sums(clusters, seed)
+        cells.append(_Cell(task, float(values.mean()), other_value, len(values), clusters, sums))
     return cells
 
 
-def _mean(parts: Sequence[Sequence[_Cell]], seed: int, stratum: str) -> tuple[float, Interval]:
-    """Mean over parts of the means over their cells; all cells share one pseudo-item."""
-    prior = 1 / sum(map(len, parts))
-    rng = generator(seed, stratum)
+def _mean(parts: Sequence[Sequence[_Cell]], seed: int) -> tuple[float, Interval]:
+    """Mean over parts of the means over their cells; all cells share one pseudo-cluster."""
+    cells = [cell for part in parts for cell in part]
     point = float(np.mean([np.mean([cell.mean for cell in part]) for part in parts]))
-    draws: Floats = np.mean(
-        [np.mean([means_of_sums(cell.sums, rng, prior=prior) for cell in part], axis=0) for part in parts], axis=0
-    )
-    return point, interval_of(draws[:, 0], point)
+    if len(cells) == 1 and (exact := exact_interval(cells[0].clusters)) is not None:
+        return point, exact
+    weights = [1 / (len(parts) * len(part)) for part in parts for _ in part]
+    draws = np.zeros(REPLICATES)
+    for place, (cell, weight) in enumerate(zip(cells, weights, strict=True)):
+        draws += weight * shuffled(cell.sums.means(seed, 1 / len(cells))[:, 0], place)
+    return point, interval_of(draws, point)
 
 
 def _place(group: str) -> tuple[int, str]:

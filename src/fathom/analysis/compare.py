@@ -1,7 +1,6 @@
 """Paired comparison of two models on the questions that both have a score for.
 
-Intervals and p-values come from the same replicates (``fathom.stats.differences``). The differences of an item at all
-lengths are resampled together, tasks independently.
+See ``fathom.stats.differences``. The differences of an item at all lengths are resampled together, tasks independently.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,10 +16,11 @@ from numpy.typing import NDArray
 
 from fathom.analysis.grid import ALL, blank_means
 from fathom.rows.schema import NUMBER
-from fathom.stats.columns import item_name
-from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, SharedSums, system_key
+from fathom.stats.columns import cluster_name, item_name
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, Resampler, paired
 from fathom.stats.intervals import Floats, Interval
 from fathom.stats.outcomes import COUNTED, Unanswered, added, scored_rows
+from fathom.stats.ranks import holm
 from fathom.types import FathomError
 
 NEEDED = (
@@ -41,8 +41,12 @@ class Comparison:
         length: Length in tokens; None for the mean over shared lengths.
         difference: Mean of a minus mean of b over shared items.
         interval: 95% interval of the difference, paired over items.
-        p_value: Two-sided p-value, which agrees with the interval.
+        p_value: Two-sided p-value of the sign-flip test over items (``fathom.stats.flips``).
         items: Shared items.
+        p_adjusted: The p-value adjusted by Holm's method for all comparisons of the table: some of them are below .05
+            in at most 5% of tables of equal models.
+        cells: Tasks and lengths that it is over: those at which both models have a score.
+        cells_of: Tasks and lengths that one of them was asked at, of this task and length.
         variant_a: Variant of the first model.
         variant_b: Variant of the second model.
         unanswered_a: Number of unanswered replies of the first model.
@@ -61,6 +65,9 @@ class Comparison:
     interval: Interval
     p_value: float
     items: int
+    p_adjusted: float = 1.0
+    cells: int = 1
+    cells_of: int = 1
     variant_a: str = ""
     variant_b: str = ""
     unanswered_a: int = 0
@@ -85,10 +92,10 @@ def compare(
     """Compares two models on shared items, per task and length, over lengths (None) and over tasks (``all``).
 
     Only samples (a question of an item at a length) that both models have a score for are used; they are averaged
-    within the item, the unit of intervals and p-values. Over lengths, the differences at the lengths are averaged with
-    equal weight; over tasks, those of the tasks. ``all`` at a length needs every shared task there. If a cell of one of
-    the two has no score (``fathom.stats.outcomes``), there is no comparison at its length or of a mean that includes
-    it.
+    within the item. Intervals and p-values are over items, or clusters of items (``fathom.stats.intervals``). Over
+    lengths, the differences at the lengths are averaged with equal weight; over tasks, those of the tasks. ``all`` at a
+    length needs every shared task there. If a cell of one of the two has no score (``fathom.stats.outcomes``), there is
+    no comparison at its length or of a mean that includes it.
 
     Args:
         rows: A rows table with both models.
@@ -98,7 +105,7 @@ def compare(
         variant_b: Variant of the second model.
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of intervals and p-values.
-        replicates: Number of replicates; the smallest p-value is 2 / (replicates + 1).
+        replicates: Number of replicates.
 
     Returns:
         Comparisons; empty if the models share no scored item.
@@ -121,6 +128,7 @@ class Pairing:
         whole: Whether the mean over tasks can be compared.
         named: The names of both, as fields of ``Comparison``.
         numbers: Outcomes of the replies of each cell.
+        asked: Tasks and lengths that one of the two was asked at.
     """
 
     shared: Mapping[str, "_Pair"]
@@ -129,6 +137,7 @@ class Pairing:
     whole: bool
     named: Mapping[str, Any]
     numbers: Mapping[tuple[object, ...], Mapping[str, int]]
+    asked: Collection[tuple[str, int]]
 
     def comparisons(self, null: float = 0.0) -> list[Comparison]:
         """The comparisons of ``compare``; p-values test a true difference of ``null``."""
@@ -137,7 +146,12 @@ class Pairing:
             found += _compared({task: pair}, self.drawn, task, self.named, null)
         if self.whole:
             found += _compared(self.shared, self.drawn, ALL, self.named, null)
-        return [replace(one, **_sides(one, self.numbers)) for one in found if (one.task, one.length) not in self.blank]
+        shown = [one for one in found if (one.task, one.length) not in self.blank]
+        return _adjusted([replace(one, **_sides(one, self.numbers), cells_of=self._asked(one)) for one in shown])
+
+    def _asked(self, compared: Comparison) -> int:
+        """Number of cells of its task and length that one of the two was asked at."""
+        return sum(compared.task in (ALL, task) and compared.length in (None, length) for task, length in self.asked)
 
     def over(self, lengths: Collection[int]) -> Gap | None:
         """The difference of the mean over all tasks and some lengths, as ``compare`` gives it for one length or all.
@@ -178,8 +192,9 @@ def compare_all(
     sides = [side for part in parts for side in _sides_of(part, unanswered, samples)]
     if len(sides) < 2:
         raise FathomError("a comparison needs rows of two models or variants; name the runs of both")
-    drawn = SharedSums(seed, replicates)
-    return [one for a, b in combinations(sides, 2) for one in _pair_up(a, b, samples, drawn).comparisons()]
+    resampler = Resampler(seed, replicates)
+    pairs = combinations(sides, 2)
+    return _adjusted([one for a, b in pairs for one in _pair_up(a, b, samples, resampler).comparisons()])
 
 
 def pair_up(
@@ -202,7 +217,7 @@ def pair_up(
     named = pl.struct("model", "variant").is_in([dict(zip(("model", "variant"), one, strict=True)) for one in (a, b)])
     samples = _Samples()
     sides = {side.system: side for side in _sides_of(rows.filter(named), unanswered, samples)}
-    return _pair_up(sides[a], sides[b], samples, SharedSums(seed, replicates))
+    return _pair_up(sides[a], sides[b], samples, Resampler(seed, replicates))
 
 
 class _Samples:
@@ -213,6 +228,8 @@ class _Samples:
         self._items: dict[str, int] = {}
         self.names: list[str] = []
         """Names of the items, by number."""
+        self.clusters: dict[str, str] = {}
+        """The cluster of each item, by its name."""
 
     def numbers(self, samples: Iterable[str]) -> NDArray[np.int64]:
         known = self._samples
@@ -282,10 +299,12 @@ def _scores_of(counts: pl.DataFrame, samples: _Samples) -> dict[str, _Scores]:
             pl.col(NUMBER).first(),
             pl.col("value").sum(),
             pl.len().alias("replies"),
+            cluster_name().first(),
             *((pl.col("outcome") == name).sum().alias(f"_{name}") for name in COUNTED),
         )
     )
     found = {}
+    samples.clusters.update(summed.select(item_name(), "cluster").iter_rows())
     for (task,), own in summed.partition_by("task", maintain_order=True, as_dict=True).items():
         named = pl.concat_str("suite", "task", "sample", separator="\x1f")
         found[str(task)] = _Scores(
@@ -300,7 +319,7 @@ def _scores_of(counts: pl.DataFrame, samples: _Samples) -> dict[str, _Scores]:
     return found
 
 
-def _pair_up(a: _Side, b: _Side, samples: _Samples, drawn: SharedSums) -> Pairing:
+def _pair_up(a: _Side, b: _Side, samples: _Samples, resampler: Resampler) -> Pairing:
     both = {
         task: (one.at(np.isin(one.samples, other.samples)), other.at(np.isin(other.samples, one.samples)))
         for task, one in a.tasks.items()
@@ -319,14 +338,21 @@ def _pair_up(a: _Side, b: _Side, samples: _Samples, drawn: SharedSums) -> Pairin
             for length in np.unique(own.lengths).tolist():
                 ended = own.ended[own.lengths == length].sum(axis=0).tolist()
                 numbers[model, variant, task, length] = dict(zip(COUNTED, ended, strict=True))
-    called = system_key(*a.system), system_key(*b.system)
     differences = {
-        task: drawn.paired(pair.names, pair.first, pair.second, task, called) for task, pair in shared.items()
+        task: paired(pair.first, pair.second, task, resampler, [samples.clusters[name] for name in pair.names])
+        for task, pair in shared.items()
     }
     blank = blank_means(a.cells, b.cells)
     # A task that both were asked and that has no score anywhere is missing from every mean over tasks.
     whole = all(task in shared for task, _ in blank if task != ALL)
-    return Pairing(shared, differences, blank, whole, named, numbers)
+    asked = {cell for side in (a, b) for cell in side.cells.select("task", "length").rows()}
+    return Pairing(shared, differences, blank, whole, named, numbers, asked)
+
+
+def _adjusted(table: Sequence[Comparison]) -> list[Comparison]:
+    """The comparisons of a table with p-values adjusted for all of them."""
+    adjusted = holm(np.array([one.p_value for one in table]), tests=len(table)).tolist()
+    return [replace(one, p_adjusted=p_value) for one, p_value in zip(table, adjusted, strict=True)]
 
 
 def _sides(one: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> dict[str, Any]:
@@ -422,6 +448,7 @@ def _compared(
                 interval=gap.interval,
                 p_value=gap.p_value,
                 items=sum(int(there[:, chosen].any(axis=1).sum()) for there in known),
+                cells=len(pairs) * len(chosen),
             )
         )
     return comparisons

@@ -4,11 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from fathom.analysis.ability import apart_note
-from fathom.analysis.profile import Profile, profiles
-from fathom.stats.intervals import Interval, interval_of
+from fathom.analysis.profile import Profile, interval_over, profiles
+from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered
 
 
@@ -93,7 +94,7 @@ def _points(profile: Profile) -> list[CurvePoint]:
                 task=profile.task,
                 length=int(length),
                 mean=None if absent else mean,
-                interval=None if absent else interval_of(profile.draws[:, column], mean),
+                interval=None if absent else interval_over(profile, np.arange(len(profile.lengths)) == column),
                 items=int(profile.items[column]),
                 scored=int(profile.scored[column]),
                 chance=None if math.isnan(chance) else chance,

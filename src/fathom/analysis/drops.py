@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fathom.analysis.grid import ALL
-from fathom.analysis.profile import Profile, shared_draws
+from fathom.analysis.profile import Profile
 from fathom.stats.intervals import LEVEL, Interval, interval_of
 from fathom.stats.ranks import holm
 from fathom.stats.student import lower_tail
@@ -64,11 +64,11 @@ def _losses(profile: Profile) -> list[Drop]:
     columns = np.flatnonzero(profile.complete)
     if len(columns) < 2:
         return []
-    draws = shared_draws(profile, profile.complete)
+    before_draws, after_draws = profile.draws[:, columns[0]], profile.compared[:, columns]
     first = int(columns[0])
     made = []
     for place, column in enumerate(columns[1:].tolist(), start=1):
-        lost = draws[:, place] - draws[:, 0]
+        lost = after_draws[:, place] - before_draws
         before, after = float(profile.means[first]), float(profile.means[column])
         items = int(min(profile.scored[first], profile.scored[column]))
         p_value = lower_tail((after - before) / max(float(lost.std()), 1e-12), max(1, items - 1))

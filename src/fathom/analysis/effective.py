@@ -136,7 +136,7 @@ def _effective_lengths(profile: Profile, base_lengths: Sequence[int]) -> list[Ef
     weights = np.maximum(profile.scored[tested], 1).astype(np.float64)
     found = []
     for definition in DEFINITIONS:
-        means, draws = profile.means[None, tested], profile.draws[:, tested]
+        means, draws = profile.means[None, tested], profile.compared[:, tested]
         threshold, thresholds = RULER_THRESHOLD, np.full(len(draws), RULER_THRESHOLD)
         why = "; ".join(filter(None, (apart_note(profile), missed)))
         if definition != "ruler":

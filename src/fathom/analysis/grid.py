@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.stats.columns import facet, item_name
+from fathom.stats.columns import cluster_name, facet, item_name
 from fathom.stats.intervals import Floats
 from fathom.stats.outcomes import Unanswered, Unmeasured, counted, over_suites, scored_rows, tallies, unmeasured
 from fathom.stats.side_rows import is_side_row
@@ -32,6 +32,7 @@ Means: TypeAlias = frozenset[tuple[str, int | None]]
 class Grid:
     """Scores of one model on one task: items x lengths, epochs averaged, NaN without a score.
 
+    ``groups`` are the clusters of the items (``fathom.stats.intervals``): an item alone, unless the suite says more.
     ``other`` are the scores under the other choice of ``unanswered``. ``gaps`` has for each length the reason why its
     scores cannot be used, None for most, and ``tallies`` how many replies were unanswered, truncated or missing
     (``fathom.stats.outcomes``). ``alone`` and ``alone_chance`` are those with the gold document alone, one per item;
@@ -43,6 +44,7 @@ class Grid:
     task: str
     lengths: NDArray[np.int64]
     names: tuple[str, ...]
+    groups: tuple[str, ...]
     scores: Floats
     other: Floats
     gaps: tuple[Unmeasured | None, ...]
@@ -91,9 +93,9 @@ def grids(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Grid]:
 
 def _cells(rows: pl.DataFrame, *also: str) -> pl.DataFrame:
     """Mean scores and chance level of each item (named by suite and item), in the order of the rows."""
-    named = rows.with_columns(item_name())
+    named = rows.with_columns(item_name(), cluster_name())
     return named.group_by("model", "variant", "task", "name", *also, maintain_order=True).agg(
-        pl.col("value", "other", "chance").mean()
+        pl.col("value", "other", "chance").mean(), pl.col("cluster").first()
     )
 
 
@@ -107,7 +109,8 @@ def _grid(
 ) -> Grid:
     model, variant, task = key
     lengths, column = np.unique(cells["length"].to_numpy(), return_inverse=True)
-    names = cells["name"].unique().sort()
+    items_of = cells.unique("name", keep="first").sort("name")
+    names = items_of["name"]
     # Items sorted by name, so that the same item has the same weights for every model with the same items.
     line = cells["name"].cast(pl.Enum(names)).to_physical().to_numpy()
     scores = np.full((len(names), len(lengths)), np.nan)
@@ -117,13 +120,14 @@ def _grid(
     chance[line, column] = cells["chance"].to_numpy()
     chance[np.isnan(scores)] = np.nan
     items = np.bincount(column, minlength=len(lengths))
-    gold_alone = names.to_frame("name").join(alone, on="name", how="left", maintain_order="left")
+    gold_alone = names.to_frame("name").join(alone.drop("cluster"), on="name", how="left", maintain_order="left")
     return Grid(
         model=model,
         variant=variant,
         task=task,
         lengths=lengths.astype(np.int64),
         names=tuple(names),
+        groups=tuple(items_of["cluster"]),
         scores=scores,
         other=other,
         gaps=tuple(gaps.get((*key, length)) for length in lengths.tolist()),

@@ -13,7 +13,9 @@ import numpy as np
 import polars as pl
 
 from fathom.length import format_length
-from fathom.stats.intervals import Floats, Interval, generator, interval_of, resampled_means
+from fathom.stats.columns import cluster_name
+from fathom.stats.differences import Resampler, paired
+from fathom.stats.intervals import Floats, Interval, mean_interval
 from fathom.types import FathomError
 
 RIGHT = 0.5
@@ -152,9 +154,9 @@ def _agreement(part: pl.DataFrame, by: str, group: str, unmatched: int, toleranc
     # A rounding error must not decide whether 0.3 is close to 0.2.
     close = np.abs(judge - reference) <= tolerance + 1e-9
     table = np.stack([judge, reference, marks == known, close], axis=1).astype(np.float64)
-    means = _means_within_items(both, table)
+    means, groups = _means_within_items(both, table)
     mean_judge, mean_reference, exact, near = (float(mean) for mean in means.mean(axis=0))
-    draws = resampled_means(means, generator(seed, f"{by} {group}"))
+    bias = paired(means[:, [0]], means[:, [1]], "judge", Resampler(seed), groups).gap([0])
     return JudgeAgreement(
         by=by,
         group=group,
@@ -165,9 +167,9 @@ def _agreement(part: pl.DataFrame, by: str, group: str, unmatched: int, toleranc
         judge=mean_judge,
         reference=mean_reference,
         bias=mean_judge - mean_reference,
-        bias_interval=interval_of(draws[:, 0] - draws[:, 1], mean_judge - mean_reference),
+        bias_interval=bias.interval,
         exact=exact,
-        exact_interval=interval_of(draws[:, 2], exact),
+        exact_interval=mean_interval(means[:, 2], seed, groups=groups)[1],
         close=near,
         kappa=cohen_kappa(marks, known),
         kappa_weighted=weighted_kappa(judge, reference),
@@ -177,14 +179,17 @@ def _agreement(part: pl.DataFrame, by: str, group: str, unmatched: int, toleranc
     )
 
 
-def _means_within_items(both: pl.DataFrame, table: Floats) -> Floats:
-    """One row per item."""
-    names = both.select(pl.concat_str(*_TASK, "item", separator="\x1f")).to_series()
-    _, lines, counts = np.unique(names.to_numpy(), return_inverse=True, return_counts=True)
+def _means_within_items(both: pl.DataFrame, table: Floats) -> tuple[Floats, list[str]]:
+    """One row per item, and the cluster of each."""
+    task = pl.concat_str(*_TASK, separator="\x1f")
+    names, groups = (
+        both.select(pl.concat_str(task, name, separator="\x1f")).to_series().to_numpy().astype(str)
+        for name in ("item", cluster_name())
+    )
+    _, first, lines, counts = np.unique(names, return_index=True, return_inverse=True, return_counts=True)
     sums = np.zeros((len(counts), table.shape[1]))
     np.add.at(sums, lines, table)
-    means: Floats = sums / counts[:, None]
-    return means
+    return sums / counts[:, None], groups[first].tolist()
 
 
 def cohen_kappa(first: Floats, second: Floats) -> float | None:

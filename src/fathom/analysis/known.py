@@ -19,8 +19,8 @@ import polars as pl
 from fathom.names import system_name
 from fathom.printing import readable
 from fathom.rows.table import RowsTable
-from fathom.stats.columns import facet
-from fathom.stats.intervals import Interval, generator, mean_interval
+from fathom.stats.columns import cluster_name, facet
+from fathom.stats.intervals import Interval, mean_interval
 from fathom.stats.outcomes import outcome
 from fathom.types import FathomError
 from fathom.types.choices import THRESHOLD as THRESHOLD
@@ -96,9 +96,9 @@ def answers_of(rows: pl.DataFrame) -> pl.DataFrame:
     mean = pl.when(pl.col("value").is_not_null().any()).then(pl.col("value").fill_null(0.0).mean())
     return (
         marked(rows.lazy().filter(is_closed()))
-        .with_columns(value=value, abstained=abstained)
+        .with_columns(cluster_name(), value=value, abstained=abstained)
         .group_by(SYSTEM + QUESTION, maintain_order=True)
-        .agg(mean.alias("value"), pl.col("abstained").all())
+        .agg(mean.alias("value"), pl.col("abstained").all(), pl.col("cluster").first())
         .collect()
     )
 
@@ -120,10 +120,13 @@ def counted(
     for model, variant, task in named.rows():
         here = (pl.col("model") == model) & (pl.col("variant") == variant) & (pl.col("task") == task)
         own = answers.filter(here)
-        scores = own.group_by("suite", "item", maintain_order=True).agg(pl.col("value").mean())["value"].drop_nulls()
+        items = own.group_by("suite", "item", maintain_order=True).agg(
+            pl.col("value").mean(), pl.col("cluster").first()
+        )
+        scores = items.filter(pl.col("value").is_not_null())
         score, interval = None, None
         if len(scores):
-            score, interval = mean_interval(scores.to_numpy(), generator(seed, f"{task} closed book"))
+            score, interval = mean_interval(scores["value"].to_numpy(), seed, groups=scores["cluster"].to_list())
         yield Known(
             model=model,
             variant=variant,

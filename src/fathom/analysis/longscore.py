@@ -18,7 +18,7 @@ import polars as pl
 
 from fathom.analysis.ability import base_note, beyond_base, gaps_beyond, missing_base, not_measured, own_base
 from fathom.analysis.base import BASE_LENGTHS, BaseRule
-from fathom.analysis.profile import Profile, mean_draws, profiles
+from fathom.analysis.profile import Profile, profiles
 from fathom.analysis.shared_lengths import shared_lengths, uneven_notes
 from fathom.length import format_length
 from fathom.names import system_name
@@ -144,7 +144,7 @@ def _compared(
     base = own_base(profile, base_lengths)
     columns = np.isin(profile.lengths, shared)
     average = float(profile.means[columns].mean() / base.value - 1)
-    interval = interval_of(mean_draws(profile, columns) / base.draws - 1, average)
+    interval = interval_of(profile.compared[:, columns].mean(axis=1) / base.draws - 1, average)
     return replace(one, shared_average=average, shared_interval=interval)
 
 
@@ -164,14 +164,14 @@ def _longscore(profile: Profile, base_lengths: Sequence[int]) -> LongScore:
         points = tuple(LongScorePoint(int(length), None, None) for length in profile.lengths[later])
     else:
         values = profile.means[later] / base.value - 1
-        draws = profile.draws[:, later] / base.draws[:, None] - 1
+        draws = profile.compared[:, later] / base.draws[:, None] - 1
         points = tuple(
             LongScorePoint(int(length), float(value), interval_of(draws[:, column], float(value)))
             for column, (length, value) in enumerate(zip(profile.lengths[later], values, strict=True))
         )
         if not gaps:  # a mean over the other lengths would be that of an easier test
             average = float(values.mean())
-            average_interval = interval_of(mean_draws(profile, later) / base.draws - 1, average)
+            average_interval = interval_of(profile.compared[:, later].mean(axis=1) / base.draws - 1, average)
     return LongScore(
         model=profile.model,
         variant=profile.variant,

@@ -1,12 +1,10 @@
 """Adjacent comparisons: models in the order of their scores, each compared with the next one below.
 
 Differences are paired: both models' scores of the same question are compared, which removes its difficulty. The order
-is that of the plain means; a difference over shared questions may have another sign if models were asked different
-questions.
+is that of the means if all models were asked the same questions, or else that of their mean differences to the others.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -14,7 +12,6 @@ from numpy.typing import NDArray
 
 from fathom.analysis.questions import Asked, asked
 from fathom.analysis.ranking import Ranked, ranking_of_questions
-from fathom.stats.differences import Gap, paired, system_key
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered, tally
 
@@ -34,8 +31,10 @@ class Neighbour:
         questions: Number of its questions.
         gap: Mean difference to the next one below on the questions of both; None for the last, and without common
             questions.
-        gap_interval: 95% interval of the gap, paired over questions.
-        tied: Whether that interval contains 0; None without one.
+        gap_interval: 95% interval of the gap, paired over items.
+        gap_questions: Number of the questions of both.
+        p_value: Two-sided p-value of the gap; None without one.
+        tied: Whether the two are not significantly different in one test of all differences; None without a gap.
         other: The mean under the other choice of ``unanswered``; None without one.
         unanswered: Number of unanswered replies.
         cut: Number of replies truncated at the output cap.
@@ -54,6 +53,8 @@ class Neighbour:
     gap: float | None
     gap_interval: Interval | None
     tied: bool | None
+    gap_questions: int = 0
+    p_value: float | None = None
     other: float | None = None
     unanswered: int = 0
     cut: int = 0
@@ -64,20 +65,20 @@ class Neighbour:
 def neighbours(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Neighbour]:
     """Models and variants from the highest score to the lowest.
 
-    Questions are resampled one by one, also if they share a context. The intervals are for single pairs of models:
-    among many models some differences are significant by chance. Ranks account for all differences.
+    Questions of one item are resampled together (``fathom.stats.intervals``). The intervals of differences are for
+    single pairs of models: among many models some exclude 0 by chance. Ranges of ranks hold for all models together.
 
     Args:
         rows: A rows table; may be empty. Models with only published averages are left out, because pairing needs their
             replies; so are models with a cell without a score (``fathom.stats.outcomes``).
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
-        seed: Seed of the intervals (Bayesian bootstrap over questions).
+        seed: Seed of the intervals (Bayesian bootstrap over items).
     """
     models = {(one.model, one.variant): one for one in asked(rows, unanswered)}
     ranges = ranking_of_questions(list(models.values()), seed=seed)
-    ranked = [models[one.model, one.variant] for one in ranges]
-    gaps = [*(_gap(one, below, seed) for one, below in pairwise(ranked)), *([None] if ranked else [])]
-    return [_neighbour(*found) for found in zip(range(1, len(ranked) + 1), ranked, gaps, ranges, strict=True)]
+    return [
+        _neighbour(place, models[ranked.model, ranked.variant], ranked) for place, ranked in enumerate(ranges, start=1)
+    ]
 
 
 def shared_questions(first: Asked, second: Asked) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -88,18 +89,8 @@ def shared_questions(first: Asked, second: Asked) -> tuple[NDArray[np.intp], NDA
     return one, other
 
 
-def _gap(one: Asked, below: Asked, seed: int) -> Gap | None:
-    here, there = shared_questions(one, below)
-    if not len(here):
-        return None
-    names = one.about["name"].gather(here).to_list()
-    called = (system_key(one.model, one.variant), system_key(below.model, below.variant))
-    first, second = one.means[here][:, None], below.means[there][:, None]
-    return paired(names, first, second, "questions", seed, called=called).gap([0])
-
-
-def _neighbour(place: int, one: Asked, gap: Gap | None, ranked: Ranked) -> Neighbour:
-    between = None if gap is None else gap.interval
+def _neighbour(place: int, one: Asked, ranked: Ranked) -> Neighbour:
+    gap = ranked.gaps[place] if place < len(ranked.gaps) else None
     return Neighbour(
         rank=place,
         best=ranked.best,
@@ -110,8 +101,10 @@ def _neighbour(place: int, one: Asked, gap: Gap | None, ranked: Ranked) -> Neigh
         interval=ranked.interval,
         questions=len(one.about),
         gap=None if gap is None else gap.difference,
-        gap_interval=between,
-        tied=None if between is None else between.low <= 0 <= between.high,
+        gap_interval=None if gap is None else gap.interval,
+        gap_questions=0 if gap is None else ranked.overlaps[place].samples,
+        p_value=None if gap is None else gap.p_value,
+        tied=None if gap is None else not ranked.significant[place],
         other=one.other,
         **tally(one.ended),
     )

@@ -20,9 +20,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.stats.columns import facet, item_name, mean_of
-from fathom.stats.differences import PAIRED_REPLICATES, Differences, shared_sums
-from fathom.stats.intervals import Floats, Interval, generator, interval_of, resampled_means
+from fathom.stats.columns import cluster_name, facet, item_name, mean_of
+from fathom.stats.differences import PAIRED_REPLICATES, Resampler, paired
+from fathom.stats.intervals import Floats, Interval, clusters_of, exact_interval, interval_of, resampled_means
 from fathom.stats.outcomes import over_suites, scored_rows
 from fathom.types import FathomError
 
@@ -81,11 +81,11 @@ def position(rows: pl.DataFrame, *, bins: int = 5, seed: int = 0) -> list[Positi
 
 
 def placed_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """The scored rows that have a depth, with it as ``depth`` and their item as ``name``."""
+    """The scored rows that have a depth, with it as ``depth``, their item as ``name``, and ``cluster``."""
     depth = facet("depth").cast(pl.Float64, strict=False)
     return (
         over_suites(scored_rows(rows))
-        .with_columns(depth.round(3).alias("depth"), item_name())
+        .with_columns(depth.round(3).alias("depth"), item_name(), cluster_name())
         .filter(pl.col("depth").is_between(0, 1) & pl.col("value").is_not_null())
     )
 
@@ -105,7 +105,8 @@ def _points(group: pl.DataFrame, bins: int, seed: int) -> list[PositionPoint]:
     names = means["name"].unique().sort()
     scores = np.full((len(names), len(ranges)), np.nan)
     scores[means["name"].cast(pl.Enum(names)).to_physical().to_numpy(), means["column"].to_numpy()] = means["value"]
-    draws = resampled_means(scores, generator(seed, str(group["task"][0])))
+    clusters = clusters_of(scores, _clusters(group, names.to_list()))
+    draws = resampled_means(clusters, seed)
     points = []
     for column in np.flatnonzero(~np.isnan(scores).all(axis=0)):
         length, low, high = ranges[column]
@@ -119,11 +120,17 @@ def _points(group: pl.DataFrame, bins: int, seed: int) -> list[PositionPoint]:
                 depth_low=low,
                 depth_high=high,
                 mean=mean,
-                interval=interval_of(draws[:, column], mean),
+                interval=exact_interval(clusters.at([column])) or interval_of(draws[:, column], mean),
                 items=int((~np.isnan(scores[:, column])).sum()),
             )
         )
     return points
+
+
+def _clusters(group: pl.DataFrame, names: Sequence[str]) -> list[str]:
+    """The cluster of each item."""
+    known = dict(group.select("name", "cluster").iter_rows())
+    return [known[name] for name in names]
 
 
 def _bins(cell: pl.DataFrame, bins: int) -> tuple[list[float], list[float], NDArray[np.int64]]:
@@ -286,10 +293,7 @@ def _contrasts(
     asked = np.asarray(there.any(axis=1))
     first, second = (np.where(there, side, np.nan)[asked] for side in (first, second))
     names = tuple(name for name, here in zip(names, asked.tolist(), strict=True) if here)
-    task = f"{group['task'][0]} {' '.join(pair)} {controlled}"
-    sums = shared_sums({"first": (names, first), "second": (names, second)}, task, seed, replicates=replicates)
-    gaps = np.nanmean(first, axis=0) - np.nanmean(second, axis=0)
-    found = Differences((sums["first"],), (sums["second"],), gaps[None, :])
+    differences = paired(first, second, "position", Resampler(seed, replicates), _clusters(group, names))
     # With lengths of the other kind it would not be the mean over all lengths.
     columns = _columns(cells, pair, there, over_lengths=len(cells) == len(sides))
     return [
@@ -309,7 +313,7 @@ def _contrasts(
             items=column.items,
         )
         for column in columns
-        for gap in [found.gap(column.chosen)]
+        for gap in [differences.gap(column.chosen)]
     ]
 
 

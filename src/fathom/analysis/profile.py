@@ -1,7 +1,7 @@
 """Profiles: the common input of curves, LongScore and effective length.
 
-A profile is one model on one task (or on the mean of its tasks): its mean at each length, and 2,000 replicates of all
-those means at once.
+A profile is one model on one task (or on the mean of its tasks): its mean at each length, and replicates of all those
+means at once.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,10 +11,24 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.base import BASE_LENGTHS, BASE_RULES, BaseRule, GivenBase, code_base, mean_base
+from fathom.analysis.base import BASE_LENGTHS, BASE_RULES, BaseRule, GivenBase, code_base, mean_base, shuffled_base
 from fathom.analysis.grid import ALL, Grid, grids
-from fathom.stats import intervals
-from fathom.stats.intervals import REPLICATES, Floats, generator, means_of_sums, resampled_sums
+from fathom.analysis.questions import row_means
+from fathom.stats.intervals import (
+    OTHER,
+    OWN,
+    REPLICATES,
+    Clusters,
+    Design,
+    Floats,
+    Interval,
+    clusters_of,
+    design_of,
+    exact_interval,
+    interval_of,
+    resampled_sums,
+    shuffled,
+)
 from fathom.stats.outcomes import Unanswered, Unmeasured, added
 from fathom.types import FathomError
 
@@ -31,6 +45,8 @@ class Profile:
         lengths: Tested lengths in tokens, ascending; shape (lengths,).
         means: Mean score at each length, NaN without a score; shape (lengths,).
         draws: Replicates of ``means``; shape (replicates, lengths).
+        compared: The same replicates with another pseudo-cluster (``fathom.stats.intervals``): for what is compared
+            with ``draws``, as longer lengths are with a base.
         chance: Chance level at each length, NaN where unknown.
         chance_draws: Replicates of ``chance``, from the same items.
         items: Items with a reply at each length.
@@ -40,8 +56,8 @@ class Profile:
         gaps: For each length that was asked and has no usable score the reason, None otherwise.
         tallies: For each length how many replies were unanswered, truncated, too long or missing, by these names
             (``fathom.stats.outcomes.COUNTED``).
-        sums: For each task, the resampled sums of ``draws``, for :func:`mean_draws`.
-        seed: Seed of the replicates.
+        clusters: The scores by cluster, if they are of one task; columns are lengths.
+        design: Clusters and design effect of the mean over the lengths; None without single scores.
         base: The base, if it is not the mean of the base lengths.
         note: Caveats about the source of the scores; "" if none.
         apart: Whether no item has a score at two lengths, so that lengths are compared over different questions; for
@@ -55,6 +71,7 @@ class Profile:
     lengths: NDArray[np.int64]
     means: Floats
     draws: Floats
+    compared: Floats
     chance: Floats
     chance_draws: Floats
     items: NDArray[np.int64]
@@ -63,8 +80,8 @@ class Profile:
     other: Floats
     gaps: tuple[Unmeasured | None, ...]
     tallies: tuple[Mapping[str, int], ...]
-    sums: tuple[tuple[Floats, Floats], ...]
-    seed: int
+    clusters: Clusters | None = None
+    design: Design | None = None
     base: GivenBase | None = None
     note: str = ""
     apart: bool = False
@@ -96,33 +113,20 @@ def at_columns(profile: Profile, keep: NDArray[np.bool_]) -> Profile:
         other=profile.other[keep],
         gaps=tuple(gap for gap, kept in zip(profile.gaps, keep, strict=True) if kept),
         tallies=tuple(one for one, kept in zip(profile.tallies, keep, strict=True) if kept),
-        sums=tuple((scored[:, keep], mass[:, keep]) for scored, mass in profile.sums),
+        compared=profile.compared[:, keep],
+        clusters=None if profile.clusters is None else profile.clusters.at(keep),
     )
 
 
-def shared_draws(profile: Profile, columns: NDArray[np.bool_]) -> Floats:
-    """Replicates of the means at some lengths, from the same items as ``draws``, for results over all of them.
-
-    Unlike in ``draws``, the lengths share one pseudo-item (``fathom.stats.intervals.shared_pseudo_item``).
+def interval_over(profile: Profile, columns: NDArray[np.bool_]) -> Interval:
+    """The interval of the mean over some lengths.
 
     Args:
         profile: The profile.
-        columns: Which lengths; at least one, all of them complete.
-
-    Returns:
-        Replicates x those lengths.
+        columns: Which lengths; at least one, all of them with a mean.
     """
-    rng = generator(profile.seed, f"{profile.task} {np.flatnonzero(columns)}")
-    chosen = [(scored[:, columns], mass[:, columns]) for scored, mass in profile.sums]
-    pseudo = intervals.shared_pseudo_item([mass.shape for _, mass in chosen], rng)
-    draws: Floats = np.mean(intervals.shared_draws(chosen, pseudo), axis=0)
-    return draws
-
-
-def mean_draws(profile: Profile, columns: NDArray[np.bool_]) -> Floats:
-    """Replicates of the mean over some lengths; see :func:`shared_draws`."""
-    draws: Floats = shared_draws(profile, columns).mean(axis=1)
-    return draws
+    exact = None if profile.clusters is None else exact_interval(profile.clusters.at(columns))
+    return exact or interval_of(profile.draws[:, columns].mean(axis=1), float(profile.means[columns].mean()))
 
 
 def profiles(
@@ -167,10 +171,10 @@ def profiles_of(
     ]
 
 
-def _model_profiles(found: list[Grid], *, seed: int, replicates: int, base: BaseRule) -> Iterator[Profile]:
+def _model_profiles(tables: list[Grid], *, seed: int, replicates: int, base: BaseRule) -> Iterator[Profile]:
     shares = []
-    for grid in found:
-        priors = (1.0, 1 / len(found))
+    for grid in tables:
+        priors = (1.0, 1 / len(tables))
         profile, share = _task_profiles(grid, priors=priors, seed=seed, replicates=replicates, base=base)
         shares.append(share)
         yield profile
@@ -183,9 +187,13 @@ def _task_profiles(
     """The profile of one task, with several weights of the prior: by itself, and as a part of ``all``."""
     size = len(grid.lengths)
     known = ~np.isnan(grid.scores)
-    rng = generator(seed, grid.task)
-    sums = resampled_sums(np.concatenate([grid.scores, grid.chance], axis=1), rng, replicates=replicates)
-    drawn = [means_of_sums(sums, rng, prior=np.repeat([prior, 0.0], size)) for prior in priors]
+    both = clusters_of(np.concatenate([grid.scores, grid.chance], axis=1), grid.groups)
+    sums = resampled_sums(both, seed, replicates=replicates)
+    scores, chances, levels = (
+        sums.at(range(size)),
+        sums.at(range(size, 2 * size)),
+        clusters_of(grid.scores, grid.groups),
+    )
     columns = np.isin(grid.lengths, BASE_LENGTHS)
     apart = bool(known.any(axis=0).sum() > 1 and known.sum(axis=1).max() == 1)
     short, alone = (grid.scores[:, columns], grid.chance[:, columns]), (grid.alone, grid.alone_chance)
@@ -197,23 +205,26 @@ def _task_profiles(
             tasks=(grid.task,),
             lengths=grid.lengths,
             means=_mean(grid.scores, known),
-            draws=draws[:, :size],
+            draws=scores.means(seed, prior, OWN),
+            compared=scores.means(seed, prior, OTHER),
             chance=_mean(grid.chance, ~np.isnan(grid.chance)),
-            chance_draws=draws[:, size:],
+            chance_draws=chances.means(seed, 0),
             items=grid.items,
             scored=known.sum(axis=0),
             complete=(known.sum(axis=0) > 0) & np.array([gap is None for gap in grid.gaps], dtype=np.bool_),
             other=_mean(grid.other, ~np.isnan(grid.other)),
             gaps=grid.gaps,
             tallies=grid.tallies,
-            sums=((sums[0][:, :size], sums[1][:, :size]),),
-            seed=seed,
+            clusters=levels,
+            design=design_of(row_means(grid.scores), grid.groups),
             base=None
             if base == "paper"
-            else code_base(grid.task, short, alone, gap=grid.alone_gap, prior=prior, seed=seed, replicates=replicates),
+            else code_base(
+                grid.task, short, alone, grid.groups, gap=grid.alone_gap, prior=prior, seed=seed, replicates=replicates
+            ),
             apart=apart,
         )
-        for draws, prior in zip(drawn, priors, strict=True)
+        for prior in priors
     ]
 
 
@@ -221,8 +232,9 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
     """The profile of ``all``: tasks with equal weight.
 
     Args:
-        shares: One profile for each task of one model, whose replicates share one pseudo-item.
+        shares: One profile for each task of one model, whose replicates share one pseudo-cluster.
     """
+    shares = _independent(shares)
     lengths = np.unique(np.concatenate([share.lengths for share in shares]))
     means = np.stack([_spread(share.means, share, lengths) for share in shares])
     known = {gap.length: gap for share in reversed(shares) for gap in share.gaps if gap is not None}
@@ -239,6 +251,7 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
         lengths=lengths,
         means=_mean(means, there),
         draws=_mean(np.stack([_spread(share.draws, share, lengths) for share in shares]), there[:, None]),
+        compared=_mean(np.stack([_spread(share.compared, share, lengths) for share in shares]), there[:, None]),
         chance=_mean(np.stack([_spread(share.chance, share, lengths) for share in shares]), there),
         chance_draws=_mean(np.stack([_spread(share.chance_draws, share, lengths) for share in shares]), there[:, None]),
         items=_total([_spread(share.items, share, lengths) for share in shares]),
@@ -247,16 +260,39 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
         other=_mean(others, ~np.isnan(others) & ~_lost([one.other for one in shares], shares, lengths)),
         gaps=gaps,
         tallies=tuple(added(_tallies_at(shares, length)) for length in lengths.tolist()),
-        sums=tuple(
-            (_spread(scored, share, lengths), _spread(mass, share, lengths))
-            for share in shares
-            for scored, mass in share.sums
-        ),
-        seed=shares[0].seed,
+        clusters=shares[0].clusters if len(shares) == 1 else None,
+        design=_designs([share.design for share in shares]),
         base=mean_base(bases) if len(bases) == len(shares) else None,
         note=shares[0].note,
         apart=any(share.apart for share in shares),
     )
+
+
+def _independent(shares: Sequence[Profile]) -> list[Profile]:
+    """The tasks with independent replicates (``fathom.stats.intervals.shuffled``)."""
+    place = {task: number for number, task in enumerate(sorted(share.task for share in shares))}
+    return [
+        replace(
+            share,
+            draws=shuffled(share.draws, place[share.task]),
+            compared=shuffled(share.compared, place[share.task]),
+            chance_draws=shuffled(share.chance_draws, place[share.task]),
+            base=None if share.base is None else shuffled_base(share.base, place[share.task]),
+        )
+        for share in shares
+    ]
+
+
+def _designs(parts: Sequence[Design | None]) -> Design | None:
+    """The design of a mean over tasks with equal weight."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or not known:
+        return None
+    scores, clusters = sum(part.scores for part in known), sum(part.clusters for part in known)
+    if len(known) == 1:
+        return known[0]
+    effective = sum(part.effective for part in known)
+    return Design(scores, clusters, scores / effective, effective)
 
 
 def _lost(means: Sequence[Floats], shares: Sequence[Profile], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.stats.columns import facet
+from fathom.stats.columns import cluster_name, facet
 from fathom.stats.intervals import Floats
 from fathom.stats.outcomes import Unanswered, blank_by_other, scored_rows
 
@@ -26,7 +26,8 @@ class Asked:
         model: Name of the model.
         variant: Name of the variant, "" if there is only one.
         about: One row for each question with a score, sorted by name: ``name``, ``suite``, ``task``,
-            ``item``, ``sample``, ``language``, ``length``, ``facets``.
+            ``item``, ``cluster`` (``fathom.stats.columns.cluster_name``), ``sample``, ``language``, ``length``,
+            ``facets``.
         scores: Their scores, questions x repeats; NaN for repeats without a score.
         tries: The same without the gaps of replies without a score: later ones move up. Repeats that were never asked
             stay gaps.
@@ -67,11 +68,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Means:
-    """What a ranking needs of ``Asked``: the names and the mean scores of the questions, and the ``other`` mean."""
+    """What a ranking needs of ``Asked``: names, clusters and mean scores of the questions, and the ``other`` mean."""
 
     model: str
     variant: str
-    names: pl.Series
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
     means: Floats
     other: float | None
 
@@ -80,7 +82,8 @@ def means_of(one: Asked) -> Means | None:
     """The means of a model; None if a cell has no score."""
     if not one.blank.is_empty():
         return None
-    return Means(one.model, one.variant, one.about["name"], one.means, one.other)
+    names, groups = (tuple(one.about[column]) for column in ("name", "cluster"))
+    return Means(one.model, one.variant, names, groups, one.means, one.other)
 
 
 def other_mean(ended: pl.DataFrame) -> float | None:
@@ -108,7 +111,9 @@ def asked(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Asked]:
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
     """
     name = pl.concat_str("suite", "task", "sample", separator="\x1f").alias("name")
-    replies = scored_rows(rows, unanswered).with_columns(name)
+    # Items of different tasks may have one name.
+    cluster = pl.concat_str("task", cluster_name(), separator="\x1f").alias("cluster")
+    replies = scored_rows(rows, unanswered).with_columns(name, cluster)
     parts = replies.partition_by(_SYSTEM, maintain_order=True, as_dict=True)
     found = [_asked(str(key[0]), str(key[1]), part) for key, part in parts.items()]
     return [one for one in found if len(one.about)]
@@ -142,7 +147,7 @@ def _asked(model: str, variant: str, replies: pl.DataFrame) -> Asked:
 
 
 def _about(replies: pl.DataFrame) -> pl.DataFrame:
-    facts = pl.col("suite", "task", "item", "sample", "language", "length", "facets").first()
+    facts = pl.col("suite", "task", "item", "cluster", "sample", "language", "length", "facets").first()
     return replies.group_by("name").agg(facts).sort("name")
 
 

@@ -25,7 +25,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathom.analysis.questions import Asked, asked, best_of_first, passed
-from fathom.stats.intervals import LEVEL, Floats, Interval, generator, interval_of, resampled_means
+from fathom.stats.intervals import (
+    LEVEL,
+    Clusters,
+    Floats,
+    Interval,
+    clusters_of,
+    exact_interval,
+    interval_of,
+    resampled_means,
+)
 from fathom.stats.outcomes import Unanswered, tally
 
 
@@ -104,8 +113,8 @@ class Repeats:
 def repeats(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Repeats]:
     """Errors and trends of repeats, per model and variant.
 
-    Questions are resampled one by one, also if they share a context. Questions with one scored repeat get the mean
-    variance of the others.
+    Questions of one item are resampled together (``fathom.stats.intervals``). Questions with one scored repeat get the
+    mean variance of the others.
 
     Args:
         rows: A rows table; may be empty. Published averages have no repeats and are left out.
@@ -151,9 +160,11 @@ def _of_model(one: Asked, seed: int) -> Repeats:
     sizes = range(1, min(one.runs, most) + 1)
     best = [expected_best(one.scores, n) for n in sizes]
     passes = [expected_best(one.passes, n) for n in sizes]
-    draws = resampled_means(np.stack([one.means, *best, *passes], axis=1), generator(seed, "repeats"))
+    groups = one.about["cluster"].to_list()
+    clusters = clusters_of(np.stack([one.means, *best, *passes], axis=1), groups)
+    draws = resampled_means(clusters, seed)
     mean = float(one.means.mean())
-    error, questions, replies = _errors(one.scores)
+    error, questions, replies = _errors(one.scores, clusters.at([0]))
     return Repeats(
         model=one.model,
         variant=one.variant,
@@ -161,13 +172,13 @@ def _of_model(one: Asked, seed: int) -> Repeats:
         runs=one.runs,
         uneven=int((count < one.runs).sum()),
         mean=mean,
-        interval=interval_of(draws[:, 0], mean),
+        interval=exact_interval(clusters.at([0])) or interval_of(draws[:, 0], mean),
         error=error,
         error_questions=questions,
         error_replies=replies,
         interval_replies=_around(mean, replies),
         run_means=tuple(_mean(column) for column in one.scores.T[: one.runs]),
-        trend=tuple(_trend(one, best, passes, draws[:, 1:])),
+        trend=tuple(_trend(one, best, passes, clusters, draws)),
         note="; ".join(_notes(one, count)),
         other=one.other,
         **tally(one.ended),
@@ -182,12 +193,16 @@ def _around(mean: float, error: float) -> Interval | None:
     return Interval(max(0.0, mean - reach), min(1.0, mean + reach))
 
 
-def _errors(scores: Floats) -> tuple[float, float, float]:
-    """Standard errors of the mean: both sources, questions, replies."""
+def _errors(scores: Floats, clusters: Clusters) -> tuple[float, float, float]:
+    """Standard errors of the mean: both sources, questions, replies.
+
+    That of both is of a ratio of sums over clusters: sqrt(sum (A_i - m N_i)^2 n / (n - 1)) / sum N_i.
+    """
     known = ~np.isnan(scores)
     count = known.sum(axis=1)
     means = np.where(known, scores, 0.0).sum(axis=1) / count
-    both = means.var(ddof=1) / len(means) if len(means) > 1 else math.nan
+    left, number = clusters.totals - clusters.counts * clusters.means, len(clusters.totals)
+    both = float((left**2).sum()) * number / (number - 1) / len(means) ** 2 if number > 1 else math.nan
     several = count > 1
     if not several.any():
         return math.sqrt(both), math.nan, math.nan
@@ -197,11 +212,14 @@ def _errors(scores: Floats) -> tuple[float, float, float]:
     variance[several] = within
     replies = float((variance / count).sum()) / len(scores) ** 2
     # The difference of two estimates may be below 0; that of a single question is unknown.
-    questions = math.sqrt(max(0.0, both - replies)) if len(means) > 1 else math.nan
+    questions = math.sqrt(max(0.0, both - replies)) if number > 1 else math.nan
     return math.sqrt(both), questions, math.sqrt(replies)
 
 
-def _trend(one: Asked, best: Sequence[Floats], passes: Sequence[Floats], draws: Floats) -> Iterable[Trend]:
+def _trend(
+    one: Asked, best: Sequence[Floats], passes: Sequence[Floats], clusters: Clusters, draws: Floats
+) -> Iterable[Trend]:
+    """One for each n; columns of clusters and draws are the mean, then the best of every n, then passes."""
     tried = passed(one.tries, one.threshold[:, None])
     for place, (values, passing) in enumerate(zip(best, passes, strict=True)):
         best_of, pass_at = _mean(values), _mean(passing)
@@ -211,9 +229,13 @@ def _trend(one: Asked, best: Sequence[Floats], passes: Sequence[Floats], draws: 
             best_of_unbiased=best_of,
             pass_at=_mean(best_of_first(tried, place + 1)),
             pass_at_unbiased=pass_at,
-            best_of_interval=interval_of(draws[:, place], best_of),
-            pass_at_interval=interval_of(draws[:, len(best) + place], pass_at),
+            best_of_interval=_interval(clusters, draws, 1 + place, best_of),
+            pass_at_interval=_interval(clusters, draws, 1 + len(best) + place, pass_at),
         )
+
+
+def _interval(clusters: Clusters, draws: Floats, column: int, point: float) -> Interval:
+    return exact_interval(clusters.at([column])) or interval_of(draws[:, column], point)
 
 
 def _mean(values: Floats) -> float:

@@ -21,7 +21,7 @@ from fathom.analysis.grid import ALL
 from fathom.analysis.profile import Profile, mean_profile
 from fathom.length import SHORTEST, format_length
 from fathom.rows.schema import column_names, read_table
-from fathom.stats.intervals import REPLICATES, Floats, generator, means_of_sums
+from fathom.stats.intervals import OTHER, OWN, REPLICATES, Sums, generator
 from fathom.stats.outcomes import added
 from fathom.types import FathomError
 
@@ -299,7 +299,8 @@ def _profile(
         tasks=(one.task,),
         lengths=np.array([cell.length for cell in tested], dtype=np.int64),
         means=means,
-        draws=means_of_sums(sums, rng, prior=prior),
+        draws=sums.means(seed, prior, OWN),
+        compared=sums.means(seed, prior, OTHER),
         chance=chance,
         chance_draws=np.tile(chance, (replicates, 1)),
         items=items,
@@ -308,27 +309,25 @@ def _profile(
         other=means,
         gaps=(None,) * len(tested),
         tallies=(added(()),) * len(tested),
-        sums=(sums,),
-        seed=seed,
-        base=_given([cell for cell in cells if not cell.length], prior, rng, replicates) if given else None,
+        base=_given([cell for cell in cells if not cell.length], prior, rng, seed, replicates) if given else None,
         note=note,
     )
 
 
-def _sums(cells: Sequence[ScoreCell], rng: np.random.Generator, replicates: int) -> tuple[Floats, Floats]:
+def _sums(cells: Sequence[ScoreCell], rng: np.random.Generator, replicates: int) -> Sums:
     """Weighted sums of correct items, and sums of all weights: gamma variates, as in a Bayesian bootstrap."""
     right = np.array([cell.items * cell.score for cell in cells], dtype=np.float64)
     wrong = np.array([cell.items * (1 - cell.score) for cell in cells], dtype=np.float64)
     scored = rng.standard_gamma(right, (replicates, len(cells)))
-    return scored, scored + rng.standard_gamma(wrong, (replicates, len(cells)))
+    return Sums(scored, scored + rng.standard_gamma(wrong, (replicates, len(cells))), np.ones(len(cells)))
 
 
-def _given(cells: Sequence[ScoreCell], prior: float, rng: np.random.Generator, replicates: int) -> GivenBase:
+def _given(cells: Sequence[ScoreCell], prior: float, rng: np.random.Generator, seed: int, replicates: int) -> GivenBase:
     if not cells:
         nothing = np.full(replicates, math.nan)
         return GivenBase(math.nan, nothing, math.nan, nothing, 0, (), "")
     (cell,) = cells
-    draws = means_of_sums(_sums(cells, rng, replicates), rng, prior=prior)[:, 0]
+    draws = _sums(cells, rng, replicates).means(seed, prior, OWN)[:, 0]
     level = _level(cell)
     return GivenBase(cell.score, draws, level, np.full(replicates, level), cell.items, (), "base as given in the table")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from fathom.stats.columns import item_name
-from fathom.stats.intervals import Floats, Interval, generator, interval_of, resampled_means
+from fathom.stats.columns import cluster_name, item_name
+from fathom.stats.intervals import Floats, Interval, clusters_of, interval_of, resampled_means
 from fathom.stats.outcomes import MISSING_AT_MOST
 
 QUANTITIES = ("tokens_in", "tokens_out", "tokens", "cost", "seconds")
@@ -65,6 +65,7 @@ def spent_by(rows: pl.DataFrame, seed: int = 0) -> dict[tuple[str, int], Spent]:
     """
     sent = rows.filter(~pl.col("status").is_in(["error", "overflow"])).with_columns(
         item_name(),
+        cluster_name(),
         pl.col("cost", "seconds").fill_nan(None),
         tokens_in=pl.coalesce("tokens_in", pl.col("tokens") - pl.col("truncated")),
         generates=pl.col("tokens_out").is_not_null().any().over("model"),
@@ -78,10 +79,11 @@ def _spent(part: pl.DataFrame, seed: int) -> Spent:
     known = [name for name in QUANTITIES if part[name].null_count() <= MISSING_AT_MOST * len(part)]
     if not known:
         return NOTHING
-    items = part.group_by("task", "name").agg(pl.col(known).mean()).sort("task", "name")
+    items = part.group_by("task", "name").agg(pl.col(known).mean(), pl.col("cluster").first()).sort("task", "name")
     # An amount has no largest value that a pseudo-item could have.
     values: Floats = items.select(pl.col(known).cast(pl.Float64)).to_numpy()
-    draws = resampled_means(values, generator(seed, "spent"), prior=0.0)
+    groups = items.select(pl.concat_str("task", "cluster", separator="\x1f")).to_series().to_list()
+    draws = resampled_means(clusters_of(values, groups), seed, prior=0.0)
     means = np.nanmean(values, axis=0).tolist()
     return Spent(
         **{

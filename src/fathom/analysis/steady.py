@@ -12,7 +12,7 @@ import polars as pl
 from fathom.analysis.ability import BaseAbility, base_note, beyond_base, gaps_beyond, missing_base, own_base
 from fathom.analysis.base import BASE_LENGTHS, BaseRule
 from fathom.analysis.effective import Reach, ending, falling_fit, reach
-from fathom.analysis.profile import Profile, measured_from_start, profiles, shared_draws
+from fathom.analysis.profile import Profile, measured_from_start, profiles
 from fathom.analysis.shared_lengths import shared_lengths, uneven_notes
 from fathom.names import system_name
 from fathom.stats.intervals import Floats, Interval, interval_of
@@ -33,7 +33,6 @@ class Corrected:
         lengths: Lengths in tokens; that of the base is the mean of its lengths.
         ability: Score minus chance, may be negative; shape (1 + lengths,).
         draws: Replicates of ``ability``.
-        shared: Replicates for measures over all lengths (``fathom.analysis.profile.shared_draws``).
         chance: Chance level, 0 if unknown.
         items: Scored items.
         undefined: Why there is no ratio to the base; "" if there is one.
@@ -45,7 +44,6 @@ class Corrected:
     lengths: Floats
     ability: Floats
     draws: Floats
-    shared: Floats
     chance: Floats
     items: Floats
     undefined: str
@@ -70,8 +68,7 @@ def corrected(profile: Profile) -> Corrected | None:
         base=base,
         lengths=np.concatenate([[at], lengths]),
         ability=np.concatenate([[base.value], profile.means[later]]) - chance,
-        draws=np.concatenate([base_ability, profile.draws[:, later] - floors], axis=1),
-        shared=np.concatenate([base_ability, shared_draws(profile, later) - floors], axis=1),
+        draws=np.concatenate([base_ability, profile.compared[:, later] - floors], axis=1),
         chance=chance,
         items=np.concatenate([[counted], profile.scored[later]]).astype(np.float64),
         undefined=base.undefined,
@@ -100,7 +97,7 @@ def retentions(one: Corrected) -> tuple[Floats, Floats]:
 
 def mean_retention(one: Corrected) -> tuple[float, Floats]:
     """Mean retention over the lengths beyond the base, and its replicates."""
-    draws: Floats = one.shared[:, 1:].mean(axis=1) / one.shared[:, 0]
+    draws: Floats = one.draws[:, 1:].mean(axis=1) / one.draws[:, 0]
     return float(one.ability[1:].mean() / one.ability[0]), draws
 
 
@@ -115,7 +112,7 @@ def area(one: Corrected) -> tuple[float, Floats]:
         The area, at most 1, and its replicates.
     """
     weights = doublings(one.lengths) / (1 - np.minimum(one.chance, 0.999))
-    draws: Floats = one.shared @ weights
+    draws: Floats = one.draws @ weights
     return float(one.ability @ weights), draws
 
 

@@ -13,7 +13,8 @@ from fathom.analysis.breakdown import check_dimensions, groups_of, not_there, pl
 from fathom.analysis.neighbours import shared_questions
 from fathom.analysis.questions import Asked, asked
 from fathom.stats.columns import facet
-from fathom.stats.intervals import Floats, Interval, Scored, interval_of, resampled_together
+from fathom.stats.differences import Resampler, paired
+from fathom.stats.intervals import Floats, Interval
 from fathom.stats.outcomes import Unanswered, scored_rows
 
 MODES = ("off", "on")
@@ -32,9 +33,10 @@ class ThinkingGain:
         without: Score without thinking.
         thinking: Score with thinking.
         gain: ``thinking`` minus ``without``.
-        interval: 95% interval of the gain, paired over questions; None for published averages.
+        interval: 95% interval of the gain, paired over items; None for published averages.
         questions: Questions with both scores; None if unknown.
         model_kind: ``thinking``, ``mixed`` or ``instruct``; "" if unknown.
+        p_value: Two-sided p-value of the gain; None for published averages.
         tokens: Mean reasoning tokens of replies with thinking to questions of the group, including replies that were
             truncated while reasoning and those to questions without a score. A reply without known tokens counts as 0;
             None if none are known for any reply of the model with thinking.
@@ -50,6 +52,7 @@ class ThinkingGain:
     questions: int | None
     model_kind: str
     tokens: float | None
+    p_value: float | None = None
 
 
 def thinking_gain(
@@ -58,13 +61,13 @@ def thinking_gain(
     """Gain by thinking, for each model that was asked both with and without it.
 
     Scores are over the questions with a score in both modes. Variants of a model with the same mode are averaged.
-    Questions are resampled one by one, also if they share a context.
+    Questions of one item are resampled together (``fathom.stats.intervals``).
 
     Args:
         rows: A rows table; may be empty. Published averages are used for models without replies.
         by: Dimensions, see ``fathom.analysis.breakdown``.
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
-        seed: Seed of the intervals (Bayesian bootstrap over questions).
+        seed: Seed of the intervals (Bayesian bootstrap over items).
 
     Returns:
         Gains in the order in which the rows name models, then by dimension in the order of ``by``, and group. Models
@@ -92,8 +95,8 @@ def gains_of(
     measured = {model: pair for model in models if (pair := _pair(modes, model))}
     thoughts = _thoughts(told)
     cells = [cell for off, on in measured.values() for cell in _cells(off, on, by, thoughts)]
-    tables = [Scored(f"{cell.dimension} {cell.group}", tuple(cell.about["name"]), cell.both) for cell in cells]
-    found = [_gain(cells[number], draws) for number, draws in resampled_together(tables, seed)]
+    resampler = Resampler(seed)
+    found = [_gain(cell, resampler) for cell in cells]
     averages = [gain for gain in _of_averages(rows) if gain.model not in measured]
     found += (gain for gain in averages if gain.dimension in by)
     whole = all(one.blank.is_empty() for pair in measured.values() for one in pair)
@@ -149,9 +152,10 @@ def _tokens(thoughts: pl.DataFrame, dimension: str) -> Mapping[str, float]:
     return dict(named.drop_nulls("group").group_by("group").agg(pl.col("tokens_reasoning").mean()).iter_rows())
 
 
-def _gain(cell: _Cell, draws: Floats) -> ThinkingGain:
+def _gain(cell: _Cell, resampler: Resampler) -> ThinkingGain:
     without, thinking = (float(mean) for mean in cell.both.mean(axis=0))
-    gain = thinking - without
+    on, off = cell.both[:, 1:], cell.both[:, :1]
+    gap = paired(on, off, "questions", resampler, cell.about["cluster"].to_list()).gap([0])
     kinds = cell.about.select(facet("model_kind").alias("kind"))["kind"].drop_nulls()
     return ThinkingGain(
         model=cell.model,
@@ -159,8 +163,9 @@ def _gain(cell: _Cell, draws: Floats) -> ThinkingGain:
         group=cell.group,
         without=without,
         thinking=thinking,
-        gain=gain,
-        interval=interval_of(draws[:, 1] - draws[:, 0], gain),
+        gain=gap.difference,
+        interval=gap.interval,
+        p_value=gap.p_value,
         questions=len(cell.about),
         model_kind=kinds[0] if len(kinds) else "",
         tokens=cell.tokens,

@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL
-from fathom.stats.columns import facet, item_name, mean_of
-from fathom.stats.differences import PAIRED_REPLICATES, Differences, drawn_means, paired
-from fathom.stats.intervals import Floats, Interval, interval_of
+from fathom.stats.columns import cluster_name, facet, item_name, mean_of
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, Resampler, paired
+from fathom.stats.intervals import Floats, Interval, exact_interval, interval_of
 from fathom.stats.outcomes import counted, over_suites, scored_rows
 from fathom.stats.side_rows import cut_from
 
@@ -122,8 +122,8 @@ def _lost(whole: pl.DataFrame, cut: pl.DataFrame) -> list[tuple[object, ...]]:
 def _pairs(whole: pl.DataFrame, cut: pl.DataFrame) -> pl.DataFrame:
     """One row for each model, item and length: its mean scores truncated (``value``) and whole (``whole``)."""
     keys = ["model", "variant", *_QUESTION]
-    means = (pl.col("value").mean(), pl.col("chance").mean(), pl.col("tokens").mean())
-    whole, cut = (side.filter(pl.col("value").is_not_null()) for side in (whole, cut))
+    means = (pl.col("value", "chance", "tokens").mean(), pl.col("cluster").first())
+    whole, cut = (side.filter(pl.col("value").is_not_null()).with_columns(cluster_name()) for side in (whole, cut))
     scores = whole.group_by(keys, maintain_order=True).agg(whole=pl.col("value").mean())
     return (
         cut.group_by([*keys, "length"], maintain_order=True)
@@ -137,9 +137,12 @@ def _pairs(whole: pl.DataFrame, cut: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The pairs of one task: scores whole and truncated, items x lengths; mean tokens and chance of each length."""
+    """The pairs of one task: scores whole and truncated, items x lengths; mean tokens and chance of each length.
 
-    names: tuple[str, ...]
+    ``groups`` are the clusters of the items.
+    """
+
+    groups: tuple[str, ...]
     whole: Floats
     cut: Floats
     tokens: tuple[float | None, ...]
@@ -154,7 +157,9 @@ def _table(pairs: pl.DataFrame, lengths: Sequence[int]) -> _Table:
     whole, cut = np.full((2, len(names), len(lengths)), np.nan)
     whole[line, column], cut[line, column] = part["whole"].to_numpy(), part["value"].to_numpy()
     means = part.group_by("length").agg(mean_of("tokens"), mean_of("chance")).sort("length")
-    return _Table(tuple(names.tolist()), whole, cut, tuple(means["tokens"]), tuple(means["chance"]))
+    known = dict(part.select("name", "cluster").iter_rows())
+    groups = tuple(known[name] for name in names.tolist())
+    return _Table(groups, whole, cut, tuple(means["tokens"]), tuple(means["chance"]))
 
 
 def _of_tasks(
@@ -165,10 +170,8 @@ def _of_tasks(
     if not lengths:
         return []
     tables = {name: _table(part, lengths) for name, part in parts.items()}
-    differences = [
-        paired(table.names, table.whole, table.cut, f"{name} truncation", seed, replicates=replicates)
-        for name, table in tables.items()
-    ]
+    resampler = Resampler(seed, replicates)
+    differences = [paired(table.whole, table.cut, name, resampler, table.groups) for name, table in tables.items()]
     both = reduce(add, differences)
     model, variant, full_length = system
     return [
@@ -183,15 +186,17 @@ def _truncation(
     full = float(np.mean([np.nanmean(table.whole[:, column]) for table in tables]))
     score = float(np.mean([np.nanmean(table.cut[:, column]) for table in tables]))
     share = score / full if full else None
-    first, second = (drawn_means(side, [column], pseudo=1) for side in (both.first, both.second))
+    first, second = both.sides([column])
     gap = both.gap([column])
+    alone = (both.tasks[0].first, both.tasks[0].second) if len(both.tasks) == 1 else ()
+    exact = [exact_interval(side.at([column])) for side in alone] or [None, None]
     return Truncation(
         *named,
         tokens=_mean([table.tokens[column] for table in tables]),
         full=full,
-        full_interval=interval_of(first, full),
+        full_interval=exact[0] or interval_of(first, full),
         score=score,
-        interval=interval_of(second, score),
+        interval=exact[1] or interval_of(second, score),
         difference=gap.difference,
         difference_interval=gap.interval,
         p_value=gap.p_value,

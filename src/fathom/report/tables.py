@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 
 from fathom.analysis import AverageScore, CategoryScore, Filtered, LongScore, Neighbour
-from fathom.analysis.ranking import Ranked
+from fathom.analysis.ranking import Overlap, Ranked
 from fathom.report import words
 from fathom.report.answers import answers_tables, telling_points
 from fathom.report.breakdown import breakdown_tables, repeats_tables, thinking_tables
@@ -51,7 +51,7 @@ BY_QUESTION = (
     "that both have, paired by question; if its interval contains 0 the two are not distinguishable. Ranks use all "
     "differences of a model."
 )
-APART = "The next model below has no question in common with this one."
+APART = "Nothing was asked of both this model and the next one below."
 
 
 def tables(rows: pl.DataFrame | Filtered, *, seed: int = 0, unanswered: Unanswered = "zero") -> tuple[Table, ...]:
@@ -321,9 +321,24 @@ def _next_below(one: Ranked, below: int) -> Cell:
     if below == len(one.gaps):
         return Cell()
     gap = one.gaps[below]
+    if gap is None:
+        return Cell(note=APART)
     p_value = words.chance_of(gap.p_value)
-    said = p_value if one.significant[below] else f"{p_value}, not significant"
-    return Cell(words.change(gap.difference), words.bounds(gap.interval, signed=True), below=(said,))
+    p_value = p_value if one.significant[below] else f"{p_value}, not significant"
+    over = overlap_of(one.overlaps[below])
+    return Cell(
+        words.change(gap.difference),
+        words.bounds(gap.interval, signed=True),
+        below=(p_value, *([over] if over else [])),
+    )
+
+
+def overlap_of(overlap: Overlap) -> str:
+    """What a difference is over, if one of the two has more: "on 12 of 20 cells, up to 8k"; "" otherwise."""
+    if not overlap.partial:
+        return ""
+    to = f", up to {words.tokens(overlap.longest)}" if overlap.longest else ""
+    return f"on {words.count(overlap.cells)} of {words.count(overlap.of)} cells{to}"
 
 
 def neighbour_tables(found: Sequence[Neighbour], systems: Sequence[System] = ()) -> list[Table]:

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.stats.intervals import LEVEL, REPLICATES, Floats, Interval, interval_of, resampled_sums
+from fathom.stats.intervals import LEVEL, REPLICATES, Clusters, Floats, Interval, interval_of, resampled_sums
 from fathom.types import FathomError
 
 Scale: TypeAlias = Literal["nominal", "ordinal", "interval"]
@@ -135,7 +135,8 @@ def agreement(
     columns = _columns(items.counts, items)
     if groups is not None:
         columns = _sums_of_groups(columns, groups[(~np.isnan(ratings)).sum(axis=1) >= 2])
-    weighted, _ = resampled_sums(columns, rng, replicates=replicates)
+    clusters = Clusters(columns, np.ones_like(columns))
+    weighted = resampled_sums(clusters, int(rng.integers(2**32)), replicates=replicates).scored
     # A group weighs as much as its items, and so does the one that is added.
     pseudo = _pseudo_item(items, rng, replicates) * (len(rated) / len(columns))
     # Kappa and nominal alpha differ by the factor (n - 1) / n of the disagreement alone.

@@ -19,3 +19,15 @@ def mean_of(name: str) -> pl.Expr:
 def item_name() -> pl.Expr:
     """The item as the column ``name``; items of different suites are different items."""
     return pl.concat_str("suite", pl.lit("\x1f"), "item").alias("name")
+
+
+def cluster_name() -> pl.Expr:
+    """What is resampled together, as the column ``cluster``: the facet ``cluster`` of a suite, or else the item."""
+    own = facet("cluster")
+    named = pl.concat_str("suite", pl.lit("\x1fcluster\x1f"), own)
+    return (
+        pl.when(own.is_not_null())
+        .then(named)
+        .otherwise(pl.concat_str("suite", pl.lit("\x1f"), "item"))
+        .alias("cluster")
+    )

@@ -1,10 +1,10 @@
-"""Differences of scores: their intervals and p-values, from replicates that several scores share.
+"""Differences of scores: their intervals and p-values, over the clusters that both scores have.
 
-A question has the same weight in a replicate for every model, so that its difficulty cancels out in a difference.
-Interval and p-value come from the same replicates of the Bayesian bootstrap (``fathom.stats.intervals``):
-p is the level up to which the equal-tailed interval contains 0, so that the 95% interval excludes 0 exactly if p is
-below .05. Replicates depend only on the questions, the seed and the name of each score, so that a difference is the
-same in every table and on every page.
+A cluster has the same weight in a replicate for both scores, so that its difficulty cancels out in a difference. The
+interval comes from replicates of the Bayesian bootstrap (``fathom.stats.intervals``), in which each side has a
+pseudo-cluster of its own; the p-value is that of the sign-flip test (``fathom.stats.flips``). Both hold for themselves:
+at the edge one may exclude 0 where the other does not. Replicates depend on the scores and the seed, not on names, so
+that a difference between the same scores is the same in every table and on every page.
 """
 
 from __future__ import annotations
@@ -13,31 +13,30 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fathom.stats.flips import flip_p_value
 from fathom.stats.intervals import (
+    REPLICATES,
+    Clusters,
     Floats,
     Interval,
-    generator,
+    clusters_of,
     interval_of,
-    means_of_sums,
     ordered_intervals,
     resampled_sums,
+    shuffled,
 )
 
-PAIRED_REPLICATES = 10_000
-"""Replicates of a difference; no p-value is below 2 / (this number + 1)."""
+PAIRED_REPLICATES = REPLICATES
+"""Replicates of a difference; no p-value that is taken from them is below 2 / (this number + 1)."""
 _BLOCK = 64  # differences at once: 5 MB of replicates, which processors keep in their caches
 _THREADS = min(4, os.cpu_count() or 1)
 _KEPT = 400
-"""Sums that comparisons keep, of one score on one task each: about 2 MB with five lengths."""
+"""Replicates that comparisons keep, of one score on one task each: 400 kB with five lengths."""
 _ROUNDING = 1e-12  # equal scores may differ by this much, by the order of their summation
-PSEUDO_ITEMS = 2.0
-"""Pseudo-items in a difference of two scores, one for each. With one in all, binary scores of 15 to 20 questions differ
-by chance at p < .05 in 7% of cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Gap:
     Attributes:
         difference: Mean of first minus mean of second.
         interval: Its 95% interval.
-        p_value: Two-sided; below .05 exactly if the interval does not contain 0.
+        p_value: Two-sided.
     """
 
     difference: float
@@ -55,105 +54,80 @@ class Gap:
     p_value: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sums:
-    """Resampled sums of one score on one task, which share their weights with others (:func:`shared_sums`).
-
-    Attributes:
-        scored: Weighted sums of scores, replicates x columns.
-        mass: Sums of their weights.
-        seed: Seed of the analysis.
-        name: Name of task and score, which seeds their own draws.
-        means: What was drawn from them: means over columns, by the columns and the weight of the pseudo-item.
-    """
-
-    scored: Floats
-    mass: Floats
-    seed: int
-    name: str
-    means: dict[tuple[tuple[int, ...], float], Floats] = field(default_factory=dict, init=False)
-
-    def at(self, columns: Sequence[int]) -> Sums:
-        """The sums of some columns."""
-        chosen = list(columns)
-        if chosen == list(range(self.scored.shape[1])):
-            return self  # with what was drawn from them
-        return replace(self, scored=self.scored[:, chosen], mass=self.mass[:, chosen])
-
-
 def system_key(model: str, variant: str) -> str:
-    """The name that seeds the replicates of a model and variant."""
+    """The name of a model and variant among others."""
     return f"{model}\x1f{variant}"
 
 
-def shared_sums(
-    tables: Mapping[str, tuple[Sequence[str], Floats]],
-    task: str,
-    seed: int,
-    *,
-    replicates: int = PAIRED_REPLICATES,
-    questions: Sequence[str] | None = None,
-) -> dict[str, Sums]:
-    """Resampled sums of several scores on one task; a question has the same weight in all of them.
+class Resampler:
+    """Replicates for the comparisons of many scores with each other: those of equal scores are drawn once."""
+
+    def __init__(self, seed: int, replicates: int = PAIRED_REPLICATES) -> None:
+        """Seed of the analysis, and number of replicates."""
+        self.seed, self.replicates = seed, replicates
+        self._means: dict[tuple[bytes, bytes, tuple[int, ...], float, int], Floats] = {}
+
+    def means(self, clusters: Clusters, prior: float, stream: int) -> Floats:
+        """Replicates of the means of some clusters; arguments as in ``Sums.means``."""
+        key = clusters.totals.tobytes(), clusters.counts.tobytes(), clusters.totals.shape, prior, stream
+        means = self._means.pop(key, None)
+        if means is None:
+            sums = resampled_sums(clusters, self.seed, replicates=self.replicates)
+            means = sums.means(self.seed, prior, stream)
+        self._means[key] = means  # the latest is the last
+        if len(self._means) > _KEPT:
+            del self._means[next(iter(self._means))]
+        return means
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedTask:
+    """Two scores of the same clusters of one task.
+
+    Attributes:
+        task: Name of the task; tasks are independent.
+        first: The first score.
+        second: The second one, with the same clusters and columns.
+        resampler: Draws replicates.
+        drawn: Replicates that were drawn, by the weight of the pseudo-cluster of each side.
+    """
+
+    task: str
+    first: Clusters
+    second: Clusters
+    resampler: Resampler
+    drawn: dict[float, tuple[Floats, Floats]] = field(default_factory=dict)
+
+    def at(self, columns: Sequence[int]) -> PairedTask:
+        """Some of the columns."""
+        chosen = list(columns)
+        if chosen == list(range(self.first.totals.shape[1])):
+            return self  # with what was drawn
+        return replace(self, first=self.first.at(chosen), second=self.second.at(chosen), drawn={})
+
+    def draws(self, prior: float) -> tuple[Floats, Floats]:
+        """Replicates of the means of both sides, replicates x columns each."""
+        if prior not in self.drawn:
+            first, second = pseudo_streams([self.first.key, self.second.key])
+            self.drawn[prior] = (
+                self.resampler.means(self.first, prior, first),
+                self.resampler.means(self.second, prior, second),
+            )
+        return self.drawn[prior]
+
+
+def pseudo_streams(keys: Sequence[int]) -> list[int]:
+    """A stream of the pseudo-cluster for each of several scores: equal scores have different ones.
 
     Args:
-        tables: By the name of the score: names of its items, and their scores in [0, 1], items x columns, NaN without
-            a score.
-        task: Name of the task.
-        seed: Seed of the analysis.
-        replicates: Number of replicates.
-        questions: Names of all items, ascending, if the scores of one task are given in several calls.
+        keys: A number for each, the same for equal scores (``Clusters.key``).
     """
-    names = sorted({name for own, _ in tables.values() for name in own}) if questions is None else questions
-    place = {name: line for line, name in enumerate(names)}
-    wide = []
-    for own, scores in tables.values():
-        table = np.full((len(names), scores.shape[1]), np.nan)
-        table[[place[name] for name in own]] = scores
-        wide.append(table)
-    scored, mass = resampled_sums(np.concatenate(wide, axis=1), generator(seed, task), replicates=replicates)
-    ends = np.cumsum([table.shape[1] for table in wide])[:-1]
-    parts = zip(tables, np.split(scored, ends, axis=1), np.split(mass, ends, axis=1), strict=True)
-    return {name: Sums(own, weights, seed, f"{task}\x1f{name}") for name, own, weights in parts}
-
-
-def drawn_means(tasks: Sequence[Sums], columns: Sequence[int], pseudo: float = PSEUDO_ITEMS) -> Floats:
-    """Replicates of the mean of a score over some columns, then over tasks, with equal weights.
-
-    Args:
-        tasks: Its sums on each task.
-        columns: The columns, with the same meaning in all tasks.
-        pseudo: Total weight of the pseudo-items of the mean.
-
-    Returns:
-        One value for each replicate.
-    """
-    prior = pseudo / (len(tasks) * len(columns))
-    means: Floats = np.mean([_drawn_mean(one, tuple(columns), prior) for one in tasks], axis=0)
-    return means
-
-
-def _drawn_mean(task: Sums, columns: tuple[int, ...], prior: float) -> Floats:
-    """Replicates of the mean over some columns of one task, drawn once."""
-    if (columns, prior) not in task.means:
-        task.means[columns, prior] = drawn_columns(task, columns, prior).mean(axis=1)
-    return task.means[columns, prior]
-
-
-def drawn_columns(task: Sums, columns: Sequence[int], prior: float) -> Floats:
-    """Replicates of the mean of a score in each of some columns of one task.
-
-    Args:
-        task: Its sums.
-        columns: The columns.
-        prior: Weight of the pseudo-item of each.
-
-    Returns:
-        Replicates x columns.
-    """
-    chosen = task.at(columns)
-    rng = generator(task.seed, f"{task.name}\x1f{list(columns)}")
-    return means_of_sums((chosen.scored, chosen.mass), rng, prior=prior)
+    seen: dict[int, int] = {}
+    streams = []
+    for key in keys:
+        seen[key] = seen.get(key, -1) + 1
+        streams.append(2 + key + seen[key])
+    return streams
 
 
 def gap_of(draws: Floats, point: float) -> Gap:
@@ -168,26 +142,6 @@ def gap_of(draws: Floats, point: float) -> Gap:
         return Gap(point, interval_of(known, point), 1.0)
     ordered = np.sort(known)[None, :]
     return Gap(point, ordered_intervals(ordered, [point])[0], float(_p_values(ordered, [point])[0]))
-
-
-def pairwise(scores: Sequence[float], draws: Floats) -> dict[tuple[int, int], Gap]:
-    """The difference of every two scores, by their indices: the first, which comes before, minus the second.
-
-    Args:
-        scores: The scores.
-        draws: Their replicates from the same weights, shape (scores, replicates).
-    """
-    if np.isnan(draws).any():
-        pairs = combinations(range(len(scores)), 2)
-        return {(a, b): gap_of(draws[a] - draws[b], scores[a] - scores[b]) for a, b in pairs}
-    found: dict[tuple[int, int], Gap] = {}
-    for first in range(len(scores) - 1):
-        # One call of numpy for many differences, because calls take half of the time.
-        points = [scores[first] - other for other in scores[first + 1 :]]
-        gaps = np.sort(draws[first] - draws[first + 1 :], axis=1)
-        parts = zip(points, ordered_intervals(gaps, points), _p_values(gaps, points).tolist(), strict=True)
-        found.update({(first, first + 1 + place): Gap(*part) for place, part in enumerate(parts)})
-    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,7 +193,7 @@ def gaps_between(
     reach: int | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> Gaps:
-    """The same differences as :func:`pairwise` in arrays, of all scores or of the nearest alone.
+    """The difference of every two scores, or of the nearest alone, with p-values from their replicates.
 
     Args:
         places: Numbers of the scores, ascending.
@@ -263,19 +217,19 @@ def gaps_between(
 
 def _row(scores: Sequence[float], draws: Floats, first: int, stop: int) -> Floats:
     """One score minus those that follow it."""
-    found = []
+    rows = []
     for start in range(first + 1, stop, _BLOCK):
         end = min(start + _BLOCK, stop)
         points = [scores[first] - other for other in scores[start:end]]
         gaps = draws[first] - draws[start:end]
         if np.isnan(gaps).any():
             each = map(gap_of, gaps, points)
-            found.append(np.array([(one.difference, *_ends(one.interval), one.p_value) for one in each]))
+            rows.append(np.array([(gap.difference, *_ends(gap.interval), gap.p_value) for gap in each]))
         else:
             gaps.sort(axis=1)  # once, for both ends of the interval and for the p-value
             intervals = list(map(_ends, ordered_intervals(gaps, points)))
-            found.append(np.column_stack([points, intervals, _p_values(gaps, points)]))
-    return np.concatenate(found)
+            rows.append(np.column_stack([points, intervals, _p_values(gaps, points)]))
+    return np.concatenate(rows)
 
 
 def _ends(interval: Interval) -> tuple[float, float]:
@@ -315,86 +269,66 @@ def _shares_at_zero(ordered: Floats, counts: NDArray[np.int_]) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Differences:
-    """Differences between two scores of the same items, on one task or on several.
+    """Differences between two scores of the same clusters, on one task or on several with equal weight.
 
     Attributes:
-        first: Sums of the first score on each task.
-        second: Sums of the second score.
-        gaps: Mean difference on each task, tasks x columns.
+        tasks: The tasks, which have the same columns.
     """
 
-    first: tuple[Sums, ...]
-    second: tuple[Sums, ...]
-    gaps: Floats
+    tasks: tuple[PairedTask, ...]
 
     def gap(self, columns: Sequence[int], null: float = 0.0) -> Gap:
-        """The mean difference over some columns and all tasks; its p-value is that of a true difference of ``null``."""
-        draws = drawn_means(self.first, columns) - drawn_means(self.second, columns)
-        point = float(self.gaps[:, list(columns)].mean())
-        found = gap_of(draws, point)
-        return found if null == 0 else replace(found, p_value=gap_of(draws - null, point - null).p_value)
+        """The mean difference over some columns and all tasks.
+
+        Args:
+            columns: The columns, which have equal weight.
+            null: The true difference that is tested. For 0 it is the sign-flip test; for others the p-value is the
+                level up to which the interval contains it, because differences are then not symmetrical.
+        """
+        chosen = list(columns)
+        point = float(np.mean([(task.first.means - task.second.means)[chosen].mean() for task in self.tasks]))
+        first, second = self.sides(chosen)
+        gap = gap_of(first - second, point)
+        if null != 0:
+            return replace(gap, p_value=gap_of(first - second - null, point - null).p_value)
+        return replace(gap, p_value=flip_p_value(self.contributions(chosen)))
+
+    def sides(self, columns: Sequence[int]) -> tuple[Floats, Floats]:
+        """Replicates of the means of both sides over some columns and all tasks, shape (replicates,)."""
+        chosen, prior = list(columns), 1 / len(self.tasks)
+        order = sorted(range(len(self.tasks)), key=lambda number: self.tasks[number].task)
+        parts = [
+            [shuffled(side[:, chosen].mean(axis=1), place) for side in self.tasks[number].draws(prior)]
+            for place, number in enumerate(order)
+        ]
+        first, second = (np.mean(side, axis=0) for side in zip(*parts, strict=True))
+        return first, second
+
+    def contributions(self, columns: Sequence[int]) -> Floats:
+        """What each cluster of each task adds to the mean difference over some columns, shape (clusters,)."""
+        chosen, share = list(columns), 1 / len(self.tasks)
+        parts = (task.first.contributions - task.second.contributions for task in self.tasks)
+        return np.concatenate([share * part[:, chosen].mean(axis=1) for part in parts])
 
     def at(self, columns: Sequence[int]) -> Differences:
         """The differences of some columns."""
-        first, second = (tuple(one.at(columns) for one in own) for own in (self.first, self.second))
-        return Differences(first, second, self.gaps[:, list(columns)])
+        return Differences(tuple(task.at(columns) for task in self.tasks))
 
     def __add__(self, other: Differences) -> Differences:
         """Over the tasks of both."""
-        return Differences(
-            self.first + other.first, self.second + other.second, np.concatenate([self.gaps, other.gaps])
-        )
-
-
-class SharedSums:
-    """Resampled sums for the comparisons of many scores with each other: those of the same items are drawn once."""
-
-    def __init__(self, seed: int, replicates: int = PAIRED_REPLICATES) -> None:
-        """Seed of the analysis, and number of replicates."""
-        self._seed, self._replicates = seed, replicates
-        self._found: dict[tuple[str, str, tuple[str, ...], bytes], Sums] = {}
-
-    def paired(
-        self, names: Sequence[str], first: Floats, second: Floats, task: str, called: tuple[str, str]
-    ) -> Differences:
-        """Pairs two tables of scores; arguments as in :func:`paired`."""
-        known = ~np.isnan(first)
-        gaps = np.where(known, first - second, 0.0).sum(axis=0) / known.sum(axis=0)
-        one, other = (
-            self._sums(tuple(names), side, task, name) for side, name in zip((first, second), called, strict=True)
-        )
-        return Differences((one,), (other,), gaps[None, :])
-
-    def _sums(self, names: tuple[str, ...], scores: Floats, task: str, name: str) -> Sums:
-        key = task, name, names, scores.tobytes()
-        found = self._found.pop(key, None)
-        if found is None:
-            found = shared_sums({name: (names, scores)}, task, self._seed, replicates=self._replicates)[name]
-        self._found[key] = found  # the latest is the last
-        if len(self._found) > _KEPT:
-            del self._found[next(iter(self._found))]
-        return found
+        return Differences(self.tasks + other.tasks)
 
 
 def paired(
-    names: Sequence[str],
-    first: Floats,
-    second: Floats,
-    task: str,
-    seed: int,
-    *,
-    called: tuple[str, str] = ("first", "second"),
-    replicates: int = PAIRED_REPLICATES,
+    first: Floats, second: Floats, task: str, resampler: Resampler, groups: Sequence[str] | None = None
 ) -> Differences:
     """Pairs two tables of scores.
 
     Args:
-        names: Names of the items.
         first: Scores in [0, 1], items x columns; NaN if either score is missing.
         second: The scores to compare them with, NaN in the same cells; every column has an item.
         task: Name of the task.
-        seed: Seed of the analysis.
-        called: Names of the two scores.
-        replicates: Number of replicates.
+        resampler: Draws replicates.
+        groups: The cluster of each item; every item is one by default.
     """
-    return SharedSums(seed, replicates).paired(names, first, second, task, called)
+    return Differences((PairedTask(task, clusters_of(first, groups), clusters_of(second, groups), resampler),))

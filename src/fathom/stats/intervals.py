@@ -1,20 +1,27 @@
 """Intervals: the one bootstrap engine behind every interval of fathom.
 
-The unit of resampling is the *item*: its scores at all lengths are resampled together, so differences between lengths
-are paired, and its epochs are averaged first. Tasks are strata: each resamples its own items.
+The unit of resampling is the *cluster*: an item with everything that was asked about it, or all items that share a
+document, a book or a thread where a suite says so (the facet ``cluster``). Its scores at all lengths, in all epochs, at
+all positions and of all its questions are resampled together: however often an item is asked, it is one witness. Tasks
+are strata: each resamples its own clusters.
 
 The engine is the Bayesian bootstrap (Rubin 1981, "The Bayesian Bootstrap", Annals of Statistics 9): a replicate gives
-every item a random weight instead of a random count. Two additions make it suitable for benchmark scores, where the
+every cluster a random weight w, and a mean is the ratio of two weighted sums, sum w_i A_i / sum w_i N_i, where A_i is
+the sum of the scores of cluster i and N_i their number. Two additions make it suitable for benchmark scores, where the
 plain percentile bootstrap fails (50 correct of 50 gives [1, 1]):
 
-* Jeffreys' prior: every replicate also contains one pseudo-item, split at random between the scores 0 and 1. For 0/1
-  scores the result is the Jeffreys interval of a proportion (Brown, Cai and DasGupta 2001, "Interval Estimation for a
-  Binomial Proportion", Statistical Science 16); for any other score in [0, 1] the interval is never of width zero.
-  A mean over T tasks, or over some lengths, has one pseudo-item in all: 1/T for each.
-* Weights are slightly more uneven than Rubin's, so that the variance of a mean of n items is s^2/n with the unbiased
+* A pseudo-cluster, split at random between the scores 0 and 1 by Jeffreys' prior, so that no interval is of width zero.
+  It is asked as often as clusters are, so that its split is drawn once for all lengths of a task. A mean over T tasks
+  has one in all: 1/T for each.
+* Weights are slightly more uneven than Rubin's, so that the variance of a mean of n clusters is s^2/n with the unbiased
   s^2. Without this, intervals over many tasks with few items each are too narrow.
 
-`performance/coverage.py` measures the coverage of both engines against a known truth.
+If all clusters are entirely right or entirely wrong, the interval of their mean is exact instead of drawn: quantiles of
+Beta(k + 1/2, n - k + 1/2) for k of n right, Jeffreys' interval of a proportion (Brown, Cai and DasGupta 2001, "Interval
+Estimation for a Binomial Proportion", Statistical Science 16).
+
+Replicates depend on the scores, their shape and the seed of the analysis, not on names: equal data have equal ends.
+`performance/coverage.py` measures the coverage against a known truth.
 """
 
 import math
@@ -28,18 +35,24 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fathom.stats.beta import beta_quantile
 from fathom.types import FathomError
 
 Floats: TypeAlias = NDArray[np.float64]
 
 LEVEL = 0.95
-REPLICATES = 2000
+REPLICATES = 10_000
+OWN, OTHER = 0, 1
+"""Streams of the pseudo-cluster: of a mean, and of what is compared with it."""
 
 ROOM = 256_000_000
 """Bytes of variates that are kept."""
 _MANY = 400
 _BLOCK = 4_000_000
-"""Maximum number of weights in memory: 32 MB, for any number of items."""
+"""Maximum number of weights in memory: 32 MB, for any number of clusters."""
+_WHOLE = 1e-9  # what an average of equal scores may be off by, from its summation
+_MOSTLY = 0.8
+"""Share of all clusters from which a column has as many as the others, for the evenness of weights."""
 
 
 @dataclass(slots=True)
@@ -48,11 +61,11 @@ class _Draws:
 
     Attributes:
         room: Bytes that may still be kept.
-        found: The variates.
+        variates: The variates.
     """
 
     room: int
-    found: dict[tuple[str, bytes, tuple[int, ...]], tuple[Floats, Any]] = field(default_factory=dict)
+    variates: dict[tuple[str, bytes, tuple[int, ...]], tuple[Floats, Any]] = field(default_factory=dict)
 
 
 _kept: ContextVar[_Draws | None] = ContextVar("kept draws", default=None)
@@ -60,10 +73,10 @@ _kept: ContextVar[_Draws | None] = ContextVar("kept draws", default=None)
 
 @contextmanager
 def kept_draws(room: int = ROOM) -> Iterator[None]:
-    """Keeps gamma variates, which take most of the time, for the intervals of other models on the same tasks.
+    """Keeps gamma variates, which take most of the time, for the intervals of as many clusters.
 
-    Tasks seed their generators, so that models with as many items have the same weights: they are equal with and
-    without. What is kept is freed at the end, of the outermost block if there are several.
+    Generators are seeded by the number of clusters: intervals are equal with and without. What is kept is freed at the
+    end, of the outermost block if there are several.
 
     Args:
         room: Bytes that it may take.
@@ -84,14 +97,14 @@ def _gamma(rng: np.random.Generator, shapes: Floats, size: tuple[int, ...]) -> F
     if kept is None:
         return rng.standard_gamma(shapes, size)
     key = str(rng.bit_generator.state), shapes.tobytes(), size
-    if key in kept.found:
-        draws, rng.bit_generator.state = kept.found[key]
+    if key in kept.variates:
+        draws, rng.bit_generator.state = kept.variates[key]
         return draws
     draws = rng.standard_gamma(shapes, size)
     if draws.nbytes <= kept.room:
         draws.flags.writeable = False
         kept.room -= draws.nbytes
-        kept.found[key] = draws, rng.bit_generator.state
+        kept.variates[key] = draws, rng.bit_generator.state
     return draws
 
 
@@ -110,60 +123,156 @@ class Interval:
     level: float = LEVEL
 
 
-def generator(seed: int, stratum: str) -> np.random.Generator:
-    """The random generator of one stratum, so that a task's intervals do not depend on other tasks.
+def generator(seed: int, stream: str | Sequence[int]) -> np.random.Generator:
+    """A random generator of its own for each stream.
 
     Args:
         seed: Seed of the analysis, 0 or more.
-        stratum: Name of the task.
+        stream: A name, or whole numbers from 0.
 
     Raises:
         FathomError: The seed is below 0.
     """
     if seed < 0:
         raise FathomError(f"seed {seed}: expected a whole number from 0")
-    return np.random.default_rng([seed, zlib.crc32(stratum.encode("utf-8", "surrogatepass"))])
+    numbers = [zlib.crc32(stream.encode("utf-8", "surrogatepass"))] if isinstance(stream, str) else list(stream)
+    return np.random.default_rng([seed, *numbers])
 
 
-def resampled_means(
-    scores: Floats, rng: np.random.Generator, *, replicates: int = REPLICATES, prior: float | Floats = 1.0
-) -> Floats:
-    """Means of every column in ``replicates`` Bayesian bootstrap replicates over the items.
+@dataclass(frozen=True, slots=True, eq=False)
+class Clusters:
+    """Scores of one task by cluster.
+
+    Attributes:
+        totals: Sums of the scores of each cluster in each column, clusters x columns; 0 without any.
+        counts: Their numbers, as weights: a question that counts as much as others has 1.
+    """
+
+    totals: Floats
+    counts: Floats
+
+    def at(self, columns: Sequence[int] | NDArray[np.bool_]) -> "Clusters":
+        """Some of the columns."""
+        return Clusters(self.totals[:, columns], self.counts[:, columns])
+
+    @property
+    def means(self) -> Floats:
+        """The mean of each column, shape (columns,); NaN without a score."""
+        return _ratio(self.totals.sum(axis=0), self.counts.sum(axis=0))
+
+    @property
+    def contributions(self) -> Floats:
+        """What each cluster adds to the mean of each column, clusters x columns."""
+        mass, shares = self.counts.sum(axis=0), np.zeros_like(self.totals)
+        np.divide(self.totals, mass, out=shares, where=mass > 0)
+        return shares
+
+    @property
+    def key(self) -> int:
+        """A number that is the same for equal scores."""
+        return zlib.crc32(self.totals.tobytes(), zlib.crc32(self.counts.tobytes()))
+
+
+def clusters_of(scores: Floats, groups: Sequence[str] | None = None) -> Clusters:
+    """Clusters from a table of scores.
 
     Args:
-        scores: Items x columns, values in [0, 1], NaN without a score. Columns are lengths (or lengths of two models):
-            within a replicate an item has the same weight in all of them.
-        rng: Source of the weights.
-        replicates: Number of replicates.
-        prior: Weight of the pseudo-item in units of items, for all columns or for each; 0 for columns that are facts
-            instead of measurements.
-
-    Returns:
-        Replicates x columns; NaN for a column without any score.
+        scores: Items or questions x columns, in [0, 1], NaN without a score.
+        groups: The cluster of each row; every row is one by default. Clusters are in the order of their names.
     """
-    return means_of_sums(resampled_sums(scores, rng, replicates=replicates), rng, prior=prior)
-
-
-def resampled_sums(scores: Floats, rng: np.random.Generator, *, replicates: int = REPLICATES) -> tuple[Floats, Floats]:
-    """The expensive part of :func:`resampled_means`: weighted sums of scores, and sums of their weights.
-
-    Returns:
-        Two arrays, replicates x columns; the second is 0 for a column without any score.
-    """
-    items, columns = scores.shape
     known = ~np.isnan(scores)
-    table = np.concatenate([np.where(known, scores, 0.0), known], axis=1)
+    totals, counts = np.where(known, scores, 0.0), known.astype(np.float64)
+    if groups is None:
+        return Clusters(totals, counts)
+    names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
+    if len(names) == len(groups):
+        order = np.argsort(place)
+        return Clusters(totals[order], counts[order])
+    summed = np.zeros((2, len(names), scores.shape[1]))
+    np.add.at(summed[0], place, totals)
+    np.add.at(summed[1], place, counts)
+    return Clusters(summed[0], summed[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Resampled sums: the expensive part of replicates.
+
+    Attributes:
+        scored: Weighted sums of scores, replicates x columns.
+        mass: Sums of their weights; 0 for a column without any score.
+        often: Mean number of scores of a cluster that has any in the column: how often the pseudo-cluster is asked.
+    """
+
+    scored: Floats
+    mass: Floats
+    often: Floats
+
+    def at(self, columns: Sequence[int] | NDArray[np.bool_]) -> "Sums":
+        """The sums of some columns."""
+        return Sums(self.scored[:, columns], self.mass[:, columns], self.often[columns])
+
+    def means(self, seed: int, prior: float = 1.0, stream: int = OWN) -> Floats:
+        """Replicates of the mean of each column.
+
+        Args:
+            seed: Seed of the analysis.
+            prior: Weight of the pseudo-cluster, in clusters; 0 for columns that are facts instead of measurements.
+            stream: Another number for another split of the pseudo-cluster, independent of this one: for what is
+                compared with this.
+
+        Returns:
+            Replicates x columns; NaN for a column without any score.
+        """
+        if prior == 0:
+            return _ratio(self.scored, self.mass)
+        right, wrong = _split(len(self.mass), seed, prior, stream)
+        return _ratio(self.scored + right * self.often, self.mass + (right + wrong) * self.often, self.mass > 0)
+
+
+def _split(replicates: int, seed: int, prior: float, stream: int) -> tuple[Floats, Floats]:
+    """The weights of the pseudo-cluster's ones and of its zeros, both replicates x 1."""
+    rng, half = generator(seed, [1, stream]), np.array(prior / 2)
+    # Those of the first streams are the same for all models, others belong to the scores of one.
+    drawn = _gamma(rng, half, (2, replicates, 1)) if stream <= OTHER else rng.standard_gamma(half, (2, replicates, 1))
+    return drawn[0], drawn[1]
+
+
+def _ratio(above: Floats, below: Floats, where: NDArray[np.bool_] | None = None) -> Floats:
+    ratios = np.full(below.shape, math.nan)
+    np.divide(above, below, out=ratios, where=below > 0 if where is None else where)
+    return ratios
+
+
+def resampled_sums(clusters: Clusters, seed: int, *, replicates: int = REPLICATES) -> Sums:
+    """Sums over clusters in replicates of the Bayesian bootstrap.
+
+    Args:
+        clusters: The clusters: within a replicate one has the same weight in all columns.
+        seed: Seed of the analysis.
+        replicates: Number of replicates.
+    """
+    count, columns = clusters.totals.shape
+    rng, shapes = generator(seed, [0, count]), _shapes(clusters.counts)
+    table = np.concatenate([clusters.totals, clusters.counts], axis=1)
     sums = np.empty((replicates, 2 * columns))
-    block = max(1, _BLOCK // max(items, 1))
+    block = max(1, _BLOCK // max(count, 1))
     for start in range(0, replicates, block):
         stop = min(start + block, replicates)
-        sums[start:stop] = _weights(rng, stop - start, items) @ table
-    return sums[:, :columns], sums[:, columns:]
+        sums[start:stop] = _weights(rng, shapes, (stop - start, count)) @ table
+    present = (clusters.counts > 0).sum(axis=0)
+    often = clusters.counts.sum(axis=0) / np.maximum(present, 1)
+    return Sums(sums[:, :columns], sums[:, columns:], often)
+
+
+def resampled_means(clusters: Clusters, seed: int, *, replicates: int = REPLICATES, prior: float = 1.0) -> Floats:
+    """Replicates of the mean of every column, replicates x columns; see :func:`resampled_sums` and :class:`Sums`."""
+    return resampled_sums(clusters, seed, replicates=replicates).means(seed, prior)
 
 
 def sums_of_means(
     values: Sequence[float], counts: Sequence[float], rng: np.random.Generator, *, replicates: int = REPLICATES
-) -> tuple[Floats, Floats]:
+) -> Sums:
     """What :func:`resampled_sums` would give for zeros and ones of which only the means are known: gamma variates.
 
     No scores in [0, 1] have a larger variance than zeros and ones of the same mean, so that no interval is wider.
@@ -176,72 +285,45 @@ def sums_of_means(
     """
     mass = np.array([count * _evenness(count) for count in counts], dtype=np.float64)
     right = rng.standard_gamma(mass * np.array(values), (replicates, len(mass)))
-    return right, right + rng.standard_gamma(mass * (1 - np.array(values)), right.shape)
+    return Sums(right, right + rng.standard_gamma(mass * (1 - np.array(values)), right.shape), np.ones(len(mass)))
 
 
-def means_of_sums(sums: tuple[Floats, Floats], rng: np.random.Generator, *, prior: float | Floats) -> Floats:
-    """The cheap part of :func:`resampled_means`: adds the pseudo-item and divides.
+def shuffled(draws: Floats, place: int) -> Floats:
+    """Replicates in another order, so that they are independent of others of as many clusters.
 
-    Args:
-        sums: Result of :func:`resampled_sums`.
-        rng: Source of how the pseudo-item splits between 0 and 1.
-        prior: Its weight, for all columns or for each.
-    """
-    return _means(sums, _pseudo_item(sums[1].shape, rng, prior))
-
-
-def shared_pseudo_item(shapes: Sequence[tuple[int, ...]], rng: np.random.Generator) -> list[tuple[Floats, Floats]]:
-    """The pseudo-item of one mean over the columns of several tasks.
-
-    With one pseudo-item per column, a mean over k columns would have k, which pull it towards one half by more than its
-    own error. Here all columns of all tasks share one.
+    Tasks with as many clusters have the same weights. A mean over tasks takes the replicates of each in an order of its
+    own, which leaves the interval of the task unchanged.
 
     Args:
-        shapes: For each task the shape of the result of :func:`resampled_sums`.
-        rng: Source of how the pseudo-item splits between 0 and 1.
-
-    Returns:
-        For each task what it adds to the ones and to the zeros of each column, both replicates x columns.
+        draws: Replicates, in the first axis.
+        place: Number of the task among those of the mean, in the order of their names; 0 leaves the order unchanged.
     """
-    prior = 1 / sum(columns for _, columns in shapes)
-    return [_pseudo_item(shape, rng, prior) for shape in shapes]
+    return draws if place == 0 else draws[np.random.default_rng([2, place]).permutation(len(draws))]
 
 
-def shared_draws(tasks: Sequence[tuple[Floats, Floats]], pseudo: Sequence[tuple[Floats, Floats]]) -> list[Floats]:
-    """Replicates of the means of all columns of several tasks, for one mean over all of them.
-
-    Args:
-        tasks: For each task the result of :func:`resampled_sums`.
-        pseudo: Result of :func:`shared_pseudo_item`.
-
-    Returns:
-        For each task, replicates x columns.
-    """
-    return [_means(sums, parts) for sums, parts in zip(tasks, pseudo, strict=True)]
+def _weights(rng: np.random.Generator, shapes: Floats, size: tuple[int, int]) -> Floats:
+    # Beyond a few hundred clusters shapes are about 1, and exponentials are much faster.
+    return rng.standard_exponential(size) if (shapes == 1).all() else _gamma(rng, shapes, size)
 
 
-def _pseudo_item(shape: tuple[int, ...], rng: np.random.Generator, prior: float | Floats) -> tuple[Floats, Floats]:
-    half = np.broadcast_to(np.asarray(prior, dtype=np.float64) / 2, shape[1:])
-    return _gamma(rng, half, shape), _gamma(rng, half, shape)
-
-
-def _means(sums: tuple[Floats, Floats], pseudo: tuple[Floats, Floats]) -> Floats:
-    (scored, mass), (right, wrong) = sums, pseudo
-    means = np.full(mass.shape, math.nan)
-    np.divide(scored + right, mass + right + wrong, out=means, where=mass > 0)
-    return means
-
-
-def _weights(rng: np.random.Generator, replicates: int, items: int) -> Floats:
-    # Dirichlet(a, ..., a) weights give the mean a variance of s_n^2 / (n a + 1), where s_n^2 divides by n; a = (n-2)/n
-    # turns that into s_n^2 / (n - 1). Beyond a few hundred items that is about 1, and exponentials are much faster.
-    if items > _MANY:
-        return rng.standard_exponential((replicates, items))
-    return _gamma(rng, np.array(_evenness(items)), (replicates, items))
+def _shapes(counts: Floats) -> Floats:
+    """Shapes of the gamma variates: one for all clusters if all columns have about as many, or else one for each."""
+    present = counts > 0
+    number = present.sum(axis=0)
+    number = np.where(number >= _MOSTLY * len(counts), len(counts), number)
+    if (number[number > 0] == len(counts)).all():
+        return np.array(_evenness(len(counts)))
+    # A cluster counts among those of its smallest column.
+    fewest = np.where(present, number, len(counts)).min(axis=1)
+    return np.array([_evenness(items) for items in fewest.tolist()])
 
 
 def _evenness(items: float) -> float:
-    """Shape of the gamma variates for the weights of this many items."""
+    """Shape of the gamma variates for the weights of this many clusters.
+
+    Dirichlet(a, ..., a) weights give the mean a variance of s_n^2 / (n a + 1), where s_n^2 divides by n; a = (n-2)/n
+    turns that into s_n^2 / (n - 1).
+    """
     return 1.0 if items > _MANY else max(items - 2, 0.5) / max(items, 1)
 
 
@@ -287,59 +369,104 @@ def _quantile(ordered: Floats, share: float) -> Floats:
     at = share * (ordered.shape[1] - 1)
     place = int(at)
     rest, below, above = at - place, ordered[:, place], ordered[:, min(place + 1, ordered.shape[1] - 1)]
-    found: Floats = below + (above - below) * rest if rest < 0.5 else above - (above - below) * (1 - rest)
-    return found
+    quantile: Floats = below + (above - below) * rest if rest < 0.5 else above - (above - below) * (1 - rest)
+    return quantile
+
+
+def jeffreys_interval(right: float, clusters: float, level: float = LEVEL) -> Interval:
+    """The interval of a proportion under Jeffreys' prior, with the proportion itself inside.
+
+    Args:
+        right: Number of clusters that are right.
+        clusters: Number of all, 1 or more.
+        level: Nominal coverage.
+    """
+    tail, share = (1 - level) / 2, right / clusters
+    low, high = (beta_quantile(end, right + 0.5, clusters - right + 0.5) for end in (tail, 1 - tail))
+    return Interval(min(low, share), max(high, share), level)
+
+
+def exact_interval(clusters: Clusters, level: float = LEVEL) -> Interval | None:
+    """The exact interval of the mean over the columns, if all clusters are entirely right or entirely wrong.
+
+    Args:
+        clusters: The clusters, each with as many scores as the others.
+        level: Nominal coverage.
+
+    Returns:
+        Jeffreys' interval; None if a cluster is partly right, or has another number of scores.
+    """
+    present = clusters.counts.sum(axis=1) > 0
+    totals, counts = clusters.totals[present], clusters.counts[present]
+    if not len(counts) or (counts != counts[0]).any():
+        return None
+    shares = totals.sum(axis=1) / counts.sum(axis=1)
+    right = shares > 1 - _WHOLE
+    if not (right | (shares < _WHOLE)).all():
+        return None
+    return jeffreys_interval(float(right.sum()), float(len(shares)), level)
 
 
 def mean_interval(
-    scores: Floats, rng: np.random.Generator, *, replicates: int = REPLICATES, level: float = LEVEL
+    scores: Floats,
+    seed: int,
+    *,
+    groups: Sequence[str] | None = None,
+    replicates: int = REPLICATES,
+    level: float = LEVEL,
 ) -> tuple[float, Interval]:
-    """Mean of one score per item, with its interval.
+    """Mean of single scores, with its interval.
 
     Args:
-        scores: One value in [0, 1] per item; NaN ones are left out; at least one is not NaN.
-        rng: Source of the weights.
+        scores: One value in [0, 1] per item or question; NaN ones are left out; at least one is not NaN.
+        seed: Seed of the analysis.
+        groups: The cluster of each; every score is one by default.
         replicates: Number of replicates.
         level: Nominal coverage.
     """
-    point = float(np.nanmean(scores))
-    draws = resampled_means(scores[:, None], rng, replicates=replicates)
+    known = ~np.isnan(scores)
+    named = None if groups is None else [name for name, here in zip(groups, known.tolist(), strict=True) if here]
+    clusters = clusters_of(scores[known][:, None], named)
+    point = float(scores[known].mean())
+    exact = exact_interval(clusters, level)
+    if exact is not None:
+        return point, exact
+    draws = resampled_means(clusters, seed, replicates=replicates)
     return point, interval_of(draws[:, 0], point, level)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scored:
-    """Scores of some questions.
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How much information scores have that belong together.
 
     Attributes:
-        stratum: Name of their stratum.
-        names: Names of the questions, in the same order in all tables.
-        values: Their scores, questions x columns; NaN without a score.
+        scores: Number of scores that the mean is over.
+        clusters: Number of clusters of these.
+        effect: Design effect: variance of the mean over that of as many independent scores; NaN if all are equal, or
+            with a single cluster.
+        effective: Effective number of scores: as many independent ones would have this variance; NaN likewise.
     """
 
-    stratum: str
-    names: tuple[str, ...]
-    values: Floats
+    scores: int
+    clusters: int
+    effect: float
+    effective: float
 
 
-def resampled_together(tables: Sequence[Scored], seed: int) -> Iterator[tuple[int, Floats]]:
-    """Bayesian bootstrap replicates of the means of all columns of several tables, with one pseudo-item each.
+def design_of(scores: Floats, groups: Sequence[str]) -> Design:
+    """The design effect of clusters (Kish 1965, "Survey Sampling", section 8.2).
 
     Args:
-        tables: The tables.
-        seed: Seed of the analysis.
-
-    Yields:
-        The number of a table and its replicates, replicates x columns; tables of the same questions together.
+        scores: One value per score; NaN ones are left out.
+        groups: The cluster of each.
     """
-    alike: dict[tuple[str, tuple[str, ...]], list[int]] = {}
-    for number, table in enumerate(tables):
-        alike.setdefault((table.stratum, table.names), []).append(number)
-    for (stratum, _), numbers in alike.items():
-        values = np.concatenate([tables[number].values for number in numbers], axis=1)
-        weighted, mass = resampled_sums(values, generator(seed, stratum))
-        start = 0
-        for number in numbers:
-            part = slice(start, start := start + tables[number].values.shape[1])
-            rng = generator(seed, f"{stratum} prior")
-            yield number, means_of_sums((weighted[:, part], mass[:, part]), rng, prior=1.0)
+    known = ~np.isnan(scores)
+    values = scores[known]
+    clusters = clusters_of(values[:, None], [name for name, here in zip(groups, known.tolist(), strict=True) if here])
+    total, count = len(values), len(clusters.totals)
+    alone = float(values.var(ddof=1)) / total if total > 1 else math.nan
+    if count < 2 or not alone > 0:
+        return Design(total, count, math.nan, math.nan)
+    errors = clusters.totals[:, 0] - clusters.counts[:, 0] * values.mean()
+    effect = float((errors**2).sum()) * count / (count - 1) / total**2 / alone
+    return Design(total, count, effect, total / effect if effect > 0 else math.nan)

@@ -1,11 +1,12 @@
-"""Ranks of scores, as ranges: which differences are significant, which ranks each score can have, and who is tied.
+"""Ranks of scores, as ranges that hold together: which differences are significant among all, and who is tied.
 
-The rank of a score is 1 plus the number of truly higher scores. Its range contains the true rank with 95% confidence.
-It comes from testing the score against each other one in both directions with Holm's step-down method (Holm 1979), for
-any dependence between the tests: with 95% confidence all rejected differences of a score are real, so that at least as
-many scores are higher, and lower, as were found. That is the marginal confidence set of Mogstad, Romano, Shaikh and
-Wilhelm (2024), "Inference for Ranks with Applications to Mobility across Neighbourhoods and Academic Achievement across
-Countries", The Review of Economic Studies 91, section 3.
+The rank of a score is 1 plus the number of truly higher scores. With 95% confidence the ranges of all scores contain
+their true ranks. They come from the studentised differences of every two scores, t = difference / standard error, and
+the 95% quantile c of the largest |t| of all of them in replicates without a true difference: with 95% confidence all
+differences with |t| > c are real, whatever the dependence between them, so that at least as many scores are higher, and
+lower, as were found (max-T: Westfall and Young 1993, "Resampling-Based Multiple Testing"; for ranks Mogstad, Romano,
+Shaikh and Wilhelm 2024, "Inference for Ranks with Applications to Mobility across Neighbourhoods and Academic
+Achievement across Countries", The Review of Economic Studies 91, section 3).
 """
 
 from dataclasses import dataclass
@@ -13,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.stats.differences import Gap, pairwise
-from fathom.stats.intervals import LEVEL, Floats, Interval
+from fathom.stats.intervals import LEVEL, Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +26,7 @@ class Ranks:
         worst: Worst rank of each range.
         groups: Tie groups, from 1: a new one begins at a score that differs significantly from any score of the group
             above it. Scores of different groups may still be indistinguishable; see ``best`` and ``worst``.
-        significant: Whether the score of the row differs from that of the column, by the tests of the row together.
+        significant: Whether the score of the row differs significantly from that of the column.
     """
 
     best: NDArray[np.int64]
@@ -35,49 +35,52 @@ class Ranks:
     significant: NDArray[np.bool_]
 
 
-def ranks_of(differences: Floats, p_values: Floats, level: float = LEVEL) -> Ranks:
+def ranks_of(differences: Floats, significant: NDArray[np.bool_]) -> Ranks:
     """Ranks from the differences of every two scores.
 
     Args:
-        differences: Score of the row minus that of the column, shape (scores, scores); scores are in descending order.
-        p_values: Their two-sided p-values.
-        level: Confidence of each score's range.
+        differences: Score of the row minus that of the column, shape (scores, scores); scores are in the order of their
+            ranks. NaN if the two cannot be compared.
+        significant: Which of them are significant in one test of all.
     """
-    found = _significant(p_values, level)
     return Ranks(
-        best=1 + (found & (differences < 0)).sum(axis=1),
-        worst=len(differences) - (found & (differences > 0)).sum(axis=1),
-        groups=_tie_groups(found),
-        significant=found,
+        best=1 + (significant & (differences < 0)).sum(axis=1),
+        worst=len(differences) - (significant & (differences > 0)).sum(axis=1),
+        groups=_tie_groups(significant),
+        significant=significant,
     )
 
 
-def gaps_of(scores: Floats, draws: Floats) -> list[list[Gap]]:
-    """The difference of every two scores: that of the row minus that of the column.
+class MaxT:
+    """The largest studentised deviation of many differences, replicate by replicate; see the head of this file."""
 
-    Args:
-        scores: Shape (scores,).
-        draws: Their replicates from the same weights, shape (scores, replicates).
-    """
-    found = [[Gap(0.0, Interval(0.0, 0.0), 1.0)] * len(scores) for _ in scores]
-    for (row, column), gap in pairwise(scores.tolist(), draws).items():
-        found[row][column], found[column][row] = gap, _turned(gap)
-    return found
+    def __init__(self) -> None:
+        """Without any difference."""
+        self._largest: Floats | None = None
 
+    def add(self, draws: Floats) -> Floats:
+        """Takes differences into account.
 
-def _turned(gap: Gap) -> Gap:
-    return Gap(-gap.difference, Interval(-gap.interval.high, -gap.interval.low, gap.interval.level), gap.p_value)
+        Args:
+            draws: Their replicates, shape (differences, replicates), none of them NaN.
 
+        Returns:
+            Their standard errors, shape (differences,).
+        """
+        centred = draws - draws.mean(axis=1, keepdims=True)
+        errors: Floats = np.sqrt((centred**2).mean(axis=1))
+        np.abs(centred, out=centred)
+        centred /= np.maximum(errors, np.finfo(np.float64).tiny)[:, None]
+        self.merge(centred.max(axis=0))
+        return errors
 
-def _significant(p_values: Floats, level: float) -> NDArray[np.bool_]:
-    """Significant differences of each row, by Holm's step-down method over both directions of all of them."""
-    scores = len(p_values)
-    if scores < 2:
-        return np.zeros(p_values.shape, dtype=np.bool_)
-    one_sided = p_values / 2
-    np.fill_diagonal(one_sided, 1.0)
-    # One of the two directions of each pair has this p-value, the other one more than one half.
-    return holm(one_sided, tests=2 * (scores - 1)) <= 1 - level
+    def merge(self, largest: Floats) -> None:
+        """Takes the largest deviations of other differences into account, shape (replicates,)."""
+        self._largest = largest if self._largest is None else np.maximum(self._largest, largest)
+
+    def critical(self, level: float = LEVEL) -> float:
+        """The value that |difference| / error must exceed to be significant; infinite without any difference."""
+        return float("inf") if self._largest is None else float(np.quantile(self._largest, level))
 
 
 def holm(p_values: Floats, tests: int) -> Floats:

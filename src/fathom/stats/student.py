@@ -2,9 +2,7 @@
 
 import math
 
-_STEPS = 10_000
-_CLOSE = 1e-15
-_TINY = 1e-300
+from fathom.stats.beta import split_lower_tail
 
 
 def lower_tail(t: float, degrees: float) -> float:
@@ -16,7 +14,7 @@ def lower_tail(t: float, degrees: float) -> float:
 
     Returns:
         The probability, which keeps its relative precision where it is small: half of the regularized incomplete beta
-        function at degrees / (degrees + t^2), by Lentz's continued fraction (Press et al., "Numerical Recipes", 6.4).
+        function at degrees / (degrees + t^2).
     """
     if t > 0:
         return 1 - lower_tail(-t, degrees)
@@ -24,32 +22,4 @@ def lower_tail(t: float, degrees: float) -> float:
         return 0.0
     square = t * t
     at, rest = degrees / (degrees + square), square / (degrees + square)
-    first, second = degrees / 2, 0.5
-    if rest == 0:
-        return 0.5
-    beta = math.lgamma(first) + math.lgamma(second) - math.lgamma(first + second)
-    front = math.exp(first * math.log(at) + second * math.log(rest) - beta) if at > 0 else 0.0
-    # The fraction converges quickly on one side of the mean only.
-    if at < (first + 1) / (first + second + 2):
-        return front * _fraction(first, second, at) / first / 2
-    return (1 - front * _fraction(second, first, rest) / second) / 2
-
-
-def _fraction(a: float, b: float, x: float) -> float:
-    below = 1 / _kept(1 - (a + b) * x / (a + 1))
-    above, value = 1.0, below
-    for step in range(1, _STEPS):
-        even = step * (b - step) * x / ((a + 2 * step - 1) * (a + 2 * step))
-        odd = -(a + step) * (a + b + step) * x / ((a + 2 * step) * (a + 2 * step + 1))
-        for term in (even, odd):
-            below, above = 1 / _kept(1 + term * below), _kept(1 + term / above)
-            change = below * above
-            value *= change
-        if abs(change - 1) < _CLOSE:
-            break
-    return value
-
-
-def _kept(value: float) -> float:
-    """The value, kept from zero."""
-    return value if abs(value) > _TINY else _TINY
+    return 0.5 if rest == 0 else split_lower_tail(at, rest, degrees / 2, 0.5) / 2

@@ -79,6 +79,6 @@ def _agreed(
     groups = np.repeat(np.arange(len(answers)), [len(pairs) for pairs in answers])
     differ = np.array([any(one != other for one, other in pairs) for pairs in answers], dtype=np.float64)
     rng = generator(seed, f"reviews {judged}")
-    share, interval = mean_interval(differ, rng)
+    share, interval = mean_interval(differ, seed)
     kappa = agreement(table, rng, measure="kappa", groups=groups)
     return Agreed(judged, len(table), share, interval, kappa, agreement(table, rng, groups=groups))

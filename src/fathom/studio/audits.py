@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from fathom.stats.intervals import Interval, generator, mean_interval
+from fathom.stats.intervals import Interval, mean_interval
 from fathom.studio.histories import History
 from fathom.studio.quotas import Design, draw
 from fathom.studio.statistics import with_interval
@@ -88,7 +88,7 @@ def audits(histories: Iterable[History], design: Design, studio: str) -> Audits:
     attributes = np.array(["attributes" not in one.faults for one in decided], dtype=np.float64)
     tables = dict(zip(ASPECTS, (attributes, answers, attributes * answers), strict=True))
     rights = [
-        Right(aspect, int(table.sum()), *mean_interval(table, generator(design.seed, f"audit {aspect}")))
+        Right(aspect, int(table.sum()), *mean_interval(table, design.seed))
         for aspect, table in tables.items()
         if len(table)
     ]

@@ -19,6 +19,7 @@ from fathom.stats.agreement import Agreement, agreement
 from fathom.stats.intervals import (
     Floats,
     Interval,
+    clusters_of,
     generator,
     interval_of,
     mean_interval,
@@ -252,7 +253,7 @@ def qualities(origin: Origin | Literal["all"], values: Floats, seed: int = 0) ->
     for dimension, table in tables.items():
         rng = generator(seed, f"{origin} {dimension}")
         groups = np.repeat(np.arange(samples), len(table) // samples)
-        mean, interval = mean_interval(table.reshape(samples, -1).mean(axis=1), rng)
+        mean, interval = mean_interval(table.reshape(samples, -1).mean(axis=1), seed)
         kappa = alpha = None
         if raters > 1:
             kappa = agreement(table, rng, measure="kappa", groups=groups)
@@ -275,7 +276,6 @@ def makings(histories: Iterable[History], design: Design) -> list[Making]:
     found = []
     for (origin, bucket), each in sorted(minutes.items(), key=lambda item: (ORIGINS.index(item[0][0]), item[0][1])):
         mean = math.fsum(each) / len(each)
-        rng = generator(design.seed, f"{origin} {bucket}")
-        draws = resampled_means(np.array(each)[:, None], rng, prior=0.0)[:, 0]
+        draws = resampled_means(clusters_of(np.array(each)[:, None]), design.seed, prior=0.0)[:, 0]
         found.append(Making(origin, bucket, len(each), mean, interval_of(draws, mean) if len(each) > 1 else None))
     return found
