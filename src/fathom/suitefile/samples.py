@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from fathom.suitefile.texts import need_columns, readable
-from fathom.types import Part, Sample, Span
+from fathom.types import Facet, Part, Sample, Span
 
 SAMPLES = "samples.parquet"
 FACTS = (
@@ -52,9 +52,7 @@ class SampleWriter:
                 ("parts", pyarrow.list_(part)),
             ]
         )
-        self._writer = pyarrow.parquet.ParquetWriter(
-            folder / SAMPLES, self._schema, compression="zstd", write_page_checksum=True
-        )
+        self._writer = _parquet_writer(folder / SAMPLES, self._schema)
         self._records: list[dict[str, object]] = []
         self._size = 0
 
@@ -79,6 +77,33 @@ class SampleWriter:
         if kind is None:
             self._flush()
         self._writer.close()
+
+
+def _parquet_writer(path: Path, schema: Any) -> Any:
+    import pyarrow.parquet
+
+    return pyarrow.parquet.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True)
+
+
+def add_facets(folder: Path, facets: Mapping[str, Mapping[str, Facet]]) -> None:
+    """Add facets to the written samples of some items. Those that a sample has already stay as they are.
+
+    Args:
+        folder: The folder with ``samples.parquet``, whose groups are read and written one by one.
+        facets: The facets by item.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    before = (folder / SAMPLES).replace(folder / f"{SAMPLES}.before")
+    with pyarrow.parquet.ParquetFile(before) as file, _parquet_writer(folder / SAMPLES, file.schema_arrow) as writer:
+        at = file.schema_arrow.get_field_index("facets")
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group)
+            pairs = zip(table["item"].to_pylist(), table["facets"].to_pylist(), strict=True)
+            texts = [_json({**facets[item], **json.loads(text)}) if item in facets else text for item, text in pairs]
+            writer.write_table(table.set_column(at, "facets", pyarrow.array(texts, pyarrow.string())))
+    before.unlink()
 
 
 def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[list[dict[str, Any]]]:
@@ -165,16 +190,20 @@ def record_of(sample: Sample) -> dict[str, object]:
         "tokens": sample.tokens,
         "chance": sample.chance,
         "targets": list(sample.targets),
-        "facets": json.dumps(dict(sample.facets), ensure_ascii=False),
+        "facets": _json(sample.facets),
         "asked": sample.asked,
         "thinking": sample.thinking,
         "thinking_tokens": sample.thinking_tokens,
-        "inputs": json.dumps(dict(sample.inputs), ensure_ascii=False),
+        "inputs": _json(sample.inputs),
         "parts": [
             {"text": part} if isinstance(part, str) else {"doc": part.doc, "start": part.start, "end": part.end}
             for part in sample.parts
         ],
     }
+
+
+def _json(facets: Mapping[str, Facet]) -> str:
+    return json.dumps(dict(facets), ensure_ascii=False)
 
 
 def sample_of(record: Mapping[str, Any]) -> Sample:
