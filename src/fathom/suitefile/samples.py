@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from threading import Lock
@@ -52,7 +53,9 @@ class SampleWriter:
                 ("parts", pyarrow.list_(part)),
             ]
         )
-        self._writer = _parquet_writer(folder / SAMPLES, self._schema)
+        self._writer = pyarrow.parquet.ParquetWriter(
+            folder / SAMPLES, self._schema, compression="zstd", write_page_checksum=True
+        )
         self._records: list[dict[str, object]] = []
         self._size = 0
 
@@ -79,30 +82,19 @@ class SampleWriter:
         self._writer.close()
 
 
-def _parquet_writer(path: Path, schema: Any) -> Any:
-    import pyarrow.parquet
-
-    return pyarrow.parquet.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True)
-
-
 def add_facets(folder: Path, facets: Mapping[str, Mapping[str, Facet]]) -> None:
     """Add facets to the written samples of some items. Those that a sample has already stay as they are.
 
     Args:
-        folder: The folder with ``samples.parquet``, whose groups are read and written one by one.
+        folder: The folder with ``samples.parquet``, which is read and written in groups.
         facets: The facets by item.
     """
-    import pyarrow
-    import pyarrow.parquet
-
     before = (folder / SAMPLES).replace(folder / f"{SAMPLES}.before")
-    with pyarrow.parquet.ParquetFile(before) as file, _parquet_writer(folder / SAMPLES, file.schema_arrow) as writer:
-        at = file.schema_arrow.get_field_index("facets")
-        for group in range(file.num_row_groups):
-            table = file.read_row_group(group)
-            pairs = zip(table["item"].to_pylist(), table["facets"].to_pylist(), strict=True)
-            texts = [_json({**facets[item], **json.loads(text)}) if item in facets else text for item, text in pairs]
-            writer.write_table(table.set_column(at, "facets", pyarrow.array(texts, pyarrow.string())))
+    with SampleWriter(folder) as writer:
+        for record in chain.from_iterable(read_groups(before)):
+            sample = sample_of(record)
+            more = facets.get(sample.item, {})
+            writer.add(replace(sample, facets={**more, **sample.facets}))
     before.unlink()
 
 
@@ -190,20 +182,16 @@ def record_of(sample: Sample) -> dict[str, object]:
         "tokens": sample.tokens,
         "chance": sample.chance,
         "targets": list(sample.targets),
-        "facets": _json(sample.facets),
+        "facets": json.dumps(dict(sample.facets), ensure_ascii=False),
         "asked": sample.asked,
         "thinking": sample.thinking,
         "thinking_tokens": sample.thinking_tokens,
-        "inputs": _json(sample.inputs),
+        "inputs": json.dumps(dict(sample.inputs), ensure_ascii=False),
         "parts": [
             {"text": part} if isinstance(part, str) else {"doc": part.doc, "start": part.start, "end": part.end}
             for part in sample.parts
         ],
     }
-
-
-def _json(facets: Mapping[str, Facet]) -> str:
-    return json.dumps(dict(facets), ensure_ascii=False)
 
 
 def sample_of(record: Mapping[str, Any]) -> Sample:

@@ -194,7 +194,7 @@ def _compared_facets(
     that was built by an earlier version has no clusters, and its fingerprint is the same.
     """
     known = dict(sample.facets)
-    if CLUSTER not in facets or CLUSTER not in known:
+    if ("cluster" in facets) != ("cluster" in known):
         facets, known = _without_cluster(facets), _without_cluster(known)
     both = {**known, **sample.inputs}
     given = facets if said is None or said.inputs is None else said.inputs
@@ -205,7 +205,7 @@ def _compared_facets(
 
 
 def _without_cluster(facets: Mapping[str, Facet]) -> dict[str, Facet]:
-    return {name: value for name, value in facets.items() if name != CLUSTER}
+    return {name: value for name, value in facets.items() if name != "cluster"}
 
 
 def _some(names: Sequence[str]) -> str:
