@@ -18,7 +18,7 @@ from fathom.board.bundles.rescoring import check_scores
 from fathom.rows.scoring import NOT_JUDGED
 from fathom.run.ledger import Ledger
 from fathom.run.worker import this_worker
-from fathom.suitefile import open_suite
+from fathom.suitefile import add_facets, open_suite, write_manifest
 from fathom.types import FathomError, Reply
 from made_bundles import Content, consistent, make_run, make_suite, taken_apart
 
@@ -90,6 +90,18 @@ def test_another_suite(run: Path, tmp_path: Path, checks: Checks) -> None:
     assert "tiny beefbeefbeefbeef" in words(checked)
     with pytest.raises(FathomError, match="not a built suite"):
         checks(run, (tmp_path / "run",))
+
+
+def test_a_suite_with_clusters_is_that_of_a_run_without_them(tmp_path: Path, suite: Path, checks: Checks) -> None:
+    clustered = make_suite(tmp_path / "clustered")
+    add_facets(clustered, {f"passkey/{number}": {"cluster": "a town"} for number in range(6)})
+    write_manifest(clustered, open_suite(clustered).manifest)
+    for name, built, other in (("old", suite, clustered), ("new", clustered, suite), ("same", clustered, clustered)):
+        assert "gold" in topics(checks(make_run(tmp_path / name, built), (other,)), "verified")
+    forged = [replace(one, facets={**one.facets, "cluster": "b"}) for one in open_suite(clustered).samples()]
+    made = make_run(tmp_path / "forged", clustered, samples=forged)
+    assert "cluster" in words(checks(made, (clustered,)))
+    assert "gold" not in topics(checks(made, (clustered,)), "verified")
 
 
 def test_a_forged_score_is_refused_with_what_it_should_be(run: Path, checks: Checks) -> None:

@@ -222,8 +222,9 @@ def _write(
     gold: dict[str, Mapping[str, Json]] = {}
     used: set[str] = set()
     pools: list[Any] = []
+    clusters: dict[str, str] = {}
     with suitefile.SampleWriter(folder) as writer:
-        made = contexts(wanted, material, texts, notes, values, gold, pools, built)
+        made = contexts(wanted, material, texts, notes, values, gold, pools, clusters, built)
         for done, samples in enumerate(made, start=1):
             for sample in samples:
                 writer.add(sample)
@@ -233,6 +234,8 @@ def _write(
                 progress(done, max(done, expected(wanted, material)))
     if not counts:
         raise FathomError(f"nothing to build: {_why_nothing(wanted, material, notes, values)}")
+    if clusters:
+        suitefile.add_facets(folder, {item: {"cluster": cluster} for item, cluster in clusters.items()})
     documents = [texts.documents[id] for id in sorted(used)]
     suitefile.write_documents(folder, documents)
     facts = {

@@ -57,6 +57,7 @@ def _built(wanted: BuildConfig, material: Material, name: str) -> dict[str, Any]
                 "notes": part.notes,
                 "gold": part.gold,
                 "pools": part.pools,
+                "clusters": part.clusters,
             }
             for language, part in found.parts.items()
         },
@@ -75,6 +76,7 @@ def _read(found: Mapping[str, Any]) -> BuiltTask:
                 part["notes"],
                 part["gold"],
                 part["pools"],
+                part["clusters"],
             )
             for language, part in found["parts"].items()
         },

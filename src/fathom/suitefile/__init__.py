@@ -10,7 +10,7 @@ from typing import Any
 from fathom.checksums import CHECKSUM, check_content, check_file, check_format, check_size, file_facts, with_checksum
 from fathom.registry import task_name
 from fathom.suitefile.fresh import check_contents, fresh_folder
-from fathom.suitefile.samples import FACTS, SAMPLES, SamplesById, SampleWriter, read_groups, sample_of
+from fathom.suitefile.samples import FACTS, SAMPLES, SamplesById, SampleWriter, add_facets, read_groups, sample_of
 from fathom.suitefile.texts import DOCUMENTS, Texts, readable, write_documents
 from fathom.suitefile.where import Values, Where, facts_in, facts_of, is_where, may_be, wanted_of, why_none
 from fathom.types import Document, FathomError, Json, Sample
@@ -24,6 +24,7 @@ __all__ = [
     "SampleWriter",
     "Values",
     "Where",
+    "add_facets",
     "check_contents",
     "facts_of",
     "fresh_folder",

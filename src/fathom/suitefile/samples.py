@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from threading import Lock
@@ -11,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from fathom.suitefile.texts import need_columns, readable
-from fathom.types import Part, Sample, Span
+from fathom.types import Facet, Part, Sample, Span
 
 SAMPLES = "samples.parquet"
 FACTS = (
@@ -79,6 +80,22 @@ class SampleWriter:
         if kind is None:
             self._flush()
         self._writer.close()
+
+
+def add_facets(folder: Path, facets: Mapping[str, Mapping[str, Facet]]) -> None:
+    """Add facets to the written samples of some items. Those that a sample has already stay as they are.
+
+    Args:
+        folder: The folder with ``samples.parquet``, which is read and written in groups.
+        facets: The facets by item.
+    """
+    before = (folder / SAMPLES).replace(folder / f"{SAMPLES}.before")
+    with SampleWriter(folder) as writer:
+        for record in chain.from_iterable(read_groups(before)):
+            sample = sample_of(record)
+            more = facets.get(sample.item, {})
+            writer.add(replace(sample, facets={**more, **sample.facets}))
+    before.unlink()
 
 
 def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[list[dict[str, Any]]]:

@@ -190,14 +190,22 @@ def _compared_facets(
 ) -> dict[str, tuple[Any, Mapping[str, Facet]]]:
     """Facets and inputs of a reply, each with those of the suite's sample.
 
-    Replies of earlier versions have one field for both, and without logs only the values of the field show it.
+    Replies of earlier versions have one field for both, and without logs only the values of the field show it. A suite
+    that was built by an earlier version has no clusters, and its fingerprint is the same.
     """
-    both = {**sample.facets, **sample.inputs}
+    known = dict(sample.facets)
+    if ("cluster" in facets) != ("cluster" in known):
+        facets, known = _without_cluster(facets), _without_cluster(known)
+    both = {**known, **sample.inputs}
     given = facets if said is None or said.inputs is None else said.inputs
     if canonical(given) == canonical(facets) and (said is not None or canonical(facets) == canonical(both)):
         return {"facets": (facets, both)}
     inputs = {} if said is None else {"inputs": (said.inputs, sample.inputs)}
-    return {"facets": (facets, sample.facets), **inputs}
+    return {"facets": (facets, known), **inputs}
+
+
+def _without_cluster(facets: Mapping[str, Facet]) -> dict[str, Facet]:
+    return {name: value for name, value in facets.items() if name != "cluster"}
 
 
 def _some(names: Sequence[str]) -> str:
