@@ -5,56 +5,26 @@ Ranges of ranks hold together for all models (``fathom.stats.ranks``).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fathom.analysis.average import AverageScore
 from fathom.analysis.grid import ALL, Grid
 from fathom.analysis.profile import Profile
 from fathom.analysis.questions import Asked, Means, means_of
-from fathom.stats.differences import PAIRED_REPLICATES, Gap, gap_of, pseudo_streams
-from fathom.stats.flips import flip_p_value
+from fathom.stats.differences import PAIRED_REPLICATES, Gap, gap_of
 from fathom.stats.intervals import (
-    Clusters,
     Floats,
     Interval,
     clusters_of,
     exact_interval,
     interval_of,
     resampled_means,
-    resampled_sums,
-    shuffled,
 )
 from fathom.stats.ranks import MaxT, ranks_of
-
-
-@dataclass(frozen=True, slots=True)
-class Overlap:
-    """What a difference between two models is over.
-
-    Attributes:
-        cells: Tasks and lengths at which both have a score, or 1 for questions.
-        of: Tasks and lengths that one of them has in its score.
-        samples: Items at these cells (or questions) with a score of both.
-        longest: Longest of these lengths in tokens; 0 if unknown.
-    """
-
-    cells: int
-    of: int
-    samples: int
-    longest: int = 0
-
-    @property
-    def partial(self) -> bool:
-        """Whether one of the two has cells that the other lacks."""
-        return self.cells < self.of
-
-
-NOTHING = Overlap(0, 0, 0)
+from fathom.stats.shared import NOTHING, Overlap, SharedScores, TaskScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +81,10 @@ def ranking_of(
         The models that can be compared with another one, or the only model.
     """
     scores = [_Score.of(one) for one in averages if one.task == ALL and one.mean is not None]
-    own: dict[tuple[str, str], dict[str, _Table]] = {}
+    own: dict[tuple[str, str], dict[str, TaskScores]] = {}
     for grid in tables:
-        own.setdefault((grid.model, grid.variant), {})[grid.task] = _Table.of(grid)
-    return _ranked(scores, _Compared([own[score.system] for score in scores], seed, replicates))
+        own.setdefault((grid.model, grid.variant), {})[grid.task] = _scores_of(grid)
+    return _ranked(scores, SharedScores([own[score.system] for score in scores], seed, replicates))
 
 
 def ranking_of_profiles(ready: Sequence[Profile], averages: Sequence[AverageScore]) -> list[Ranked]:
@@ -149,8 +119,8 @@ def ranking_of_questions(
         if interval is None:
             interval = interval_of(resampled_means(clusters, seed, replicates=replicates)[:, 0], mean)
         scores.append(_Score(one.model, one.variant, mean, interval, one.other))
-    tables = [{"": _Table(one.names, one.groups, (0,), one.means[:, None])} for one in whole]
-    return _ranked(scores, _Compared(tables, seed, replicates))
+    tables = [{"": TaskScores(one.names, one.groups, (0,), one.means[:, None])} for one in whole]
+    return _ranked(scores, SharedScores(tables, seed, replicates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,125 +144,10 @@ class _Score:
         return self.model, self.variant
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Table:
-    """Scores of one model on one task: items (or questions) x lengths, without lengths that have no usable score."""
-
-    names: tuple[str, ...]
-    groups: tuple[str, ...]
-    lengths: tuple[int, ...]
-    values: Floats
-
-    @classmethod
-    def of(cls, grid: Grid) -> "_Table":
-        usable = np.array([gap is None for gap in grid.gaps], dtype=np.bool_) & ~np.isnan(grid.scores).all(axis=0)
-        return cls(grid.names, grid.groups, tuple(grid.lengths[usable].tolist()), grid.scores[:, usable])
-
-    def at(self, names: tuple[str, ...], lengths: tuple[int, ...]) -> "_Table":
-        """The same at some items and lengths, which it has."""
-        if (names, lengths) == (self.names, self.lengths):
-            return self
-        place = {name: number for number, name in enumerate(self.names)}
-        rows = [place[name] for name in names]
-        groups = tuple(self.groups[row] for row in rows)
-        return _Table(names, groups, lengths, self.values[np.ix_(rows, [self.lengths.index(at) for at in lengths])])
-
-
-_Shared: TypeAlias = tuple[tuple[str, tuple[str, ...], tuple[int, ...], bytes], ...]
-"""By task: items and lengths of two models, and where both have a score."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Side:
-    """One model on what it shares with another: its mean, its replicates, and what each cluster adds to the mean."""
-
-    mean: float
-    draws: Floats
-    contributions: Floats
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Compared:
-    """The differences of models with single scores.
-
-    Attributes:
-        models: Their tables by task.
-        seed: Seed of the replicates.
-        replicates: Number of replicates.
-        sides: What was computed: most pairs share the same items.
-        equal: Models by what is compared, task and scores: equal scores have pseudo-clusters of their own.
-    """
-
-    models: Sequence[Mapping[str, _Table]]
-    seed: int
-    replicates: int
-    sides: dict[tuple[int, _Shared], _Side] = field(default_factory=dict)
-    equal: dict[tuple[_Shared, str, int], list[int]] = field(default_factory=dict)
-
-    def gap(self, first: int, second: int) -> "tuple[Gap, Floats, Overlap] | None":
-        """The difference of two models, its replicates, and what it is over; None without anything in common."""
-        shared, overlap = self._shared(self.models[first], self.models[second])
-        if not shared:
-            return None
-        own, other = (self._side(model, shared) for model in (first, second))
-        draws = own.draws - other.draws
-        gap = gap_of(draws, own.mean - other.mean)
-        p_value = flip_p_value(own.contributions - other.contributions)
-        return Gap(gap.difference, gap.interval, p_value), draws, overlap
-
-    def _shared(self, first: Mapping[str, _Table], second: Mapping[str, _Table]) -> tuple[_Shared, Overlap]:
-        tasks = sorted(task for task in first.keys() & second.keys())
-        lengths = tuple(
-            sorted(set.intersection(*({*first[task].lengths} & {*second[task].lengths} for task in tasks)))
-            if tasks
-            else ()
-        )
-        shared, samples = [], 0
-        for task in tasks if lengths else ():
-            own, other = first[task], second[task]
-            names = own.names
-            if other.names != names:
-                both = set(names) & set(other.names)
-                names = tuple(name for name in names if name in both)
-            known = ~np.isnan(own.at(names, lengths).values) & ~np.isnan(other.at(names, lengths).values)
-            if not known.any(axis=0).all():
-                return (), NOTHING
-            samples += int(known.sum())
-            shared.append((task, names, lengths, known.tobytes()))
-        cells = [{(task, at) for task in one for at in _whole(one)} for one in (first, second)]
-        cells_of = len(cells[0] | cells[1])
-        return tuple(shared), Overlap(len(shared) * len(lengths), cells_of, samples, max(lengths, default=0))
-
-    def _side(self, model: int, shared: _Shared) -> _Side:
-        known = self.sides.get((model, shared))
-        if known is None:
-            known = self.sides[model, shared] = self._drawn(model, shared)
-        return known
-
-    def _drawn(self, model: int, shared: _Shared) -> _Side:
-        means, draws, contributions = [], [], []
-        for place, (task, names, lengths, mask) in enumerate(shared):
-            table = self.models[model][task].at(names, lengths)
-            known: NDArray[np.bool_] = np.frombuffer(mask, dtype=np.bool_).reshape(table.values.shape)
-            present = np.asarray(known.any(axis=1))
-            groups = [group for group, here in zip(table.groups, present.tolist(), strict=True) if here]
-            clusters = clusters_of(np.where(known, table.values, np.nan)[present], groups)
-            means.append(clusters.means.mean())
-            contributions.append(clusters.contributions.mean(axis=1) / len(shared))
-            sums = resampled_sums(clusters, self.seed, replicates=self.replicates)
-            drawn = sums.means(self.seed, 1 / len(shared), self._stream(model, shared, task, clusters))
-            draws.append(shuffled(drawn.mean(axis=1), place))
-        return _Side(float(np.mean(means)), np.mean(draws, axis=0), np.concatenate(contributions))
-
-    def _stream(self, model: int, shared: _Shared, task: str, clusters: Clusters) -> int:
-        alike = self.equal.setdefault((shared, task, clusters.key), [])
-        alike.append(model)
-        return pseudo_streams([clusters.key] * len(alike))[-1]
-
-
-def _whole(tables: Mapping[str, _Table]) -> set[int]:
-    """The lengths at which every task of a model has a score."""
-    return set.intersection(*({*table.lengths} for table in tables.values()))
+def _scores_of(grid: Grid) -> TaskScores:
+    """The scores at the lengths whose scores can be used."""
+    usable = np.array([gap is None for gap in grid.gaps], dtype=np.bool_) & ~np.isnan(grid.scores).all(axis=0)
+    return TaskScores(grid.names, grid.groups, tuple(grid.lengths[usable].tolist()), grid.scores[:, usable])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,7 +157,7 @@ class _Published:
     profiles: Sequence[Profile]
 
     def gap(self, first: int, second: int) -> tuple[Gap, Floats, Overlap] | None:
-        """See :class:`_Compared`."""
+        """See ``SharedScores.gap``."""
         own, other = self.profiles[first], self.profiles[second]
         if set(own.tasks) != set(other.tasks):
             return None
@@ -319,7 +174,7 @@ class _Published:
         return gap_of(draws - draws_other, mean - mean_other), draws - draws_other, overlap
 
 
-def _ranked(scores: Sequence[_Score], compared: _Compared | _Published) -> list[Ranked]:
+def _ranked(scores: Sequence[_Score], compared: SharedScores | _Published) -> list[Ranked]:
     count = len(scores)
     gaps: dict[tuple[int, int], tuple[Gap, Overlap]] = {}
     tested, errors = MaxT(), np.full((count, count), np.nan)

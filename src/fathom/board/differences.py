@@ -7,28 +7,22 @@ Published scores have the widest interval that is possible for their mean, so th
 questions may differ from those asked here: as in the papers' tables, a rank only means that a difference is not chance.
 """
 
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fathom.board.means import SEED, drawn_name, sums_of
-from fathom.board.model import Entry, Source, Standing
-from fathom.stats.differences import (
-    PAIRED_REPLICATES,
-    PSEUDO_ITEMS,
-    Gap,
-    Gaps,
-    Sums,
-    drawn_columns,
-    drawn_means,
-    gaps_between,
-    shared_sums,
-)
-from fathom.stats.intervals import REPLICATES, Floats
+from fathom.board.model import Entry, Items, Source, Standing
+from fathom.board.standing import weights
+from fathom.stats.differences import Gap, Gaps, gaps_between, pseudo_streams
+from fathom.stats.flips import DRAWN, random_signs
+from fathom.stats.intervals import REPLICATES, Floats, Interval, clusters_of, resampled_sums, shuffled
 from fathom.stats.ranks import Ranks, ranks_of
+from fathom.stats.shared import SharedScores, TaskScores
 from fathom.types.boards import Board
 
 OVERALL = ""
@@ -37,6 +31,7 @@ MANY = 200
 """Entries up to which every two are compared on every task too."""
 NEAR = 100
 """On larger boards an entry is compared task by task with so many entries that follow it in the order of the board."""
+_ROUNDED = 1e-5  # relative difference of sums with four bytes that differ by the order of their summation
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,80 +99,189 @@ def ranking(
     """
     names = _names(entries)
     values = {n: one.overall.value for n, one in enumerate(standings) if one.overall and one.overall.interval}
-    priors = {n: PSEUDO_ITEMS / sum(map(_width, standings[n].sources.values())) for n in values}
-    draws = {n: np.zeros(PAIRED_REPLICATES) for n in values}
+    lines = sorted((n for n in values if standings[n].complete), key=lambda n: (-values[n], n))
+    every = {n: _Sides(np.zeros(REPLICATES), np.zeros(DRAWN)) for n in values}
     common = np.zeros((len(entries), len(entries)), dtype=np.int64)
     near = None if len(entries) <= MANY else NEAR
+    apart = _Apart(board, entries, standings)
     between: dict[str, Pairs] = {}
     for task in dict.fromkeys([*board.tasks, *(task for n in values for task in standings[n].sources)]):
-        every = {n: one.tasks.get(task) or one.sources.get(task) for n, one in enumerate(standings)}
-        found = {n: one for n, one in every.items() if one is not None and one.is_known}
-        shared = _shared(found, len(entries))
+        known = {n: one.tasks.get(task) or one.sources.get(task) for n, one in enumerate(standings)}
+        sources = {n: one for n, one in known.items() if one is not None and one.is_known}
+        shared = _shared(sources, len(entries))
         common += shared
-        # No other table shows differences without common questions, so fewer replicates suffice.
-        count = PAIRED_REPLICATES if shared.any() else REPLICATES
-        alone: dict[int, Floats] = {}
-        for n, one in _sums(task, found, names):
-            if n in values and task in standings[n].sources:
-                draws[n] += standings[n].weights[task] * drawn_columns(one, _columns(one), priors[n]).mean(axis=1)
+        alone: dict[int, _Sides] = {}
+        for n, whole, part in _sides(task, sources, names, {n: standings[n] for n in values}):
+            if part is not None:
+                every[n].add(part)
             if task in board.tasks:
-                alone[n] = drawn_means([_first(one, count)], _columns(one))
+                alone[n] = whole
         if task in board.tasks:
-            scores = {n: one.score.value for n, one in found.items()}
-            between[task] = _between(scores, alone, shared, near)
-    between[OVERALL] = _between(values, draws, common, None, done)
-    lines = sorted((n for n in values if standings[n].complete), key=lambda n: (-values[n], n))
+            scores = {n: one.score.value for n, one in sources.items()}
+            between[task] = _between(scores, alone, shared, near, task=task, apart=apart)
+    between[OVERALL] = _between(values, every, common, None, apart=apart, done=done, family=lines)
     return Ranking(tuple(lines), _ranks(lines, values, between[OVERALL]), between)
 
 
 def _ranks(lines: Sequence[int], values: Mapping[int, float], between: Pairs) -> Ranks:
     scores = np.array([values[n] for n in lines], dtype=np.float64)
     places = np.searchsorted(between.gaps.places, lines)
-    p_values = np.ones((len(values), len(values)))
+    errors = np.full((len(values), len(values)), np.inf)
     rows, columns = np.triu_indices(len(values), 1)
-    p_values[rows, columns] = p_values[columns, rows] = between.gaps.numbers[:, 3]
-    return ranks_of(scores[:, None] - scores[None, :], p_values[np.ix_(places, places)])
+    errors[rows, columns] = errors[columns, rows] = between.gaps.errors
+    differences = scores[:, None] - scores[None, :]
+    return ranks_of(differences, np.abs(differences) > between.gaps.critical * errors[np.ix_(places, places)])
+
+
+@dataclass(slots=True, eq=False)
+class _Sides:
+    """One entry in its differences to others.
+
+    Attributes:
+        draws: Replicates of its score.
+        flips: What it adds to the differences with random signs of the clusters (``fathom.stats.flips``).
+    """
+
+    draws: Floats
+    flips: Floats
+
+    def add(self, other: "_Sides") -> None:
+        """Adds a part of the score."""
+        self.draws += other.draws
+        self.flips += other.flips
 
 
 def _between(
     values: Mapping[int, float],
-    draws: Mapping[int, Floats],
+    sides: Mapping[int, _Sides],
     shared: NDArray[np.int64],
     reach: int | None,
+    *,
+    apart: "_Apart",
+    task: str | None = None,
     done: Callable[[], None] = lambda: None,
+    family: Sequence[int] = (),
 ) -> Pairs:
-    places = sorted(draws)
-    stacked = np.stack([draws[n] for n in places]) if places else np.empty((0, 0))
-    gaps = gaps_between(places, [values[n] for n in places], stacked, reach, done)
+    places = sorted(sides)
+    draws = np.stack([sides[n].draws for n in places]) if places else np.empty((0, 0))
+    gaps = gaps_between(places, [values[n] for n in places], draws, reach, done, family)
     pairs = np.array(list(gaps), dtype=np.int64).reshape(-1, 2)
-    return Pairs(gaps, shared[pairs[:, 0], pairs[:, 1]])
+    questions = shared[pairs[:, 0], pairs[:, 1]]
+    for row, (first, second) in enumerate(pairs.tolist()):
+        if apart.differ(first, second, task):
+            gap, samples = apart.gap(first, second, task)
+            gaps.numbers[row] = gap.difference, gap.interval.low, gap.interval.high, gap.p_value
+            questions[row] = samples
+        elif questions[row]:
+            flipped = np.abs(sides[first].flips - sides[second].flips)
+            reached = flipped >= abs(gaps.numbers[row, 0]) * (1 - _ROUNDED)
+            gaps.numbers[row, 3] = 1.0 if not gaps.numbers[row, 0] else (1 + reached.sum()) / (1 + DRAWN)
+    return Pairs(gaps, questions)
 
 
-def _sums(task: str, found: Mapping[int, Source], names: Sequence[str]) -> Iterator[tuple[int, Sums]]:
-    """The resampled sums of all entries on one task; the same questions have the same weights."""
-    asked = {n: (one.items.names, one.items.scores) for n, one in found.items() if one.items is not None}
-    questions = sorted({name for own, _ in asked.values() for name in own})
-    places = list(asked)
-    for start in range(0, len(places), MANY):  # of all entries at once they need gigabytes
-        tables = {names[n]: asked[n] for n in places[start : start + MANY]}
-        paired = shared_sums(tables, task, SEED, questions=questions)
-        yield from ((n, paired[names[n]]) for n in places[start : start + MANY])
-    for n, one in found.items():
-        if one.items is None:
-            name = f"{task}\x1f{names[n]}"
-            yield n, Sums(*sums_of(one, task, names[n], PAIRED_REPLICATES), SEED, name)
+def _sides(
+    task: str, sources: Mapping[int, Source], names: Sequence[str], counted: Mapping[int, Standing]
+) -> Iterator[tuple[int, _Sides, _Sides | None]]:
+    """All entries on one task, by itself and as a part of the overall score; the same questions have the same weights.
+
+    Args:
+        task: The task.
+        sources: Its scores by entry.
+        names: Names of the entries.
+        counted: Standings of the entries with an overall score.
+    """
+    items = {n: one.items for n, one in sources.items() if one.items is not None}
+    groups = {name: group for own in items.values() for name, group in zip(own.names, own.groups, strict=True)}
+    questions = sorted(groups)
+    place = {name: line for line, name in enumerate(questions)}
+    tables = {n: _wide(own, place) for n, own in items.items()}
+    clusters = {n: clusters_of(table, [groups[name] for name in questions]) for n, table in tables.items()}
+    streams = dict(zip(clusters, pseudo_streams([own.key for own in clusters.values()]), strict=True))
+    signs = random_signs(len(next(iter(clusters.values())).totals)) if clusters else None
+    for n, one in sources.items():
+        flips = np.zeros(DRAWN)
+        if n in clusters:
+            sums, stream = resampled_sums(clusters[n], SEED), streams[n]
+            flips = (signs @ clusters[n].contributions.mean(axis=1).astype(np.float32)).astype(np.float64)
+        else:
+            sums, stream = sums_of(one, task, names[n]), pseudo_streams([zlib.crc32(f"{task} {names[n]}".encode())])[0]
+        whole = _Sides(sums.means(SEED, 1.0, stream).mean(axis=1), flips)
+        standing = counted.get(n)
+        if standing is None or task not in standing.sources:
+            yield n, whole, None
+            continue
+        share, order = standing.weights[task], sorted(standing.sources).index(task)
+        drawn = sums.means(SEED, 1 / len(standing.sources), stream).mean(axis=1)
+        yield n, whole, _Sides(share * shuffled(drawn, order), share * shuffled(flips, order))
 
 
-def _columns(sums: Sums) -> range:
-    return range(sums.scored.shape[1])
+def _wide(items: Items, place: Mapping[str, int]) -> Floats:
+    table = np.full((len(place), items.scores.shape[1]), np.nan)
+    table[[place[name] for name in items.names]] = items.scores
+    return table
 
 
-def _first(sums: Sums, replicates: int) -> Sums:
-    return replace(sums, scored=sums.scored[:replicates], mass=sums.mass[:replicates])
+class _Apart:
+    """Entries that were asked different tasks, lengths or questions: their differences are over what both were."""
+
+    def __init__(self, board: Board, entries: Sequence[Entry], standings: Sequence[Standing]) -> None:
+        """The entries of a board."""
+        self._standings = standings
+        self._asked = [_asked(entry, one) for entry, one in zip(entries, standings, strict=True)]
+        scores = [_scores(entry, one) for entry, one in zip(entries, standings, strict=True)]
+        self._shared = SharedScores(
+            scores, SEED, REPLICATES, together=False, weights=lambda tasks: _weights(board, standings, tasks)
+        )
+
+    def differ(self, first: int, second: int, task: str | None) -> bool:
+        """Whether two entries with single scores were asked different questions, on a task or on any."""
+        own, other = self._asked[first], self._asked[second]
+        if not own or not other:
+            return False
+        return own != other if task is None else own.get(task) != other.get(task)
+
+    def gap(self, first: int, second: int, task: str | None) -> tuple[Gap, int]:
+        """Their difference, and the number of questions of both; an unbounded one without any."""
+        found = self._shared.gap(first, second, None if task is None else [task])
+        if found is None:
+            return Gap(0.0, Interval(-1.0, 1.0), 1.0), 0
+        gap, _, overlap = found
+        return gap, overlap.samples
 
 
-def _width(source: Source) -> int:
-    return len(source.printed) if source.items is None else source.items.scores.shape[1]
+def _asked(entry: Entry, standing: Standing) -> dict[str, tuple[tuple[str, ...], tuple[int, ...], bytes]]:
+    """By task: the questions of an entry, the lengths that its score is over, and which of them have a score."""
+    asked = {}
+    for task, source in standing.tasks.items():
+        if source.items is not None:
+            lengths = tuple(sorted(length for name, length in entry.items if name == task and length))
+            asked[task] = source.items.names, lengths, np.isnan(source.items.scores).tobytes()
+    return asked
+
+
+def _scores(entry: Entry, standing: Standing) -> dict[str, TaskScores]:
+    """The single scores of an entry by task, at each length that is known, or else at an unknown one."""
+    scores = {}
+    for task, source in standing.tasks.items():
+        if source.items is None:
+            continue
+        at = {length: own for (name, length), own in sorted(entry.items.items()) if name == task and length}
+        if len(at) != source.items.scores.shape[1]:  # other lengths than those that count
+            at = {0: source.items} if source.items.scores.shape[1] == 1 else {}
+        if not at:
+            continue
+        place = {name: line for line, name in enumerate(sorted({name for own in at.values() for name in own.names}))}
+        groups = {name: group for own in at.values() for name, group in zip(own.names, own.groups, strict=True)}
+        values = np.concatenate([_wide(own, place) for own in at.values()], axis=1)
+        scores[task] = TaskScores(tuple(place), tuple(groups[name] for name in place), tuple(at), values)
+    return scores
+
+
+def _weights(board: Board, standings: Sequence[Standing], tasks: Sequence[str]) -> list[float]:
+    """The weights of some tasks in their mean."""
+    sources = {task: next(one.tasks[task] for one in standings if task in one.tasks) for task in tasks}
+    shares = weights(board, sources)
+    return [shares[task] for task in tasks]
 
 
 def _names(entries: Sequence[Entry]) -> list[str]:

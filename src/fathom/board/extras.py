@@ -11,7 +11,7 @@ from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.longscore import LongScore, longscore
 from fathom.board.means import average, by_length, items_of, mean_of
 from fathom.board.model import Estimate, Items, Source
-from fathom.stats.columns import facet
+from fathom.stats.columns import cluster_name, facet
 from fathom.stats.differences import system_key
 from fathom.stats.outcomes import counted
 from fathom.types.boards import Board
@@ -46,7 +46,7 @@ def _base(rows: pl.DataFrame, board: Board) -> Estimate | None:
         if items is None or own.drop_nulls("value")["length"].n_unique() < len(BASE_LENGTHS):
             return None
         found[task] = Source(mean_of(items, task, name := _name(own)), items)
-    return average(found, dict.fromkeys(found, 1 / len(found)), "base", name)
+    return average(found, dict.fromkeys(found, 1 / len(found)), name)
 
 
 def _longscore(rows: pl.DataFrame, board: Board) -> Estimate | None:
@@ -91,11 +91,13 @@ def _items(rows: pl.DataFrame) -> Items | None:
     if not _whole(rows):
         return None
     name = pl.concat_str("suite", "task", "item", separator="\x1f").alias("name")
-    items = rows.group_by(name, "length").agg(pl.col("value").mean()).drop_nulls("value").sort("name", "length")
+    task = pl.concat_str("task", cluster_name(), separator="\x1f").alias("cluster")
+    means = pl.col("value").mean(), task.first()
+    items = rows.group_by(name, "length").agg(*means).drop_nulls("value").sort("name", "length")
     if items.is_empty():
         return None
     names, _, table = by_length(*(items[column].to_numpy() for column in ("name", "length", "value")))
-    return items_of(names, table)
+    return items_of(names, table, dict(items.select("name", "cluster").iter_rows()))
 
 
 EXTRAS: Mapping[str, Extra] = {

@@ -1,8 +1,9 @@
 """Means of scores with their intervals (``fathom.stats.intervals``), from items and from published means.
 
-The unit is the item: its repeats and its questions at one length are averaged first, and its scores at several lengths
-are resampled together. A task's score is the mean over its lengths of the means there; if every item has only one
-length (published questions at their own lengths), all items have equal weight instead, as in the papers.
+The unit is the item (or a cluster of items): its repeats and its questions at one length are averaged first, and its
+scores at several lengths are resampled together. A task's score is the mean over its lengths of the means there; if
+every item has only one length (published questions at their own lengths), all items have equal weight instead, as in
+the papers.
 
 A published mean of n scores is resampled as if its scores were 0 and 1, which have the largest possible variance.
 """
@@ -21,34 +22,34 @@ from fathom.stats.intervals import (
     REPLICATES,
     Floats,
     Interval,
+    Sums,
+    clusters_of,
+    exact_interval,
     generator,
     interval_of,
+    jeffreys_interval,
     resampled_sums,
-    shared_draws,
-    shared_pseudo_item,
+    shuffled,
     sums_of_means,
 )
 
 SEED = 0
-"""Number of replicates, the default of reports."""
-_KEPT = 100_000
-"""Replicates x columns up to which the draws of a pseudo-item are cached for the next entry: 1.6 MB."""
+"""Seed of all replicates, the default of reports."""
 
 
 @lru_cache(maxsize=64)  # of one entry: its categories and the overall score share scores
-def sums_of(source: Source, task: str, name: str, replicates: int = REPLICATES) -> tuple[Floats, Floats]:
-    """The resampled sums of a score and of its weights, replicates x columns.
+def sums_of(source: Source, task: str, name: str) -> Sums:
+    """The resampled sums of a score.
 
     Args:
         source: The score, which must be resampled.
         task: The task of the score.
-        name: Name of the entry (:func:`drawn_name`).
-        replicates: Number of replicates.
+        name: Name of the entry (:func:`drawn_name`), which seeds the sums of published means.
     """
     if source.items is not None:
-        return resampled_sums(source.items.scores, generator(SEED, task), replicates=replicates)
+        return resampled_sums(clusters_of(source.items.scores, source.items.groups), SEED, replicates=REPLICATES)
     values, counts = [one.value for one in source.printed], [one.n or 0 for one in source.printed]
-    return sums_of_means(values, counts, generator(SEED, f"{task}\x1f{name}"), replicates=replicates)
+    return sums_of_means(values, counts, generator(SEED, f"{task}\x1f{name}"), replicates=REPLICATES)
 
 
 def drawn_name(entry: Entry) -> str:
@@ -82,13 +83,12 @@ def combined(scores: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
     )
 
 
-def average(sources: Mapping[str, Source], weights: Mapping[str, float], of: str, name: str) -> Estimate:
+def average(sources: Mapping[str, Source], weights: Mapping[str, float], name: str) -> Estimate:
     """The weighted mean of scores of several tasks, with its interval if all of them have one.
 
     Args:
         sources: The scores by task; one or more.
         weights: Their weights, which sum to 1.
-        of: Name of the mean, which seeds its replicates.
         name: Name of the entry, see :func:`drawn_name`.
     """
     scores = [one.score for one in sources.values()]
@@ -97,28 +97,29 @@ def average(sources: Mapping[str, Source], weights: Mapping[str, float], of: str
     plain = combined(scores, [weights[task] for task in sources])
     if not all(one.is_known for one in sources.values()):
         return plain
-    interval = _interval(sources, weights, plain.value, of, name)
+    interval = _interval(sources, weights, plain.value, name)
     return replace(plain, interval=interval, bound=any(one.items is None for one in sources.values()))
 
 
-def _interval(
-    sources: Mapping[str, Source], weights: Mapping[str, float], value: float, of: str, name: str
-) -> Interval:
-    sums = [sums_of(one, task, name) for task, one in sources.items()]
-    shapes = tuple(mass.shape for _, mass in sums)
-    # It is the same for all entries of a board.
-    pseudo_item = _kept_pseudo_item if sum(map(math.prod, shapes)) <= _KEPT else _drawn_pseudo_item
-    parts = shared_draws(sums, pseudo_item(of, shapes))
-    draws = np.sum([weights[task] * part.mean(axis=1) for task, part in zip(sources, parts, strict=True)], axis=0)
+def _interval(sources: Mapping[str, Source], weights: Mapping[str, float], value: float, name: str) -> Interval:
+    if len(sources) == 1:
+        exact = _exact(*sources.values())
+        if exact is not None:
+            return exact
+    draws = np.zeros(REPLICATES)
+    for place, task in enumerate(sorted(sources)):
+        drawn = sums_of(sources[task], task, name).means(SEED, 1 / len(sources))
+        draws += weights[task] * shuffled(drawn.mean(axis=1), place)
     return interval_of(draws, value)
 
 
-def _drawn_pseudo_item(of: str, shapes: tuple[tuple[int, ...], ...]) -> list[tuple[Floats, Floats]]:
-    columns = np.arange(max(columns for _, columns in shapes))
-    return shared_pseudo_item(shapes, generator(SEED, f"{of} {columns}"))
-
-
-_kept_pseudo_item = lru_cache(maxsize=256)(_drawn_pseudo_item)
+def _exact(source: Source) -> Interval | None:
+    """The exact interval of zeros and ones: of single scores, or of one published mean."""
+    if source.items is not None:
+        return exact_interval(clusters_of(source.items.scores, source.items.groups))
+    if len(source.printed) == 1 and source.printed[0].n:
+        return jeffreys_interval(source.printed[0].value * source.printed[0].n, source.printed[0].n)
+    return None
 
 
 def over_lengths(at: Sequence[Estimate], task: str, name: str, *, paired: bool) -> Source:
@@ -144,7 +145,7 @@ def with_interval(source: Source, task: str, name: str) -> Source:
     """The score with its interval, if it can be resampled; arguments as in :func:`sums_of`."""
     if not source.is_known:
         return source
-    interval = _interval({task: source}, {task: 1.0}, source.score.value, task, name)
+    interval = _interval({task: source}, {task: 1.0}, source.score.value, name)
     return replace(source, score=replace(source.score, interval=interval, bound=source.items is None))
 
 
@@ -159,11 +160,12 @@ def bounded(printed: Estimate, task: str, name: str) -> Estimate:
     return with_interval(Source(printed, printed=(printed,)), task, name).score
 
 
-def items_of(names: Sequence[str], scores: Floats) -> Items | None:
+def items_of(names: Sequence[str], scores: Floats, groups: Mapping[str, str]) -> Items | None:
     """Items as the mean over them is taken; None if a length has no score.
 
     Args:
         names: Names of the items, ascending.
+        groups: The cluster of each item.
         scores: Items x lengths, in [0, 1], NaN without a score.
     """
     known = ~np.isnan(scores)
@@ -171,7 +173,7 @@ def items_of(names: Sequence[str], scores: Floats) -> Items | None:
         return None
     if known.shape[1] > 1 and known.sum(axis=1).max() == 1:
         scores = np.where(known.any(axis=1), np.where(known, scores, 0.0).sum(axis=1), np.nan)[:, None]
-    return Items(tuple(names), scores)
+    return Items(tuple(names), scores, tuple(groups[name] for name in names))
 
 
 def value_of(items: Items) -> float:

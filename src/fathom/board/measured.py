@@ -1,6 +1,6 @@
 """Entries of boards from rows: scores by task and length with their errors, usage, settings, single questions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from fathom.board.means import by_length, items_of, mean_of, value_of
 from fathom.board.model import Cell, Ended, Entry, Estimate, Items, Origin
 from fathom.board.results import About, Batch, Label
 from fathom.names import system_name
+from fathom.stats.columns import cluster_name
 from fathom.stats.differences import system_key
 from fathom.stats.intervals import Floats
 from fathom.stats.outcomes import COUNTED, Unanswered, counted, scored_rows, unmeasured
@@ -152,6 +153,7 @@ def _entries(
             usage=took[number],
             items=scores[number].items,
             outcomes=ended[number],
+            partial=tuple(scores[number].partial),
             blank=tuple(scores[number].blank),
             substituted=tuple(others[number]),
         )
@@ -169,6 +171,7 @@ class _Scores:
     cells: dict[Cell, Estimate | None] = field(default_factory=dict)
     items: dict[Cell, Items] = field(default_factory=dict)
     blank: list[str] = field(default_factory=list)
+    partial: list[str] = field(default_factory=list)
 
 
 def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[RowsOfEntry]) -> dict[int, _Scores]:
@@ -177,6 +180,7 @@ def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[RowsOfEntry]) -> d
         rows.group_by("line", "task", "item", "length")
         .agg(
             pl.col("value", "other").mean(),
+            cluster_name().max(),
             pl.col("mark").unique().sort().str.join(""),
             pl.len().alias(_ENDED[0]),
             *((pl.col("outcome") == name).sum().alias(name) for name in _ENDED[1:]),
@@ -188,12 +192,14 @@ def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[RowsOfEntry]) -> d
     items = items.join(_names(items), on=["item", "mark"], maintain_order="left")
     counting = {task: _counted(board, task) for task in board.tasks}
     found: dict[int, _Scores] = {number: _Scores() for number in range(rows["line"].n_unique())}
-    length, value, other, name = (items[column].to_numpy() for column in ("length", "value", "other", "name"))
+    columns = ("length", "value", "other", "name", "cluster")
+    length, value, other, name, cluster = (items[column].to_numpy() for column in columns)
     ended = items.select(_ENDED).to_numpy()
     groups = items.with_row_index("at").group_by("line", "task", maintain_order=True).agg(pl.col("at").min(), pl.len())
     for line, task, start, size in groups.rows():
         here = slice(start, start + size)
-        said = _Answers(length[here], value[here], other[here], ended[here], name[here])
+        clusters = dict(zip(name[here].tolist(), cluster[here].tolist(), strict=True))
+        said = _Answers(length[here], value[here], other[here], ended[here], name[here], clusters)
         one = lines[line]
         _add_task(found[line], task, system_key(one.model, one.variant), said, counting[task])
     return found
@@ -210,8 +216,8 @@ def _names(items: pl.DataFrame) -> pl.DataFrame:
 class _Answers:
     """The items of one task of an entry, at each length.
 
-    Missing scores are NaN; ``others`` are those under the other choice of ``unanswered``, and ``ended`` the
-    numbers of replies of ``_ENDED``, of shape (items, 5).
+    Missing scores are NaN; ``others`` are those under the other choice of ``unanswered``, ``ended`` the numbers of
+    replies of ``_ENDED``, of shape (items, 5), and ``groups`` the clusters of the items by name.
     """
 
     lengths: NDArray[np.int64]
@@ -219,6 +225,7 @@ class _Answers:
     others: Floats
     ended: NDArray[np.int64]
     names: NDArray[np.object_]
+    groups: Mapping[str, str]
 
     def at(self, lengths: NDArray[np.int64]) -> Ended:
         """Outcomes of the replies at some lengths."""
@@ -232,29 +239,36 @@ def _add_task(found: _Scores, task: str, name: str, said: _Answers, counted: Seq
     for place, length in enumerate(lengths.tolist()):
         if length:  # 0 in logs of other harnesses: the length is unknown
             own = lengths[place : place + 1]
-            _add_cell(found, (task, length), name, (names, table[:, [place]], others[:, [place]]), said.at(own))
+            _add_cell(found, (task, length), name, (names, table[:, [place]], others[:, [place]]), said, own)
     found.cells.update(((task, length), None) for length in counted if length not in lengths)
     here = np.isin(lengths, counted or lengths)
     table, others = table[:, here], others[:, here]
     blank = bool(np.isnan(table).all(axis=0).any())
     if blank:
         found.blank.append(task)
-    if blank or not set(counted) <= set(lengths.tolist()):
+    if blank or not here.any():
         found.cells[task, 0] = None  # a mean over the other lengths would be that of an easier task
         return
-    _add_cell(found, (task, 0), name, (names, table, others), said.at(lengths[here]))
+    if not set(counted) <= set(lengths.tolist()):
+        found.partial.append(task)
+    _add_cell(found, (task, 0), name, (names, table, others), said, lengths[here])
 
 
 def _add_cell(
-    found: _Scores, cell: Cell, name: str, scores: tuple[Sequence[str], Floats, Floats], ended: Ended
+    found: _Scores,
+    cell: Cell,
+    name: str,
+    scores: tuple[Sequence[str], Floats, Floats],
+    said: _Answers,
+    lengths: NDArray[np.int64],
 ) -> None:
     """Adds a mean over items x lengths, and one under the other choice; None if a length has no score."""
     names, table, others = scores
-    items, other = items_of(names, table), items_of(names, others)
+    items, other = items_of(names, table, said.groups), items_of(names, others, said.groups)
     found.cells[cell] = None
     if items is not None:
         found.cells[cell] = replace(
-            mean_of(items, cell[0], name), ended=ended, other=None if other is None else value_of(other)
+            mean_of(items, cell[0], name), ended=said.at(lengths), other=None if other is None else value_of(other)
         )
         found.items[cell] = items
 

@@ -145,10 +145,12 @@ class Items:
         names: Names of the questions, ascending; equal names are the same question with the same gold answer.
         scores: Their scores, questions x lengths, NaN without a score, repeats averaged; the score of the task is the
             mean of the means of the columns. One column if no question has two lengths.
+        groups: Their clusters, which are resampled together (``fathom.stats.intervals``).
     """
 
     names: tuple[str, ...]
     scores: NDArray[np.float64]
+    groups: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -192,6 +194,7 @@ class Entry:
         usage: Usage of the replies.
         items: Scores of the questions of its cells, if available.
         outcomes: Number of all its replies by ``fathom.stats.outcomes.OUTCOMES``; empty if unknown.
+        partial: Tasks with a score over some of the lengths that count, because others were not asked.
         blank: Tasks without a score because prompts do not fit some length or too many replies are missing: no mean
             is taken without them.
         substituted: Tasks with samples made from other data than the benchmark's.
@@ -208,6 +211,7 @@ class Entry:
     usage: Usage = Usage()
     items: Mapping[Cell, Items] = field(default_factory=dict)
     outcomes: Mapping[str, int] = field(default_factory=dict)
+    partial: tuple[str, ...] = ()
     blank: tuple[str, ...] = ()
     substituted: tuple[str, ...] = ()
     facts: ModelFacts = ModelFacts()
@@ -223,7 +227,8 @@ class Standing:
         paper_categories: The categories of that score, by id; empty without it.
         categories: By id; None if the entry has no score in a category.
         lengths: Over all tasks of the view by length, by length in tokens; others are left out.
-        missing: Tasks of the board without a score, or without one at some of the lengths that count.
+        missing: Tasks of the board without a score, or without one at some of the lengths that count: the overall score
+            is then over what there is, and has no rank.
         unfinished: Tasks with a score and with missing replies (``Ended.missing``).
         fewer: Tasks of which another measured or submitted entry has more questions, at some length.
         substituted: Tasks with samples made from other data than the benchmark's.

@@ -10,8 +10,6 @@ from fathom.types import FathomError
 from fathom.types.boards import Board, Category, Part
 
 _OVERALL, _CATEGORY = "overall", "category/"
-_ALL = "all"
-"""Name of the mean over all tasks in reports, which seeds its replicates."""
 
 
 def task_sources(board: Board, entry: Entry) -> dict[str, Source]:
@@ -64,8 +62,8 @@ def weights(board: Board, sources: Mapping[str, Source]) -> dict[str, float]:
     return found
 
 
-def _mean(board: Board, sources: Mapping[str, Source], of: str, name: str) -> Estimate | None:
-    return average(sources, weights(board, sources), of, name) if sources else None
+def _mean(board: Board, sources: Mapping[str, Source], name: str) -> Estimate | None:
+    return average(sources, weights(board, sources), name) if sources else None
 
 
 def averages_as_paper(board: Board, entry: Entry) -> tuple[float, dict[str, float]]:
@@ -74,7 +72,7 @@ def averages_as_paper(board: Board, entry: Entry) -> tuple[float, dict[str, floa
     A task without some lengths has 0 at these: a model with a window of 4,000 tokens gets two of sixteen. Its lengths
     have equal weight, also with different numbers of questions, because cells do not record missing replies.
     """
-    values = {task: one.score.value for task, one in task_sources(board, entry).items()}
+    values = {task: one.score.value for task, one in task_sources(board, entry).items() if task not in entry.partial}
     lacking: dict[str, list[float]] = {}
     for (task, length), cell in entry.cells.items():
         if length and task not in values:
@@ -129,7 +127,8 @@ def standing(board: Board, entry: Entry, most: Mapping[Cell, int] | None = None)
     # A mean without a task that has no score would be that of an easier board.
     lost = {one.id for one in board.categories if not set(entry.blank).isdisjoint(one.tasks)}
     own = {one.id: {task: made_of[task] for task in one.tasks if task in made_of} for one in shaped.categories}
-    missing = [task for one in shaped.categories if one.id not in instead for task in one.tasks if task not in tasks]
+    whole = tasks.keys() - set(entry.partial)
+    missing = [task for one in shaped.categories if one.id not in instead for task in one.tasks if task not in whole]
     made_of = {} if lost else {task: one for parts in own.values() for task, one in parts.items()}
     shares = weights(shaped, made_of)
     if _OVERALL in entry.printed and given.isdisjoint(board.tasks):
@@ -138,12 +137,10 @@ def standing(board: Board, entry: Entry, most: Mapping[Cell, int] | None = None)
     zeros = board.missing_is_zero and any(cell is not None for cell in entry.cells.values())
     as_paper, paper_categories = averages_as_paper(board, entry) if zeros else (None, {})
     return Standing(
-        overall=average(made_of, shares, _ALL, name) if made_of else None,
+        overall=average(made_of, shares, name) if made_of else None,
         as_paper=as_paper,
         paper_categories=paper_categories,
-        categories={
-            one: None if one in lost else _mean(shaped, parts, _CATEGORY + one, name) for one, parts in own.items()
-        },
+        categories={one: None if one in lost else _mean(shaped, parts, name) for one, parts in own.items()},
         lengths=_lengths(board, entry, name),
         missing=tuple(dict.fromkeys(missing)),
         unfinished=tuple(task for task, one in tasks.items() if one.score.ended and one.score.ended.missing),
@@ -170,7 +167,7 @@ def _lengths(board: Board, entry: Entry, name: str) -> dict[int, Estimate]:
     for length in board.lengths:
         cells = {task: cell for task in tasks if (cell := entry.cells.get((task, length))) is not None}
         own = {task: Source(cell, entry.items.get((task, length)), (cell,)) for task, cell in cells.items()}
-        there = _mean(board, own, _ALL, name) if len(own) == len(tasks) else entry.printed.get(f"length/{length}")
+        there = _mean(board, own, name) if len(own) == len(tasks) else entry.printed.get(f"length/{length}")
         if there is not None:
             found[length] = there
     return found

@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 
 from fathom.analysis import AverageScore, CategoryScore, Filtered, LongScore, Neighbour
-from fathom.analysis.ranking import Overlap, Ranked
+from fathom.analysis.ranking import Ranked
 from fathom.report import words
 from fathom.report.answers import answers_tables, telling_points
 from fathom.report.breakdown import breakdown_tables, repeats_tables, thinking_tables
@@ -31,6 +31,7 @@ from fathom.report.tally import (
 )
 from fathom.report.truncation import truncation_tables
 from fathom.stats.outcomes import Unanswered
+from fathom.stats.shared import Overlap
 
 MANY = 0.9
 """Share of the items of another length below which scores are over noticeably different questions."""

@@ -56,7 +56,8 @@ class MaxT:
 
     def __init__(self) -> None:
         """Without any difference."""
-        self._largest: Floats | None = None
+        self.largest: Floats | None = None
+        """The largest deviation in each replicate; None without any difference."""
 
     def add(self, draws: Floats) -> Floats:
         """Takes differences into account.
@@ -76,11 +77,11 @@ class MaxT:
 
     def merge(self, largest: Floats) -> None:
         """Takes the largest deviations of other differences into account, shape (replicates,)."""
-        self._largest = largest if self._largest is None else np.maximum(self._largest, largest)
+        self.largest = largest if self.largest is None else np.maximum(self.largest, largest)
 
     def critical(self, level: float = LEVEL) -> float:
         """The value that |difference| / error must exceed to be significant; infinite without any difference."""
-        return float("inf") if self._largest is None else float(np.quantile(self._largest, level))
+        return float("inf") if self.largest is None else float(np.quantile(self.largest, level))
 
 
 def holm(p_values: Floats, tests: int) -> Floats:

@@ -1,0 +1,195 @@
+"""Compared is what is shared: differences of models on the tasks, lengths and items that both have a score for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fathom.stats.differences import Gap, gap_of, pseudo_streams
+from fathom.stats.flips import flip_p_value
+from fathom.stats.intervals import Clusters, Floats, clusters_of, resampled_sums, shuffled
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """What a difference between two models is over.
+
+    Attributes:
+        cells: Tasks and lengths at which both have a score, or 1 for questions.
+        of: Tasks and lengths that one of them has in its score.
+        samples: Items at these cells (or questions) with a score of both.
+        longest: Longest of these lengths in tokens; 0 if unknown.
+    """
+
+    cells: int
+    of: int
+    samples: int
+    longest: int = 0
+
+    @property
+    def partial(self) -> bool:
+        """Whether one of the two has cells that the other lacks."""
+        return self.cells < self.of
+
+
+NOTHING = Overlap(0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskScores:
+    """Scores of one model on one task: items (or questions) x lengths, NaN without a score.
+
+    Attributes:
+        names: Names of the items.
+        groups: Their clusters (``fathom.stats.intervals``).
+        lengths: Lengths in tokens, ascending; each has a score.
+        values: The scores.
+    """
+
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
+    lengths: tuple[int, ...]
+    values: Floats
+
+    def at(self, names: tuple[str, ...], lengths: tuple[int, ...]) -> TaskScores:
+        """The same at some items and lengths, which it has."""
+        if (names, lengths) == (self.names, self.lengths):
+            return self
+        place = {name: number for number, name in enumerate(self.names)}
+        rows = [place[name] for name in names]
+        groups = tuple(self.groups[row] for row in rows)
+        return TaskScores(names, groups, lengths, self.values[np.ix_(rows, [self.lengths.index(at) for at in lengths])])
+
+
+_Shared: TypeAlias = tuple[tuple[str, tuple[str, ...], tuple[int, ...], bytes], ...]
+"""By task: items and lengths of two models, and where both have a score."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """One model on what it shares with another: its mean, its replicates, and what each cluster adds to the mean."""
+
+    mean: float
+    draws: Floats
+    contributions: Floats
+
+
+def _equal(tasks: Sequence[str]) -> list[float]:
+    return [1 / len(tasks)] * len(tasks)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedScores:
+    """The differences of models with single scores, each on what both have.
+
+    Attributes:
+        models: Their scores by task.
+        seed: Seed of the replicates.
+        replicates: Number of replicates.
+        together: Whether only lengths count that all shared tasks have.
+        weights: The weights of some tasks in their mean, which sum to 1.
+        sides: What was computed: most pairs share the same items.
+        equal: Models by what is compared, task and scores: equal scores have pseudo-clusters of their own.
+    """
+
+    models: Sequence[Mapping[str, TaskScores]]
+    seed: int
+    replicates: int
+    together: bool = True
+    weights: Callable[[Sequence[str]], Sequence[float]] = _equal
+    sides: dict[tuple[int, _Shared], _Side] = field(default_factory=dict)
+    equal: dict[tuple[_Shared, str, int], list[int]] = field(default_factory=dict)
+
+    def gap(self, first: int, second: int, tasks: Sequence[str] | None = None) -> tuple[Gap, Floats, Overlap] | None:
+        """The difference of two models.
+
+        Args:
+            first: Number of the model.
+            second: Number of the model whose score is subtracted.
+            tasks: Only these tasks.
+
+        Returns:
+            The difference, its replicates, and what it is over; None without anything in common.
+        """
+        shared = self._shared(self.models[first], self.models[second], tasks)
+        if not shared:
+            return None
+        own, other = (self._side(model, shared) for model in (first, second))
+        draws = own.draws - other.draws
+        gap = gap_of(draws, own.mean - other.mean)
+        p_value = flip_p_value(own.contributions - other.contributions)
+        return Gap(gap.difference, gap.interval, p_value), draws, self._overlap(first, second, shared, tasks)
+
+    def _shared(
+        self, first: Mapping[str, TaskScores], second: Mapping[str, TaskScores], only: Sequence[str] | None
+    ) -> _Shared:
+        tasks = sorted(task for task in first.keys() & second.keys() if only is None or task in only)
+        lengths = {task: {*first[task].lengths} & {*second[task].lengths} for task in tasks}
+        if self.together and tasks:
+            lengths = dict.fromkeys(tasks, set.intersection(*lengths.values()))
+        shared = [part for task in tasks if (part := _part(task, first[task], second[task], sorted(lengths[task])))]
+        return tuple(shared) if len(shared) == len(tasks) or not self.together else ()
+
+    def _overlap(self, first: int, second: int, shared: _Shared, only: Sequence[str] | None) -> Overlap:
+        cells = [self._cells(self.models[model], only) for model in (first, second)]
+        samples = sum(sum(mask) for *_, mask in shared)
+        longest = max(max(lengths) for _, _, lengths, _ in shared)
+        return Overlap(sum(len(lengths) for _, _, lengths, _ in shared), len(cells[0] | cells[1]), samples, longest)
+
+    def _cells(self, tables: Mapping[str, TaskScores], only: Sequence[str] | None) -> set[tuple[str, int]]:
+        """The cells that the score of a model is over."""
+        named = {task: table for task, table in tables.items() if only is None or task in only}
+        if not self.together or not named:
+            return {(task, length) for task, table in named.items() for length in table.lengths}
+        lengths = set.intersection(*({*table.lengths} for table in named.values()))
+        return {(task, length) for task in named for length in lengths}
+
+    def _side(self, model: int, shared: _Shared) -> _Side:
+        known = self.sides.get((model, shared))
+        if known is None:
+            known = self.sides[model, shared] = self._drawn(model, shared)
+        return known
+
+    def _drawn(self, model: int, shared: _Shared) -> _Side:
+        mean, draws, contributions = 0.0, np.zeros(self.replicates), []
+        shares = self.weights([task for task, *_ in shared])
+        for place, ((task, names, lengths, mask), share) in enumerate(zip(shared, shares, strict=True)):
+            table = self.models[model][task].at(names, lengths)
+            known: NDArray[np.bool_] = np.frombuffer(mask, dtype=np.bool_).reshape(table.values.shape)
+            present = np.asarray(known.any(axis=1))
+            groups = [group for group, here in zip(table.groups, present.tolist(), strict=True) if here]
+            clusters = clusters_of(np.where(known, table.values, np.nan)[present], groups)
+            mean += share * float(clusters.means.mean())
+            contributions.append(share * clusters.contributions.mean(axis=1))
+            sums = resampled_sums(clusters, self.seed, replicates=self.replicates)
+            drawn = sums.means(self.seed, 1 / len(shared), self._stream(model, shared, task, clusters))
+            draws += share * shuffled(drawn.mean(axis=1), place)
+        return _Side(mean, draws, np.concatenate(contributions))
+
+    def _stream(self, model: int, shared: _Shared, task: str, clusters: Clusters) -> int:
+        alike = self.equal.setdefault((shared, task, clusters.key), [])
+        alike.append(model)
+        return pseudo_streams([clusters.key] * len(alike))[-1]
+
+
+def _part(
+    task: str, first: TaskScores, second: TaskScores, lengths: Sequence[int]
+) -> tuple[str, tuple[str, ...], tuple[int, ...], bytes] | None:
+    """What two models share on a task, of some lengths those with a common item; None without any."""
+    names = first.names
+    if second.names != names:
+        both = {*names} & {*second.names}
+        names = tuple(name for name in names if name in both)
+    if not names or not lengths:
+        return None
+    own, other = (side.at(names, tuple(lengths)).values for side in (first, second))
+    known = ~np.isnan(own) & ~np.isnan(other)
+    some = known.any(axis=0)
+    if not some.any():
+        return None
+    at = tuple(length for length, here in zip(lengths, some.tolist(), strict=True) if here)
+    return task, names, at, known[:, some].tobytes()
