@@ -146,7 +146,7 @@ def standing(board: Board, entry: Entry, most: Mapping[Cell, int] | None = None)
         },
         lengths=_lengths(board, entry, name),
         missing=tuple(dict.fromkeys(missing)),
-        unfinished=tuple(task for task, one in tasks.items() if one.score.ended and one.score.ended.missing),
+        unfinished=tuple(task for task, one in tasks.items() if one.score.ended and one.score.ended.lost),
         fewer=tuple(task for task in board.tasks if task in less),
         substituted=entry.substituted,
         tasks=tasks,
