@@ -25,7 +25,7 @@ from fathom.types import FathomError
 
 NEEDED = (
     *("suite", "task", "item", "sample", "model", "variant", "length", "epoch"),
-    *("value", "status", "answered", "chance", "facets"),
+    *("value", "status", "detail", "answered", "chance", "facets"),
 )
 """Columns of rows that comparisons use."""
 

@@ -48,6 +48,7 @@ Measure = TypeVar(
     analysis.Known,
     Drop,
     Ranked,
+    ScorerError,
     Unmeasured,
 )
 Key = TypeVar("Key", bound=Hashable)
