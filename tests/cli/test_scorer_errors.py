@@ -78,7 +78,7 @@ def test_replies_that_a_scorer_cannot_score_are_named_everywhere(call: Call) -> 
     assert f"{len(failed)} of 4 replies could not be scored: TypeError in lost_umbrella.score" in shown
     assert "missing: failed or not judged" not in shown
     api.run("suite", "fathom/first", out="other")
-    assert sentence in str(api.gate(["run"], ["other"], margin=0.1).gaps)
+    assert sentence in str(api.gate("run", baseline="other", margin=0.1).gaps)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +120,4 @@ def test_official_code_that_raises_on_a_reply_gives_0_with_the_reason() -> None:
     stored = replace(stored, reply=replace(stored.reply, text="42.0"))
     score = score_reply(stored, "official").score
     assert (score.value, score.valid, score.grader) == (0.0, False, "official")
-    assert re.fullmatch(
-        r"the official code raises an exception, which counts as 0: ValueError: invalid .*", score.detail
-    )
+    assert score.detail.startswith("the official code raises an exception, which counts as 0: ValueError: invalid")

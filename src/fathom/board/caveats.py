@@ -91,7 +91,7 @@ def _ended(entry: Entry, unfit: bool) -> Iterator[str]:
         "overflow": "with a prompt that did not fit the window" + ("" if unfit else f" ({zero})"),
         "cut": "truncated at the output cap",
         "missing": "missing, so that the entry is not complete",
-        "scorer_error": "which its scorer could not score, so that the entry is not complete",
+        "scorer_error": "that the scorer could not score, so that the entry is not complete",
     }
     said = [f"{count:,} {words[name]}" for name, count in counts.items() if count]
     yield f"Of {sum(entry.outcomes.values()):,} replies {', '.join(said)}."

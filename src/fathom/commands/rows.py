@@ -82,8 +82,9 @@ def _written(options: RowsOptions) -> "RowsTable":
     )
     if options.filter is not None or options.panel:
         table = without_known(table, **options.of(Known), judge=options.judge).left
-    for note in notes_on_scorers(table) if options.tell is not None else ():
-        options.tell(note)
+    if options.tell is not None:
+        for note in notes_on_scorers(table):
+            options.tell(note)
     if options.out is not None:
         write_rows(table.slices(), Path(options.out))
     return table

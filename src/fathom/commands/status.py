@@ -33,7 +33,10 @@ def status(options: StatusOptions) -> Union["RunStatus", "ShardsStatus"]:
 
     if isinstance(options.folder, str) or holds_shards(options.folder):
         return shards_status(options.folder)
-    return replace(status(options.folder), scorer_errors=said_of_scorers(options.folder, SCORING_SECONDS))
+    found = status(options.folder)
+    if not found.finished:
+        return found
+    return replace(found, scorer_errors=said_of_scorers(options.folder, SCORING_SECONDS))
 
 
 def main(line: StatusOptions) -> None:

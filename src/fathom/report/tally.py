@@ -146,13 +146,12 @@ def count_cells(one: Counts | None, replies: Replies | None = None) -> list[Cell
     if one is None:
         return [Cell()] * len(COUNTS)
     failed = ((one.cut, "incomplete"), (one.unanswered, ""), (one.overflow, "overflow"), (one.missing, "error"))
-    failed += ((one.scorer_error, ""),)
     return [
         replace(_count(one.replies), replies=replies),
         *(_count(number) for number in (one.scored, one.invalid)),
         *(
             replace(_count(number), replies=replies._replace(status=status) if replies and number and status else None)
-            for number, status in failed
+            for number, status in (*failed, (one.scorer_error, ""))
         ),
         *(_count(number) for number in (one.truncated, one.tokens_in, one.tokens_out, one.tokens_reasoning)),
         Cell(words.money(one.cost), quiet=not one.cost),
