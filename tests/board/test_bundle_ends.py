@@ -76,7 +76,7 @@ def test_text_that_is_no_answer_is_left_out(run: Path) -> None:
     for one in bundle.results:
         assert one.said is not None
         assert (one.said.text != "") == one.rows[0].answered == (one.reply_hash != hashed(""))
-    assert tally(counted(bundle.rows)) == {"unanswered": 4, "cut": 1, "overflow": 1, "missing": 0}
+    assert tally(counted(bundle.rows)) == {"unanswered": 4, "cut": 1, "overflow": 1, "missing": 0, "scorer_error": 0}
 
 
 def test_what_counts_0_is_said(content: Content, suite: Path, tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_bundles_of_format_1_are_read(content: Content, suite: Path, tmp_path: P
     assert archive(bundle) == old.packed()
     assert bundle.rows["answered"].null_count() == 16
     # What was cut has no score in it, and counts 0 as if nothing had been said.
-    assert tally(counted(bundle.rows)) == {"unanswered": 4, "cut": 0, "overflow": 1, "missing": 0}
+    assert tally(counted(bundle.rows)) == {"unanswered": 4, "cut": 0, "overflow": 1, "missing": 0, "scorer_error": 0}
     found = checked(old, suite, tmp_path)
     assert found.complete
     assert "32 scores match the scores recomputed from the replies" in words(found, "verified")

@@ -362,6 +362,17 @@ def test_every_score_carries_what_became_of_its_replies() -> None:
     )
 
 
+def test_a_reply_that_could_not_be_scored_leaves_a_line_without_a_rank_and_is_no_missing_one() -> None:
+    failed: dict[str, object] = {"value": None, "answered": True, "detail": "scorer failed: TypeError in find.score: x"}
+    entry = one(ended_rows(i0=failed))
+    cell = entry.cells["find", 0]
+    assert cell is not None
+    assert cell.ended == Ended(replies=100, scorer_error=1)
+    found = standing(BOARD, entry)
+    assert (found.complete, found.missing, found.unfinished) == (False, (), ("find",))
+    assert "1 that the scorer could not score, so that the entry is not complete" in entry.origin.note
+
+
 def test_a_missing_reply_counts_0_and_leaves_a_line_without_a_rank() -> None:
     """Up to 2% still show a score; with more there is none, and no mean that it would be a part of."""
     entry = one(ended_rows(i0=FAILED))

@@ -100,7 +100,7 @@ def test_a_scorer_that_stumbles_ends_nothing(tmp_path: Path) -> None:
     replies = [(SAMPLE, Reply("ok", "no colon")), (replace(SAMPLE, id="z"), Reply("ok", ": azure"))]
     frame = rows_from_run(make_run(tmp_path / "run", replies))
     assert frame["value"].to_list() == [None, 1.0]
-    assert frame["detail"][0] == "scorer failed: IndexError: list index out of range"
+    assert frame["detail"][0] == "scorer failed: IndexError in kv.score: list index out of range"
 
 
 def test_a_task_that_is_not_installed_is_named(tmp_path: Path) -> None:

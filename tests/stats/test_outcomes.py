@@ -29,6 +29,7 @@ from fathom.stats.outcomes import (
     outcome,
     over_suites,
     scored_rows,
+    scorer_errors,
     tallies,
     tally,
     unmeasured,
@@ -214,6 +215,41 @@ def test_cells_without_a_score_say_why() -> None:
     assert "(m on kv at 8,192 tokens: 18 of 20 prompts did not fit)" in str(error)
 
 
+FAILED = replace(reply(None, 90), detail="scorer failed: TypeError in kv.score: a text: no number")
+
+
+def test_a_reply_that_could_not_be_scored_has_its_own_name_and_counts_as_a_missing_one() -> None:
+    rows = to_frame([*several(50), FAILED])
+    assert counted(rows)["value"].to_list() == [1.0] * 50 + [0.0]
+    assert counted(rows, "drop")["value"].to_list() == [1.0] * 50 + [None]
+    assert tally(counted(rows)) == {"unanswered": 0, "cut": 0, "overflow": 0, "missing": 0, "scorer_error": 1}
+    # Old rows do not name the scorer.
+    older = replace(FAILED, item="kv/91", sample="kv/91@8192", detail="scorer failed: IndexError: out of range")
+    rows = to_frame([*several(50), FAILED, replace(FAILED, item="kv/92", sample="kv/92@8192"), older])
+    assert counted(rows)["value"].null_count() == 53
+    (cell,) = unmeasured(scored_rows(rows))
+    assert (cell.reason, cell.failed, cell.scorer_errors) == (MISSING, 0, 3)
+    assert str(cell) == "3 of 53 replies could not be scored: TypeError in kv.score"
+    first, second = scorer_errors(rows)
+    assert str(first) == (
+        "2 replies could not be scored: TypeError in kv.score (the first in sample kv/90@8192: a text: no number)"
+    )
+    assert (second.cause, second.replies, second.message) == ("IndexError", 1, "out of range")
+    assert scorer_errors(counted(rows)) == [first, second]
+    assert "correct the scorer" in str(nothing_measured(to_frame([FAILED])))
+    assert "finish the run" not in str(nothing_measured(to_frame([FAILED])))
+
+
+def test_missing_replies_and_scorer_errors_make_a_cell_incomplete_together() -> None:
+    rows = to_frame([*several(98), FAILED, *several(1, None, "error", 98)])
+    assert counted(rows)["value"].null_count() == 0
+    rows = to_frame([*several(97), FAILED, *several(2, None, "error", 97)])
+    (cell,) = unmeasured(scored_rows(rows))
+    assert str(cell) == (
+        "2 of 100 replies are missing, and 1 of 100 replies could not be scored: TypeError in kv.score"
+    )
+
+
 def test_a_mean_over_suites_needs_the_cells_of_all_of_them() -> None:
     lost = [replace(one, suite="t") for one in several(3) + several(1, None, "error", 3)]
     rows = to_frame(several(3) + lost + [replace(one, length=4096) for one in several(2)])
@@ -232,9 +268,9 @@ def test_every_mean_can_carry_its_numbers() -> None:
     rows = several(3) + several(2, 0.0, "refused", 3) + [reply(0.5, 5, "incomplete"), reply(None, 6, "error")]
     rows.append(reply(None, 7, "overflow", length=4096))
     found = counted(to_frame(rows))
-    assert tally(found) == {"unanswered": 2, "cut": 1, "overflow": 1, "missing": 1}
+    assert tally(found) == {"unanswered": 2, "cut": 1, "overflow": 1, "missing": 1, "scorer_error": 0}
     by_length = tallies(found, ("length",))
-    assert by_length[8192,] == {"unanswered": 2, "cut": 1, "overflow": 0, "missing": 1}
+    assert by_length[8192,] == {"unanswered": 2, "cut": 1, "overflow": 0, "missing": 1, "scorer_error": 0}
     assert added(by_length.values()) == tally(found)
     assert set(added([]).values()) == {0}
 

@@ -34,6 +34,7 @@ class AverageScore:
         cut: Number of replies truncated at the output cap.
         overflow: Number of prompts that did not fit the window.
         missing: Number of missing replies.
+        scorer_error: Number of replies on which the scorer raised an exception.
     """
 
     model: str
@@ -50,6 +51,7 @@ class AverageScore:
     cut: int = 0
     overflow: int = 0
     missing: int = 0
+    scorer_error: int = 0
 
 
 def average_scores(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[AverageScore]:

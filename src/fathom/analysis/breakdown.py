@@ -141,6 +141,7 @@ class GroupScore:
         cut: Number of replies truncated at the output cap.
         overflow: Number of prompts that did not fit the window.
         missing: Number of missing replies.
+        scorer_error: Number of replies on which the scorer raised an exception.
     """
 
     model: str
@@ -158,6 +159,7 @@ class GroupScore:
     cut: int = 0
     overflow: int = 0
     missing: int = 0
+    scorer_error: int = 0
 
 
 def breakdown(

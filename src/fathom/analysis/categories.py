@@ -58,6 +58,7 @@ class CategoryScore:
         cut: Number of replies truncated at the output cap.
         overflow: Number of prompts that did not fit the window.
         missing: Number of missing replies.
+        scorer_error: Number of replies on which the scorer raised an exception.
     """
 
     model: str
@@ -74,6 +75,7 @@ class CategoryScore:
     cut: int = 0
     overflow: int = 0
     missing: int = 0
+    scorer_error: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,13 @@ from fathom.rows.schema import NUMBER
 from fathom.stats.columns import cluster_name, item_name
 from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, Resampler, paired
 from fathom.stats.intervals import Floats, Interval
-from fathom.stats.outcomes import COUNTED, Unanswered, added, scored_rows
+from fathom.stats.outcomes import COUNTED, LOST, Unanswered, added, scored_rows
 from fathom.stats.ranks import holm
 from fathom.types import FathomError
 
 NEEDED = (
     *("suite", "task", "item", "sample", "model", "variant", "length", "epoch"),
-    *("value", "status", "answered", "chance", "facets"),
+    *("value", "status", "detail", "answered", "chance", "facets"),
 )
 """Columns of rows that comparisons use."""
 
@@ -55,6 +55,8 @@ class Comparison:
         cut_b: The same for the second.
         missing_a: Number of missing replies of the first model.
         missing_b: The same for the second.
+        scorer_error_a: Number of replies of the first model on which the scorer raised an exception.
+        scorer_error_b: The same for the second.
     """
 
     model_a: str
@@ -76,6 +78,8 @@ class Comparison:
     cut_b: int = 0
     missing_a: int = 0
     missing_b: int = 0
+    scorer_error_a: int = 0
+    scorer_error_b: int = 0
 
 
 def compare(
@@ -364,7 +368,7 @@ def _sides(one: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, in
             for (model, variant, task, length), part in numbers.items()
             if (model, variant) == system and one.task in (ALL, task) and one.length in (None, length)
         )
-        found |= {f"{name}_{side}": tally[name] for name in ("unanswered", "cut", "missing")}
+        found |= {f"{name}_{side}": tally[name] for name in ("unanswered", "cut", *LOST)}
     return found
 
 

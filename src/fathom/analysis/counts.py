@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from fathom.stats.outcomes import outcome
+from fathom.stats.outcomes import COUNTED, LOST, outcome
 from fathom.stats.side_rows import is_aggregate, is_side_row
 
 _TASK = ["model", "variant", "task"]
@@ -29,7 +29,7 @@ class Counts:
         cut: Those of them that were truncated at the output cap.
         unanswered: Rows of a refusal, or without any visible text: they count 0.
         overflow: Rows whose prompt did not fit the window.
-        missing: Rows whose request failed, or whose reply was not judged or could not be scored.
+        missing: Rows whose request failed, or whose reply was not judged.
         refused: Those among ``unanswered`` that the model or provider refused.
         error: Those among ``missing`` whose request failed.
         truncated: Rows whose prompt was truncated by the overflow policy.
@@ -38,6 +38,7 @@ class Counts:
         tokens_reasoning: Reasoning tokens, summed where known.
         cost: US dollars, summed where known; None if no row has a price.
         seconds: Sum of request times, where known.
+        scorer_error: Rows on whose reply the scorer raised an exception.
     """
 
     model: str
@@ -60,6 +61,7 @@ class Counts:
     tokens_reasoning: int
     cost: float | None
     seconds: float
+    scorer_error: int = 0
 
 
 def counts(rows: pl.DataFrame) -> list[Counts]:
@@ -98,7 +100,7 @@ def _counts(rows: pl.DataFrame, keys: list[str]) -> list[Counts]:
         scored=scored.sum(),
         valid=(scored & pl.col("valid")).sum(),
         invalid=(scored & ~pl.col("valid")).sum(),
-        **{name: (ended == name).sum() for name in ("cut", "unanswered", "overflow", "missing")},
+        **{name: (ended == name).sum() for name in COUNTED},
         **{status: (pl.col("status") == status).sum() for status in ("refused", "error")},
         truncated=(pl.col("truncated") > 0).sum(),
         **{name: pl.col(name).sum() for name in ("tokens_in", "tokens_out", "tokens_reasoning")},
@@ -144,7 +146,7 @@ def graders(rows: pl.DataFrame) -> list[Graded]:
     table = (
         rows.filter(pl.col("grader").fill_null("") != "", ~is_aggregate())
         .group_by("task", "metric", "grader", maintain_order=True)
-        .agg(scored=scored.sum(), failed=((outcome() == "missing") & (pl.col("status") != "error")).sum())
+        .agg(scored=scored.sum(), failed=(outcome().is_in(LOST) & (pl.col("status") != "error")).sum())
     )
     order = {task: place for place, task in enumerate(rows["task"].unique(maintain_order=True))}
     found = [Graded(**record) for record in table.iter_rows(named=True)]

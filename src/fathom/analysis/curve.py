@@ -37,6 +37,7 @@ class CurvePoint:
         cut: Number of replies truncated at the output cap.
         overflow: Number of prompts that did not fit the window.
         missing: Number of missing replies.
+        scorer_error: Number of replies on which the scorer raised an exception.
     """
 
     model: str
@@ -57,6 +58,7 @@ class CurvePoint:
     cut: int = 0
     overflow: int = 0
     missing: int = 0
+    scorer_error: int = 0
 
 
 def curve(rows: pl.DataFrame, *, seed: int = 0, unanswered: Unanswered = "zero") -> list[CurvePoint]:

@@ -37,7 +37,7 @@ from fathom.analysis.questions import Asked, asked, passed, row_means
 from fathom.names import system_name, unknown
 from fathom.stats.columns import facet
 from fathom.stats.intervals import Floats
-from fathom.stats.outcomes import outcome, scored_rows
+from fathom.stats.outcomes import LOST, outcome, scored_rows
 from fathom.types import FathomError
 from fathom.types.choices import Correct as Correct
 
@@ -311,7 +311,7 @@ def difficulty(
 def _known_of_each(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with the score of each reply, null if missing; cells do not matter for labels of questions."""
     ended = outcome()
-    known = pl.when(ended.is_in(["answered", "cut"])).then("value").when(ended != "missing").then(0.0)
+    known = pl.when(ended.is_in(["answered", "cut"])).then("value").when(~ended.is_in(LOST)).then(0.0)
     return scored_rows(rows.with_columns(_known=known)).with_columns(value="_known", blank=pl.lit(value=False))
 
 

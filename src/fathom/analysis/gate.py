@@ -20,7 +20,7 @@ from fathom.length import format_length
 from fathom.names import first_of
 from fathom.printing import readable
 from fathom.stats.intervals import Interval
-from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered, scored_rows
+from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered, scored_rows, scorer_errors
 from fathom.stats.ranks import holm
 from fathom.types import FathomError
 
@@ -239,7 +239,8 @@ def _gaps(asked: pl.DataFrame, absent: Sequence[int]) -> tuple[str, ...]:
             f"{task} at {format_length(length)} ({lacking:,} of {every:,} samples)"
             for task, length, lacking, every in less.iter_rows()
         ]
-        found.append(f"the {name} has no score for {first_of(said, NAMED)}")
+        why = "".join(f"; {error}" for error in scorer_errors(asked.filter(model=name)))
+        found.append(f"the {name} has no score for {first_of(said, NAMED)}{why}")
     return tuple(found)
 
 

@@ -40,6 +40,7 @@ class Neighbour:
         cut: Number of replies truncated at the output cap.
         overflow: Number of prompts that did not fit the window.
         missing: Number of missing replies.
+        scorer_error: Number of replies on which the scorer raised an exception.
     """
 
     rank: int
@@ -60,6 +61,7 @@ class Neighbour:
     cut: int = 0
     overflow: int = 0
     missing: int = 0
+    scorer_error: int = 0
 
 
 def neighbours(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Neighbour]:

@@ -87,6 +87,7 @@ class Repeats:
         cut: Number of replies truncated at the output cap.
         overflow: Number of prompts that did not fit the window.
         missing: Number of missing replies.
+        scorer_error: Number of replies on which the scorer raised an exception.
     """
 
     model: str
@@ -108,6 +109,7 @@ class Repeats:
     cut: int = 0
     overflow: int = 0
     missing: int = 0
+    scorer_error: int = 0
 
 
 def repeats(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[Repeats]:

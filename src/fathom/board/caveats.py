@@ -6,7 +6,7 @@ from fathom import registry
 from fathom.board.model import Entry
 from fathom.length import format_length
 from fathom.registry import task_title
-from fathom.stats.outcomes import Unmeasured
+from fathom.stats.outcomes import LOST, Unmeasured
 from fathom.stats.substitutes import not_the_benchmarks
 from fathom.types import Json
 from fathom.types.boards import Board
@@ -82,7 +82,7 @@ def _not_measured(gaps: Sequence[Unmeasured]) -> Iterator[str]:
 
 def _ended(entry: Entry, unfit: bool) -> Iterator[str]:
     """How many replies are incomplete or missing, and how they count; nothing if all are complete."""
-    counts = {name: entry.outcomes.get(name, 0) for name in ("unanswered", "overflow", "cut", "missing")}
+    counts = {name: entry.outcomes.get(name, 0) for name in ("unanswered", "overflow", "cut", *LOST)}
     if not any(counts.values()):
         return
     zero = "left out of the means" if DROPPED in entry.settings else "count 0"
@@ -91,6 +91,7 @@ def _ended(entry: Entry, unfit: bool) -> Iterator[str]:
         "overflow": "with a prompt that did not fit the window" + ("" if unfit else f" ({zero})"),
         "cut": "truncated at the output cap",
         "missing": "missing, so that the entry is not complete",
+        "scorer_error": "that the scorer could not score, so that the entry is not complete",
     }
     said = [f"{count:,} {words[name]}" for name, count in counts.items() if count]
     yield f"Of {sum(entry.outcomes.values()):,} replies {', '.join(said)}."

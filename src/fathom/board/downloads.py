@@ -36,8 +36,8 @@ SCHEMA: dict[str, type[pl.DataType]] = {
 ``category``, ``task``, ``length``, ``extra``, or ``usage`` per reply; ``name`` is the category, task, extra or usage;
 ``length`` is in tokens and empty for values over all lengths. ``low`` and ``high`` are the ends of the 95% interval,
 and ``error`` is its width over 3.92. ``bound`` marks an interval that is the widest possible for its mean. ``other`` is
-the value under the other choice of ``--unanswered``, and ``replies`` to ``missing`` count the replies by outcome; they
-are empty if unknown. The last columns record how unpublished scores of tasks were made."""
+the value under the other choice of ``--unanswered``, and ``replies`` to ``scorer_error`` count the replies by outcome;
+they are empty if unknown. The last columns record how unpublished scores of tasks were made."""
 
 _AFTER_VALUE = 6 + len(ENDED)  # error, low, high, n, bound, other
 _FORMULA = r"^[=+\-@\t\r]"

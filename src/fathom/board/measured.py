@@ -18,7 +18,7 @@ from fathom.names import system_name
 from fathom.stats.columns import cluster_name
 from fathom.stats.differences import system_key
 from fathom.stats.intervals import Floats
-from fathom.stats.outcomes import COUNTED, Unanswered, counted, scored_rows, unmeasured
+from fathom.stats.outcomes import COUNTED, LOST, Unanswered, counted, scored_rows, unmeasured
 from fathom.stats.side_rows import is_side_row
 from fathom.stats.substitutes import substituted
 from fathom.types import Json
@@ -85,11 +85,14 @@ def measured(boards: Sequence[Board], batch: Batch, unanswered: Unanswered = "ze
 
 
 def _missing(rows: pl.DataFrame) -> Iterator[str]:
-    left = counted(rows).filter(pl.col("outcome") == "missing")
-    for (model, variant, task), part in left.group_by("model", "variant", "task", maintain_order=True):
+    left = counted(rows).filter(pl.col("outcome").is_in(LOST))
+    for (model, variant, task, outcome), part in left.group_by(
+        "model", "variant", "task", "outcome", maintain_order=True
+    ):
         why = next((text for text in part["detail"] if text), "unknown reason")
         name = system_name(str(model), str(variant))
-        yield f"{name}: {len(part):,} replies to {task} are missing, so that it has no rank ({why})"
+        lost = "are missing" if outcome == "missing" else "could not be scored"
+        yield f"{name}: {len(part):,} replies to {task} {lost}, so that it has no rank ({why})"
 
 
 # Entries of rows

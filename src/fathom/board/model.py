@@ -69,6 +69,7 @@ class Ended:
         cut: Replies truncated at the output cap, which are scored as received.
         overflow: Replies whose prompt did not fit the window.
         missing: Failed requests, and replies without a judgement.
+        scorer_error: Replies on which the scorer raised an exception.
     """
 
     replies: int = 0
@@ -76,6 +77,7 @@ class Ended:
     cut: int = 0
     overflow: int = 0
     missing: int = 0
+    scorer_error: int = 0
 
     def __add__(self, other: Ended) -> Ended:
         """Outcomes of two scores of different replies."""
@@ -85,12 +87,18 @@ class Ended:
             self.cut + other.cut,
             self.overflow + other.overflow,
             self.missing + other.missing,
+            self.scorer_error + other.scorer_error,
         )
 
     @property
     def left_out(self) -> int:
         """Replies that means over answered replies leave out."""
-        return self.unanswered + self.overflow + self.missing
+        return self.unanswered + self.overflow + self.lost
+
+    @property
+    def lost(self) -> int:
+        """Replies whose score is not known (``fathom.stats.outcomes.LOST``)."""
+        return self.missing + self.scorer_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +237,7 @@ class Standing:
         lengths: Over all tasks of the view by length, by length in tokens; others are left out.
         missing: Tasks of the board without a score, or without one at some of the lengths that count: the overall score
             is then over what there is, and has no rank.
-        unfinished: Tasks with a score and with missing replies (``Ended.missing``).
+        unfinished: Tasks with a score and with replies whose score is not known (``Ended.lost``).
         fewer: Tasks of which another measured or submitted entry has more questions, at some length.
         substituted: Tasks with samples made from other data than the benchmark's.
         tasks: Scores of tasks, by their ids.

@@ -28,6 +28,7 @@ from fathom.counts import CountCache, TokenCounter, cache_folder
 from fathom.printing import printable, readable
 from fathom.records import Walker
 from fathom.registry import get_task
+from fathom.score.checks import check_scorer
 from fathom.sources.errata import checksum as errata_checksum
 from fathom.sources.errata import read_errata
 from fathom.sources.finder import in_short
@@ -227,6 +228,8 @@ def _write(
         made = contexts(wanted, material, texts, notes, values, gold, pools, clusters, built)
         for done, samples in enumerate(made, start=1):
             for sample in samples:
+                if sample.task not in counts:
+                    check_scorer(get_task(sample.task), sample)
                 writer.add(sample)
                 counts[sample.task] = counts.get(sample.task, 0) + 1
                 used.update(part.doc for part in sample.parts if isinstance(part, Span))

@@ -67,7 +67,7 @@ def rows(options: RowsOptions) -> "pl.DataFrame":
 
 def _written(options: RowsOptions) -> "RowsTable":
     """The table, written if a file is named; it may be larger than memory."""
-    from fathom.report.reading import without_known
+    from fathom.report.reading import notes_on_scorers, without_known
     from fathom.rows import open_results, write_rows
 
     table = open_results(
@@ -82,6 +82,9 @@ def _written(options: RowsOptions) -> "RowsTable":
     )
     if options.filter is not None or options.panel:
         table = without_known(table, **options.of(Known), judge=options.judge).left
+    if options.tell is not None:
+        for note in notes_on_scorers(table):
+            options.tell(note)
     if options.out is not None:
         write_rows(table.slices(), Path(options.out))
     return table

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,6 +26,10 @@ from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from fathom.run import RunSummary
+
+
+SCORING_SECONDS = 60.0
+"""Time for scoring the replies at the end of a run, to name those that cannot be scored."""
 
 
 class Judge(Options, kw_only=True):
@@ -127,6 +131,7 @@ def run(options: RunOptions) -> "RunSummary":
     Before it sends anything, it prints the number of requests and tokens, the cost, and the prompts that do not fit. If
     it is interrupted or killed, the same command resumes and repeats no finished request.
     """
+    from fathom.rows import said_of_scorers
     from fathom.run import run, run_folder
     from fathom.subsetfile import read_subset
 
@@ -140,7 +145,7 @@ def run(options: RunOptions) -> "RunSummary":
     subset = f"-{read_subset(options.subset).name}" if options.subset else ""
     score = {"on": "-thinking", "off": "-non-thinking"}.get(options.thinking or "", "")
     around = "" if options.system == "whole" else f"-{options.system}"
-    return run(
+    summary = run(
         suite,
         options.model,
         out=options.out or run_folder(suite, name, options.model + score + around, subset),
@@ -149,6 +154,11 @@ def run(options: RunOptions) -> "RunSummary":
         batch=options.batch,
         tell=options.tell,
     )
+    if summary.progress is None:
+        return summary
+    failed = said_of_scorers(summary.folder, SCORING_SECONDS)
+    advice = "correct the scorer: replies are scored whenever they are read, so the run need not be repeated"
+    return replace(summary, hints=(*summary.hints, *(f"{sentence}; {advice}" for sentence in failed)))
 
 
 def _settings(options: RunOptions) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Show the progress of a run, also of one that is still running."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Union
 
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from fathom.run.shards.progress import ShardsStatus
 
 
+SCORING_SECONDS = 5.0
+"""Time for scoring replies, to name those that cannot be scored."""
+
+
 class StatusOptions(Json):
     folder: Annotated[
         Read[Path | str, Path | str],
@@ -22,12 +27,16 @@ class StatusOptions(Json):
 @command(StatusOptions)
 def status(options: StatusOptions) -> Union["RunStatus", "ShardsStatus"]:
     """Show the progress of a run, also of one that is still running."""
+    from fathom.rows import said_of_scorers
     from fathom.run import status
     from fathom.run.shards.progress import holds_shards, shards_status
 
     if isinstance(options.folder, str) or holds_shards(options.folder):
         return shards_status(options.folder)
-    return status(options.folder)
+    found = status(options.folder)
+    if not found.finished:
+        return found
+    return replace(found, scorer_errors=said_of_scorers(options.folder, SCORING_SECONDS))
 
 
 def main(line: StatusOptions) -> None:

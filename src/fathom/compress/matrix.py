@@ -31,8 +31,8 @@ class ScoreMatrix:
         costs: Cost of each item, shape (N,), all positive; ones if all cost the same.
         other: Scores under the other choice of ``unanswered`` (``fathom.stats.outcomes``), shape (M, N); None for
             tables.
-        ended: Number of replies of each score, and of unanswered, truncated, too long and missing ones
-            (``ENDED``), shape (M, N, 5); None for tables.
+        ended: Number of replies of each score, and of unanswered, truncated, too long and missing ones and of scorer
+            errors (``ENDED``), shape (M, N, 6); None for tables.
     """
 
     models: tuple[str, ...]

@@ -16,7 +16,7 @@ from fathom.compress.matrix import ENDED, Floats, ScoreMatrix, checked_matrix
 from fathom.compress.released import is_released, read_released
 from fathom.rows.runs import load
 from fathom.rows.schema import read_table, write_table
-from fathom.stats.outcomes import COUNTED, Unanswered, alone, outcome
+from fathom.stats.outcomes import COUNTED, LOST, Unanswered, alone, outcome
 from fathom.stats.side_rows import is_side_row
 from fathom.subsetfile import read_subset, write_subset
 from fathom.suitefile import is_suite, open_suite
@@ -137,7 +137,7 @@ def of_rows(
         FathomError: No row has a score, or two suites have samples of one name.
     """
     frame = frame.filter(~is_side_row())
-    if frame.is_empty() or frame.select((outcome() == "missing").all()).item():
+    if frame.is_empty() or frame.select(outcome().is_in(LOST).all()).item():
         raise FathomError(f"{source}: no row has a score, so there is no score matrix")
     suites = frame.group_by("sample").agg(pl.col("suite").n_unique().alias("suites")).filter(pl.col("suites") > 1)
     if len(suites):

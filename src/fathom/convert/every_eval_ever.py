@@ -176,7 +176,17 @@ def _data(suite: str, choices: Choices) -> dict[str, Any]:
 def _score(one: Figure) -> dict[str, Any]:
     details: dict[str, str] = {}
     if one.counts is not None:
-        names = ("replies", "scored", "invalid", "unanswered", "overflow", "missing", "cut", "truncated")
+        names = (
+            "replies",
+            "scored",
+            "invalid",
+            "unanswered",
+            "overflow",
+            "missing",
+            "scorer_error",
+            "cut",
+            "truncated",
+        )
         details = {name: str(getattr(one.counts, name)) for name in names}
     if one.chance is not None:
         details["chance"] = str(one.chance)

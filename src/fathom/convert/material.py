@@ -275,7 +275,9 @@ def unscored(rows: pl.DataFrame) -> int:
 
 def counts_text(counts: Counts) -> str:
     """Counts of replies in words: "120 replies: 117 scored, 2 unanswered, 1 missing"."""
-    named = [f"{getattr(counts, name)} {name}" for name in ("unanswered", "overflow", "missing", "cut")]
+    names = {"unanswered": "unanswered", "overflow": "overflow", "missing": "missing", "cut": "cut"}
+    names["scorer_error"] = "not scored (error of the scorer)"
+    named = [f"{getattr(counts, name)} {words}" for name, words in names.items()]
     told = [one for one in named if not one.startswith("0 ")]
     return f"{counts.replies} replies: {', '.join([f'{counts.scored} scored', *told])}"
 

@@ -131,7 +131,7 @@ def metrics_of(figures: list[Figure]) -> Iterator[tuple[str, float, int]]:
             yield f"{where}/{name}/low", one.interval.low, step
             yield f"{where}/{name}/high", one.interval.high, step
         if one.counts is not None:
-            for outcome in ("replies", "scored", "unanswered", "overflow", "missing", "cut"):
+            for outcome in ("replies", "scored", "unanswered", "overflow", "missing", "scorer_error", "cut"):
                 yield f"{where}/{name}/{outcome}", float(getattr(one.counts, outcome)), step
 
 

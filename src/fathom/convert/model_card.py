@@ -13,6 +13,7 @@ from fathom.convert.material import Figure, Material, only_system, without_score
 from fathom.convert.places import library, refuse_existing
 from fathom.report.results import ALL, System
 from fathom.run.manifest import fathom_version
+from fathom.stats.outcomes import LOST
 from fathom.types import FathomError
 
 WHAT = "a model card"
@@ -100,7 +101,7 @@ def _args(one: Figure, system: System, choices: Choices) -> dict[str, Any]:
         **({"variant": system.variant} if system.variant else {}),
         **({"length": one.length} if one.length is not None else {}),
         **({"interval_95": [one.interval.low, one.interval.high]} if one.interval is not None else {}),
-        **({"replies": counts.replies, "unanswered": counts.unanswered, "missing": counts.missing} if counts else {}),
+        **({name: getattr(counts, name) for name in ("replies", "unanswered", *LOST)} if counts else {}),
         **({"notes": choices.notes} if choices.notes else {}),
     }
 

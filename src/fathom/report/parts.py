@@ -22,7 +22,7 @@ from fathom.report.by_question import Outline, PartByQuestion, outline_of, part_
 from fathom.rows.table import Part
 from fathom.stats.columns import facet
 from fathom.stats.intervals import ROOM, kept_draws
-from fathom.stats.outcomes import Unanswered, Unmeasured, counted
+from fathom.stats.outcomes import ScorerError, Unanswered, Unmeasured, counted, scorer_errors
 from fathom.stats.outcomes import unmeasured as cells_unmeasured
 from fathom.stats.side_rows import is_aggregate, is_side_row
 from fathom.units import MOST_PROCESSES, Progress, cores, run_units
@@ -99,6 +99,7 @@ class Measured(NamedTuple):
     truncation: Sequence[analysis.Truncation]
     categories: Sequence[analysis.CategoryScore]
     unmeasured: Sequence[Unmeasured]
+    scorer_errors: Sequence[ScorerError]
     graded: Sequence[Graded]
     by_question: PartByQuestion
     averages: pl.DataFrame
@@ -239,6 +240,7 @@ def _measured(rows: _Rows, whole: Whole, seed: int) -> Measured:
         truncation=analysis.truncation(rows.shown, seed=seed),
         categories=category_scores(kept, whole.groups, seed=seed),
         unmeasured=cells_unmeasured(kept),
+        scorer_errors=scorer_errors(rows.replies),
         graded=graders(rows.replies),
         by_question=part_by_question(kept, rows.averages, whole.outline, seed=seed),
         averages=rows.averages,

@@ -17,7 +17,7 @@ from fathom.rows import load, scan, shared_contexts, unfinished
 from fathom.rows.parts import Wanted
 from fathom.rows.scoring import NOT_JUDGED
 from fathom.rows.table import RowsTable
-from fathom.stats.outcomes import Unanswered, counted, scored_rows, unmeasured
+from fathom.stats.outcomes import SCORER_FAILED, Unanswered, counted, scored_rows, scorer_errors, unmeasured
 from fathom.types import FathomError
 
 Tell = Callable[[str], None]
@@ -90,7 +90,7 @@ def without_known(
         raise FathomError(f"--panel: give either runs or models, not both; no such run: {', '.join(missing)}")
     voices = load(list(map(Path, named)), judge=judge) if named and not missing else named or None
     if tell is not None:
-        for note in _not_judged(table):
+        for note in (*_not_judged(table), *notes_on_scorers(table)):
             tell(note)
     policy = cast(Policy, filter or ("panel" if named else "intersection"))
     found = known_filter(table, policy, threshold=threshold, panel=voices, seed=seed)
@@ -110,6 +110,13 @@ def _not_judged(table: RowsTable) -> Iterator[str]:
             f"{system_name(*map(str, key))}: {len(part):,} replies ({tasks}) are not judged yet and count as missing; "
             "run `fathom judge` on that run too, or compare with --judge none"
         )
+
+
+def notes_on_scorers(table: RowsTable) -> Iterator[str]:
+    """Notes on replies that scorers could not score."""
+    failed = table.rows.filter(pl.col("value").is_null(), pl.col("detail").str.starts_with(SCORER_FAILED))
+    for error in scorer_errors(table.read(failed)):
+        yield f"{system_name(error.model, error.variant)}: {error}; correct the scorer"
 
 
 def counted_rows(

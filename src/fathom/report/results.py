@@ -18,7 +18,7 @@ from fathom.report.parts import Whole, measured_parts
 from fathom.report.setups import ComparedSetups, shown
 from fathom.rows.table import RowsTable
 from fathom.stats.columns import facet
-from fathom.stats.outcomes import Unanswered, Unmeasured
+from fathom.stats.outcomes import ScorerError, Unanswered, Unmeasured
 from fathom.types import FathomError
 from fathom.units import Progress, one_thread
 
@@ -26,7 +26,8 @@ ALL = "all"
 DRAFTED = "Questions drafted by"
 
 SUMMED = (
-    *("replies", "scored", "valid", "invalid", "cut", "unanswered", "overflow", "missing", "refused", "error"),
+    *("replies", "scored", "valid", "invalid", "cut", "unanswered", "overflow", "missing", "scorer_error", "refused"),
+    "error",
     "truncated",
     *("tokens_in", "tokens_out", "tokens_reasoning"),
 )
@@ -47,6 +48,7 @@ Measure = TypeVar(
     analysis.Known,
     Drop,
     Ranked,
+    ScorerError,
     Unmeasured,
 )
 Key = TypeVar("Key", bound=Hashable)
@@ -95,6 +97,7 @@ class Results:
         notes: What was not measured, beside what the rows say, such as unfinished runs.
         made: How the report was made, beside what the rows say: name and value.
         unmeasured: Cells without a score.
+        scorer_errors: Replies that could not be scored, by model and exception.
         drops: The largest loss of each model on each task, if it is significant; the largest first.
         setups: Setups of one model compared with a base, if the report is about them.
     """
@@ -125,6 +128,7 @@ class Results:
     notes: tuple[str, ...] = ()
     made: tuple[tuple[str, str], ...] = ()
     unmeasured: tuple[Unmeasured, ...] = ()
+    scorer_errors: tuple[ScorerError, ...] = ()
     drops: tuple[Drop, ...] = ()
     setups: ComparedSetups | None = None
 
@@ -220,6 +224,7 @@ def measure(
         by_question=by_question,
         unanswered=unanswered,
         unmeasured=_joined(part.unmeasured for part in measured),
+        scorer_errors=_joined(part.scorer_errors for part in measured),
     )
 
 

@@ -23,7 +23,7 @@ from fathom.report.results import ALL, System, system_of
 from fathom.report.table import Cell, Column, Table
 from fathom.report.tables import category_tables, neighbour_tables
 from fathom.report.tables import tables as report_tables
-from fathom.report.tally import COUNTS, count_cells
+from fathom.report.tally import COUNTS, SCORER_ERRORS, count_cells
 from fathom.report.terminal import show
 from fathom.report.truncation import truncation_tables
 from fathom.stats.intervals import Interval
@@ -336,7 +336,12 @@ def comparison_tables(found: Sequence[analysis.Comparison]) -> list[Table]:
     def more(one: analysis.Comparison) -> list[Cell]:
         counts = (
             f"{words.count(number)} {outcome}, {side}"
-            for name, outcome in (("unanswered", "unanswered"), ("cut", "truncated"), ("missing", "missing"))
+            for name, outcome in (
+                ("unanswered", "unanswered"),
+                ("cut", "truncated"),
+                ("missing", "missing"),
+                ("scorer_error", SCORER_ERRORS),
+            )
             for side, number in (("first", getattr(one, f"{name}_a")), ("second", getattr(one, f"{name}_b")))
             if number
         )

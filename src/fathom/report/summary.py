@@ -5,6 +5,7 @@ The page begins with it, the terminal shows it, and Markdown and JSON are made f
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple
 
 from fathom.analysis import Counts
@@ -137,7 +138,7 @@ def _unmeasured(results: Results) -> Iterable[Sentence]:
         absent = [cell for cell in _asked(results) if cell not in asked]
         if absent:
             yield Sentence(system.name, f"was not asked: {_cells(results, absent)}.")
-    yield from (Sentence("", said) for said in _replies(results))
+    yield from (Sentence("", said) for said in (*_scorer_errors(results), *_replies(results)))
     filtered = results.filtered
     if filtered is not None and filtered.removed:
         yield from (Sentence("", text) for text in (said_of_filter(filtered), *map(printable, filtered.notes)))
@@ -168,6 +169,20 @@ def _cells(results: Results, cells: Iterable[tuple[str, int]]) -> str:
         said.append(f"{task} {at}")
     more = [f"{len(said) - NAMED} more"] if len(said) > NAMED + 1 else []
     return words.listed([*(said[:NAMED] if more else said), *more])
+
+
+def _scorer_errors(results: Results) -> Iterable[str]:
+    """How many replies could not be scored because of an exception, with the models that they belong to."""
+    counts = _counts(results)
+    for cause, errors in groupby(
+        sorted(results.scorer_errors, key=lambda error: error.cause), lambda error: error.cause
+    ):
+        own = {system_of(error): error for error in errors}
+        numbers = {system: error.replies for system, error in own.items()}
+        replies = words.several(sum(numbers.values()), "reply", "replies")
+        first = printable(next(iter(own.values())).sample)
+        shares = _shares(numbers, counts)
+        yield f"{replies} could not be scored: {printable(cause)}, for instance in sample {first} ({shares})."
 
 
 def _replies(results: Results) -> Iterable[str]:

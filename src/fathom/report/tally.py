@@ -12,8 +12,11 @@ from fathom.stats.outcomes import Unanswered, differ
 SCORED = Column(
     "Scored",
     help="Replies with content that were scored. Small figures: unanswered and missing replies, replies truncated at "
-    "the output cap, prompts that did not fit the window, invalid replies, truncated prompts, and the cost",
+    "the output cap, replies that the scorer could not score, prompts that did not fit the window, invalid replies, "
+    "truncated prompts, and the cost",
 )
+SCORER_ERRORS = "not scored (error of the scorer)"
+"""How replies on which the scorer raised an exception are named below a number."""
 CHANCE = Column("Chance", help="Expected score of a valid answer drawn at random, percent")
 COUNTS = (
     Column("Replies"),
@@ -22,7 +25,8 @@ COUNTS = (
     Column("Truncated", help="Reply truncated at the output cap and scored as received"),
     Column("Unanswered", help="Refused, empty, or without visible text before the output cap"),
     Column("Overflow", help="The prompt did not fit the window"),
-    Column("Missing", help="The request failed, or the reply was not judged or could not be scored"),
+    Column("Missing", help="The request failed, or the reply was not judged"),
+    Column("Scorer errors", help="The task's scorer raised an exception on the reply"),
     Column("Prompt truncated", help="The prompt was truncated to fit the model's window"),
     Column("Tokens in"),
     Column("Tokens out"),
@@ -32,7 +36,7 @@ COUNTS = (
 )
 RULES: Mapping[Unanswered, str] = {
     "zero": "Unanswered replies count 0. A task has no score at a length where more than 2% of the replies are missing "
-    "or more than a fifth of the prompts did not fit.",
+    "or could not be scored, or more than a fifth of the prompts did not fit.",
     "drop": "Unanswered replies are left out of the means (--unanswered drop), so that a model loses nothing by not "
     "answering.",
 }
@@ -40,8 +44,9 @@ RULES: Mapping[Unanswered, str] = {
 ABOUT = (
     "All requests with a context. Unanswered replies are refusals, empty replies and replies without visible text "
     "before the output cap. Replies that were truncated at the output cap are scored as received. Missing are "
-    "requests that failed and replies without a judgement. Truncated prompts were shortened to fit the window before "
-    "they were sent."
+    "requests that failed and replies without a judgement. Scorer errors are replies on which the task's scorer raised "
+    "an exception: correct the scorer and make the report again. Truncated prompts were shortened to fit the window "
+    "before they were sent."
 )
 KNOWN = " Excluded closed-book questions are counted here, but not in the means (see Closed-book questions)."
 
@@ -60,6 +65,7 @@ def scored_cell(results: Results, system: System, task: str = ALL) -> Cell:
         "unanswered": one.unanswered,
         "truncated": one.cut,
         "missing": one.missing,
+        SCORER_ERRORS: one.scorer_error,
         "overflow": one.overflow,
         "invalid": one.invalid,
         "prompts truncated": one.truncated,
@@ -79,7 +85,8 @@ def other_score(results: Results, mean: float | None, other: float | None) -> tu
 
 def below_mean(one: GroupScore | CategoryScore | Neighbour | Repeats) -> tuple[str, ...]:
     """Counts of the replies behind a mean: unanswered, truncated, too long or missing."""
-    numbers = {"unanswered": one.unanswered, "truncated": one.cut, "overflow": one.overflow, "missing": one.missing}
+    numbers = {"unanswered": one.unanswered, "truncated": one.cut, "overflow": one.overflow}
+    numbers |= {"missing": one.missing, SCORER_ERRORS: one.scorer_error}
     mean = one.mean if isinstance(one, Repeats) else one.score
     # The mean over answered replies is the higher one.
     other = []
@@ -144,7 +151,7 @@ def count_cells(one: Counts | None, replies: Replies | None = None) -> list[Cell
         *(_count(number) for number in (one.scored, one.invalid)),
         *(
             replace(_count(number), replies=replies._replace(status=status) if replies and number and status else None)
-            for number, status in failed
+            for number, status in (*failed, (one.scorer_error, ""))
         ),
         *(_count(number) for number in (one.truncated, one.tokens_in, one.tokens_out, one.tokens_reasoning)),
         Cell(words.money(one.cost), quiet=not one.cost),
@@ -159,4 +166,5 @@ def _count(number: int) -> Cell:
 def failed(one: Counts) -> str:
     """Why replies were not scored: "20 overflow and 1 missing"; "" if all were."""
     kinds = {"overflow": one.overflow, "unanswered": one.unanswered, "missing": one.missing}
+    kinds["not scored"] = one.scorer_error
     return words.listed([f"{words.count(number)} {kind}" for kind, number in kinds.items() if number])

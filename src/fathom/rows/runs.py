@@ -1,7 +1,9 @@
 """Converts run folders to rows: every stored reply is scored, by its task's scorer or by a judge."""
 
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from fathom import plugins
+from fathom.extras import MissingLibraryError
 from fathom.registry import task_name
 from fathom.rows.origins import origin_of, read_origin
 from fathom.rows.parts import Wanted
@@ -19,6 +22,7 @@ from fathom.rows.table import Held, RowsTable
 from fathom.run.manifest import FILE, read_manifest
 from fathom.run.progress import status
 from fathom.run.store import StoredReply, peek, replies, unasked
+from fathom.stats.outcomes import SCORER_FAILED, scorer_errors
 from fathom.suitefile.pools import shared_contexts as said_of_pools
 from fathom.tokens import public_name
 from fathom.types import FathomError, Row
@@ -216,6 +220,39 @@ def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequenc
     judged = read_judged(folder, judges)
     every = chain(replies(folder), unasked(folder))
     return check_rows(to_frame(scored_rows(every, manifest, rule, judged)), str(folder))
+
+
+def said_of_scorers(folder: Path, seconds: float) -> tuple[str, ...]:
+    """Sentences on the replies of a run that the scorers of their tasks could not score.
+
+    Args:
+        folder: The run folder; the run may still be in progress.
+        seconds: Time after which no further reply is scored.
+
+    Returns:
+        A sentence without a full stop for each exception; empty if none was raised, or if the tasks cannot be used.
+
+    Raises:
+        FathomError: The folder holds no run, or its files are damaged.
+    """
+    manifest, end = read_manifest(folder), time.monotonic() + seconds
+    failed, scored = [], 0
+    with suppress(MissingLibraryError):
+        try:
+            plugins.use_again(manifest["suite"].get("plugins"), folder)
+        except FathomError:
+            return ()
+        for stored in replies(folder):
+            detail = score_reply(stored, RULES[0]).score.detail
+            scored += 1
+            if detail.startswith(SCORER_FAILED):
+                failed.append((str(manifest["model"]), "", stored.sample, detail, "scorer_error"))
+            if time.monotonic() > end:
+                break
+    columns = ["model", "variant", "sample", "detail", "outcome"]
+    errors = scorer_errors(pl.DataFrame(failed, schema=dict.fromkeys(columns, pl.String), orient="row"))
+    part = f", of the first {scored:,} replies" if time.monotonic() > end else ""
+    return tuple(f"{error}{part}" for error in errors)
 
 
 def scored_rows(

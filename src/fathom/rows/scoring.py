@@ -10,8 +10,10 @@ from fathom.registry import get_task
 from fathom.run.embedding_judge import judge_kind
 from fathom.run.judgements import Judgement, case_key, case_of, judgements, judges
 from fathom.run.store import StoredReply
+from fathom.score.checks import checked_score
 from fathom.score.judge import JUDGE_KINDS, JudgeKind, Rubric, get_rubric
-from fathom.score.registry import get_scorer, row_of
+from fathom.score.registry import Crash, crash, get_scorer, row_of
+from fathom.stats.outcomes import SCORER_FAILED
 from fathom.types import FathomError, Reply, Sample, Score, Task
 
 RULES = ("strict", "official")
@@ -148,25 +150,20 @@ def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -
 
 def _outcome(reply: Reply, score: Callable[[], Score]) -> Score:
     if reply.answered:
-        return _attempt(score)
+        return score()
     if reply.status in ("error", "overflow"):
         return Score(None, valid=False, detail=reply.error)
     return Score(0.0, valid=False, detail=reply.error or "empty reply")
 
 
-def _attempt(score: Callable[[], Score]) -> Score:
+def _by_task(task: Task, stored: StoredReply) -> Score:
     try:
-        return score()
+        return checked_score(task.score(stored.reply.text, _sample_of(stored)))
     except MissingLibraryError:  # which says nothing of the reply
         raise
-    except FathomError as error:
-        return Score(None, valid=False, detail=str(error))
     except Exception as error:  # scorers may come from any package, and one reply must not stop the others
-        return Score(None, valid=False, detail=f"scorer failed: {type(error).__name__}: {error}")
-
-
-def _by_task(task: Task, stored: StoredReply) -> Score:
-    return task.score(stored.reply.text, _sample_of(stored))
+        why = f"{SCORER_FAILED}{type(error).__name__} in {task.name}.score: {error}"
+        return Score(None, valid=False, detail=why)
 
 
 def _sample_of(stored: StoredReply) -> Sample:
@@ -190,7 +187,20 @@ def _by_paper(task: Task, stored: StoredReply) -> Score:
     if not task.official:
         hint = " without a judge; see `fathom judge`" if task.rubric else ""
         return Score(None, valid=False, grader="official", detail=f"task {task.name!r} has no official rule{hint}")
-    score = get_scorer(task.official, "official")(row_of(stored.reply.text, _sample_of(stored)))
+    try:
+        scorer = get_scorer(task.official, "official")
+    except FathomError as error:
+        return Score(None, valid=False, detail=str(error))
+    try:
+        score = scorer(row_of(stored.reply.text, _sample_of(stored)))
+    except MissingLibraryError:
+        raise
+    except Exception as error:  # the code is as released
+        score = crash(type(error).__name__, str(error))
+    if isinstance(score, Crash):
+        return replace(
+            score, value=0.0, detail=f"the official code raises an exception, which counts as 0: {score.detail}"
+        )
     if score.value is None or 0.0 <= score.value <= 1.0:
         return score
     # LongBench Pro's evaluator, the only one that checks, counts such a score as 0.
@@ -200,7 +210,7 @@ def _by_paper(task: Task, stored: StoredReply) -> Score:
 def _by_judge(task: Task, rubric: Rubric, stored: StoredReply, rule: str, judged: Judged) -> Score:
     """The judge's score; validity and the extracted answer come from the task's scorer."""
     case = case_of(stored)
-    own = _attempt(partial(_by_task, task, stored))
+    own = _by_task(task, stored)
     score = replace(own, value=None, grader=f"judge {judged.name} ({rubric.name} v{rubric.version})")
     if not case.said:
         return replace(score, value=0.0, detail="empty reply")

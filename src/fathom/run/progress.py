@@ -90,6 +90,7 @@ class RunStatus:
         last: Seconds since the epoch of the last reply; None if there is none.
         unpriced: Replies whose price is unknown.
         in_batches: Requests in batches that have not ended, or are not collected.
+        scorer_errors: Sentences on replies that the scorers of their tasks could not score.
     """
 
     folder: Path
@@ -107,6 +108,7 @@ class RunStatus:
     last: float | None
     unpriced: int = 0
     in_batches: int = 0
+    scorer_errors: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, str]:
         """What the command prints: each fact by its name."""
@@ -122,6 +124,7 @@ class RunStatus:
             "cost": "unknown" if self.cost is None else f"${self.cost:,.4f}{unknown}",
             "working": f"{self.alive} processes{rate}{eta}",
             **({"batches": f"{self.in_batches:,} requests at the provider"} if self.in_batches else {}),
+            **({"scoring": "; ".join(self.scorer_errors)} if self.scorer_errors else {}),
         }
 
 

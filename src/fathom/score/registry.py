@@ -118,6 +118,12 @@ def row_of(reply: str, sample: Sample) -> ScoringRow:
     )
 
 
-def crash(exception: str, why: str) -> Score:
+class Crash(Score):
+    """The official score where the released code raises an exception."""
+
+    __slots__ = ()
+
+
+def crash(exception: str, why: str) -> Crash:
     """The official score where the released code raises an exception: none, with that exception."""
-    return Score(None, valid=False, grader="official", detail=f"{exception}: {why}")
+    return Crash(None, valid=False, grader="official", detail=f"{exception}: {why}")

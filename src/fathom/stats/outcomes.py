@@ -5,6 +5,8 @@
 * A failed request, or a reply without a judgement, is ``missing``. A cell with missing replies is incomplete. Up to a
   share of ``MISSING_AT_MOST`` of a cell they count 0, so that no failure can raise a score; with more the cell has no
   score.
+* A reply on which the task's scorer raised an exception is a ``scorer_error``. It counts as a missing one does, but has
+  its own name, as running again cannot help: the scorer must be corrected.
 * Prompts that did not fit the window (``overflow``) count 0; with a share of more than ``OVERFLOW_AT_MOST`` of a cell,
   its length does not fit, and the cell has no score.
 
@@ -25,16 +27,23 @@ from fathom.types import FathomError
 from fathom.types.choices import Unanswered as Unanswered
 
 UNANSWERED: tuple[Unanswered, ...] = get_args(Unanswered)
-Outcome: TypeAlias = Literal["answered", "cut", "unanswered", "overflow", "missing"]
-OUTCOMES: tuple[Outcome, ...] = ("answered", "cut", "unanswered", "overflow", "missing")
+Outcome: TypeAlias = Literal["answered", "cut", "unanswered", "overflow", "missing", "scorer_error"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 OVERFLOW_AT_MOST = 0.2
 """Share of the prompts of a cell above which their length does not fit."""
 MISSING_AT_MOST = 0.02
-"""Share of missing replies above which a cell has no score and is used in no result."""
-COUNTED: tuple[Outcome, ...] = ("unanswered", "cut", "overflow", "missing")
+"""Share of replies that are missing or scorer errors above which a cell has no score and is used in no result."""
+COUNTED: tuple[Outcome, ...] = ("unanswered", "cut", "overflow", "missing", "scorer_error")
 """Outcomes whose numbers every mean carries."""
 SHOWN_FROM = 0.005
 """Difference between the two means of ``UNANSWERED`` from which both are shown: half a point."""
+
+LOST: tuple[Outcome, ...] = ("missing", "scorer_error")
+"""Outcomes of replies without a score that is known."""
+SCORER_FAILED = "scorer failed: "
+"""How ``detail`` of a row begins if the scorer raised an exception; its type, the scorer and the message follow."""
+MESSAGE_CHARACTERS = 200
+"""Characters of an exception's message that a sentence quotes."""
 
 DOES_NOT_FIT, MISSING = "does not fit", "missing"
 _CELL = ["suite", "model", "variant", "task", "length", "_context", "_cut_from", "_published"]
@@ -52,6 +61,8 @@ class Unmeasured:
         reason: ``DOES_NOT_FIT`` or ``MISSING``.
         replies: Replies (prompts) of the cell.
         failed: Number of them that did not fit, or that are missing.
+        scorer_errors: Number of them on which the scorer raised an exception, if the reason is ``MISSING``.
+        cause: The first of these exceptions, as ``TypeError in passkey.score``; "" without one.
     """
 
     model: str
@@ -61,20 +72,55 @@ class Unmeasured:
     reason: str
     replies: int
     failed: int
+    scorer_errors: int = 0
+    cause: str = ""
 
     def __str__(self) -> str:
         """The reason: "18 of 20 prompts did not fit"."""
         if self.reason == DOES_NOT_FIT:
             return f"{self.failed:,} of {self.replies:,} prompts did not fit"
-        return f"{self.failed:,} of {self.replies:,} replies {'is' if self.failed == 1 else 'are'} missing"
+        missing = f"{self.failed:,} of {self.replies:,} replies {'is' if self.failed == 1 else 'are'} missing"
+        if not self.scorer_errors:
+            return missing
+        unscored = f"{self.scorer_errors:,} of {self.replies:,} replies could not be scored: {self.cause}"
+        return f"{missing}, and {unscored}" if self.failed else unscored
+
+
+@dataclass(frozen=True, slots=True)
+class ScorerError:
+    """Replies of one model on which a scorer raised the same exception.
+
+    Attributes:
+        model: Name of the model.
+        variant: Name of the variant, "" if there is only one.
+        cause: Type of the exception, and the scorer: ``TypeError in passkey.score``.
+        replies: Number of the replies.
+        sample: Id of the sample of the first of them.
+        message: Message of its exception.
+    """
+
+    model: str
+    variant: str
+    cause: str
+    replies: int
+    sample: str
+    message: str
+
+    def __str__(self) -> str:
+        """A sentence without a full stop."""
+        replies = "1 reply" if self.replies == 1 else f"{self.replies:,} replies"
+        which = f"sample {self.sample}" if self.replies == 1 else f"the first in sample {self.sample}"
+        message = (self.message.splitlines() or [""])[0][:MESSAGE_CHARACTERS]
+        return f"{replies} could not be scored: {self.cause} ({which}{message and ': '}{message})"
 
 
 def outcome() -> pl.Expr:
     """Outcome of the reply of a row: one of ``OUTCOMES``.
 
-    It depends only on the status, on whether the reply has visible text (``answered``, null if unknown) and on whether
-    there is a score.
+    It depends only on the status, on whether the reply has visible text (``answered``, null if unknown), on whether
+    there is a score, and, if there is none, on whether ``detail`` begins with ``SCORER_FAILED``.
     """
+    failed = pl.col("detail").str.starts_with(SCORER_FAILED).fill_null(False)
     status, value, visible = pl.col("status"), pl.col("value").fill_nan(None), pl.col("answered")
     silent = (visible == False) | (visible.is_null() & value.is_null() & (status == "incomplete"))  # noqa: E712
     return (
@@ -85,7 +131,7 @@ def outcome() -> pl.Expr:
         .when((status == "refused") | silent.fill_null(False))
         .then(pl.lit("unanswered"))
         .when(value.is_null())
-        .then(pl.lit("missing"))
+        .then(pl.when(failed).then(pl.lit("scorer_error")).otherwise(pl.lit("missing")))
         .when(status == "incomplete")
         .then(pl.lit("cut"))
         .otherwise(pl.lit("answered"))
@@ -93,7 +139,7 @@ def outcome() -> pl.Expr:
 
 
 def alone(unanswered: Unanswered = "zero") -> pl.Expr:
-    """Value of the reply of a row, regardless of the others of its cell; null if missing.
+    """Value of the reply of a row, regardless of the others of its cell; null if missing or a scorer error.
 
     Args:
         unanswered: See :func:`counted`; with ``drop`` unanswered replies are null too.
@@ -135,7 +181,7 @@ def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame
         is_aggregate().alias("_published"),
     ).with_columns(
         _overflow=(found == "overflow").mean().over(_CELL),
-        _missing=(found == "missing").mean().over(_CELL),
+        _missing=found.is_in(LOST).mean().over(_CELL),
     )
     unfit, lost = pl.col("_overflow") > OVERFLOW_AT_MOST, pl.col("_missing") > MISSING_AT_MOST
     zero = pl.when(~(unfit | lost)).then(alone("zero").fill_null(0.0))
@@ -192,11 +238,37 @@ def unmeasured(rows: pl.DataFrame) -> list[Unmeasured]:
     """
     keys = ["model", "variant", "task", "length"]
     found = rows.filter(pl.col("reason") != "")
-    failed = pl.col("outcome") == pl.when(pl.col("reason") == MISSING).then(pl.lit("missing")).otherwise(
-        pl.lit("overflow")
+    lost = pl.col("reason") == MISSING
+    failed = pl.col("outcome") == pl.when(lost).then(pl.lit("missing")).otherwise(pl.lit("overflow"))
+    errors = lost & (pl.col("outcome") == "scorer_error")
+    table = found.group_by(*keys, "reason", maintain_order=True).agg(
+        replies=pl.len(),
+        failed=failed.sum(),
+        scorer_errors=errors.sum(),
+        cause=_cause().filter(errors).first().fill_null(""),
     )
-    table = found.group_by(*keys, "reason", maintain_order=True).agg(replies=pl.len(), failed=failed.sum())
     return [Unmeasured(**row) for row in table.iter_rows(named=True)]
+
+
+def _cause() -> pl.Expr:
+    """The type of a scorer's exception and the scorer, as in ``ScorerError.cause``."""
+    return pl.col("detail").str.strip_prefix(SCORER_FAILED).str.split(": ").list.first()
+
+
+def scorer_errors(rows: pl.DataFrame) -> list[ScorerError]:
+    """The exceptions that scorers raised, in the order of the rows.
+
+    Args:
+        rows: A rows table, counted or not; may be empty.
+    """
+    known = pl.col("outcome") if "outcome" in rows.columns else outcome()
+    found = rows.filter(known == "scorer_error")
+    causes = found.with_columns(cause=_cause()).group_by("model", "variant", "cause", maintain_order=True)
+    table = causes.agg(pl.len().alias("replies"), pl.col("sample", "detail").first())
+    return [
+        ScorerError(model, variant, cause, replies, sample, detail[len(SCORER_FAILED) + len(cause) + 2 :])
+        for model, variant, cause, replies, sample, detail in table.iter_rows()
+    ]
 
 
 def tally(rows: pl.DataFrame) -> dict[str, Any]:
@@ -226,11 +298,11 @@ def nothing_measured(rows: pl.DataFrame) -> FathomError:
         rows: A rows table.
     """
     first = next(iter(unmeasured(scored_rows(rows))), None)
+    mend = "finish the run or judge the replies"
+    if first and first.scorer_errors:
+        mend = "correct the scorer" if not first.failed else f"{mend}, and correct the scorer"
     where = f" ({first.model} on {first.task} at {first.length:,} tokens: {first})" if first else ""
-    return FathomError(
-        f"no complete cell has a score{where}: finish the run or judge the replies, choose other lengths, or give "
-        "--unanswered drop"
-    )
+    return FathomError(f"no complete cell has a score{where}: {mend}, choose other lengths, or give --unanswered drop")
 
 
 def differ(first: float | None, second: float | None) -> bool:

@@ -18,7 +18,7 @@ from fathom.run.embedding_judge import judge_kind
 from fathom.run.manifest import fathom_version
 from fathom.run.store import StoredReply
 from fathom.score.registry import metric_name
-from fathom.stats.outcomes import DOES_NOT_FIT, counted, tally, unmeasured
+from fathom.stats.outcomes import DOES_NOT_FIT, counted, scorer_errors, tally, unmeasured
 from fathom.types import Reply, Row
 
 SAME = 1e-9
@@ -100,8 +100,10 @@ def _ended(bundle: Bundle) -> Iterator[Finding]:
         )
     if waiting:
         yield Finding("incomplete", "judges", f"{waiting:,} replies are not judged yet; run `fathom judge`")
+    for error in scorer_errors(rows):
+        yield Finding("incomplete", "scorer", f"{error}; correct the scorer")
     if others:
-        words = f"{others:,} replies have no score: their judgement was unreadable, or their scorer failed"
+        words = f"{others:,} replies have no score: their judgement was unreadable"
         yield Finding("incomplete", "unscored", f"{words}; `fathom judge --again` repeats the judgements")
     if outcomes["unanswered"]:
         words = (

@@ -54,7 +54,7 @@
   fathom.ended = function (est) {
     if (!est || !est[5]) return "";
     const [replies, ...counts] = est[5];
-    const words = ["unanswered", "truncated at the output cap", "too long for the model", "missing"];
+    const words = ["unanswered", "truncated at the output cap", "too long for the model", "missing", "not scored because of an error of the scorer"];
     return `; of ${fathom.many(replies, "reply", "replies")} ` + words.map((word, n) => counts[n] && `${fathom.count(counts[n])} ${word}`).filter(Boolean).join(", ");
   };
 
