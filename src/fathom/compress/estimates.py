@@ -12,8 +12,9 @@ from fathom.compress.design import ADAPTIVE, METHOD, OVERALL, design, strata_of
 from fathom.compress.matrix import ENDED, Floats, ScoreMatrix, check_scores
 from fathom.compress.methods import ratio
 from fathom.compress.minilongbench import MiniBenchmark, MiniScore, predict
+from fathom.stats.intervals import REPLICATES, generator
 from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered
-from fathom.stats.ranks import ranks_of
+from fathom.stats.ranks import MaxT, ranks_of
 from fathom.types import FathomError, Subset
 
 _SAME = 1e-6  # relative difference up to which probabilities are equal
@@ -165,20 +166,21 @@ def with_outcomes(found: Sequence[ModelEstimate], subset: Subset, scores: ScoreM
 def ranked(models: Sequence[ModelEstimate]) -> list[ModelEstimate]:
     """Models from the best down, with ranges of ranks and tie groups (``fathom.stats.ranks``).
 
-    Estimates are treated as independent and normal. Models of one subset were asked the same items, so that their
-    errors are correlated, which makes the tests conservative.
+    Ranges hold together. Estimates are treated as independent and normal. Models of one subset were asked the same
+    items, so that their errors are correlated, which makes the tests conservative.
     """
-    from scipy.special import ndtr
-
     ordered = sorted(models, key=lambda one: (-one.overall.value, one.model))
     if any(one.overall.low is None or one.overall.high is None for one in ordered):
         return ordered
     values = np.array([one.overall.value for one in ordered])
     errors = np.array([((one.overall.high or 0.0) - (one.overall.low or 0.0)) / 2 / Z for one in ordered])
     differences = values[:, None] - values[None, :]
-    spread = np.maximum(np.hypot(errors[:, None], errors[None, :]), np.finfo(np.float64).tiny)
-    with np.errstate(over="ignore"):  # for estimates without error
-        ranks = ranks_of(differences, 2 * ndtr(-np.abs(differences) / spread))
+    noise = errors[:, None] * generator(0, [4, len(errors)]).standard_normal((len(errors), REPLICATES))
+    tested = MaxT()
+    for place in range(len(errors) - 1):
+        tested.add(noise[place] - noise[place + 1 :])
+    spread = np.hypot(errors[:, None], errors[None, :])
+    ranks = ranks_of(differences, np.abs(differences) > tested.critical() * spread)
     return [
         replace(one, ranks=(int(best), int(worst)), group=int(group))
         for one, best, worst, group in zip(ordered, ranks.best, ranks.worst, ranks.groups, strict=True)
