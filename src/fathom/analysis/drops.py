@@ -70,9 +70,16 @@ def _losses(profile: Profile) -> list[Drop]:
     for place, column in enumerate(columns[1:].tolist(), start=1):
         lost = after_draws[:, place] - before_draws
         before, after = float(profile.means[first]), float(profile.means[column])
-        items = int(min(profile.scored[first], profile.scored[column]))
+        items = int(min(_clusters(profile, first), _clusters(profile, column)))
         p_value = lower_tail((after - before) / max(float(lost.std()), 1e-12), max(1, items - 1))
         lengths = int(profile.lengths[first]), int(profile.lengths[column])
         interval = interval_of(lost, after - before)
         made.append(Drop(profile.model, profile.variant, profile.task, *lengths, before, after, interval, p_value))
     return made
+
+
+def _clusters(profile: Profile, column: int) -> int:
+    """Number of clusters with a score at a length."""
+    if profile.clusters is None:
+        return int(profile.scored[column])
+    return int((profile.clusters.counts[:, column] > 0).sum())

@@ -27,6 +27,9 @@ from fathom.stats.ranks import MaxT, ranks_of
 from fathom.stats.shared import NOTHING, Overlap, SharedScores, TaskScores
 
 
+_DECIMALS = 9  # of mean differences: the model that was asked more comes first if they are equal
+
+
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """A ranked model.
@@ -222,11 +225,10 @@ def _order(
     """Models by their mean score, or by their mean difference to the others if some have other questions."""
     if all((pair in gaps) and not gaps[pair][1].partial for pair in combinations(models, 2)):
         return sorted(models, key=lambda one: -scores[one].mean)
-    ahead = {
-        one: float(np.mean([gap.difference for (first, _), (gap, _) in gaps.items() if first == one] or [0.0]))
-        for one in models
-    }
-    return sorted(models, key=lambda one: (-ahead[one], -scores[one].mean))
+    own = {one: [pair for (first, _), pair in gaps.items() if first == one] for one in models}
+    ahead = {one: round(float(np.mean([gap.difference for gap, _ in own[one]] or [0.0])), _DECIMALS) for one in models}
+    asked = {one: sum(overlap.samples for _, overlap in own[one]) for one in models}
+    return sorted(models, key=lambda one: (-ahead[one], -asked[one], -scores[one].mean))
 
 
 def _turned(gap: Gap) -> Gap:
