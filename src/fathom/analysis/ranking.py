@@ -26,7 +26,6 @@ from fathom.stats.intervals import (
 from fathom.stats.ranks import MaxT, ranks_of
 from fathom.stats.shared import NOTHING, Overlap, SharedScores, TaskScores
 
-
 _DECIMALS = 9  # of mean differences: the model that was asked more comes first if they are equal
 
 

@@ -338,8 +338,8 @@ def overlap_of(overlap: Overlap) -> str:
     """What a difference is over, if one of the two has more: "on 12 of 20 cells, up to 8k"; "" otherwise."""
     if not overlap.partial:
         return ""
-    to = f", up to {words.tokens(overlap.longest)}" if overlap.longest else ""
-    return f"on {words.count(overlap.cells)} of {words.count(overlap.of)} cells{to}"
+    over = f"on {words.count(overlap.cells)} of {words.count(overlap.of)}"
+    return f"{over} cells, up to {words.tokens(overlap.longest)}" if overlap.longest else f"{over} questions"
 
 
 def neighbour_tables(found: Sequence[Neighbour], systems: Sequence[System] = ()) -> list[Table]:

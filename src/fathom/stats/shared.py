@@ -19,8 +19,8 @@ class Overlap:
     """What a difference between two models is over.
 
     Attributes:
-        cells: Tasks and lengths at which both have a score, or 1 for questions.
-        of: Tasks and lengths that one of them has in its score.
+        cells: Tasks and lengths at which both have a score; questions with a score of both where lengths are unknown.
+        of: Tasks and lengths (or questions) that one of them has in its score.
         samples: Items at these cells (or questions) with a score of both.
         longest: Longest of these lengths in tokens; 0 if unknown.
     """
@@ -135,9 +135,12 @@ class SharedScores:
         return tuple(shared) if len(shared) == len(tasks) or not self.together else ()
 
     def _overlap(self, first: int, second: int, shared: _Shared, only: Sequence[str] | None) -> Overlap:
-        cells = [self._cells(self.models[model], only) for model in (first, second)]
         samples = sum(sum(mask) for *_, mask in shared)
         longest = max(max(lengths) for _, _, lengths, _ in shared)
+        if longest == 0:
+            both = [_questions(self.models[model], only) for model in (first, second)]
+            return Overlap(samples, len(both[0] | both[1]), samples)
+        cells = [self._cells(self.models[model], only) for model in (first, second)]
         return Overlap(sum(len(lengths) for _, _, lengths, _ in shared), len(cells[0] | cells[1]), samples, longest)
 
     def _cells(self, tables: Mapping[str, TaskScores], only: Sequence[str] | None) -> set[tuple[str, int]]:
@@ -174,6 +177,17 @@ class SharedScores:
         alike = self.equal.setdefault((shared, task, clusters.key), [])
         alike.append(model)
         return pseudo_streams([clusters.key] * len(alike))[-1]
+
+
+def _questions(tables: Mapping[str, TaskScores], only: Sequence[str] | None) -> set[tuple[str, str]]:
+    """The questions with a score."""
+    return {
+        (task, name)
+        for task, table in tables.items()
+        if only is None or task in only
+        for name, scored in zip(table.names, (~np.isnan(table.values)).any(axis=1).tolist(), strict=True)
+        if scored
+    }
 
 
 def _part(
