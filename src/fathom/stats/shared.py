@@ -185,7 +185,7 @@ def _questions(tables: Mapping[str, TaskScores], only: Sequence[str] | None) -> 
         (task, name)
         for task, table in tables.items()
         if only is None or task in only
-        for name, scored in zip(table.names, (~np.isnan(table.values)).any(axis=1).tolist(), strict=True)
+        for name, scored in zip(table.names, np.asarray((~np.isnan(table.values)).any(axis=1)).tolist(), strict=True)
         if scored
     }
 
