@@ -118,7 +118,7 @@ def test_models_without_a_task_are_left_out_and_named() -> None:
         "1 of 12 models are left out, because they have no score in a task (at a length) that counts: model 2",
     ]
     scores[3:, ::4] = np.nan
-    with pytest.raises(FathomError, match="2 models have scores in every task .* a validation needs 4"):
+    with pytest.raises(FathomError, match=r"2 models have scores in every task .* a validation needs 4"):
         splits_of(replace(MATRIX, scores=scores), 4)
 
 
@@ -159,7 +159,7 @@ def test_random_gaps_hardly_change_errors_and_coverage(share: float) -> None:
     methods = ("random", "stratified", "sampled")
     frames: dict[bool, list[pl.DataFrame]] = {False: [], True: []}
     for seed in range(2):
-        matrix = made_scores(24, 240, seed=seed, binary=True)
+        matrix = made_scores(24, 240, seed=seed)
         lost = np.random.default_rng(seed).random(matrix.scores.shape) < share
         for gaps, of_gaps in frames.items():
             world = replace(matrix, scores=np.where(lost & gaps, np.nan, matrix.scores))
@@ -173,7 +173,7 @@ def test_random_gaps_hardly_change_errors_and_coverage(share: float) -> None:
         # Fewer chosen items have a score: errors grow with the inverse of the square root of their number.
         assert with_gaps[method]["error"] < 1.1 / np.sqrt(1 - share) * plain[method]["error"]
         assert with_gaps[method]["coverage"] > plain[method]["coverage"] - 0.03
-        assert abs(with_gaps[method]["bias"] - plain[method]["bias"]) < 0.01
+        assert abs(with_gaps[method]["bias"]) < abs(plain[method]["bias"]) + 0.01
 
 
 # ------------------------------------------------------------------------------------------------------ validation
