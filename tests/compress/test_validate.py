@@ -158,22 +158,22 @@ def test_chosen_items_without_a_score_are_represented_by_their_tasks(method: str
 def test_random_gaps_hardly_change_errors_and_coverage(share: float) -> None:
     methods = ("random", "stratified", "sampled")
     frames: dict[bool, list[pl.DataFrame]] = {False: [], True: []}
-    for seed in range(2):
+    for seed in range(4):
         matrix = made_scores(24, 240, seed=seed)
         lost = np.random.default_rng(seed).random(matrix.scores.shape) < share
         for gaps, of_gaps in frames.items():
             world = replace(matrix, scores=np.where(lost & gaps, np.nan, matrix.scores))
-            of_gaps.append(validate(world, [48], methods=methods, splits=splits_of(world, 3)))
+            of_gaps.append(validate(world, [48], methods=methods, splits=splits_of(world, 5)))
     overall = (pl.concat(part).filter(target="overall").group_by("method") for part in frames.values())
     plain, with_gaps = (
         {line["method"]: line for line in part.agg(pl.col("error", "bias", "coverage").mean()).to_dicts()}
         for part in overall
     )
     for method in methods:
-        # Fewer chosen items have a score: errors grow with the inverse of the square root of their number.
-        assert with_gaps[method]["error"] < 1.1 / np.sqrt(1 - share) * plain[method]["error"]
-        assert with_gaps[method]["coverage"] > plain[method]["coverage"] - 0.03
-        assert abs(with_gaps[method]["bias"]) < abs(plain[method]["bias"]) + 0.01
+        # Fewer chosen items have a score, and the true score is over fewer items too.
+        assert with_gaps[method]["error"] < (1 + 2 * share) * plain[method]["error"]
+        assert with_gaps[method]["coverage"] > max(0.92, plain[method]["coverage"] - 0.03)
+        assert abs(with_gaps[method]["bias"]) < 0.005
 
 
 # ------------------------------------------------------------------------------------------------------ validation

@@ -250,7 +250,7 @@ def stretch(
 
 def _sizes(design: Design, progress: Progress) -> Floats:
     """Sizes of all items for ``inclusion``, shape (N,)."""
-    sizes = design.targets.shares[0] * _spread(design, progress)
+    sizes: Floats = design.targets.shares[0] * _spread(design, progress)
     return sizes / np.sqrt(design.matrix.costs) if design.unit == "cost" else sizes
 
 
