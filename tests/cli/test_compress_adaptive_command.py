@@ -161,6 +161,19 @@ def test_adaptive_rounds_stop_resume_and_are_estimated(call: Call, scored: Path,
     assert model["items"] == found["items"]
 
 
+def test_rounds_of_an_earlier_version_are_resumed(call: Call, scored: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:  # rounds without the mark, drawn as they were
+        patch.setattr("fathom.compress.adaptive._is_topped_up", lambda folder: True)
+        assert call(*adaptive(scored, budget=18), "--quiet")[0] == 0
+    code, out, _ = call(*adaptive(scored, budget=24), "--quiet", "--json")
+    found = json.loads(out)
+    assert (code, found["items"]) == (0, 24)
+    assert "draw" not in json.loads(Path(found["subset"]).read_text("utf-8"))["design"]
+    code, out, _ = call("compress", "estimate", *found["rounds"], "--subset", found["subset"], "--json")
+    assert code == 0
+    assert json.loads(out)["models"][0]["overall"] == pytest.approx(found["estimate"]["overall"])
+
+
 def test_other_choices_need_another_folder(call: Call, scored: Path) -> None:
     assert call(*adaptive(scored, budget=12), "--quiet")[0] == 0
     code, _, err = call(*adaptive(scored, budget=12, seed=1), "--quiet")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 from fathom.benchmarks.longbench.mini_records import ANCHORS
 from fathom.compress.design import targets_of
 from fathom.compress.methods import METHODS
-from fathom.compress.validate import Split, reach, splits_of, summary, validate
+from fathom.compress.validate import Split, gaps_in, reach, splits_of, summary, truth_of, validate
 from fathom.types import FathomError
 from made_scores import made_scores
 
@@ -103,14 +104,76 @@ def test_splits_are_halves_and_extrapolate() -> None:
     assert splits_of(MATRIX, 3, seed=6)[0] != found[0]
 
 
-def test_models_with_gaps_are_no_new_ones() -> None:
+def test_models_without_a_task_are_left_out_and_named() -> None:
     scores = MATRIX.scores.copy()
     scores[[1, 4], 7] = np.nan
-    for split in splits_of(replace(MATRIX, scores=scores), 4):
-        assert not {1, 4} & {*split.known, *split.new}
-    scores[3:, 0] = np.nan
-    with pytest.raises(FathomError, match="2 models have a score on every item that counts: a validation needs 4"):
+    scores[2, ::4] = np.nan  # all of a task
+    gaps = replace(MATRIX, scores=scores)
+    for split in splits_of(gaps, 4):
+        assert {*split.known, *split.new} == {*range(12)} - {2}
+    assert gaps_in(MATRIX) == []
+    assert gaps_in(gaps) == [
+        "2 of 660 scores are missing, of 2 of 11 models: the true score of a model is over the items that it has a "
+        "score for, and its estimate uses the chosen ones of these",
+        "1 of 12 models are left out, because they have no score in a task (at a length) that counts: model 2",
+    ]
+    scores[3:, ::4] = np.nan
+    with pytest.raises(FathomError, match=r"2 models have scores in every task .* a validation needs 4"):
         splits_of(replace(MATRIX, scores=scores), 4)
+
+
+# ------------------------------------------------------------------------------------------------------------ gaps
+
+
+def test_the_truth_is_over_the_items_with_a_score_and_tasks_keep_their_shares() -> None:
+    scores = MATRIX.scores.copy()
+    scores[0, [0, 4, 8, 13]] = np.nan  # three items of task t0, one of t1
+    scores[1, ::4] = np.nan
+    found = truth_of(replace(MATRIX, scores=scores))
+    tasks = [float(np.nanmean(scores[0, task::4])) for task in range(4)]
+    assert found[0] == pytest.approx([np.mean(tasks), np.mean(tasks[:2]), np.mean(tasks[2:])])
+    assert np.isnan(found[1]).tolist() == [True, True, False]
+    assert np.array_equal(found[2:], (MATRIX.scores @ targets_of(MATRIX).shares.T)[2:])
+
+
+@pytest.mark.parametrize("method", ANYWHERE)
+def test_chosen_items_without_a_score_are_represented_by_their_tasks(method: str) -> None:
+    plan = METHODS[method](MATRIX.of_models(range(6)), 32, 3, None)
+    scores = MATRIX.scores[6:, plan.items].copy()
+    whole = plan.estimate(scores).values
+    scores[0, ::5] = np.nan
+    scores[1] = np.nan
+    found = plan.estimate(scores)
+    assert np.isnan(found.values).all(axis=1).tolist() == [False, True, False, False, False, False]
+    assert found.values[2:] == pytest.approx(whole[2:])
+    assert found.values[0] == pytest.approx(whole[0], abs=0.12)
+    if method in ("stratified", "neyman", "best_of"):  # the weights of tasks do not depend on which items are missing
+        alike = np.where(np.isnan(scores), np.nan, np.array([0.0, 0.3, 0.6, 0.9])[plan.items % 4])
+        same = plan.estimate(alike).values
+        assert same[0] == pytest.approx(same[2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.05, 0.2])
+def test_random_gaps_hardly_change_errors_and_coverage(share: float) -> None:
+    methods = ("random", "stratified", "sampled")
+    frames: dict[bool, list[pl.DataFrame]] = {False: [], True: []}
+    for seed in range(4):
+        matrix = made_scores(24, 240, seed=seed)
+        lost = np.random.default_rng(seed).random(matrix.scores.shape) < share
+        for gaps, of_gaps in frames.items():
+            world = replace(matrix, scores=np.where(lost & gaps, np.nan, matrix.scores))
+            of_gaps.append(validate(world, [48], methods=methods, splits=splits_of(world, 5)))
+    overall = (pl.concat(part).filter(target="overall").group_by("method") for part in frames.values())
+    plain, with_gaps = (
+        {line["method"]: line for line in part.agg(pl.col("error", "bias", "coverage").mean()).to_dicts()}
+        for part in overall
+    )
+    for method in methods:
+        # Fewer chosen items have a score, and the true score is over fewer items too.
+        assert with_gaps[method]["error"] < (1 + 2 * share) * plain[method]["error"]
+        assert with_gaps[method]["coverage"] > max(0.92, plain[method]["coverage"] - 0.03)
+        assert abs(with_gaps[method]["bias"]) < 0.005
 
 
 # ------------------------------------------------------------------------------------------------------ validation
@@ -198,6 +261,15 @@ def test_items_until_intervals_are_narrow() -> None:
     plan = METHODS["sampled"](known, int(found["sampled"]["mean_items"]), 0, None)
     widths = plan.estimate(new.scores[:, plan.items])
     assert float((widths.high - widths.low)[:, 0].mean() / 2) <= 0.05
+
+
+def test_items_until_intervals_are_narrow_with_gaps() -> None:
+    matrix = made_scores(12, 200, seed=1)
+    scores = np.where(np.random.default_rng(0).random(matrix.scores.shape) < 0.1, np.nan, matrix.scores)
+    gaps = replace(matrix, scores=scores)
+    for line in reach(gaps, 0.05, splits=splits_of(gaps, 1)[:1]).iter_rows(named=True):
+        assert 4 <= line["mean_items"] <= 200
+        assert abs(line["bias"]) <= line["error"] < 0.1
 
 
 @pytest.mark.parametrize("width", [0.0, 0.5, -1.0, float("nan")])

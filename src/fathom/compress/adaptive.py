@@ -1,8 +1,10 @@
 """Adaptive evaluation: choose the next items for one model, and stop at a wanted width or budget.
 
 The design is updated for this model after every round: items whose score its abilities leave most uncertain become
-more probable, and the sample is extended so that it is always distributed as if drawn by the present design. The
-estimate is that of ``assisted`` with full trust in the correction, so that known models only make it more precise.
+more probable among those that are left. Every round alone gives an unbiased estimate: the scores known before it, and
+those of its own items weighted by the inverse of the probabilities of its draw. The rounds are averaged with weights
+that depend on their sizes alone, so that the average is unbiased too, whatever the rounds before showed. The estimate
+is that of ``assisted`` with full trust in the correction, so that known models only make it more precise.
 Because rounds end when the interval looks narrow, nominal intervals contain the truth too rarely; the factor by which
 they must be wider is learned by evaluating every known model as if it were new (``stretch``).
 
@@ -36,6 +38,9 @@ from fathom.units import one_thread
 FIRST = 100  # items of the first round: fewer say too little about a model's abilities and about the error
 STEP = 20
 SUBSET = "subset.json"
+ROUND = "round-{:03d}"
+DRAW = "rounds"
+"""Mark of rounds that are drawn by ``next_items``; those of earlier versions have none."""
 _FLOOR = 0.02  # added to binary variances, so that items that known models all solve keep some weight
 _MOST, _LEAST = 2.0, 0.5  # bounds of a model's own spread relative to that of known models
 
@@ -47,7 +52,8 @@ class Progress:
     Attributes:
         items: Numbers of the n items asked so far, in the order of asking.
         scores: Its scores on them, shape (n,); NaN without a score.
-        chances: Inclusion probability of each item of the benchmark in a sample of this size, shape (N,).
+        chances: Inverse of the weight of each of them in the average over the rounds, in (0, 1], shape (n,): the place
+            of an inclusion probability (see ``next_items``).
     """
 
     items: NDArray[np.int64]
@@ -57,42 +63,65 @@ class Progress:
 
 def start(design: Design) -> Progress:
     """The state before the first item."""
-    return Progress(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(len(design.matrix.items)))
+    return Progress(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
 
 
 def next_items(
     design: Design, progress: Progress, count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Items to ask next.
+    """Items to ask next, and the probabilities of their draw.
+
+    With N items, m of them asked so far, this round has the share ``a = N k / ((m + k) (N - m))`` in the average over
+    rounds, which is optimal for equal probabilities. An item of it, drawn with probability q, has the weight ``a / q``;
+    those of earlier rounds, whose scores are known in this one, have ``(1 - a) w + a`` in place of w. No q is above a,
+    so that no weight is below 1.
 
     Args:
         design: The benchmark; its own budget is ignored.
         progress: The state.
+        count: Number k of further items.
+        rng: Random generator.
+
+    Returns:
+        Their numbers, ascending, fewer than ``count`` only if no more are left; and the inverse weights of all items
+        that are then asked, in the order of asking, the next ``Progress.chances``.
+    """
+    whole, asked = len(design.matrix.items), len(progress.items)
+    count = min(count, whole - asked)
+    if not count:
+        return np.zeros(0, dtype=np.int64), progress.chances
+    sizes = _sizes(design, progress)
+    share = whole * count / ((asked + count) * (whole - asked))
+    unseen = np.ones(whole, dtype=bool)
+    unseen[progress.items] = False
+    chances = np.zeros(whole)
+    chances[unseen] = inclusion(sizes[unseen], count / share)
+    items = draw(share * chances, design.tree, rng)
+    known = 1 / ((1 - share) / progress.chances + share)
+    return items, np.minimum(np.concatenate([known, chances[items]]), 1.0)
+
+
+def topped_up(
+    design: Design, progress: Progress, wanted: Floats, count: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], Floats]:
+    """Items to ask next as up to fathom 0.1.0, only to resume evaluations that were started so: slightly biased.
+
+    Args:
+        design: The benchmark.
+        progress: The state.
+        wanted: What this returned in the round before; zeros in the first.
         count: Number of further items.
         rng: Random generator.
 
     Returns:
-        Their numbers, ascending, fewer than ``count`` only if no more are left; and the probabilities of all items,
-        the next ``Progress.chances``, shape (N,).
+        Their numbers, and the inclusion probability of each item by the design, shape (N,).
     """
-    left = len(design.matrix.items) - len(progress.items)
-    count = min(count, left)
-    sizes = design.targets.shares[0] * _spread(design, progress)
-    if design.unit == "cost":
-        sizes = sizes / np.sqrt(design.matrix.costs)
-    wanted = inclusion(sizes, len(progress.items) + count)
-    wanted = np.maximum(wanted, progress.chances)
-    top_up = np.clip((wanted - progress.chances) / np.maximum(1 - progress.chances, 1e-12), 1e-9, 1.0)
-    top_up[progress.items] = 0.0
-    return draw(inclusion_of_sum(top_up, count), design.tree, rng), wanted
-
-
-def inclusion_of_sum(chances: Floats, count: int) -> Floats:
-    """Probabilities proportional to others that sum to a count, none above 1; zeros stay 0."""
-    free = np.flatnonzero(chances > 0)
-    found = np.zeros_like(chances)
-    found[free] = inclusion(chances[free], count)
-    return found
+    more = np.maximum(inclusion(_sizes(design, progress), len(progress.items) + count), wanted)
+    rise = np.clip((more - wanted) / np.maximum(1 - wanted, 1e-12), 1e-9, 1.0)
+    unseen = np.setdiff1d(np.arange(len(more)), progress.items)
+    chances = np.zeros(len(more))
+    chances[unseen] = inclusion(rise[unseen], count)
+    return draw(chances, design.tree, rng), more
 
 
 def current(design: Design, progress: Progress, stretch: float) -> Estimates:
@@ -104,8 +133,8 @@ def current(design: Design, progress: Progress, stretch: float) -> Estimates:
         stretch: Factor on the width, see ``stretch``.
     """
     calibration = stretched(design.targets.shares, stretch)
-    chances = progress.chances[progress.items]
-    return estimated(design.known, design.targets.shares, progress.items, chances, progress.scores[None], calibration)
+    shares, asked = design.targets.shares, progress.scores[None]
+    return estimated(design.known, shares, progress.items, progress.chances, asked, calibration)
 
 
 Rounds: TypeAlias = Generator[tuple[Progress, NDArray[np.int64]], Floats, Progress]
@@ -120,6 +149,7 @@ def rounds(
     rng: np.random.Generator,
     first: int = FIRST,
     step: int = STEP,
+    top_up: bool = False,
 ) -> Rounds:
     """The rounds of an evaluation as a generator: it yields items to ask and is sent the scores on them.
 
@@ -131,6 +161,7 @@ def rounds(
         rng: Random generator.
         first: Items of the first round.
         step: Items of every other round.
+        top_up: Whether rounds are drawn by ``topped_up``.
 
     Yields:
         The state, and the numbers of the next items; it is sent their scores, NaN without a score.
@@ -138,14 +169,18 @@ def rounds(
     Returns:
         The final state.
     """
-    progress = start(design)
+    progress, wanted = start(design), np.zeros(len(design.matrix.items))
     while len(progress.items) < budget:
         asked, whole = len(progress.items), len(design.matrix.items)
         count = min(step, whole - asked) if asked else min(first, budget)
         # No partial rounds: an evaluation with a larger budget could not resume from them.
         if not count or asked + count > budget:
             break
-        items, chances = next_items(design, progress, count, rng)
+        if top_up:
+            items, wanted = topped_up(design, progress, wanted, count, rng)
+            chances = wanted[np.concatenate([progress.items, items])]
+        else:
+            items, chances = next_items(design, progress, count, rng)
         scores = yield progress, items
         progress = Progress(np.concatenate([progress.items, items]), np.concatenate([progress.scores, scores]), chances)
         if half_width(current(design, progress, stretch)) <= width:
@@ -181,7 +216,9 @@ def half_width(found: Estimates) -> float:
 
 
 @one_thread("scipy.cluster.hierarchy")
-def stretch(design: Design, *, width: float, budget: int, first: int = FIRST, step: int = STEP) -> float:
+def stretch(
+    design: Design, *, width: float, budget: int, first: int = FIRST, step: int = STEP, top_up: bool = False
+) -> float:
     """Factor by which intervals at the stop must be wider than nominal ones: each known model is evaluated as if new.
 
     Args:
@@ -190,6 +227,7 @@ def stretch(design: Design, *, width: float, budget: int, first: int = FIRST, st
         budget: See ``rounds``.
         first: See ``rounds``.
         step: See ``rounds``.
+        top_up: See ``rounds``.
 
     Returns:
         A factor of 1 or more; 1 with fewer than five known models.
@@ -202,12 +240,18 @@ def stretch(design: Design, *, width: float, budget: int, first: int = FIRST, st
         others = np.delete(matrix.scores, model, axis=0)
         without = replace(design, known=learn(others, design.strata), tree=likeness_tree(others.T, groups_of(matrix)))
         rng = np.random.default_rng([design.seed, 2, model])
-        plan = rounds(without, width=width, budget=budget, stretch=1.0, rng=rng, first=first, step=step)
+        plan = rounds(without, width=width, budget=budget, stretch=1.0, rng=rng, first=first, step=step, top_up=top_up)
         end = drive(plan, matrix.scores[model].__getitem__)
         found = current(without, end, 1.0)
         error = half_width(found) / Z
         squares += float(((found.values[0, 0] - truth[model]) / error) ** 2) if error > 0 else 0.0
     return max(1.0, float(np.sqrt((squares + BELIEF) / (len(matrix.models) + BELIEF))))
+
+
+def _sizes(design: Design, progress: Progress) -> Floats:
+    """Sizes of all items for ``inclusion``, shape (N,)."""
+    sizes: Floats = design.targets.shares[0] * _spread(design, progress)
+    return sizes / np.sqrt(design.matrix.costs) if design.unit == "cost" else sizes
 
 
 def _spread(design: Design, progress: Progress) -> Floats:
@@ -282,11 +326,11 @@ def subset_of(design: Design, progress: Progress, choices: Mapping[str, Json]) -
     members = tuple(
         Member(
             matrix.items[item],
-            float(matrix.weights[item] / progress.chances[item]),
+            float(matrix.weights[item] / chance),
             matrix.tasks[item],
-            float(progress.chances[item]),
+            chance,
         )
-        for item in progress.items.tolist()
+        for item, chance in zip(progress.items.tolist(), progress.chances.tolist(), strict=True)
     )
     return Subset(ADAPTIVE, members, ADAPTIVE, choices, {"models": list(matrix.models), "items": len(matrix.items)})
 
@@ -403,14 +447,16 @@ def evaluate(
     budget, seed = min(wanted.budget, len(matrix.items)), wanted.seed
     made = design(matrix, budget, seed=seed)
     sizes = {"budget": budget, "first": wanted.first, "step": wanted.step}
-    factor = stretch(made, width=wanted.width, **sizes)
+    top_up = _is_topped_up(folder)
+    factor = stretch(made, width=wanted.width, top_up=top_up, **sizes)
     choices: dict[str, Json] = {"unit": "items", "seed": seed, "width": wanted.width, **sizes}
+    choices |= {} if top_up else {"draw": DRAW}
     asked: list[Path] = []
     answers: list[Answers] = []
 
     def ask_items(items: NDArray[np.int64]) -> Floats:
         names = [matrix.items[item] for item in items.tolist()]
-        asked.append(folder / f"round-{len(asked) + 1:03d}")
+        asked.append(folder / ROUND.format(len(asked) + 1))
         subset = _written(asked[-1], names, choices)
         if stopped := ask(subset, asked[-1]):
             raise FathomError(f"{asked[-1]}: stopped: {stopped}; the same command resumes")
@@ -423,7 +469,8 @@ def evaluate(
             told(len(progress.items), float(found.values[0, 0]), half_width(found))
 
     rng = np.random.default_rng([seed, 3])
-    progress = drive(rounds(made, width=wanted.width, stretch=factor, rng=rng, **sizes), ask_items, watch)
+    plan = rounds(made, width=wanted.width, stretch=factor, rng=rng, top_up=top_up, **sizes)
+    progress = drive(plan, ask_items, watch)
     half = half_width(current(made, progress, factor))
     subset = subset_of(made, progress, {**choices, "stretch": factor})
     write_sampled(subset, matrix, folder / SUBSET)
@@ -437,6 +484,12 @@ def evaluate(
         half <= wanted.width,
         wanted.unanswered,
     )
+
+
+def _is_topped_up(folder: Path) -> bool:
+    """Whether the rounds in a folder were started by a version that drew by ``topped_up``."""
+    first = (folder / ROUND.format(1)).with_suffix(".json")
+    return first.is_file() and read_subset(first).design.get("draw") != DRAW
 
 
 def _written(folder: Path, names: Sequence[str], choices: Mapping[str, Json]) -> Path:

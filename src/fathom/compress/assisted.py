@@ -156,7 +156,7 @@ def estimated(
         rows = np.flatnonzero((told == pattern).all(axis=1))
         if not pattern.any():
             continue
-        answered = _answered(known.strata[seen], pattern)
+        answered = answered_share(known.strata[seen], pattern)
         part = _pieces(known, targets, seen[pattern], (chances * answered)[pattern], scores[np.ix_(rows, pattern)])
         unbiased = part.prediction + part.correction
         inside = (calibration.least <= unbiased) & (unbiased <= calibration.most)
@@ -176,8 +176,16 @@ def _quantile(shares: Floats) -> Floats:
     return found
 
 
-def _answered(strata: NDArray[np.int64], told: NDArray[np.bool_]) -> Floats:
-    """Share of the drawn items of its stratum that have a score, for each drawn item; the overall share if none has."""
+def answered_share(strata: NDArray[np.int64], told: NDArray[np.bool_]) -> Floats:
+    """Share of the drawn items of a stratum that have a score.
+
+    Args:
+        strata: Number of each drawn item's stratum, shape (n,).
+        told: Whether it has a score, shape (n,).
+
+    Returns:
+        For each drawn item, shape (n,); the share over all strata where none of its stratum has a score.
+    """
     drawn = np.bincount(strata)
     have = np.bincount(strata, weights=told)
     share = np.divide(have, drawn, out=np.zeros(len(drawn)), where=drawn > 0)

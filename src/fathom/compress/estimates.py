@@ -227,12 +227,10 @@ def _weighted(subset: Subset, scores: ScoreMatrix) -> tuple[tuple[str, ...], Est
     shape = (len(asked), len(names))
     values, low, high = (np.full(shape, np.nan) for _ in range(3))
     for row, own in enumerate(asked):
-        told = ~np.isnan(own)
-        if told.any():
-            one = ratio(own[None, told], rows[:, told], of_items[told], chances[told])
-            values[row] = one.values
-            if by_chance:
-                low[row], high[row] = one.low, one.high
+        one = ratio(own[None], rows, of_items, chances)
+        values[row] = one.values
+        if by_chance:
+            low[row], high[row] = one.low, one.high
     return names, Estimates(values, low, high), asked
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from fathom.benchmarks.longbench.mini_records import ANCHORS
 from fathom.compress import minilongbench
-from fathom.compress.abilities import without_gaps
-from fathom.compress.assisted import Estimates, Z
+from fathom.compress.abilities import numbered, without_gaps
+from fathom.compress.assisted import Estimates, Z, answered_share
 from fathom.compress.design import design, strata_of, targets_of
 from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.minilongbench import anchors
@@ -94,7 +94,9 @@ def clustered(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | N
     found = anchors(filled.T, known.weights, known.categories, budget, seed=seed)
     shares = targets_of(known).shares
     weights = np.array([np.bincount(found.clusters, weights=row, minlength=len(found.items)) for row in shares])
-    return Plan(found.items, lambda scores: _without_intervals(_weighted(scores, weights)))
+    of_category = numbered(known.categories)[found.items]
+    certain = np.ones(len(found.items))
+    return Plan(found.items, lambda scores: _without_intervals(ratio(scores, weights, of_category, certain).values))
 
 
 def published(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
@@ -134,14 +136,19 @@ def refitted(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | No
     numbers = {name: number for number, name in enumerate(known.items)}
     items = np.sort(np.array([numbers[member.item] for member in mini.subset.members], dtype=np.int64))
     names = targets_of(known).names
+    of_category = numbered([known.categories[item] for item in items.tolist()])
 
     def estimate(scores: Floats) -> Estimates:
-        rows = np.full((len(scores), len(known.items)), np.nan)
-        rows[:, items] = scores
-        models = tuple(map(str, range(len(scores))))
-        told = minilongbench.predict(mini, ScoreMatrix(**{**vars(known), "models": models, "scores": rows}))
-        values = [[one.predicted, *(one.categories[name] for name in names[1:])] for one in told]
-        return _without_intervals(np.array(values))
+        answered = [~np.isnan(scores[:, of_category == one]).all(axis=1) for one in range(int(of_category.max()) + 1)]
+        whole = np.flatnonzero(np.all(answered, axis=0))  # the method needs a score in every category
+        rows = np.full((len(whole), len(known.items)), np.nan)
+        rows[:, items] = scores[whole]
+        models = tuple(map(str, whole.tolist()))
+        predicted = minilongbench.predict(mini, ScoreMatrix(**{**vars(known), "models": models, "scores": rows}))
+        values = np.full((len(scores), len(names)), np.nan)
+        for model, score in zip(whole.tolist(), predicted, strict=True):
+            values[model] = [score.predicted, *(score.categories[name] for name in names[1:])]
+        return _without_intervals(values)
 
     return Plan(items, estimate)
 
@@ -211,12 +218,32 @@ def ratio(scores: Floats, weights: Floats, strata: NDArray[np.int64], chances: F
     """Weighted means of each stratum, combined; intervals from the spread within strata, with finite populations.
 
     Args:
-        scores: Shape (M, n).
+        scores: Shape (M, n); NaN without a score. Such items are taken as missing at random: the others of their
+            stratum represent them, and those of all strata if it has no other.
         weights: Share divided by probability, shape (T, n).
         strata: Stratum of each item, shape (n,); one stratum for a simple random sample, whose spread is around the
             weighted mean of each target (Hájek's estimator).
         chances: Shape (n,).
+
+    Returns:
+        Estimates of M models for T targets; NaN where no item that counts has a score.
     """
+    told = ~np.isnan(scores)
+    if told.all():
+        return _ratio(scores, weights, strata, chances)
+    found = np.full((3, len(scores), len(weights)), np.nan)
+    for pattern in np.unique(told, axis=0):
+        rows = np.flatnonzero((told == pattern).all(axis=1))
+        if not pattern.any():
+            continue
+        share = answered_share(strata, pattern)[pattern]
+        part = scores[np.ix_(rows, pattern)]
+        of_rows = _ratio(part, weights[:, pattern] / share, strata[pattern], chances[pattern] * share)
+        found[:, rows] = of_rows.values, of_rows.low, of_rows.high
+    return Estimates(*found)
+
+
+def _ratio(scores: Floats, weights: Floats, strata: NDArray[np.int64], chances: Floats) -> Estimates:
     values = _weighted(scores, weights)
     total = weights.sum(axis=1, keepdims=True)
     each = (weights / np.where(total > 0, total, 1.0)) ** 2 * (1 - chances)

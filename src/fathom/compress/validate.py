@@ -83,10 +83,12 @@ class Validated:
     Attributes:
         summary: One line for each kind of split, budget, target and method (``summary``).
         reach: Items until intervals are as narrow as wanted (``reach``); None where not asked for.
+        notes: What is said of scores with gaps (``gaps_in``).
     """
 
     summary: pl.DataFrame
     reach: pl.DataFrame | None = None
+    notes: Sequence[str] = ()
 
 
 def splits_of(
@@ -95,19 +97,20 @@ def splits_of(
     """All splits of a validation.
 
     Args:
-        matrix: Scores of the models; models without a full score cannot be new and are left out.
+        matrix: Scores of the models; those without a true score (``truth_of``) are left out.
         count: Number of random splits; the other kinds are repeated as often, with other draws of the items.
         seed: Seed of the splits.
         published: Known and new models of a published split.
 
     Raises:
-        FathomError: There are fewer than four models with full scores.
+        FathomError: There are fewer than four models with true scores.
     """
-    full = matrix.totals()
+    full = _overall(matrix)
     models = np.flatnonzero(~np.isnan(full))
     if len(models) < 4:
         raise FathomError(
-            f"{len(models)} models have a score on every item that counts: a validation needs 4, two known and two new"
+            f"{len(models)} models have scores in every task (at each length) that counts: a validation needs 4, two "
+            "known and two new"
         )
     half = len(models) // 2
     ordered = models[np.argsort(full[models], kind="stable")]
@@ -120,6 +123,63 @@ def splits_of(
         known, new = (np.array([one for one in part if one in models]) for part in published)
         found += [_split("published", number, known, new) for number in range(count)]
     return found
+
+
+def truth_of(matrix: ScoreMatrix) -> Floats:
+    """True scores of models: weighted means over the items that they have a score for.
+
+    Items without a score are taken as missing at random within a task at a length: the others of it represent them, so
+    that each keeps its share.
+
+    Args:
+        matrix: Scores of M models; NaN for gaps.
+
+    Returns:
+        For T targets (``targets_of``), shape (M, T); NaN for targets of which a task at a length has no score at all.
+    """
+    shares, strata = targets_of(matrix).shares, strata_of(matrix)
+    told = ~np.isnan(matrix.scores)
+    found: Floats = np.where(told, matrix.scores, 0.0) @ shares.T
+    for model in np.flatnonzero((~told & (matrix.weights > 0)).any(axis=1)).tolist():
+        for target, share in enumerate(shares):
+            whole, scored = (np.bincount(strata, weights=share * part) for part in (1.0, told[model]))
+            sums = np.bincount(strata, weights=share * np.where(told[model], matrix.scores[model], 0.0))
+            counts = whole > 0
+            known = np.divide(sums, scored, out=np.full(len(sums), np.nan), where=scored > 0)
+            found[model, target] = float(whole[counts] @ known[counts])
+    return found
+
+
+def _overall(matrix: ScoreMatrix) -> Floats:
+    """True scores of the whole benchmark, shape (M,)."""
+    full = matrix.totals()
+    return np.where(np.isnan(full), truth_of(matrix)[:, 0], full)
+
+
+def gaps_in(matrix: ScoreMatrix) -> list[str]:
+    """What a validation does with gaps, in sentences with their numbers; none without gaps.
+
+    Args:
+        matrix: Scores of models; NaN for gaps.
+    """
+    counts = matrix.weights > 0
+    gaps = np.isnan(matrix.scores) & counts
+    without = np.isnan(_overall(matrix))
+    kept = gaps[~without]
+    notes = []
+    if kept.any():
+        notes.append(
+            f"{int(kept.sum()):,} of {len(kept) * int(counts.sum()):,} scores are missing, of "
+            f"{int(kept.any(axis=1).sum()):,} of {len(kept):,} models: the true score of a model is over the items "
+            "that it has a score for, and its estimate uses the chosen ones of these"
+        )
+    if without.any():
+        names = [matrix.models[model] for model in np.flatnonzero(without).tolist()]
+        notes.append(
+            f"{len(names):,} of {len(matrix.models):,} models are left out, because they have no score in a task (at a "
+            f"length) that counts: {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}"
+        )
+    return notes
 
 
 def validate(
@@ -136,7 +196,8 @@ def validate(
     """Validates methods on splits.
 
     Args:
-        matrix: Scores of models; every new model has a score on every item that counts.
+        matrix: Scores of models; NaN for gaps. The true scores of new models are those of ``truth_of``, and estimates
+            use the chosen items that have a score.
         budgets: Items to choose.
         methods: Names from ``METHODS``; by default all that are possible with these scores.
         splits: See ``splits_of``.
@@ -148,7 +209,8 @@ def validate(
     Returns:
         One row for each method, budget, split and target (``overall`` and the categories): ``spearman``, mean absolute
         ``error``, ``bias`` (estimate minus truth), ``coverage`` and ``half_width`` of the 95% intervals (null for a
-        method without intervals), ``items``, ``cost_share`` (of the whole benchmark) and ``seconds`` (what
+        method without intervals; models without a score on any chosen item that counts are in none of these),
+        ``items``, ``cost_share`` (of the whole benchmark) and ``seconds`` (what
         budgets share counts for the first).
 
     Raises:
@@ -213,14 +275,16 @@ def _tried(matrix: ScoreMatrix, embeddings: Floats | None, method: str, budget: 
     plan: Plan = METHODS[method](matrix.of_models(split.known), budget, split.number, embeddings)
     found = plan.estimate(new.scores[:, plan.items])
     seconds = time.perf_counter() - started
-    truth = np.where(np.isnan(new.scores), 0.0, new.scores) @ targets.shares.T
+    truth = truth_of(new)
     spent = float(matrix.costs[plan.items].sum() / matrix.costs.sum())
     rows: Rows = []
     for place, target in enumerate(targets.names):
-        values, low, high = (part[:, place] for part in (found.values, found.low, found.high))
-        apart = values - truth[:, place]
+        estimated = ~np.isnan(found.values[:, place])
+        values, low, high, true = (part[estimated, place] for part in (found.values, found.low, found.high, truth))
+        apart = values - true
         with_interval = ~np.isnan(low)
-        held = (low - ROUNDING <= truth[:, place]) & (truth[:, place] <= high + ROUNDING)
+        held = ((low - ROUNDING <= true) & (true <= high + ROUNDING))[with_interval]
+        half = ((high - low) / 2)[with_interval]
         rows.append(
             {
                 "split": split.kind,
@@ -228,11 +292,11 @@ def _tried(matrix: ScoreMatrix, embeddings: Floats | None, method: str, budget: 
                 "budget": budget,
                 "target": target,
                 "method": method,
-                "spearman": _or_none(spearman(values, truth[:, place])),
-                "error": _or_none(float(np.abs(apart).mean())),
-                "bias": _or_none(float(apart.mean())),
-                "coverage": float(held.mean()) if with_interval.all() else None,
-                "half_width": float(((high - low) / 2).mean()) if with_interval.all() else None,
+                "spearman": _or_none(spearman(values, true)),
+                "error": float(np.abs(apart).mean()) if len(apart) else None,
+                "bias": float(apart.mean()) if len(apart) else None,
+                "coverage": float(held.mean()) if len(held) else None,
+                "half_width": float(half.mean()) if len(half) else None,
                 "items": len(plan.items),
                 "cost_share": spent,
                 "seconds": seconds,
@@ -321,7 +385,7 @@ def _fixed(matrix: ScoreMatrix, split: Split, method: str, width: float) -> dict
     mean = _fewest(lambda items: float(widths(items).mean()) <= width, least, len(matrix.items))
     most = _fewest(lambda items: float(np.quantile(widths(items), GUARANTEE)) <= width, mean, len(matrix.items))
     widths(mean)
-    return {"mean_items": float(mean), "most_items": float(most), **_quality(tried[mean][0], new.totals())}
+    return {"mean_items": float(mean), "most_items": float(most), **_quality(tried[mean][0], _overall(new))}
 
 
 def _fewest(enough: Callable[[int], bool], least: int, most: int) -> int:
@@ -339,7 +403,7 @@ def _adaptive(matrix: ScoreMatrix, split: Split, width: float, budget: int) -> d
     counts = np.array([len(end.items) for end in ends], dtype=np.float64)
     found = [adaptive.current(made, end, stretch) for end in ends]
     together = Estimates(*(np.concatenate([getattr(one, part) for one in found]) for part in ("values", "low", "high")))
-    quality = _quality(together, matrix.of_models(split.new).totals())
+    quality = _quality(together, _overall(matrix.of_models(split.new)))
     return {"mean_items": float(counts.mean()), "most_items": float(np.quantile(counts, GUARANTEE)), **quality}
 
 

@@ -62,7 +62,7 @@ def compress_validate(options: ValidateOptions) -> "Validated":
     """
     from fathom.compress.released import is_released, read_embeddings, read_split
     from fathom.compress.tables import read_matrix
-    from fathom.compress.validate import Validated, reach, splits_of, summary, validate
+    from fathom.compress.validate import Validated, gaps_in, reach, splits_of, summary, validate
     from fathom.report.compression import validation
     from fathom.report.figure import check_format, save
     from fathom.rows.schema import check_suffix, write_table
@@ -103,7 +103,7 @@ def compress_validate(options: ValidateOptions) -> "Validated":
         )
     for path in kept.values():
         path.unlink(missing_ok=True)
-    return Validated(figures, reached)
+    return Validated(figures, reached, gaps_in(matrix))
 
 
 def main(line: ValidateOptions) -> None:
@@ -116,7 +116,9 @@ def main(line: ValidateOptions) -> None:
     summary = found.summary.to_dicts()
     reached = [] if found.reach is None else found.reach.to_dicts()
     if line.as_json:
-        return print_json({"summary": summary, "reach": reached})
+        return print_json({"summary": summary, "reach": reached, "notes": found.notes})
+    for note in found.notes:
+        tell(note)
     shown = [one for one in summary if line.categories or one["target"] == "overall"]
     for title, records in validation_records(shown):
         print(title)
