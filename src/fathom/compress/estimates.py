@@ -180,7 +180,8 @@ def ranked(models: Sequence[ModelEstimate]) -> list[ModelEstimate]:
     for place in range(len(errors) - 1):
         tested.add(noise[place] - noise[place + 1 :])
     spread = np.hypot(errors[:, None], errors[None, :])
-    ranks = ranks_of(differences, np.abs(differences) > tested.critical() * spread)
+    critical = tested.critical() if len(errors) > 1 else 0.0
+    ranks = ranks_of(differences, np.abs(differences) > critical * spread)
     return [
         replace(one, ranks=(int(best), int(worst)), group=int(group))
         for one, best, worst, group in zip(ordered, ranks.best, ranks.worst, ranks.groups, strict=True)
