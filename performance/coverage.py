@@ -11,7 +11,7 @@ errors is "unsure": simulate more.
 
     python performance/coverage.py                                   # 1,000 simulations of each scenario: hours
     python performance/coverage.py --simulations 100 --json now.json
-    python performance/coverage.py --only luck --list
+    python performance/coverage.py --only "luck 1" --commands report compare
     python performance/coverage.py --widths before.json after.json   # mean widths of two files beside each other
 """
 
@@ -21,6 +21,8 @@ import argparse
 import json
 import math
 import os
+import re
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -116,27 +118,35 @@ def line_of(rate: Rate) -> str:
     )
 
 
-def print_worst(rates: Sequence[Rate]) -> None:
-    """For each figure the scenario in which it is worst."""
+def print_table(rates: Sequence[Rate]) -> None:
+    """All rates by scenario, then for each figure the scenario in which it is worst."""
+    print(HEAD)
+    for scenario in dict.fromkeys(rate.scenario for rate in rates):
+        print(f"\n{scenario}")
+        print("\n".join(line_of(rate) for rate in rates if rate.scenario == scenario))
     print(f"\nThe worst scenario of each figure\n{HEAD}")
     worst: dict[tuple[str, Kind], Rate] = {}
-    for rate in rates:
-        known = worst.get((rate.figure, rate.kind))
-        sign = -1 if rate.kind == "coverage" else 1
-        if known is None or sign * (rate.rate - rate.limit) > sign * (known.rate - known.limit):
-            worst[rate.figure, rate.kind] = rate
-    for rate in worst.values():
-        print(f"{line_of(rate):96} {rate.scenario}")
+    for rate in sorted(rates, key=excess, reverse=True):
+        worst.setdefault((rate.figure, rate.kind), rate)
+    for key in dict.fromkeys((rate.figure, rate.kind) for rate in rates):
+        print(f"{line_of(worst[key]):98} {worst[key].scenario}")
     counts = {verdict: sum(rate.verdict == verdict for rate in rates) for verdict in ("ok", "unsure", "MISSED")}
     print(f"\n{len(rates)} rates: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
 
 
+def excess(rate: Rate) -> float:
+    """How far a rate is beyond its limit."""
+    return (rate.limit - rate.rate) if rate.kind == "coverage" else (rate.rate - rate.limit)
+
+
+def read(path: Path) -> list[Rate]:
+    """The rates in a file of ``--json``; none without the file."""
+    return [Rate(**rate) for rate in json.loads(path.read_text("utf-8"))] if path.exists() else []
+
+
 def print_widths(before: Path, after: Path) -> None:
     """Rates and mean widths of two files beside each other, for figures with intervals."""
-    old, new = (
-        {(rate["scenario"], rate["figure"], rate["kind"]): rate for rate in json.loads(path.read_text("utf-8"))}
-        for path in (before, after)
-    )
+    old, new = ({(rate.scenario, rate.figure, rate.kind): rate for rate in read(path)} for path in (before, after))
     print(f"{'figure':42} {'rate before':>11} {'after':>7} {'width before':>12} {'after':>7} {'ratio':>6}")
     scenario = ""
     for key in [key for key in old if key in new]:
@@ -145,48 +155,53 @@ def print_widths(before: Path, after: Path) -> None:
             print(f"\n{scenario}")
         first, second = old[key], new[key]
         ends = ["", "", ""]
-        if first["width"] and second["width"]:
-            ends = [f"{first['width']:.3f}", f"{second['width']:.3f}", f"{second['width'] / first['width']:.2f}"]
+        if first.width and second.width:
+            ends = [f"{first.width:.3f}", f"{second.width:.3f}", f"{second.width / first.width:.2f}"]
         name = key[1] if key[2] == "coverage" else f"{key[1]} ({key[2]})"
-        print(f"{name:42} {first['rate']:11.1%} {second['rate']:7.1%} {ends[0]:>12} {ends[1]:>7} {ends[2]:>6}")
+        print(f"{name:42} {first.rate:11.1%} {second.rate:7.1%} {ends[0]:>12} {ends[1]:>7} {ends[2]:>6}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--simulations", type=int, default=1000, help="simulations of each scenario")
-    parser.add_argument("--only", default="", help="only scenarios with this text in their names")
+    parser.add_argument("--only", default="", metavar="PATTERN", help="only scenarios whose names match")
     parser.add_argument(
         "--commands", nargs="+", choices=list(COMMANDS), default=list(COMMANDS), help="only these commands"
     )
     parser.add_argument("--workers", type=int, default=2, help="processes")
-    parser.add_argument("--json", type=Path, help="write the rates to this file")
+    parser.add_argument("--json", type=Path, help="write the rates to this file; those of other scenarios in it stay")
     parser.add_argument("--list", action="store_true", help="name the scenarios and stop")
+    parser.add_argument("--show", type=Path, metavar="FILE", help="print the table of a file of --json and stop")
     parser.add_argument("--widths", type=Path, nargs=2, metavar="FILE", help="compare two files of --json and stop")
     given = parser.parse_args()
     if given.widths:
         return print_widths(*given.widths)
+    if given.show:
+        return print_table(read(given.show))
     chosen = [
         number
         for number, one in enumerate(SCENARIOS)
-        if given.only in one.name and not set(one.commands).isdisjoint(given.commands)
+        if re.search(given.only, one.name) and not set(one.commands).isdisjoint(given.commands)
     ]
+    names = [one.name for one in SCENARIOS]
     if given.list:
-        return print("\n".join(SCENARIOS[number].name for number in chosen))
+        return print("\n".join(names[number] for number in chosen))
     rates: list[Rate] = []
-    print(HEAD)
     with ProcessPoolExecutor(given.workers) as pool:
         for number in chosen:
             scenario, start = SCENARIOS[number], time.perf_counter()
             work = partial(measured, number, [name for name in scenario.commands if name in given.commands])
             simulations = range(math.ceil(scenario.share * given.simulations))
-            found = rates_of(scenario, list(pool.map(work, simulations, chunksize=2)))
-            print(f"\n{scenario.name}  ({time.perf_counter() - start:.0f} s)")
-            for rate in found:
-                print(line_of(rate), flush=True)
-            rates += found
+            rates += rates_of(scenario, list(pool.map(work, simulations, chunksize=2)))
+            print(f"{scenario.name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
             if given.json:
-                given.json.write_text(json.dumps([asdict(rate) for rate in rates], indent=1), encoding="utf-8")
-    print_worst(rates)
+                others = [rate for rate in read(given.json) if rate.scenario != scenario.name]
+                ordered = sorted(
+                    [*others, *(rate for rate in rates if rate.scenario == scenario.name)],
+                    key=lambda rate: names.index(rate.scenario) if rate.scenario in names else len(names),
+                )
+                given.json.write_text(json.dumps(list(map(asdict, ordered)), indent=1), encoding="utf-8")
+    print_table(rates)
 
 
 if __name__ == "__main__":
