@@ -15,7 +15,7 @@ from fathom import api
 from fathom.analysis import Setup, compare_setups
 from simulated import CUMULATIVE, DIFFICULTY, GRID, MARGIN, NODES, NORMAL, REPLY, WEIGHTS, Scenario, Simulated
 
-Kind: TypeAlias = Literal["coverage", "false alarms", "families", "rank ranges"]
+Kind: TypeAlias = Literal["coverage", "false alarms", "families", "rank ranges", "power"]
 ALL = "all"
 ADJUSTED = ("adjusted", "p_adjusted", "adjusted_p_value", "p_value_adjusted", "p_holm")
 """Names of adjusted p-values in versions of the program that have them."""
@@ -299,6 +299,10 @@ def gate_at_margin(made: Simulated) -> Iterator[Outcome]:
     yield alarm("gate: PASS at a loss of the margin", _gate(made).decision == "PASS")
 
 
+def gate_of_a_loss(made: Simulated) -> Iterator[Outcome]:
+    yield Outcome("gate: FAIL at a loss at one length", "power", _gate(made).decision == "FAIL")
+
+
 def _gate(made: Simulated) -> Any:
     return api.gate(candidate=made.of_model(0), baseline=made.of_model(1), margin=MARGIN)
 
@@ -427,6 +431,7 @@ COMMANDS: Mapping[str, Callable[[Simulated], Iterator[Outcome]]] = {
     "categories": categories,
     "gate": gate,
     "gate at the margin": gate_at_margin,
+    "gate of a loss": gate_of_a_loss,
     "board": board,
     "setups": setups,
     "thinking": thinking,

@@ -62,7 +62,7 @@ class Scenario:
         luck: Correlation of an item's luck between columns.
         commands: Names of the functions of ``COMMANDS`` that measure it.
         models: Number of models.
-        shifts: Added to the true scores of the models; none for equal models.
+        shifts: Added to the true scores of the models, at all columns or at each; none for equal models.
         continuous: Whether scores are continuous.
         questions: Numbers of questions of items, in turn.
         epochs: Epochs of every sample.
@@ -80,7 +80,7 @@ class Scenario:
     luck: float
     commands: tuple[str, ...]
     models: int = 2
-    shifts: tuple[float, ...] = ()
+    shifts: tuple[float | tuple[float, ...], ...] = ()
     continuous: bool = False
     questions: tuple[int, ...] = (1,)
     epochs: int = 1
@@ -104,8 +104,8 @@ class Scenario:
     @cached_property
     def truth(self) -> np.ndarray:
         """True scores, models x tasks x columns."""
-        shifts = np.array(self.shifts or [0.0] * self.models)
-        return np.clip(np.array(self.levels) + shifts[:, None, None], 0.01, 0.99)
+        shifts = [np.broadcast_to(shift, len(self.asked)) for shift in self.shifts or [0.0] * self.models]
+        return np.clip(np.array(self.levels) + np.array(shifts)[:, None, :], 0.01, 0.99)
 
     @property
     def equal(self) -> bool:
@@ -193,6 +193,10 @@ SCENARIOS = (
     Scenario(
         "a loss of the margin, 200 items, 50%, 1 length",
         ((0.5,),), (200,), 0.0, ("gate at the margin",), shifts=(-MARGIN, 0.0),
+    ),
+    Scenario(
+        "a loss of 15 points at one of 4 lengths, 100 items, 85%, luck .8",
+        (level(0.85, 4),), (100,), 0.8, ("gate of a loss",), shifts=((0.0, 0.0, -0.15, 0.0), 0.0),
     ),
     Scenario(
         "4 setups, 30 items, 90% to 50%, 5 lengths, luck .8",
