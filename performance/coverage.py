@@ -1,8 +1,8 @@
 """How often do intervals include the truth, and how often are findings wrong? Simulated replies with known truth.
 
 Every scenario of simulated.py is simulated many times, and the public commands measure the rows, as users do
-(coverage_figures.py). "Luck" is the correlation of an item's luck between lengths: with luck 1 and the same true score
-at all lengths, the very same items fail at every length.
+(coverage_figures.py). "Luck" is the correlation between right and wrong of an item at two lengths with the same true
+score: with luck 1 the very same items fail at both.
 
 The limits: 95% intervals include the truth in at least 92% of simulations (90% with at most five items), p-values below
 .05 and gates that fail between equal models in at most 6%, tables of equal models with any adjusted p-value below .05

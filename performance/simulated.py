@@ -2,9 +2,10 @@
 
 A reply is right if a latent normal variable is high enough for the true score at its length. The variable is the sum of
 what the document, the item, the question and the epoch contribute; of each a share is common to all models (difficulty)
-and the rest is the model's luck. Both are correlated between lengths: with luck 1 and the same true score at all
-lengths, the very same items fail at every length. Continuous scores are the quantiles of a beta distribution at the
-same variable. So true scores are those of the population, exactly.
+and the rest is the model's luck. At every length each of these is either the value that the unit has for all lengths,
+or drawn anew, so that at two lengths with the same true score "right" has the correlation of the scenario's luck: with
+luck 1 the very same items fail at both. Continuous scores are the quantiles of a beta distribution at the same
+variable. So true scores are those of the population, exactly.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Scenario:
         name: Its name in the table.
         levels: True scores, tasks x columns.
         items: Numbers of items of the tasks.
-        luck: Correlation of an item's luck between columns.
+        luck: Correlation between right and wrong at two columns with the same true score.
         commands: Names of the functions of ``COMMANDS`` that measure it.
         models: Number of models.
         shifts: Added to the true scores of the models, at all columns or at each; none for equal models.
@@ -250,8 +251,9 @@ def latent(rng: np.random.Generator, scenario: Scenario, items: int) -> tuple[np
 
     def lucky(*units: int) -> np.ndarray:
         columns = len(scenario.asked)
-        shared = normals(rng, scenario.models, *units, 1)
-        return mixed(scenario.luck, shared, normals(rng, scenario.models, *units, columns))
+        shared, anew = (normals(rng, scenario.models, *units, size) for size in (1, columns))
+        # Two columns both have the shared value with the probability of the luck.
+        return np.where(rng.random((1, *units, columns)) < math.sqrt(scenario.luck), shared, anew)
 
     each = lucky(items)
     if scenario.per_document:
