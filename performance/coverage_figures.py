@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from fathom import api
-from fathom.analysis import Setup, compare_setups
+from fathom.analysis import PositionPoint, Setup, compare_setups
 from simulated import CUMULATIVE, DIFFICULTY, GRID, MARGIN, NODES, NORMAL, REPLY, WEIGHTS, Scenario, Simulated
 
 Kind: TypeAlias = Literal["coverage", "false alarms", "families", "rank ranges", "power"]
@@ -53,7 +53,7 @@ def alarm(figure: str, wrong: bool) -> Outcome:
 def adjusted(measure: Any) -> float:
     """The p-value of a table of many: adjusted in versions of the program that do."""
     found = (getattr(measure, name, None) for name in ADJUSTED)
-    return next((value for value in found if value is not None), measure.p_value)
+    return float(next((value for value in found if value is not None), measure.p_value))
 
 
 def family(figure: str, measures: Iterable[Any]) -> Outcome:
@@ -101,9 +101,9 @@ def report(made: Simulated) -> Iterator[Outcome]:
             yield from covers("report: one task at a length", point.interval, own[number_of(task)])
         elif several:
             yield from covers("report: tasks at a length", point.interval, own.mean())
-    for (system, task), score in results.longscore.items():
+    for (system, task), ratio in results.longscore.items():
         if task == ALL:
-            yield from longscores(scenario, scenario.truth[number_of(system.model)].mean(axis=0), score)
+            yield from longscores(scenario, scenario.truth[number_of(system.model)].mean(axis=0), ratio)
     for (system, task, definition), found in results.effective.items():
         if task == ALL:
             curve = scenario.truth[number_of(system.model)].mean(axis=0)
@@ -349,26 +349,28 @@ def setups(made: Simulated) -> Iterator[Outcome]:
         for name in ("gain", "loss"):
             yield from covers(f"setups: {name}", getattr(one, name).interval, 0.0)
         for point in one.points:
-            yield from covers("setups: difference at a length", point.difference.interval, 0.0)
+            if point.difference is not None:
+                yield from covers("setups: difference at a length", point.difference.interval, 0.0)
     for place in range(len(scenario.lengths)):
         yield family("setups: any at a length", (one.points[place].difference for one in found))
 
 
 def thinking(made: Simulated) -> Iterator[Outcome]:
     for one in api.analyze_thinking([made.file], by=("overall", "language", "length")):
-        yield from covers(f"thinking: gain, {one.dimension}", one.interval, 0.0)
-        yield alarm(f"thinking: gain, {one.dimension}", not one.interval.low <= 0 <= one.interval.high)
+        for outcome in covers(f"thinking: gain, {one.dimension}", one.interval, 0.0):
+            yield from (outcome, alarm(outcome.figure, not outcome.value))
 
 
 def position(made: Simulated) -> Iterator[Outcome]:
-    found = api.analyze_position([made.file])
-    contrasts = [one for one in found if hasattr(one, "p_value")]
-    for one in found:
-        if one in contrasts:
-            yield from covers("position: contrast", one.interval, 0.0)
-            yield alarm("position: contrast", one.p_value < 0.05)
-        else:
+    contrasts = []
+    for one in api.analyze_position([made.file]):
+        if isinstance(one, PositionPoint):
             yield from covers("position: depth", one.interval, float(made.scenario.truth.flat[0]))
+            continue
+        yield from covers("position: contrast", one.interval, 0.0)
+        if one.p_value is not None:
+            contrasts.append(one)
+            yield alarm("position: contrast", one.p_value < 0.05)
     yield family("position: any contrast", contrasts)
 
 

@@ -106,7 +106,8 @@ class Scenario:
     def truth(self) -> np.ndarray:
         """True scores, models x tasks x columns."""
         shifts = [np.broadcast_to(shift, len(self.asked)) for shift in self.shifts or [0.0] * self.models]
-        return np.clip(np.array(self.levels) + np.array(shifts)[:, None, :], 0.01, 0.99)
+        truth: np.ndarray = np.clip(np.array(self.levels) + np.array(shifts)[:, None, :], 0.01, 0.99)
+        return truth
 
     @property
     def equal(self) -> bool:
