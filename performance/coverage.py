@@ -98,8 +98,8 @@ def rates_of(scenario: Scenario, outcomes: Sequence[Sequence[Outcome]]) -> list[
         for outcome in simulation:
             own.setdefault((outcome.figure, outcome.kind), []).append(outcome)
         for key, several in own.items():
-            shares.setdefault(key, []).append(float(np.mean([one.value for one in several])))
-            widths.setdefault(key, []).append(float(np.mean([one.width for one in several])))
+            shares.setdefault(key, []).append(float(np.mean([outcome.value for outcome in several])))
+            widths.setdefault(key, []).append(float(np.mean([outcome.width for outcome in several])))
     return [_rate(scenario, *key, np.array(values), float(np.mean(widths[key]))) for key, values in shares.items()]
 
 
@@ -132,7 +132,7 @@ def print_table(rates: Sequence[Rate]) -> None:
         print("\n".join(line_of(rate) for rate in rates if rate.scenario == scenario))
     print(f"\nThe worst scenario of each figure\n{HEAD}")
     worst: dict[tuple[str, Kind], Rate] = {}
-    for rate in sorted(rates, key=lambda one: -excess(one.kind, one.rate, one.limit)):
+    for rate in sorted(rates, key=lambda rate: -excess(rate.kind, rate.rate, rate.limit)):
         worst.setdefault((rate.figure, rate.kind), rate)
     for key in dict.fromkeys((rate.figure, rate.kind) for rate in rates):
         print(f"{line_of(worst[key]):98} {worst[key].scenario}")
@@ -186,10 +186,10 @@ def main() -> None:
         return print_table(read(given.show))
     chosen = [
         number
-        for number, one in enumerate(SCENARIOS)
-        if re.search(given.only, one.name) and not set(one.commands).isdisjoint(given.commands)
+        for number, scenario in enumerate(SCENARIOS)
+        if re.search(given.only, scenario.name) and not set(scenario.commands).isdisjoint(given.commands)
     ]
-    names = [one.name for one in SCENARIOS]
+    names = [scenario.name for scenario in SCENARIOS]
     if given.list:
         return print("\n".join(names[number] for number in chosen))
     rates: list[Rate] = []

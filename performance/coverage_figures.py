@@ -17,7 +17,7 @@ from simulated import CUMULATIVE, DIFFICULTY, GRID, MARGIN, NODES, NORMAL, REPLY
 
 Kind: TypeAlias = Literal["coverage", "false alarms", "families", "rank ranges", "power"]
 ALL = "all"
-ADJUSTED = ("adjusted", "p_adjusted", "adjusted_p_value", "p_value_adjusted", "p_holm")
+ADJUSTED = ("p_adjusted", "adjusted")
 """Names of adjusted p-values in versions of the program that have them."""
 LONGEST_BASE = 6144
 """Lengths up to this one, in tokens, are base lengths."""
@@ -42,8 +42,8 @@ class Outcome:
 
 def covers(figure: str, interval: Any, truth: float) -> Iterator[Outcome]:
     if interval is not None:
-        held = interval.low - 1e-9 <= truth <= interval.high + 1e-9
-        yield Outcome(figure, "coverage", held, interval.high - interval.low)
+        included = interval.low - 1e-9 <= truth <= interval.high + 1e-9
+        yield Outcome(figure, "coverage", included, interval.high - interval.low)
 
 
 def alarm(figure: str, wrong: bool) -> Outcome:
@@ -52,12 +52,12 @@ def alarm(figure: str, wrong: bool) -> Outcome:
 
 def adjusted(measure: Any) -> float:
     """The p-value of a table of many: adjusted in versions of the program that do."""
-    found = (getattr(measure, name, None) for name in ADJUSTED)
-    return float(next((value for value in found if value is not None), measure.p_value))
+    candidates = (getattr(measure, name, None) for name in ADJUSTED)
+    return float(next((value for value in candidates if value is not None), measure.p_value))
 
 
 def family(figure: str, measures: Iterable[Any]) -> Outcome:
-    return Outcome(figure, "families", any(adjusted(one) < 0.05 for one in measures))
+    return Outcome(figure, "families", any(adjusted(measure) < 0.05 for measure in measures))
 
 
 def rank_ranges(figure: str, ranges: Iterable[tuple[float, tuple[int, int]]]) -> Outcome:
@@ -104,10 +104,10 @@ def report(made: Simulated) -> Iterator[Outcome]:
     for (system, task), ratio in results.longscore.items():
         if task == ALL:
             yield from longscores(scenario, scenario.truth[number_of(system.model)].mean(axis=0), ratio)
-    for (system, task, definition), found in results.effective.items():
+    for (system, task, definition), reach in results.effective.items():
         if task == ALL:
             curve = scenario.truth[number_of(system.model)].mean(axis=0)
-            yield from effective(scenario, curve, definition, found)
+            yield from effective(scenario, curve, definition, reach)
     yield from drops(scenario, results.drops)
     yield from ranking(scenario, results.ranked)
 
@@ -128,12 +128,12 @@ def longscores(scenario: Scenario, curve: np.ndarray, score: Any) -> Iterator[Ou
         yield from covers("LongScore: at a length", point.interval, true[point.length])
 
 
-def effective(scenario: Scenario, curve: np.ndarray, definition: str, found: Any) -> Iterator[Outcome]:
+def effective(scenario: Scenario, curve: np.ndarray, definition: str, reach: Any) -> Iterator[Outcome]:
     base = base_of(scenario, curve)
     thresholds = {"ruler": 0.856, "own_base": 0.85 * base, "half_base": 0.5 * base}
     if definition in thresholds and not math.isnan(thresholds[definition]):
         name = f"effective length: {definition}"
-        yield from reaches(name, found.interval, scenario.lengths, curve >= thresholds[definition] - 1e-12)
+        yield from reaches(name, reach.interval, scenario.lengths, curve >= thresholds[definition] - 1e-12)
 
 
 def reaches(figure: str, interval: Any, lengths: Sequence[float], passing: np.ndarray) -> Iterator[Outcome]:
@@ -142,16 +142,16 @@ def reaches(figure: str, interval: Any, lengths: Sequence[float], passing: np.nd
         return
     ends = [0.0, *map(float, lengths), math.inf]
     last = int(np.cumprod(passing).sum())
-    held = interval.low <= ends[last] and interval.high >= ends[last + 1]
+    included = interval.low <= ends[last] and interval.high >= ends[last + 1]
     width = math.log2(min(interval.high, 2 * lengths[-1]) / max(interval.low, lengths[0] / 2))
-    yield Outcome(f"{figure} (octaves)", "coverage", held, width)
+    yield Outcome(f"{figure} (octaves)", "coverage", included, width)
 
 
-def drops(scenario: Scenario, found: Sequence[Any]) -> Iterator[Outcome]:
+def drops(scenario: Scenario, losses: Sequence[Any]) -> Iterator[Outcome]:
     falls = np.diff(scenario.truth, axis=2).any()
     if not falls and len(scenario.lengths) > 1:
-        yield Outcome("largest drops: any of a flat curve", "families", bool(found))
-    for drop in found if falls else ():
+        yield Outcome("largest drops: any of a flat curve", "families", bool(losses))
+    for drop in losses if falls else ():
         own = scenario.truth[number_of(drop.model), number_of(drop.task)]
         before, after = (own[scenario.lengths.index(length)] for length in (drop.shortest, drop.length))
         yield from covers("largest drops: the loss", drop.interval, float(after - before))
@@ -160,12 +160,14 @@ def drops(scenario: Scenario, found: Sequence[Any]) -> Iterator[Outcome]:
 def ranking(scenario: Scenario, ranked: Sequence[Any]) -> Iterator[Outcome]:
     if len(ranked) < 2:
         return
-    truths = [float(scenario.truth[number_of(one.model)].mean()) for one in ranked]
-    ranges = zip(truths, ((one.best, one.worst) for one in ranked), strict=True)
+    truths = [float(scenario.truth[number_of(entry.model)].mean()) for entry in ranked]
+    ranges = zip(truths, ((entry.best, entry.worst) for entry in ranked), strict=True)
     yield rank_ranges("report: ranks", ranges)
-    for place, one in enumerate(ranked):
+    for place, entry in enumerate(ranked):
         for other in range(place + 1, len(ranked)):
-            gap = one.gaps[other]
+            gap = entry.gaps[other]
+            if gap is None:
+                continue
             yield from covers("report: difference of two", gap.interval, truths[place] - truths[other])
             if scenario.equal:
                 yield alarm("report: difference of two", gap.p_value < 0.05)
@@ -173,53 +175,53 @@ def ranking(scenario: Scenario, ranked: Sequence[Any]) -> Iterator[Outcome]:
 
 def compare(made: Simulated) -> Iterator[Outcome]:
     scenario = made.scenario
-    found = api.analyze_compare([made.file])
+    comparisons = api.analyze_compare([made.file])
     several = len(scenario.items) > 1
-    for one in found:
-        if several and one.task != ALL:
-            name = "one task, all lengths" if one.length is None else "one task at a length"
-        elif one.task == ALL or not several:
-            name = "all lengths" if one.length is None else "at a length"
-        first, second = (scenario.truth[number_of(model)] for model in (one.model_a, one.model_b))
-        gaps = first - second if one.task == ALL else (first - second)[number_of(one.task)][None]
-        gap = gaps.mean() if one.length is None else gaps[:, scenario.lengths.index(one.length)].mean()
-        yield from covers(f"compare: {name}", one.interval, float(gap))
+    for comparison in comparisons:
+        if several and comparison.task != ALL:
+            name = "one task, all lengths" if comparison.length is None else "one task at a length"
+        elif comparison.task == ALL or not several:
+            name = "all lengths" if comparison.length is None else "at a length"
+        first, second = (scenario.truth[number_of(model)] for model in (comparison.model_a, comparison.model_b))
+        gaps = first - second if comparison.task == ALL else (first - second)[number_of(comparison.task)][None]
+        gap = gaps.mean() if comparison.length is None else gaps[:, scenario.lengths.index(comparison.length)].mean()
+        yield from covers(f"compare: {name}", comparison.interval, float(gap))
         if scenario.equal:
-            yield alarm(f"compare: {name}", one.p_value < 0.05)
+            yield alarm(f"compare: {name}", comparison.p_value < 0.05)
     if scenario.equal:
-        yield family("compare: any of the table", found)
+        yield family("compare: any of the table", comparisons)
 
 
 def adjacent(made: Simulated) -> Iterator[Outcome]:
     scenario = made.scenario
-    found = api.analyze_adjacent([made.file])
-    truths = [scenario.by_question(number_of(one.model)) for one in found]
-    for place, one in enumerate(found):
-        yield from covers("adjacent: score", one.interval, truths[place])
-        if one.gap_interval is not None:
-            yield from covers("adjacent: gap", one.gap_interval, truths[place] - truths[place + 1])
+    entries = api.analyze_adjacent([made.file])
+    truths = [scenario.by_question(number_of(entry.model)) for entry in entries]
+    for place, entry in enumerate(entries):
+        yield from covers("adjacent: score", entry.interval, truths[place])
+        if entry.gap_interval is not None:
+            yield from covers("adjacent: gap", entry.gap_interval, truths[place] - truths[place + 1])
             if scenario.equal:
-                yield alarm("adjacent: gap", not one.tied)
-    yield rank_ranges("adjacent: ranks", zip(truths, ((one.best, one.worst) for one in found), strict=True))
+                yield alarm("adjacent: gap", not entry.tied)
+    yield rank_ranges("adjacent: ranks", zip(truths, ((entry.best, entry.worst) for entry in entries), strict=True))
 
 
 def breakdown(made: Simulated) -> Iterator[Outcome]:
     scenario = made.scenario
     by = ("overall", "language", "length")
-    for one in api.analyze_breakdown([made.file], by=by):
+    for score in api.analyze_breakdown([made.file], by=by):
         column = None
-        if one.dimension == "length":
-            column = scenario.lengths.index(int(one.group.removesuffix("k")) * 1024)
-        elif one.dimension == "language" and len(scenario.items) > 1:
+        if score.dimension == "length":
+            column = scenario.lengths.index(int(score.group.removesuffix("k")) * 1024)
+        elif score.dimension == "language" and len(scenario.items) > 1:
             continue  # the shares of tasks differ between languages
-        true = scenario.by_question(number_of(one.model), column)
-        yield from covers(f"breakdown: {one.dimension}", one.interval, true)
+        true = scenario.by_question(number_of(score.model), column)
+        yield from covers(f"breakdown: {score.dimension}", score.interval, true)
 
 
 def best_of_n(made: Simulated) -> Iterator[Outcome]:
     scenario = made.scenario
-    for one in api.analyze_breakdown([made.file], by=("overall", "length"), measures=("best_of", "pass_at")):
-        yield from covers(f"breakdown: {one.measure}, {one.dimension}", one.interval, any_of(scenario, one.n))
+    for score in api.analyze_breakdown([made.file], by=("overall", "length"), measures=("best_of", "pass_at")):
+        yield from covers(f"breakdown: {score.measure}, {score.dimension}", score.interval, any_of(scenario, score.n))
 
 
 def any_of(scenario: Scenario, n: int) -> float:
@@ -231,12 +233,12 @@ def any_of(scenario: Scenario, n: int) -> float:
 
 def repeats(made: Simulated) -> Iterator[Outcome]:
     scenario = made.scenario
-    for one in api.analyze_repeats([made.file]):
-        model = number_of(one.model)
-        yield from covers("repeats: mean", one.interval, scenario.by_question(model))
+    for result in api.analyze_repeats([made.file]):
+        model = number_of(result.model)
+        yield from covers("repeats: mean", result.interval, scenario.by_question(model))
         if scenario.epochs > 1:
-            yield from covers("repeats: mean on these questions", one.interval_replies, made.drawn[model])
-            for trend in one.trend:
+            yield from covers("repeats: mean on these questions", result.interval_replies, made.drawn[model])
+            for trend in result.trend:
                 yield from covers("repeats: best of n", trend.best_of_interval, any_of(scenario, trend.n))
                 yield from covers("repeats: pass at n", trend.pass_at_interval, any_of(scenario, trend.n))
 
@@ -246,23 +248,23 @@ def retention(made: Simulated) -> Iterator[Outcome]:
     lengths = np.array(scenario.lengths, dtype=float)
     beyond = lengths > LONGEST_BASE
     at = np.append(lengths[~beyond].mean(), lengths[beyond])
-    for one in api.analyze_retention([made.file]):
-        curve = scenario.truth[number_of(one.model)].mean(axis=0)
+    for result in api.analyze_retention([made.file]):
+        curve = scenario.truth[number_of(result.model)].mean(axis=0)
         base = base_of(scenario, curve)
-        if one.task != ALL:
+        if result.task != ALL:
             continue
         kept = curve[beyond] / base
-        points = zip(one.points, kept.tolist(), strict=True)
+        points = zip(result.points, kept.tolist(), strict=True)
         for name, estimate, true in (
-            ("base", one.base, base),
-            ("mean", one.retention, float(kept.mean())),
-            ("log-ratio", one.log_ratio, float(np.log(kept).mean())),
-            ("area", one.area, area(at, np.append(base, curve[beyond]))),
+            ("base", result.base, base),
+            ("mean", result.retention, float(kept.mean())),
+            ("log-ratio", result.log_ratio, float(np.log(kept).mean())),
+            ("area", result.area, area(at, np.append(base, curve[beyond]))),
             *(("at a length", point.retention, true) for point, true in points),
         ):
             if estimate is not None:
                 yield from covers(f"retention: {name}", estimate.interval, true)
-        for name, reach, share in (("L85", one.l85, 0.85), ("L50", one.l50, 0.5)):
+        for name, reach, share in (("L85", result.l85, 0.85), ("L50", result.l50, 0.5)):
             if reach is not None:
                 yield from reaches(f"retention: {name}", reach.interval, at.tolist(), np.append(1.0, kept) >= share)
 
@@ -276,22 +278,22 @@ def area(lengths: np.ndarray, curve: np.ndarray) -> float:
 def categories(made: Simulated) -> Iterator[Outcome]:
     scenario = made.scenario
     group_of = np.arange(len(scenario.items)) % 2
-    for one in api.analyze_categories([made.file]):
-        own = scenario.truth[number_of(one.model)].mean(axis=1)
+    for score in api.analyze_categories([made.file]):
+        own = scenario.truth[number_of(score.model)].mean(axis=1)
         means = [own[group_of == group].mean() for group in range(2)]
-        if one.task != ALL:
-            yield from covers("categories: one task", one.interval, own[number_of(one.task)])
-        elif one.group == ALL:
-            yield from covers("categories: all", one.interval, float(np.mean(means)))
+        if score.task != ALL:
+            yield from covers("categories: one task", score.interval, own[number_of(score.task)])
+        elif score.group == ALL:
+            yield from covers("categories: all", score.interval, float(np.mean(means)))
         else:
-            yield from covers("categories: one category", one.interval, float(means[int(one.group[1:])]))
+            yield from covers("categories: one category", score.interval, float(means[int(score.group[1:])]))
 
 
 def gate(made: Simulated) -> Iterator[Outcome]:
     """The gate of two equal sides: candidate m00 against m01."""
-    found = _gate(made)
-    yield alarm("gate: FAIL of equal sides", found.decision == "FAIL")
-    for claim in found.claims:
+    decided = _gate(made)
+    yield alarm("gate: FAIL of equal sides", decided.decision == "FAIL")
+    for claim in decided.claims:
         yield from covers("gate: difference", claim.interval, 0.0)
 
 
@@ -321,9 +323,9 @@ def board(made: Simulated) -> Iterator[Outcome]:
                 at = value["length"]
                 own = scenario.truth[number_of(line["model"])].mean(axis=0)
                 true = truths[line["key"]] if at is None else float(own[scenario.lengths.index(at)])
-                held = value["low"] - 1e-5 <= true <= value["high"] + 1e-5
+                included = value["low"] - 1e-5 <= true <= value["high"] + 1e-5
                 width = value["high"] - value["low"]
-                yield Outcome(f"board: {value['figure']} score", "coverage", held, width)
+                yield Outcome(f"board: {value['figure']} score", "coverage", included, width)
     ranges = ((truths[line["key"]], tuple(line["rank"])) for line in table["lines"] if line["rank"])
     yield rank_ranges("board: ranks", ranges)
     keys = [line["key"] for line in table["lines"]]
@@ -332,8 +334,8 @@ def board(made: Simulated) -> Iterator[Outcome]:
         _, lows, highs, p_values, *_ = json.loads(text[text.index("{") : text.rindex("}") + 1])["overall"]
         for other in range(place + 1, len(keys)):
             gap = truths[key] - truths[keys[other]]
-            held = lows[other] - 1 <= gap * 1e5 <= highs[other] + 1
-            yield Outcome("board: difference of two", "coverage", held, (highs[other] - lows[other]) / 1e5)
+            included = lows[other] - 1 <= gap * 1e5 <= highs[other] + 1
+            yield Outcome("board: difference of two", "coverage", included, (highs[other] - lows[other]) / 1e5)
             if scenario.equal:
                 yield alarm("board: difference of two", p_values[other] < 5000)
 
@@ -342,47 +344,49 @@ def setups(made: Simulated) -> Iterator[Outcome]:
     """Equal setups compared with a base, as `fathom lab compare` does with its rows."""
     scenario = made.scenario
     given = [Setup(f"m{number:02}", "position" if number else "none") for number in range(scenario.models)]
-    found = compare_setups(made.rows, given, "m00", 8192)[1:]
-    yield alarm("setups: any verdict", any(one.verdict in ("better", "worse") for one in found))
-    yield alarm("setups: any first length", any(one.first_better is not None for one in found))
-    for one in found:
+    results = compare_setups(made.rows, given, "m00", 8192)[1:]
+    yield alarm("setups: any verdict", any(result.verdict in ("better", "worse") for result in results))
+    yield alarm("setups: any first length", any(result.first_better is not None for result in results))
+    for result in results:
         for name in ("gain", "loss"):
-            yield from covers(f"setups: {name}", getattr(one, name).interval, 0.0)
-        for point in one.points:
+            yield from covers(f"setups: {name}", getattr(result, name).interval, 0.0)
+        for point in result.points:
             if point.difference is not None:
                 yield from covers("setups: difference at a length", point.difference.interval, 0.0)
     for place in range(len(scenario.lengths)):
-        yield family("setups: any at a length", (one.points[place].difference for one in found))
+        yield family("setups: any at a length", (result.points[place].difference for result in results))
 
 
 def thinking(made: Simulated) -> Iterator[Outcome]:
-    for one in api.analyze_thinking([made.file], by=("overall", "language", "length")):
-        for outcome in covers(f"thinking: gain, {one.dimension}", one.interval, 0.0):
-            yield from (outcome, alarm(outcome.figure, not outcome.value))
+    for gain in api.analyze_thinking([made.file], by=("overall", "language", "length")):
+        for outcome in covers(f"thinking: gain, {gain.dimension}", gain.interval, 0.0):
+            p_value = getattr(gain, "p_value", None)
+            wrong = not outcome.value if p_value is None else p_value < 0.05
+            yield from (outcome, alarm(outcome.figure, wrong))
 
 
 def position(made: Simulated) -> Iterator[Outcome]:
     contrasts = []
-    for one in api.analyze_position([made.file]):
-        if isinstance(one, PositionPoint):
-            yield from covers("position: depth", one.interval, float(made.scenario.truth.flat[0]))
+    for point in api.analyze_position([made.file]):
+        if isinstance(point, PositionPoint):
+            yield from covers("position: depth", point.interval, float(made.scenario.truth.flat[0]))
             continue
-        yield from covers("position: contrast", one.interval, 0.0)
-        if one.p_value is not None:
-            contrasts.append(one)
-            yield alarm("position: contrast", one.p_value < 0.05)
+        yield from covers("position: contrast", point.interval, 0.0)
+        if point.p_value is not None:
+            contrasts.append(point)
+            yield alarm("position: contrast", point.p_value < 0.05)
     yield family("position: any contrast", contrasts)
 
 
 def truncation(made: Simulated) -> Iterator[Outcome]:
-    for one in api.analyze_truncation([made.file]):
-        name = "all tasks" if one.task == ALL else "one task"
+    for result in api.analyze_truncation([made.file]):
+        name = "all tasks" if result.task == ALL else "one task"
         true = float(made.scenario.truth.flat[0])
-        yield from covers(f"truncation: whole, {name}", one.full_interval, true)
-        yield from covers(f"truncation: truncated, {name}", one.interval, true)
-        yield from covers(f"truncation: difference, {name}", one.difference_interval, 0.0)
-        yield from covers(f"truncation: share, {name}", one.share_interval, 1.0)
-        yield alarm(f"truncation: difference, {name}", one.p_value < 0.05)
+        yield from covers(f"truncation: whole, {name}", result.full_interval, true)
+        yield from covers(f"truncation: truncated, {name}", result.interval, true)
+        yield from covers(f"truncation: difference, {name}", result.difference_interval, 0.0)
+        yield from covers(f"truncation: share, {name}", result.share_interval, 1.0)
+        yield alarm(f"truncation: difference, {name}", result.p_value < 0.05)
 
 
 def alike(scenario: Scenario) -> float:
@@ -400,26 +404,26 @@ def judge(made: Simulated) -> Iterator[Outcome]:
         writer = csv.writer(stream)
         writer.writerow(("sample", "score"))
         writer.writerows(made.rows.filter(model="m01").select("sample", "value").rows())
-    for one in api.analyze_judge([made.of_model(0)], labels=labels):
-        if one.by in ("all", "length"):
-            yield from covers(f"judge: bias, {one.by}", one.bias_interval, 0.0)
-            yield from covers(f"judge: same score, {one.by}", one.exact_interval, alike(made.scenario))
+    for quality in api.analyze_judge([made.of_model(0)], labels=labels):
+        if quality.by in ("all", "length"):
+            yield from covers(f"judge: bias, {quality.by}", quality.bias_interval, 0.0)
+            yield from covers(f"judge: same score, {quality.by}", quality.exact_interval, alike(made.scenario))
 
 
 def agreement(made: Simulated) -> Iterator[Outcome]:
-    for one in api.analyze_agreement([made.file]):
-        name = "all lengths" if one.length is None else "at a length"
-        yield from covers(f"agreement: {name}", one.interval, alike(made.scenario))
+    for result in api.analyze_agreement([made.file]):
+        name = "all lengths" if result.length is None else "at a length"
+        yield from covers(f"agreement: {name}", result.interval, alike(made.scenario))
 
 
 def answers(made: Simulated) -> Iterator[Outcome]:
-    for one in api.analyze_answers([made.file]):
-        yield from covers("answers: accuracy", one.accuracy.interval, float(made.scenario.truth.flat[0]))
+    for point in api.analyze_answers([made.file]):
+        yield from covers("answers: accuracy", point.accuracy.interval, float(made.scenario.truth.flat[0]))
 
 
 def closed_book(made: Simulated) -> Iterator[Outcome]:
-    for one in api.analyze_closed_book([made.file]):
-        yield from covers("closed-book: score", one.interval, float(made.scenario.truth[0, 0, 1]))
+    for result in api.analyze_closed_book([made.file]):
+        yield from covers("closed-book: score", result.interval, float(made.scenario.truth[0, 0, 1]))
 
 
 COMMANDS: Mapping[str, Callable[[Simulated], Iterator[Outcome]]] = {
