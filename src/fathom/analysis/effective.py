@@ -9,8 +9,8 @@ LongScore, or the score at the shortest tested length if no base length was scor
 
 ``half_base``: the length at which the fitted curve crosses half of the own base. The fit is a decreasing step curve
 (isotonic regression, weighted by scored items) with log-linear interpolation between tested lengths. The other
-candidate was a logistic curve in log length with two parameters. In simulations with a known truth
-(`performance/coverage.py`, 50 items) both points are off by 0.1 octaves if the truth is logistic; for a window, where
+candidate was a logistic curve in log length with two parameters. In simulations of 50 items with a known truth
+both points are off by 0.1 octaves if the truth is logistic; for a window, where
 it is not, isotonic is off by 0.1 and logistic by 0.25 octaves, and the logistic fit's own intervals contain the
 truth in 76% to 93% of cases, against 93% to 99%. If a score drops sharply between two tested lengths, neither fit's own
 interval ever contains it.
