@@ -43,7 +43,11 @@ def test_interval_of_0_1_scores_is_that_of_jeffreys(right: int, items: int) -> N
     assert point == right / items
     assert interval.low == pytest.approx(min(low, point), abs=1e-10)
     assert interval.high == pytest.approx(max(high, point), abs=1e-10)
-    assert interval == jeffreys_interval(right, items) == exact_interval(clusters_of(scores(right, items - right)[:, None]))
+    assert (
+        interval
+        == jeffreys_interval(right, items)
+        == exact_interval(clusters_of(scores(right, items - right)[:, None]))
+    )
 
 
 def test_five_of_five_right() -> None:
@@ -133,9 +137,10 @@ def test_streams_are_the_same_in_every_version() -> None:
     assert generator(3, "问答").integers(0, 1000, 4).tolist() == [105, 400, 161, 495]
     assert generator(0, "kv").integers(0, 1000, 4).tolist() == [125, 788, 934, 874]
     assert generator(3, "问答\ud800").random() != generator(3, "问答").random()
-    assert generator(0, [0, 5]).integers(0, 1000, 4).tolist() == np.random.default_rng([0, 0, 5]).integers(
-        0, 1000, 4
-    ).tolist()
+    assert (
+        generator(0, [0, 5]).integers(0, 1000, 4).tolist()
+        == np.random.default_rng([0, 0, 5]).integers(0, 1000, 4).tolist()
+    )
 
 
 def test_ends_are_quantiles_and_stretch_to_the_figure() -> None:
