@@ -1,6 +1,6 @@
 """Every statistic a second time: slow, in plain loops, from the definitions, without anything of fathom's own.
 
-Tests hold the two implementations equal (``test_naive.py`` here, ``tests/analysis/test_naive_analyses.py``).
+Tests hold the two implementations equal (``stats/test_naive.py``, ``analysis/test_naive_analyses.py``).
 Rows are plain tuples, samples have names, missing scores are None.
 """
 
