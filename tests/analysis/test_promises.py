@@ -22,6 +22,7 @@ from fathom.analysis import (
     categories,
     compare,
     curve,
+    longscore,
     neighbours,
     repeats,
 )
@@ -64,6 +65,7 @@ def test_five_of_five_right_have_one_interval_however_many_lengths(lengths: int)
     assert [ends(one.interval) for one in neighbours(rows)] == [ONE]
     assert [ends(one.interval) for one in ranks(rows)] == [ONE]
     assert [ends(one.interval) for one in breakdown(rows, by=["overall"])] == [ONE]
+    assert [ends(score.base_interval) for score in longscore(rows)] == [ONE, ONE]
     assert round(beta.ppf(0.025, 5.5, 0.5), 3) == 0.621
 
 
