@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import beta
 
+import naive
 from fathom.stats.beta import beta_lower_tail, beta_quantile
 from fathom.stats.differences import Resampler, gap_of, paired
 from fathom.stats.flips import flip_p_value, sign_p_value
