@@ -179,7 +179,8 @@ def ranked(models: Sequence[ModelEstimate]) -> list[ModelEstimate]:
     tested = MaxT()
     for place in range(len(errors) - 1):
         tested.add(noise[place] - noise[place + 1 :])
-    spread = np.hypot(errors[:, None], errors[None, :])
+    # The critical value of a single model is infinite.
+    spread = np.maximum(np.hypot(errors[:, None], errors[None, :]), np.finfo(np.float64).tiny)
     ranks = ranks_of(differences, np.abs(differences) > tested.critical() * spread)
     return [
         replace(one, ranks=(int(best), int(worst)), group=int(group))
