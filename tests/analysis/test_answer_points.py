@@ -243,7 +243,7 @@ def test_accuracy_and_chance_are_those_of_the_curve() -> None:
         assert (one.length, one.accuracy.value, one.chance) == (point.length, point.mean, point.chance)
         assert one.accuracy.interval == point.interval
     assert answers(rows, seed=4) == answers(rows, seed=4)
-    assert answers(rows, seed=4) != answers(rows, seed=5)
+    assert answers(rows, seed=4) == answers(rows, seed=5)  # 0/1 scores have exact intervals
 
 
 def test_models_tasks_and_lengths_are_kept_apart() -> None:

@@ -36,7 +36,7 @@ def test_tasks_are_averaged_before_the_ratio() -> None:
 
 
 def test_the_average_is_over_the_lengths_beyond_the_base() -> None:
-    score = of(longscore(table([[1, 1, 1, 0.8, 0.4]] * 5)), "kv")
+    score = of(longscore(table([[1, 1, 1, 0.8, 0.4]] * 8)), "kv")
     assert values(score) == pytest.approx([-0.2, -0.6])
     assert score.average == pytest.approx(-0.4)
     assert score.average_interval is not None
@@ -229,7 +229,7 @@ def test_models_without_a_common_length_have_no_average_to_be_compared() -> None
 
 
 def test_a_model_alone_and_one_without_an_average_share_their_own_lengths() -> None:
-    rows = pl.concat([table([[1, 1, 1, 0.8, 0.4]] * 5), table([[0, 0, 0, 0.5]] * 5, model="low")])
+    rows = pl.concat([table([[1, 1, 1, 0.8, 0.4]] * 8), table([[0, 0, 0, 0.5]] * 8, model="low")])
     found = of([one for one in longscore(rows) if one.model == "m"], "kv")
     assert found.shared_lengths == (8192, 16384)
     assert found.shared_average == found.average

@@ -59,8 +59,12 @@ def test_gaps_are_over_shared_questions_only() -> None:
     assert (first.model, first.questions, second.questions) == ("a", 3, 2)
     assert first.gap == 0.0
     assert first.tied
-    first, _ = neighbours(to_frame([*model("a", [1.0]), *model("b", [0.0], start=5)]))
-    assert (first.gap, first.gap_interval, first.tied) == (None, None, None)
+    assert (first.gap_questions, first.p_value) == (1, 1.0)
+    # Without any question in common there is no order.
+    apart = [*model("a", [1.0]), *model("b", [0.0], start=5)]
+    assert neighbours(to_frame(apart)) == []
+    three = neighbours(to_frame([*apart, *model("c", [0.5] * 6)]))
+    assert [(one.model, one.gap, one.gap_questions) for one in three] == [("a", 0.5, 1), ("c", 0.5, 1), ("b", None, 0)]
 
 
 def test_replies_without_an_answer_count_as_wrong() -> None:

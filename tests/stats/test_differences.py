@@ -1,4 +1,4 @@
-"""Differences and ranks against closed forms, and the promise that a difference is the same in every company."""
+"""Differences against closed forms, and the promise that a difference is the same on every page."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.stats import beta, norm
+from scipy.stats import norm
 
-from fathom.stats.differences import Gap, drawn_means, gap_of, paired, shared_sums
-from fathom.stats.intervals import Interval, interval_of
-from fathom.stats.ranks import gaps_of, ranks_of
+from fathom.stats.differences import Differences, Resampler, gap_of, gaps_between, paired, pseudo_streams
+from fathom.stats.flips import flip_p_value
+from fathom.stats.intervals import interval_of
 
 Floats = NDArray[np.float64]
 REPLICATES = 400
@@ -72,219 +72,156 @@ def test_p_value_is_where_the_interval_begins_to_hold_0(values: list[float], poi
 # ------------------------------------------------------------------------------------------------------ differences
 
 
-def scores(seed: int, models: int, items: int, columns: int = 1) -> dict[str, tuple[list[str], Floats]]:
+def scores(seed: int, items: int, columns: int = 1) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(seed)
-    names = [f"q{number:03d}" for number in range(items)]
-    return {f"m{model}": (names, rng.random((items, columns))) for model in range(models)}
+    return rng.random((items, columns)), rng.random((items, columns))
 
 
-@given(st.integers(0, 99), st.integers(2, 5), st.integers(2, 30), st.integers(1, 3))
-def test_a_difference_is_the_same_in_every_company(seed: int, models: int, items: int, columns: int) -> None:
-    tables = scores(seed, models, items, columns)
-    every = shared_sums(tables, "task", seed, replicates=REPLICATES)
-    names, first = tables["m0"]
-    second = tables["m1"][1]
-    alone = paired(names, first, second, "task", seed, called=("m0", "m1"), replicates=REPLICATES)
+def of(first: Floats, second: Floats, seed: int = 0, replicates: int = REPLICATES, task: str = "task") -> Differences:
+    return paired(first, second, task, Resampler(seed, replicates))
+
+
+@given(st.integers(0, 99), st.integers(2, 30), st.integers(1, 3))
+def test_order_of_the_two_turns_the_sign_only(seed: int, items: int, columns: int) -> None:
+    first, second = scores(seed, items, columns)
     chosen = list(range(columns))
-    draws = drawn_means([every["m0"]], chosen) - drawn_means([every["m1"]], chosen)
-    assert gap_of(draws, float((first - second).mean())).p_value == pytest.approx(alone.gap(chosen).p_value)
-    turned = paired(names, second, first, "task", seed, called=("m1", "m0"), replicates=REPLICATES).gap(chosen)
-    assert turned.difference == pytest.approx(-alone.gap(chosen).difference)
-    assert turned.interval.low == pytest.approx(-alone.gap(chosen).interval.high)
+    gap, turned = of(first, second).gap(chosen), of(second, first).gap(chosen)
+    assert turned.difference == pytest.approx(-gap.difference)
+    assert turned.interval.low == pytest.approx(-gap.interval.high)
+    assert turned.interval.high == pytest.approx(-gap.interval.low)
+    assert turned.p_value == gap.p_value
 
 
-def test_the_order_of_items_does_not_matter() -> None:
-    names, first = scores(1, 1, 20)["m0"]
-    second = np.clip(first + 0.1, 0, 1)
-    order = np.random.default_rng(0).permutation(20)
-    mixed = paired([names[at] for at in order], first[order], second[order], "task", 0, replicates=REPLICATES)
-    assert mixed.gap([0]) == paired(names, first, second, "task", 0, replicates=REPLICATES).gap([0])
+@given(st.integers(0, 99), st.integers(2, 20))
+def test_a_difference_is_the_same_whatever_was_compared_before(seed: int, items: int) -> None:
+    first, second = scores(seed, items)
+    third, _ = scores(seed + 1, items)
+    shared = Resampler(0, REPLICATES)
+    for other in (third, first):
+        paired(first, other, "u", shared).gap([0])
+    assert paired(first, second, "t", shared).gap([0]) == of(first, second).gap([0])
+
+
+def test_equal_scores_differ_by_0_and_not_for_sure() -> None:
+    """As many items can be truly different by chance: each side has a pseudo-cluster of its own."""
+    same = np.ones((10, 2))
+    gap = of(same, same, replicates=10_000).gap([0, 1])
+    assert (gap.difference, gap.p_value) == (0.0, 1.0)
+    assert gap.interval.low == pytest.approx(-gap.interval.high, abs=0.01)
+    assert 0.1 < gap.interval.high < 0.35
+    assert pseudo_streams([5, 5, 7, 5]) == [7, 8, 9, 9]
 
 
 def test_replicates_of_a_difference_have_the_variance_of_paired_scores() -> None:
-    """The textbook's s^2 / n of the differences, and two pseudo-items that are right or wrong at random."""
+    """The textbook's s^2 / n of the differences, and two pseudo-clusters that are right or wrong at random."""
     rng = np.random.default_rng(2)
     first = rng.random(300)
     second = np.clip(first + rng.normal(0, 0.1, 300), 0, 1)
-    names = [f"q{number:03d}" for number in range(300)]
-    found = paired(names, first[:, None], second[:, None], "task", 0)
-    draws = drawn_means(found.first, [0]) - drawn_means(found.second, [0])
+    one, other = of(first[:, None], second[:, None], replicates=10_000).sides([0])
+    draws = one - other
     of_scores = (first - second).var(ddof=1) / 300
-    of_priors = 2 * (first.mean() ** 2 + (1 - first.mean()) ** 2) / 302**2
+    of_priors = 2 * 0.5 * (first.mean() ** 2 + (1 - first.mean()) ** 2) / 301**2
     assert draws.var() == pytest.approx(of_scores + of_priors, rel=0.06)
     assert draws.mean() == pytest.approx((first - second).mean(), abs=0.001)
 
 
-def test_items_of_one_model_alone_make_its_difference_less_sure() -> None:
-    names, first = scores(3, 1, 60)["m0"]
-    second = np.clip(first - 0.05, 0, 1)
-    both = shared_sums({"a": (names, first), "b": (names, second)}, "task", 0)
-    others = shared_sums({"a": (names, first), "b": ([f"other {name}" for name in names], second)}, "task", 0)
-    spread = [float((drawn_means([one["a"]], [0]) - drawn_means([one["b"]], [0])).std()) for one in (both, others)]
-    assert spread[1] > 2 * spread[0]
-
-
-# ------------------------------------------------------------------------------------------------------------ ranks
-
-
-def of(values: list[float], p: dict[tuple[int, int], float]) -> tuple[list[int], list[int], list[int]]:
-    """Best, worst and groups of scores of which some pairs have these p-values, and all others 1."""
-    points = np.array(values)
-    table = np.ones((len(points), len(points)))
-    for (row, column), one in p.items():
-        table[row, column] = table[column, row] = one
-    ranks = ranks_of(points[:, None] - points[None, :], table)
-    return ranks.best.tolist(), ranks.worst.tolist(), ranks.groups.tolist()
-
-
-def test_two_scores_have_ranks_of_their_own_from_p_below_05_on() -> None:
-    # Two directions are tested: of one pair, the one-sided p is compared with .05 / 2, as the two-sided with .05.
-    assert of([0.9, 0.1], {(0, 1): 0.0499}) == ([1, 2], [1, 2], [1, 2])
-    assert of([0.9, 0.1], {(0, 1): 0.0501}) == ([1, 1], [2, 2], [1, 1])
-
-
-def test_more_scores_need_smaller_p_values_step_by_step() -> None:
-    # Of three scores, four one-sided tests a score: .05 / 4 first, then .05 / 3.
-    assert of([0.9, 0.5, 0.1], {(0, 2): 0.0249, (0, 1): 0.0332}) == ([1, 1, 2], [1, 3, 3], [1, 2, 2])
-    assert of([0.9, 0.5, 0.1], {(0, 2): 0.0251, (0, 1): 0.0332}) == ([1, 1, 1], [3, 3, 3], [1, 1, 1])
-    assert of([0.9, 0.5, 0.1], {(0, 2): 0.0249, (0, 1): 0.0334}) == ([1, 1, 2], [2, 3, 3], [1, 1, 2])
-
-
-def test_a_tie_group_ends_where_any_of_its_scores_differs() -> None:
-    """Of the first score nothing is known; the third differs from the second."""
-    assert of([0.9, 0.8, 0.1], {(1, 2): 1e-9})[2] == [1, 1, 2]
-
-
-def test_one_score_and_none() -> None:
-    assert of([0.5], {}) == ([1], [1], [1])
-    assert of([], {}) == ([], [], [])
-
-
-def test_gaps_of_all_pairs_are_those_of_each() -> None:
-    rng = np.random.default_rng(4)
-    points, draws = np.array([0.8, 0.5, 0.4]), rng.normal([[0.8], [0.5], [0.4]], 0.05, (3, 500))
-    gaps = gaps_of(points, draws)
-    for row in range(3):
-        assert (gaps[row][row].difference, gaps[row][row].p_value) == (0.0, 1.0)
-        for column in range(3):
-            if row != column:
-                own = gap_of(draws[row] - draws[column], float(points[row] - points[column]))
-                assert gaps[row][column].difference == pytest.approx(own.difference)
-                assert gaps[row][column].p_value == pytest.approx(own.p_value)
-                assert gaps[row][column].interval.low == pytest.approx(own.interval.low)
-
-
-# ------------------------------------------------------------------------------------------ closed forms, simulations
-
-
-def test_a_mean_over_tasks_and_columns_weighs_all_alike_and_holds_two_pseudo_items() -> None:
-    """All right: of every task and column weights of shape n - 2, and a share of the pseudo-items."""
-    names = [f"q{number}" for number in range(6)]
-    tasks = [shared_sums({"m": (names, np.ones((6, 3)))}, task, 0, replicates=20_000)["m"] for task in ("a", "b")]
-    truth = beta(4 + 0.25, 0.25)  # two pseudo-items over two tasks and two columns: half an item each
-    draws = drawn_means(tasks, [0, 2])
-    assert draws.mean() == pytest.approx(truth.mean(), abs=0.003)
-    # The weights of the six are those of both columns, but the pseudo-items are drawn for each.
-    assert truth.var() / 4 < draws.var() < truth.var() / 2
-    (one,) = tasks[:1]
-    assert drawn_means([one], [1]).mean() == pytest.approx(5 / 6, abs=0.003)
-    assert drawn_means([one], [1], pseudo=0.0) == pytest.approx(1.0)
-
-
-def test_pseudo_items_are_drawn_for_each_score_task_and_choice_of_columns() -> None:
-    names, first = scores(5, 1, 12, 2)["m0"]
-    tables = {"a": (names, first), "b": (names, first)}
-    sums = {task: shared_sums(tables, task, 0, replicates=REPLICATES) for task in ("t", "u")}
-    assert (sums["t"]["a"].scored == sums["t"]["b"].scored).all()
-    assert (sums["t"]["a"].mass == sums["t"]["b"].mass).all()
-    assert not np.isclose(sums["t"]["a"].mass, sums["u"]["a"].mass).any()
-    drawn = [drawn_means([sums["t"]["a"]], [0]), drawn_means([sums["t"]["b"]], [0]), drawn_means([sums["t"]["a"]], [1])]
-    assert not np.isclose(drawn[0], drawn[1]).any()
-    assert drawn_means([sums["t"]["a"]], [0]) == pytest.approx(drawn[0])
-    again = shared_sums(tables, "t", 1, replicates=REPLICATES)["a"]
-    assert not np.isclose(again.mass, sums["t"]["a"].mass).any()
+def test_clusters_make_a_difference_less_sure() -> None:
+    first, second = scores(3, 20)
+    groups = [f"g{number // 4:02}" for number in range(80)]
+    repeated = np.repeat(first, 4, axis=0), np.repeat(second, 4, axis=0)
+    alone = paired(*repeated, "t", Resampler(0, 2000)).gap([0])
+    together = paired(*repeated, "t", Resampler(0, 2000), groups).gap([0])
+    assert together.difference == pytest.approx(alone.difference)
+    width, narrow = (gap.interval.high - gap.interval.low for gap in (together, alone))
+    assert width == pytest.approx(2 * narrow, rel=0.15)
+    assert together.p_value == pytest.approx(of(first, second).gap([0]).p_value)
 
 
 def test_scores_that_are_absent_have_no_weight() -> None:
     nan = math.nan
     first = np.array([[0.5, nan], [1.0, 0.25], [nan, 0.75]])
     second = np.array([[0.25, nan], [0.0, 0.5], [nan, 0.75]])
-    found = paired(["x", "y", "z"], first, second, "task", 0, replicates=REPLICATES)
-    assert found.gaps.tolist() == [[0.625, -0.125]]
+    found = of(first, second)
     assert found.gap([0]).difference == 0.625
+    assert found.gap([1]).difference == -0.125
     assert found.gap([0, 1]).difference == 0.25
-    assert found.first[0].scored.shape == (REPLICATES, 2)
-    names, only = ["y", "z"], first[1:]
-    assert shared_sums({"m": (names, only)}, "task", 0, replicates=1)["m"].mass.shape == (1, 2)
+    assert found.contributions([0]).tolist() == [0.125, 0.5, 0]
+    assert found.contributions([0, 1]).tolist() == [0.0625, 0.1875, 0]
+    assert found.gap([0, 1]).p_value == 0.5
+    assert found.sides([0, 1])[0].shape == (REPLICATES,)
 
 
 def test_differences_on_several_tasks_are_averaged_with_equal_weight() -> None:
-    few, many = scores(6, 2, 5), scores(7, 2, 50)
-    parts = [
-        paired(one["m0"][0], one["m0"][1], one["m1"][1], task, 0, replicates=REPLICATES)
-        for one, task in ((few, "a"), (many, "b"))
-    ]
-    whole = parts[0] + parts[1]
-    assert whole.gaps.shape == (2, 1)
-    assert whole.gap([0]).difference == pytest.approx((parts[0].gaps[0, 0] + parts[1].gaps[0, 0]) / 2)
-    draws = drawn_means(whole.first, [0]) - drawn_means(whole.second, [0])
-    assert whole.gap([0]) == gap_of(draws, whole.gap([0]).difference)
-    assert draws.mean() == pytest.approx(whole.gap([0]).difference, abs=0.02)
+    few, many = of(*scores(6, 5, 2), task="a"), of(*scores(7, 50, 2), task="b")
+    whole = few + many
+    alone = [part.gap([1]).difference for part in (few, many)]
+    assert whole.gap([1]).difference == pytest.approx(sum(alone) / 2)
+    first, second = whole.sides([1])
+    gap = whole.gap([1])
+    assert gap.interval == gap_of(first - second, gap.difference).interval
+    assert (first - second).mean() == pytest.approx(gap.difference, abs=0.03)
+    assert whole.contributions([1]).sum() == pytest.approx(gap.difference)
+    assert whole.contributions([1])[:5] == pytest.approx(few.contributions([1]) / 2)
+    assert gap.p_value == flip_p_value(whole.contributions([1]))
+    assert (many + few).gap([1]).interval.low == pytest.approx(gap.interval.low)  # tasks in another order
+    part = whole.at([1])
+    assert part.gap([0]).difference == pytest.approx(gap.difference)
+    assert part.gap([0]).p_value == gap.p_value
+    assert few.at([0, 1]).tasks[0] is few.tasks[0]
+
+
+def test_tasks_are_independent() -> None:
+    """Tasks with as many items have the same weights, in another order of the replicates."""
+    first, second = scores(8, 60)
+    one = of(first, second, replicates=10_000)
+    both = one + of(first, second, replicates=10_000, task="other")
+    single, double = one.sides([0]), both.sides([0])
+    assert np.var(double[0] - double[1]) == pytest.approx(np.var(single[0] - single[1]) / 2, rel=0.1)
+
+
+def test_a_difference_to_a_margin_is_tested_by_its_interval() -> None:
+    first, second = scores(9, 40)
+    both = of(first, second)
+    shifted = both.gap([0], null=-0.3)
+    one, other = both.sides([0])
+    assert (shifted.difference, shifted.interval) == (both.gap([0]).difference, both.gap([0]).interval)
+    assert shifted.p_value == gap_of(one - other + 0.3, shifted.difference + 0.3).p_value < 0.01
+
+
+def test_gaps_of_nearest_scores_are_those_of_each() -> None:
+    rng = np.random.default_rng(4)
+    points, draws = [0.8, 0.5, 0.4, 0.1], rng.normal([[0.8], [0.5], [0.4], [0.1]], 0.05, (4, 500))
+    rows: list[None] = []
+    every = gaps_between([3, 5, 6, 9], points, draws, done=lambda: rows.append(None))
+    assert list(every) == [(3, 5), (3, 6), (3, 9), (5, 6), (5, 9), (6, 9)]
+    assert (len(every), len(rows)) == (6, 3)
+    for first, second in every:
+        one, other = every.places.index(first), every.places.index(second)
+        assert every[first, second] == gap_of(draws[one] - draws[other], points[one] - points[other])
+    near = gaps_between([3, 5, 6, 9], points, draws, reach=2)
+    assert list(near) == [(3, 5), (3, 6), (5, 6), (5, 9), (6, 9)]
+    assert all(near[pair] == every[pair] for pair in near)
+    for pair in ((0, 3), (1, 1), (2, 1), (-1, 0), (3, 4)):
+        with pytest.raises(KeyError):
+            near.at(*pair)
+    assert list(gaps_between([1], [0.5], draws[:1])) == list(gaps_between([], [], draws[:0])) == []
+    draws[1] = math.nan
+    lost = gaps_between([3, 5, 6, 9], points, draws)
+    assert (lost[3, 5].interval.low, lost[3, 5].interval.high, lost[3, 5].p_value) == (-math.inf, math.inf, 1)
+    assert lost[3, 6] == every[3, 6]
 
 
 @pytest.mark.slow
 def test_intervals_of_a_difference_hold_the_truth_as_often_as_they_say() -> None:
     """25 questions, right or wrong, easier or harder for both; performance/coverage.py has the whole table."""
     rng, held, significant = np.random.default_rng(10), 0, 0
-    names = [f"q{number}" for number in range(25)]
-    for seed in range(300):
+    for _ in range(300):
         ease = rng.beta(2, 2, 25)
         first, second, same = (
             (rng.random(25) < p).astype(float)[:, None] for p in (0.4 + 0.6 * ease, 0.6 * ease, 0.6 * ease)
         )
-        found = paired(names, first, second, "task", seed, replicates=REPLICATES).gap([0])
-        held += found.interval.low <= 0.4 <= found.interval.high
-        significant += paired(names, same, second, "task", seed, replicates=REPLICATES).gap([0]).p_value < 0.05
+        gap = of(first, second).gap([0])
+        held += gap.interval.low <= 0.4 <= gap.interval.high
+        significant += of(same, second).gap([0]).p_value < 0.05
     assert 0.91 <= held / 300 <= 0.99
     assert significant / 300 <= 0.08
-
-
-def test_ranges_of_ranks_hold_the_true_ranks_as_often_as_they_say() -> None:
-    """Scores with normal errors, two of them truly equal: the true rank is 1 and the number of those truly higher."""
-    rng, truth, held, told = np.random.default_rng(11), np.array([0.7, 0.6, 0.6, 0.5]), np.zeros(4), 0
-    true_ranks = np.array([1, 2, 2, 4])
-    for _ in range(200):
-        found = rng.normal(truth, 0.03)
-        order = np.argsort(-found)
-        draws = found[order, None] + rng.normal(0, 0.03, (4, 1000))
-        gaps = gaps_of(found[order], draws)
-        table = np.array([[gap.p_value for gap in row] for row in gaps])
-        ranks = ranks_of(found[order][:, None] - found[order][None, :], table)
-        held[order] += (ranks.best <= true_ranks[order]) & (true_ranks[order] <= ranks.worst)
-        told += ranks.worst[list(order).index(0)] < 4
-    assert (held / 200 >= 0.92).all()
-    assert told > 150  # that the best is better than the worst is seen nearly always
-
-
-def test_gaps_of_pairs_turn_round_with_their_scores() -> None:
-    points, draws = np.array([0.8, 0.5]), np.random.default_rng(4).normal([[0.8], [0.5]], 0.05, (2, 500))
-    (same, down), (up, _) = gaps_of(points, draws)
-    assert down == gap_of(draws[0] - draws[1], 0.8 - 0.5)
-    assert up == Gap(-down.difference, Interval(-down.interval.high, -down.interval.low, 0.95), down.p_value)
-    assert same == Gap(0.0, Interval(0.0, 0.0), 1.0)
-
-
-def test_what_is_significant_is_said_of_each_pair() -> None:
-    points, p = np.array([0.9, 0.5, 0.1]), np.ones((3, 3))
-    p[0, 2] = p[2, 0] = 0.001
-    ranks = ranks_of(points[:, None] - points[None, :], p)
-    assert ranks.significant.tolist() == [[False, False, True], [False, False, False], [True, False, False]]
-    # At another level the same p-values are not enough.
-    assert not ranks_of(points[:, None] - points[None, :], p, level=0.999).significant.any()
-
-
-def test_a_p_value_at_its_limit_is_significant() -> None:
-    """As in Holm's procedure; .5 is a limit that is no other number in binary."""
-    points, p = np.array([0.9, 0.1]), np.full((2, 2), 0.5)
-    assert ranks_of(points[:, None] - points[None, :], p, level=0.5).worst.tolist() == [1, 2]
-    assert ranks_of(points[:, None] - points[None, :], p + 1e-9, level=0.5).worst.tolist() == [2, 2]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathom.analysis.base import BASE_LENGTHS
-from fathom.analysis.profile import Profile
+from fathom.analysis.profile import Profile, interval_over
 from fathom.length import format_length, named_lengths
 from fathom.stats.intervals import Floats, Interval, interval_of
 from fathom.stats.outcomes import Unmeasured
@@ -79,18 +79,24 @@ def base_ability(profile: Profile, columns: NDArray[np.bool_]) -> BaseAbility:
         profile.draws[:, columns].mean(axis=1),
         float(profile.chance[columns].mean()),
         profile.chance_draws[:, columns].mean(axis=1),
+        interval_over(profile, columns),
     )
 
 
 def _judged(
-    columns: NDArray[np.bool_], value: float, draws: Floats, chance: float, chance_draws: Floats
+    columns: NDArray[np.bool_],
+    value: float,
+    draws: Floats,
+    chance: float,
+    chance_draws: Floats,
+    interval: Interval | None = None,
 ) -> BaseAbility:
     """A base with its test: the 95% interval of ``Base - chance`` in one bootstrap; unknown chance counts as 0."""
     floor = 0.0 if math.isnan(chance) else chance
     floors = np.zeros(len(draws)) if math.isnan(chance) else chance_draws
     if math.isnan(value):
         return BaseAbility(columns, value, draws, None, math.nan, floors, "no base length")
-    interval = interval_of(draws, value)
+    interval = interval or interval_of(draws, value)
     above = interval_of(draws - floors, value - floor)
     undefined = ""
     if above.low <= 0:

@@ -1,0 +1,124 @@
+"""Ranks and families against closed forms; against plain loops in ``test_naive.py``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from fathom.stats.ranks import MaxT, holm, ranks_of
+
+Floats = NDArray[np.float64]
+
+
+def of(values: list[float], pairs: list[tuple[int, int]]) -> tuple[list[int], list[int], list[int]]:
+    """Best, worst and groups of scores of which some pairs are significant."""
+    points, significant = np.array(values), np.zeros((len(values), len(values)), dtype=bool)
+    for first, second in pairs:
+        significant[first, second] = significant[second, first] = True
+    ranks = ranks_of(points[:, None] - points[None, :], significant)
+    assert (ranks.significant == significant).all()
+    return ranks.best.tolist(), ranks.worst.tolist(), ranks.groups.tolist()
+
+
+def test_scores_that_do_not_differ_share_all_ranks() -> None:
+    assert of([0.9, 0.5, 0.1], []) == ([1, 1, 1], [3, 3, 3], [1, 1, 1])
+    assert of([0.5], []) == ([1], [1], [1])
+    assert of([], []) == ([], [], [])
+
+
+def test_each_significant_difference_takes_a_rank_from_both() -> None:
+    assert of([0.9, 0.1], [(0, 1)]) == ([1, 2], [1, 2], [1, 2])
+    assert of([0.9, 0.5, 0.1], [(0, 2)]) == ([1, 1, 2], [2, 3, 3], [1, 1, 2])
+    assert of([0.9, 0.5, 0.1], [(0, 1), (0, 2)]) == ([1, 2, 2], [1, 3, 3], [1, 2, 2])
+    assert of([0.9, 0.5, 0.1], [(0, 1), (0, 2), (1, 2)]) == ([1, 2, 3], [1, 2, 3], [1, 2, 3])
+
+
+def test_a_tie_group_ends_where_any_of_its_scores_differs() -> None:
+    """Of the first score nothing is known; the third differs from the second."""
+    assert of([0.9, 0.8, 0.1], [(1, 2)])[2] == [1, 1, 2]
+    # A new group is compared with its own scores only.
+    assert of([0.9, 0.8, 0.7, 0.6], [(0, 1), (0, 2), (0, 3), (1, 3)])[2] == [1, 2, 2, 3]
+    assert of([0.9, 0.8, 0.7], [(0, 1), (0, 2)])[2] == [1, 2, 2]
+
+
+def test_what_cannot_be_compared_takes_no_rank() -> None:
+    differences = np.array([[0.0, np.nan, 0.5], [np.nan, 0.0, 0.1], [-0.5, -0.1, 0.0]])
+    significant = np.zeros((3, 3), dtype=bool)
+    significant[0, 2] = significant[2, 0] = True
+    ranks = ranks_of(differences, significant)
+    assert (ranks.best.tolist(), ranks.worst.tolist()) == ([1, 1, 2], [2, 3, 3])
+
+
+def test_the_critical_value_of_one_difference_is_that_of_a_two_sided_test() -> None:
+    shares = (np.arange(20_000) + 0.5) / 20_000
+    tested = MaxT()
+    (error,) = tested.add(0.3 + 0.1 * norm.ppf(shares)[None, :])
+    assert error == pytest.approx(0.1, rel=1e-3)
+    assert tested.critical() == pytest.approx(1.96, abs=5e-3)
+    assert tested.critical(0.9) == pytest.approx(1.645, abs=5e-3)
+
+
+def test_the_critical_value_of_independent_differences_is_that_of_sidak() -> None:
+    draws = np.random.default_rng(1).normal(0, [[0.1]] * 5 + [[2.0]] * 5, (10, 40_000))
+    tested = MaxT()
+    tested.add(draws[:3])
+    tested.add(draws[3:])
+    assert tested.critical() == pytest.approx(norm.ppf(1 - (1 - 0.95 ** (1 / 10)) / 2), abs=0.04)
+    # Of the same difference again nothing changes.
+    before = tested.critical()
+    tested.add(draws[:3])
+    assert tested.critical() == before
+
+
+def test_without_a_difference_nothing_is_significant() -> None:
+    assert MaxT().critical() == float("inf")
+    tested = MaxT()
+    assert tested.add(np.zeros((1, 10))).tolist() == [0]
+    assert tested.critical() == 0
+    other = MaxT()
+    other.merge(np.array([1.0, 2.0, 3.0]))
+    other.merge(np.array([2.0, 1.0, 1.0]))
+    assert other.critical(0.5) == 2
+    assert other.critical(0.0) == 2
+
+
+def test_adding_replicates_leaves_them_as_they_are() -> None:
+    draws = np.random.default_rng(2).normal(size=(2, 50))
+    before = draws.copy()
+    MaxT().add(draws)
+    assert (draws == before).all()
+
+
+def test_holm() -> None:
+    assert holm(np.array([0.01, 0.04, 0.03]), 3).tolist() == pytest.approx([0.03, 0.06, 0.06])
+    assert holm(np.array([0.04, 0.02]), 2).tolist() == pytest.approx([0.04, 0.04])
+    assert holm(np.array([0.5, 0.9]), 2).tolist() == [1, 1]
+    assert holm(np.array([0.01, 0.02]), 10).tolist() == pytest.approx([0.1, 0.18])
+    assert holm(np.empty(0), 0).tolist() == []
+    assert holm(np.array([0.02, 0.02]), 2).tolist() == pytest.approx([0.04, 0.04])
+    families = np.array([[0.01, 0.04], [0.04, 0.01]])
+    assert holm(families, 2).tolist() == [pytest.approx([0.02, 0.04]), pytest.approx([0.04, 0.02])]
+
+
+@pytest.mark.slow
+def test_ranges_of_ranks_hold_all_true_ranks_together() -> None:
+    """Twenty scores with normal errors, in groups of equal ones: some range is wrong in about 5% of studies."""
+    rng, truth = np.random.default_rng(11), np.repeat([0.7, 0.6, 0.55, 0.4], 5)
+    best = 1 + (truth[None, :] > truth[:, None]).sum(axis=1)
+    worst = 20 - (truth[None, :] < truth[:, None]).sum(axis=1)
+    first, second = np.triu_indices(20, 1)
+    wrong, narrow = 0, 0.0
+    for _ in range(200):
+        scores = rng.normal(truth, 0.03)
+        draws = scores[:, None] + rng.normal(0, 0.03, (20, 1000))
+        tested, errors = MaxT(), np.full((20, 20), np.inf)
+        errors[first, second] = errors[second, first] = tested.add(draws[first] - draws[second])
+        differences = scores[:, None] - scores[None, :]
+        ranks = ranks_of(differences, np.abs(differences) > tested.critical() * errors)
+        # A wrong range excludes a rank that ties leave possible.
+        wrong += not ((ranks.best <= worst) & (ranks.worst >= best)).all() or (ranks.best > best).any()
+        narrow += float((ranks.worst - ranks.best).mean())
+    assert wrong / 200 <= 0.08
+    assert narrow / 200 < 15
