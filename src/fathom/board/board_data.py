@@ -127,11 +127,11 @@ def lengths_of(line: TableEntry) -> Mapping[str, Mapping[int, Estimate | None]]:
 class _Told:
     """The differences of each entry, one file for each.
 
-    A file has ``sure``, whether the entry differs significantly from each of the ranked entries in the order of the board
-    ("+", "-" or "0"; "" for an entry without a rank); ``overall``, the columns of its differences to all entries whose
-    overall score has an interval, in the order of the board and with 0 for itself: difference, low, high, p, common
-    questions; and ``tasks``, by the key of an entry below it, a list of these five numbers or 0 for each task. All but
-    the numbers of questions are in units of 0.00001.
+    A file has ``sure``, how the entry differs from each of the ranked entries in the order of the board ("+" and "-" if
+    significantly, or "0"; "" for an entry without a rank); ``overall``, the columns of its differences to all entries
+    whose overall score has an interval, in the order of the board and with 0 for itself: difference, low, high, p,
+    common questions; and ``tasks``, by the key of an entry below it, a list of these five numbers or 0 for each task.
+    All but the numbers of questions are in units of 0.00001.
     """
 
     def __init__(self, table: Table) -> None:

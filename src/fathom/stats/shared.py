@@ -13,7 +13,6 @@ from fathom.stats.differences import Gap, gap_of, pseudo_streams
 from fathom.stats.flips import flip_p_value
 from fathom.stats.intervals import Clusters, Floats, clusters_of, resampled_sums, shuffled
 
-
 _KEPT = 400
 """Sides that are kept, of 80 kB and more."""
 
