@@ -73,10 +73,8 @@ def made_entry(
     """A line from the scores of its questions by task; ``names`` tells sets of questions apart."""
     from fathom.board.means import mean_of
 
-    items = {
-        (task, 0): Items(tuple(f"{names}{n:05d}" for n in range(len(own))), own.reshape(len(own), -1))
-        for task, own in scores.items()
-    }
+    asked = {task: tuple(f"{names}{n:05d}" for n in range(len(own))) for task, own in scores.items()}
+    items = {(task, 0): Items(asked[task], own.reshape(len(own), -1), asked[task]) for task, own in scores.items()}
     cells: dict[tuple[str, int], Estimate | None] = {
         (task, 0): mean_of(own, task, system_key(model, "")) for (task, _), own in items.items()
     }

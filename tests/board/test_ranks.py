@@ -61,36 +61,32 @@ def abilities(scores: Mapping[str, float], items: int, rng: np.random.Generator,
 # ---------------------------------------------------------------------------------------------------- tests
 
 
-def holm(p: list[float], hypotheses: int, level: float = 0.95) -> set[int]:
-    """Holm's procedure as it is told: the smallest first, until one is not small enough."""
-    rejected: set[int] = set()
-    for step, place in enumerate(sorted(range(len(p)), key=lambda n: p[n])):
-        if p[place] > (1 - level) / (hypotheses - step):
-            break
-        rejected.add(place)
-    return rejected
-
-
 LINES = st.lists(st.tuples(st.floats(0, 1), st.integers(1, 900)), min_size=1, max_size=6)
 
 
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(LINES)
-def test_each_line_is_tested_against_all_others_by_holm(lines: list[tuple[float, int]]) -> None:
+def test_one_threshold_for_all_differences_makes_the_ranks(lines: list[tuple[float, int]]) -> None:
     found = ranked([printed(value, n, f"m{place}") for place, (value, n) in enumerate(lines)])
-    places = {line: rank for rank, line in enumerate(found.lines)}
-    p = np.ones((len(lines), len(lines)))
+    gaps = found.between[OVERALL].gaps
+    place = {line: rank for rank, line in enumerate(found.lines)}
+    higher: dict[int, set[int]] = {rank: set() for rank in range(len(lines))}
+    lower: dict[int, set[int]] = {rank: set() for rank in range(len(lines))}
     for (one, other), difference in found.between[OVERALL].items():
-        assert difference.gap.difference == pytest.approx(lines[one][0] - lines[other][0])
-        assert (difference.gap.p_value < 0.05) == (not difference.gap.interval.low <= 0 <= difference.gap.interval.high)
-        p[places[one], places[other]] = p[places[other], places[one]] = difference.gap.p_value
-    for here in range(len(lines)):
-        others = [n for n in range(len(lines)) if n != here]
-        sure = {others[n] for n in holm([p[here, n] / 2 for n in others], 2 * len(others))}
-        assert set(np.flatnonzero(found.ranks.significant[here])) == sure
-        assert found.ranks.best[here] == 1 + sum(other < here for other in sure)
-        assert found.ranks.worst[here] == len(lines) - sum(other > here for other in sure)
+        gap = lines[one][0] - lines[other][0]
+        assert difference.gap.difference == pytest.approx(gap)
+        if abs(gap) / gaps.errors[gaps.at(one, other)] > gaps.critical:
+            better, worse = (one, other) if gap > 0 else (other, one)
+            higher[place[worse]].add(place[better])
+            lower[place[better]].add(place[worse])
+    for rank in range(len(lines)):
+        assert set(np.flatnonzero(found.ranks.significant[rank])) == higher[rank] | lower[rank]
+        assert found.ranks.best[rank] == 1 + len(higher[rank])
+        assert found.ranks.worst[rank] == len(lines) - len(lower[rank])
+    if len(lines) > 2:
+        assert gaps.critical > 1.96  # of the largest of several differences
+    assert (found.ranks.significant == found.ranks.significant.T).all()
 
 
 @pytest.mark.slow
@@ -166,16 +162,19 @@ def test_the_error_of_a_paired_difference_is_that_of_the_differences_of_question
 
 
 @pytest.mark.slow
-def test_lines_that_share_some_questions_are_paired_over_these() -> None:
+def test_lines_that_share_some_questions_are_compared_on_these() -> None:
     rng = np.random.default_rng(2)
     scores = {task: rng.random(200) for task in TASKS}
-    whole = made_entry(scores, "whole")
-    half = made_entry({task: own[:100] for task, own in scores.items()}, "half")
-    found = ranked([whole, half])
-    alone = ranked([whole, made_entry({task: own[:100] for task, own in scores.items()}, "half", names="other")])
+    easier = {task: np.clip(own + rng.normal(0.1, 0.1, 200), 0, 1) for task, own in scores.items()}
+    whole, shared = made_entry(easier, "whole"), {task: own[:100] for task, own in scores.items()}
+    half = made_entry(shared, "half")
+    found, both = ranked([whole, half]), ranked([made_entry({t: own[:100] for t, own in easier.items()}, "a"), half])
     assert {task: one[0, 1].shared for task, one in found.between.items()} == {OVERALL: 300} | dict.fromkeys(TASKS, 100)
-    # Of the variance of the half, what it has in common with the whole is half of the whole's.
-    assert error_of(found) == pytest.approx(error_of(alone) / np.sqrt(3), rel=0.08)
+    for name, pairs in found.between.items():
+        assert pairs[0, 1] == both.between[name][0, 1]
+    assert found.between[OVERALL][0, 1].gap.difference != pytest.approx(
+        standing(BOARD, whole).overall.value - standing(BOARD, half).overall.value  # type: ignore[union-attr]
+    )
 
 
 @pytest.mark.parametrize("board", [*BOARDS, BOARD, QUESTIONS], ids=lambda board: board.id)
@@ -187,9 +186,8 @@ def test_weights_of_tasks_make_the_overall_score(board: Board) -> None:
     assert whole.complete
     assert whole.overall is not None
     assert sum(share.values()) == pytest.approx(1)
-    assert sum(share[task] * one.scores.mean() for (task, _), one in entry.items.items()) == pytest.approx(
-        whole.overall.value
-    )
+    mean = sum(share[task] * one.scores.mean() for (task, _), one in entry.items.items())
+    assert mean == pytest.approx(whole.overall.value)
 
 
 # ------------------------------------------------------------------------------------------------- coverage
@@ -206,14 +204,13 @@ def test_ranges_hold_the_true_ranks(items: int, binary: bool) -> None:
     values = np.array(list(true.values()))
     best, worst = 1 + (values[None, :] > values[:, None]).sum(1), (values[None, :] >= values[:, None]).sum(1)
     rng = np.random.default_rng(items)
-    held = np.zeros(len(true))
-    width = []
+    missed, width = 0, []
     for _ in range(ROUNDS):
         found = places(ranked(abilities(true, items, rng, binary)))
         low, high = np.array([found[place][:2] for place in range(len(true))]).T
-        held += (low <= best) & (worst <= high)
+        missed += not ((low <= best) & (worst <= high)).all()
         width.append(high - low)
-    assert (held / ROUNDS >= 0.95).all()
+    assert missed <= 2  # 1 of 20 is expected at most
     assert np.mean(width) < (8 if binary else 5)  # ranges that say nothing would hold everything
 
 
@@ -224,4 +221,4 @@ def test_equal_models_are_mostly_all_tied() -> None:
     for _ in range(ROUNDS):
         found = ranked(abilities(dict.fromkeys("abcdefgh", 0.5), 40, rng))
         tied.append((found.ranks.best == 1).all() and (found.ranks.worst == 8).all())
-    assert np.mean(tied) >= 0.8
+    assert np.mean(tied) >= 0.9

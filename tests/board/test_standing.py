@@ -67,13 +67,13 @@ def width(estimate: Estimate) -> float:
 def test_the_interval_of_a_mean_is_that_of_independent_parts() -> None:
     sources = {"a": printed(0.2, 100), "b": printed(0.5, 60), "c": printed(0.9, 300)}
     weights = {"a": 1 / 8, "b": 2 / 8, "c": 5 / 8}
-    found = average(sources, weights, "all", "m")
+    found = average(sources, weights, "m")
     assert found.value == pytest.approx(0.2 / 8 + 1 / 8 + 4.5 / 8)
     variance = sum(weights[name] ** 2 * one.score.value * (1 - one.score.value) / ((one.score.n or 0) - 1)
                    for name, one in sources.items())  # fmt: skip
     assert width(found) == pytest.approx(2 * 1.96 * math.sqrt(variance), rel=0.06)
     assert (found.n, found.bound) == (460, True)
-    assert average({"a": sources["a"]}, {"a": 1.0}, "all", "m") == sources["a"].score
+    assert average({"a": sources["a"]}, {"a": 1.0}, "m") == sources["a"].score
 
 
 def test_lengths_of_the_same_questions_add_no_certainty() -> None:
@@ -87,7 +87,7 @@ def test_lengths_of_the_same_questions_add_no_certainty() -> None:
 
 
 def test_without_one_n_there_is_no_interval() -> None:
-    found = average({"a": printed(0.5, 10), "b": printed(0.7, None)}, {"a": 0.5, "b": 0.5}, "all", "m")
+    found = average({"a": printed(0.5, 10), "b": printed(0.7, None)}, {"a": 0.5, "b": 0.5}, "m")
     assert (found.value, found.interval, found.n, found.bound) == (0.6, None, None, False)
 
 

@@ -127,11 +127,11 @@ def lengths_of(line: TableEntry) -> Mapping[str, Mapping[int, Estimate | None]]:
 class _Told:
     """The differences of each entry, one file for each.
 
-    A file has ``sure``, the result of the entry's tests against each of the ranked entries in the order of the board
-    ("+", "-" or "0"; "" for an entry without a rank); ``overall``, the columns of its differences to all entries whose
-    overall score has an interval, in the order of the board and with 0 for itself: difference, low, high, p, common
-    questions; and ``tasks``, by the key of an entry below it, a list of these five numbers or 0 for each task. All but
-    the numbers of questions are in units of 0.00001.
+    A file has ``sure``, how the entry differs from each of the ranked entries in the order of the board ("+" and "-" if
+    significantly, or "0"; "" for an entry without a rank); ``overall``, the columns of its differences to all entries
+    whose overall score has an interval, in the order of the board and with 0 for itself: difference, low, high, p,
+    common questions; and ``tasks``, by the key of an entry below it, a list of these five numbers or 0 for each task.
+    All but the numbers of questions are in units of 0.00001.
     """
 
     def __init__(self, table: Table) -> None:
@@ -140,7 +140,7 @@ class _Told:
         overall = self.between[OVERALL]
         self.known = overall.gaps.places
         significant = table.ranking.ranks.significant
-        # By the tests of each entry, which give its range of ranks; not the same in both directions.
+        # By the test of all differences together, which gives the ranges of ranks.
         signs = np.where(significant, np.where(np.triu(significant), "+", "-"), "0")
         self.signs = dict(zip(table.ranking.lines, ("".join(row) for row in signs.tolist()), strict=True))
         self.rows = {name: _rows(self.between[name]) for name in (OVERALL, *table.board.tasks)}

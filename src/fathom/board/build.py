@@ -27,6 +27,7 @@ from fathom.board.tasks_data import levels, tasks_data
 from fathom.names import unknown
 from fathom.printing import readable
 from fathom.registry import boards as known_boards
+from fathom.stats.intervals import kept_draws
 from fathom.stats.outcomes import Unanswered
 from fathom.suitefile.fresh import fresh_folder
 from fathom.types import FathomError, Json
@@ -117,9 +118,10 @@ def build_site(wanted: Wanted, out: Path, progress: Progress | None = None) -> B
     boards = _boards(wanted, batches)
     steps = _Steps(3 + 2 * len(boards), progress)
     steps.done()
-    entries, notes = _entries(wanted, boards, batches)
-    steps.done()
-    tables = _tables([board for board in boards if board.id in entries], entries, steps)
+    with kept_draws():
+        entries, notes = _entries(wanted, boards, batches)
+        steps.done()
+        tables = _tables([board for board in boards if board.id in entries], entries, steps)
     built = wanted.date or newest(tables)
     saved = downloads(tables, built)
     with fresh_folder(place) as folder:
@@ -149,7 +151,8 @@ def _tables(boards: Sequence[Board], entries: Mapping[str, Sequence[Entry]], ste
 
 
 def _table(keys: Mapping[str, str], one: tuple[Board, Sequence[Entry]]) -> Table:
-    return table(*one, keys)
+    with kept_draws():  # in a process of its own
+        return table(*one, keys)
 
 
 def _boards(wanted: Wanted, batches: Sequence[Batch]) -> tuple[Board, ...]:

@@ -33,6 +33,7 @@ def caveats(
         *not_the_benchmarks(others or {}),
         *_not_measured(gaps),
         *_ended(entry, bool(gaps)),
+        *_coverage(board, entry),
         *_asked_less(board, entry),
         *_judged(board, entry),
     )
@@ -74,6 +75,27 @@ def whole(board: Board, task: str) -> int | None:
     return None
 
 
+def counted_lengths(board: Board, task: str) -> tuple[int, ...]:
+    """The lengths that a task's score is over: the board's, or all lengths of the same items in the suite.
+
+    Records of published benchmarks have their own lengths (unless the board names lengths); none is missing then.
+
+    Args:
+        board: The board.
+        task: One of its tasks.
+
+    Returns:
+        Lengths in tokens; empty if all lengths that were asked count.
+    """
+    if task in board.counted:
+        return board.counted[task]
+    declared = registry.tasks().get(task)
+    if declared is None or declared.gold == ("record",):
+        return ()
+    suites = (registry.suites()[suite] for suite in board.suites if suite in registry.suites())
+    return next((suite.grids[task].lengths for suite in suites if task in suite.grids), ())
+
+
 def _not_measured(gaps: Sequence[Unmeasured]) -> Iterator[str]:
     if gaps:
         cells = [f"{task_title(one.task)} at {format_length(one.length)} ({one})" for one in gaps]
@@ -95,6 +117,14 @@ def _ended(entry: Entry, unfit: bool) -> Iterator[str]:
     }
     said = [f"{count:,} {words[name]}" for name, count in counts.items() if count]
     yield f"Of {sum(entry.outcomes.values()):,} replies {', '.join(said)}."
+
+
+def _coverage(board: Board, entry: Entry) -> Iterator[str]:
+    """How many tasks and lengths a score is over, if others were not asked."""
+    cells = [(task, length) for task in board.tasks for length in counted_lengths(board, task) or (0,)]
+    scores = [entry.cells.get(cell) is not None for cell in cells]
+    if any(scores) and not all(scores) and not entry.blank:
+        yield f"Its score is over {sum(scores):,} of {len(scores):,} tasks and lengths; it is not ranked."
 
 
 def _asked_less(board: Board, entry: Entry) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Differences between the entries of a board, and the ranks that follow from them (``fathom.stats``).
 
 A difference is between two scores as shown on the board. A question that both entries were asked has the same weight
-for both in every replicate, so that its difficulty cancels out; entries without common questions are independent.
+for both in every replicate, so that its difficulty cancels out. Entries that were asked different tasks, lengths or
+questions are compared on what both were asked; those without common questions are independent.
 
 Published scores have the widest interval that is possible for their mean, so that their tests are conservative. Their
 questions may differ from those asked here: as in the papers' tables, a rank only means that a difference is not chance.
@@ -9,12 +10,14 @@ questions may differ from those asked here: as in the papers' tables, a rank onl
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fathom.board.caveats import counted_lengths
 from fathom.board.means import SEED, drawn_name, sums_of
 from fathom.board.model import Entry, Items, Source, Standing
 from fathom.board.standing import weights
@@ -31,6 +34,7 @@ MANY = 200
 """Entries up to which every two are compared on every task too."""
 NEAR = 100
 """On larger boards an entry is compared task by task with so many entries that follow it in the order of the board."""
+_BLOCK = 64  # differences at once: 5 MB of random signs
 _ROUNDED = 1e-5  # relative difference of sums with four bytes that differ by the order of their summation
 
 
@@ -165,18 +169,34 @@ def _between(
     places = sorted(sides)
     draws = np.stack([sides[n].draws for n in places]) if places else np.empty((0, 0))
     gaps = gaps_between(places, [values[n] for n in places], draws, reach, done, family)
-    pairs = np.array(list(gaps), dtype=np.int64).reshape(-1, 2)
-    questions = shared[pairs[:, 0], pairs[:, 1]]
-    for row, (first, second) in enumerate(pairs.tolist()):
-        if apart.differ(first, second, task):
-            gap, samples = apart.gap(first, second, task)
+    rows, columns = np.triu_indices(len(places), 1)
+    near = columns - rows <= gaps.reach
+    first, second = (np.array(places, dtype=np.int64)[side[near]] for side in (rows, columns))
+    questions, differ = shared[first, second], apart.differ(first, second, task)
+    paired = np.flatnonzero((questions > 0) & ~differ)
+    for start in range(0, len(paired), _BLOCK):
+        block = paired[start : start + _BLOCK]
+        flips = [np.stack([sides[n].flips for n in side[block].tolist()]) for side in (first, second)]
+        gaps.numbers[block, 3] = _flip_p_values(flips[0] - flips[1], gaps.numbers[block, 0])
+    for row in np.flatnonzero(differ).tolist():
+        own, other = int(first[row]), int(second[row])
+        found = apart.gap(own, other, task)
+        if found is not None:
+            gap, questions[row] = found
             gaps.numbers[row] = gap.difference, gap.interval.low, gap.interval.high, gap.p_value
-            questions[row] = samples
-        elif questions[row]:
-            flipped = np.abs(sides[first].flips - sides[second].flips)
-            reached = flipped >= abs(gaps.numbers[row, 0]) * (1 - _ROUNDED)
-            gaps.numbers[row, 3] = 1.0 if not gaps.numbers[row, 0] else (1 + reached.sum()) / (1 + DRAWN)
     return Pairs(gaps, questions)
+
+
+def _flip_p_values(flipped: Floats, differences: Floats) -> Floats:
+    """The p-values of sign-flip tests.
+
+    Args:
+        flipped: Differences with random signs of the clusters, differences x ``DRAWN``; changed in place.
+        differences: The differences themselves.
+    """
+    np.abs(flipped, out=flipped)
+    reached = np.count_nonzero(flipped >= np.abs(differences * (1 - _ROUNDED))[:, None], axis=1)
+    return np.where(differences == 0, 1.0, (1 + reached) / (1 + DRAWN))
 
 
 def _sides(
@@ -226,50 +246,74 @@ class _Apart:
 
     def __init__(self, board: Board, entries: Sequence[Entry], standings: Sequence[Standing]) -> None:
         """The entries of a board."""
-        self._standings = standings
-        self._asked = [_asked(entry, one) for entry, one in zip(entries, standings, strict=True)]
-        scores = [_scores(entry, one) for entry, one in zip(entries, standings, strict=True)]
+        self._asked = [_asked(board, entry, one) for entry, one in zip(entries, standings, strict=True)]
+        scores = [_scores(board, entry, one) for entry, one in zip(entries, standings, strict=True)]
         self._shared = SharedScores(
             scores, SEED, REPLICATES, together=False, weights=lambda tasks: _weights(board, standings, tasks)
         )
 
-    def differ(self, first: int, second: int, task: str | None) -> bool:
-        """Whether two entries with single scores were asked different questions, on a task or on any."""
-        own, other = self._asked[first], self._asked[second]
-        if not own or not other:
-            return False
-        return own != other if task is None else own.get(task) != other.get(task)
+    def differ(self, first: NDArray[np.int64], second: NDArray[np.int64], task: str | None) -> NDArray[np.bool_]:
+        """Which pairs of entries with single scores were asked different questions, on a task or on any.
 
-    def gap(self, first: int, second: int, task: str | None) -> tuple[Gap, int]:
-        """Their difference, and the number of questions of both; an unbounded one without any."""
+        Args:
+            first: Numbers of entries.
+            second: As many, which they are compared with.
+            task: The task; None for all tasks.
+        """
+        kinds: dict[Hashable, int] = {None: -1}
+        asked = [self._of(own, task) for own in self._asked]
+        number = np.array([kinds.setdefault(own or None, len(kinds)) for own in asked], dtype=np.int64)
+        one, other = number[first], number[second]
+        return (one != other) & (one >= 0) & (other >= 0)
+
+    @staticmethod
+    def _of(asked: "_Asked", task: str | None) -> "tuple[tuple[str, _Questions], ...]":
+        return tuple((name, own) for name, own in asked.items() if task in (None, name))
+
+    def gap(self, first: int, second: int, task: str | None) -> tuple[Gap, int] | None:
+        """The difference of two of these, and the number of questions of both.
+
+        Without any it is unbounded, or None if both were asked the same tasks at the same lengths: such scores are
+        independent.
+        """
         found = self._shared.gap(first, second, None if task is None else [task])
-        if found is None:
-            return Gap(0.0, Interval(-1.0, 1.0), 1.0), 0
-        gap, _, overlap = found
-        return gap, overlap.samples
+        if found is not None:
+            gap, _, overlap = found
+            return gap, overlap.items
+        cells = [[(name, own[1]) for name, own in self._of(self._asked[n], task)] for n in (first, second)]
+        return None if cells[0] == cells[1] else (Gap(0.0, Interval(-1.0, 1.0), 1.0), 0)
 
 
-def _asked(entry: Entry, standing: Standing) -> dict[str, tuple[tuple[str, ...], tuple[int, ...], bytes]]:
-    """By task: the questions of an entry, the lengths that its score is over, and which of them have a score."""
+_Questions: TypeAlias = tuple[tuple[str, ...], tuple[int, ...], bytes]
+"""Questions of one task, the lengths that its score is over, and which of them have a score."""
+_Asked: TypeAlias = dict[str, _Questions]
+
+
+def _asked(board: Board, entry: Entry, standing: Standing) -> _Asked:
+    """What an entry was asked, by task."""
     asked = {}
-    for task, source in standing.tasks.items():
+    for task, source in sorted(standing.tasks.items()):
         if source.items is not None:
-            lengths = tuple(sorted(length for name, length in entry.items if name == task and length))
-            asked[task] = source.items.names, lengths, np.isnan(source.items.scores).tobytes()
+            asked[task] = source.items.names, tuple(_at(board, entry, task)), np.isnan(source.items.scores).tobytes()
     return asked
 
 
-def _scores(entry: Entry, standing: Standing) -> dict[str, TaskScores]:
+def _at(board: Board, entry: Entry, task: str) -> dict[int, Items]:
+    """The single scores of an entry at each length that counts."""
+    counted = counted_lengths(board, task)
+    at = {length: own for (name, length), own in entry.items.items() if name == task and length}
+    return {length: at[length] for length in sorted(at) if length in counted or not counted}
+
+
+def _scores(board: Board, entry: Entry, standing: Standing) -> dict[str, TaskScores]:
     """The single scores of an entry by task, at each length that is known, or else at an unknown one."""
     scores = {}
     for task, source in standing.tasks.items():
         if source.items is None:
             continue
-        at = {length: own for (name, length), own in sorted(entry.items.items()) if name == task and length}
-        if len(at) != source.items.scores.shape[1]:  # other lengths than those that count
-            at = {0: source.items} if source.items.scores.shape[1] == 1 else {}
-        if not at:
-            continue
+        at = _at(board, entry, task)
+        if len(at) != source.items.scores.shape[1]:  # every item has one length, which may be unknown
+            at = {0: source.items}
         place = {name: line for line, name in enumerate(sorted({name for own in at.values() for name in own.names}))}
         groups = {name: group for own in at.values() for name, group in zip(own.names, own.groups, strict=True)}
         values = np.concatenate([_wide(own, place) for own in at.values()], axis=1)

@@ -7,8 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom import registry
-from fathom.board.caveats import DROPPED, caveats
+from fathom.board.caveats import DROPPED, caveats, counted_lengths
 from fathom.board.extras import extras_of
 from fathom.board.facts import Facts, facts, hashed, merged, outcomes, usage
 from fathom.board.means import by_length, items_of, mean_of, value_of
@@ -193,7 +192,7 @@ def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[RowsOfEntry]) -> d
     # The mark of an item is that of its answer at the shortest length: some answers depend on the length.
     items = items.with_columns(pl.col("mark").first().over("line", "task", "item"))
     items = items.join(_names(items), on=["item", "mark"], maintain_order="left")
-    counting = {task: _counted(board, task) for task in board.tasks}
+    counting = {task: counted_lengths(board, task) for task in board.tasks}
     found: dict[int, _Scores] = {number: _Scores() for number in range(rows["line"].n_unique())}
     columns = ("length", "value", "other", "name", "cluster")
     length, value, other, name, cluster = (items[column].to_numpy() for column in columns)
@@ -274,20 +273,6 @@ def _add_cell(
             mean_of(items, cell[0], name), ended=said.at(lengths), other=None if other is None else value_of(other)
         )
         found.items[cell] = items
-
-
-def _counted(board: Board, task: str) -> tuple[int, ...]:
-    """The lengths that a task's score is over: the board's, or all lengths of the same items in the suite.
-
-    Records of published benchmarks have their own lengths (unless the board names lengths); none is missing then.
-    """
-    if task in board.counted:
-        return board.counted[task]
-    declared = registry.tasks().get(task)
-    if declared is None or declared.gold == ("record",):
-        return ()
-    suites = (registry.suites()[suite] for suite in board.suites if suite in registry.suites())
-    return next((suite.grids[task].lengths for suite in suites if task in suite.grids), ())
 
 
 def _origin(batch: Batch, line: RowsOfEntry) -> Origin:

@@ -13,6 +13,9 @@ from fathom.stats.differences import Gap, gap_of, pseudo_streams
 from fathom.stats.flips import flip_p_value
 from fathom.stats.intervals import Clusters, Floats, clusters_of, resampled_sums, shuffled
 
+_KEPT = 400
+"""Sides that are kept, of 80 kB and more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
@@ -23,12 +26,14 @@ class Overlap:
         of: Tasks and lengths (or questions) that one of them has in its score.
         samples: Items at these cells (or questions) with a score of both.
         longest: Longest of these lengths in tokens; 0 if unknown.
+        items: Items (or questions), however many lengths they share.
     """
 
     cells: int
     of: int
     samples: int
     longest: int = 0
+    items: int = 0
 
     @property
     def partial(self) -> bool:
@@ -92,7 +97,7 @@ class SharedScores:
         replicates: Number of replicates.
         together: Whether only lengths count that all shared tasks have.
         weights: The weights of some tasks in their mean, which sum to 1.
-        sides: What was computed: most pairs share the same items.
+        sides: What was computed last: most pairs share the same items.
         equal: Models by what is compared, task and scores: equal scores have pseudo-clusters of their own.
     """
 
@@ -137,11 +142,13 @@ class SharedScores:
     def _overlap(self, first: int, second: int, shared: _Shared, only: Sequence[str] | None) -> Overlap:
         samples = sum(sum(mask) for *_, mask in shared)
         longest = max(max(lengths) for _, _, lengths, _ in shared)
+        items = sum(int(_known(mask, lengths).any(axis=1).sum()) for _, _, lengths, mask in shared)
         if longest == 0:
             both = [_questions(self.models[model], only) for model in (first, second)]
-            return Overlap(samples, len(both[0] | both[1]), samples)
+            return Overlap(samples, len(both[0] | both[1]), samples, items=items)
         cells = [self._cells(self.models[model], only) for model in (first, second)]
-        return Overlap(sum(len(lengths) for _, _, lengths, _ in shared), len(cells[0] | cells[1]), samples, longest)
+        count = sum(len(lengths) for _, _, lengths, _ in shared)
+        return Overlap(count, len(cells[0] | cells[1]), samples, longest, items)
 
     def _cells(self, tables: Mapping[str, TaskScores], only: Sequence[str] | None) -> set[tuple[str, int]]:
         """The cells that the score of a model is over."""
@@ -152,9 +159,10 @@ class SharedScores:
         return {(task, length) for task in named for length in lengths}
 
     def _side(self, model: int, shared: _Shared) -> _Side:
-        known = self.sides.get((model, shared))
-        if known is None:
-            known = self.sides[model, shared] = self._drawn(model, shared)
+        known = self.sides.pop((model, shared), None) or self._drawn(model, shared)
+        self.sides[model, shared] = known  # the latest is the last
+        if len(self.sides) > _KEPT:
+            del self.sides[next(iter(self.sides))]
         return known
 
     def _drawn(self, model: int, shared: _Shared) -> _Side:
@@ -162,7 +170,7 @@ class SharedScores:
         shares = self.weights([task for task, *_ in shared])
         for place, ((task, names, lengths, mask), share) in enumerate(zip(shared, shares, strict=True)):
             table = self.models[model][task].at(names, lengths)
-            known: NDArray[np.bool_] = np.frombuffer(mask, dtype=np.bool_).reshape(table.values.shape)
+            known = _known(mask, lengths)
             present = np.asarray(known.any(axis=1))
             groups = [group for group, here in zip(table.groups, present.tolist(), strict=True) if here]
             clusters = clusters_of(np.where(known, table.values, np.nan)[present], groups)
@@ -175,8 +183,14 @@ class SharedScores:
 
     def _stream(self, model: int, shared: _Shared, task: str, clusters: Clusters) -> int:
         alike = self.equal.setdefault((shared, task, clusters.key), [])
-        alike.append(model)
-        return pseudo_streams([clusters.key] * len(alike))[-1]
+        if model not in alike:
+            alike.append(model)
+        return pseudo_streams([clusters.key] * len(alike))[alike.index(model)]
+
+
+def _known(mask: bytes, lengths: Sequence[int]) -> NDArray[np.bool_]:
+    """Where both models have a score, items x lengths."""
+    return np.frombuffer(mask, dtype=np.bool_).reshape(-1, len(lengths))
 
 
 def _questions(tables: Mapping[str, TaskScores], only: Sequence[str] | None) -> set[tuple[str, str]]:

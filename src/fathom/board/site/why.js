@@ -19,7 +19,7 @@
       list("Not distinguishable from it", tied, true),
       list("Significantly lower", better, false),
       list("Significantly higher", worse, false),
-      h("p", { class: "muted" }, "Differences in the overall score, in points, with 95% intervals; “paired” means that the entries have questions in common. Significance is tested over all differences of this entry together (Holm’s method, 95%), which is stricter than a single interval that excludes 0."),
+      h("p", { class: "muted" }, "Differences in the overall score, in points, with 95% intervals; “paired” means that the entries have questions in common. Significance is tested over all differences of ranked entries together (95%), which is stricter than a single interval that excludes 0."),
     ];
   };
 
@@ -48,7 +48,7 @@
     if (entry.missing.length) {
       const named = entry.missing.slice(0, 8).map((task) => title.get(task) || task).join(", ");
       const average = entry.overall ? "so the average cannot be compared with that of complete entries" : "so there is no average";
-      return [h("p", null, `${fathom.many(entry.missing.length, "task")} of ${board.tasks.length} ${entry.missing.length === 1 ? "has" : "have"} no score, ${average}.`),
+      return [h("p", null, `${fathom.many(entry.missing.length, "task")} of ${board.tasks.length} ${entry.missing.length === 1 ? "has" : "have"} no score, or not at all lengths that count, ${average}.`),
         h("p", { class: "muted" }, "Missing: " + named + (entry.missing.length > 8 ? " ..." : "."))];
     }
     const gaps = [
