@@ -94,7 +94,7 @@ def grown(means: dict[int, float], items: int = 40) -> pl.DataFrame:
         ({1024: 0.1, 2048: 1.0, 4096: 0.2, 6144: 0.2, 8192: 0.2}, 2048, ""),
         ({8192: 0.4, 16384: 0.6, 32768: 0.8}, 32768, "above"),
     ],
-    ids=["improves from below the base", "improves within the base", "then fails", "fails within the base", "falls at once", "no base length"],
+    ids=["improves", "improves within the base", "then fails", "fails within the base", "falls at once", "no base"],
 )  # fmt: skip
 def test_what_is_shorter_than_the_base_cannot_fail_it(means: dict[int, float], tokens: int, censored: str) -> None:
     found = effective_length(grown(means))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from fathom.analysis import AverageScore, CategoryScore, Filtered, LongScore, Neighbour
+from fathom.analysis import AverageScore, CategoryScore, Counts, CurvePoint, Filtered, LongScore, Neighbour
 from fathom.analysis.ranking import Ranked
 from fathom.report import words
 from fathom.report.answers import answers_tables, telling_points
@@ -22,6 +22,7 @@ from fathom.report.tally import (
     RULES,
     SCORED,
     below_mean,
+    bounds_note,
     chance_cell,
     counts_tables,
     failed,
@@ -52,6 +53,9 @@ BY_QUESTION = (
     "that both have, paired by question; if its interval contains 0 the two are not distinguishable. Ranks use all "
     "differences of a model."
 )
+BOUNDS = "(bounds)"
+"""Beside what a score would be with its missing replies wrong or right."""
+NOT_ASKED = "not asked"
 APART = "Nothing was asked of both this model and the next one below."
 
 
@@ -191,8 +195,12 @@ def _ranked_cell(results: Results, one: Ranked) -> Cell:
 def _average_cell(results: Results, average: AverageScore | None, note: str) -> Cell:
     if average is None:
         return Cell()
-    said = " ".join(filter(None, (words.sentence(average.note), note)))
+    blank = average.bounds if average.mean is None else None
+    why = bounds_note(blank, "Bounds for the missing replies, without a rank")
+    said = " ".join(filter(None, (words.sentence(average.note), note, why)))
     below = other_score(results, average.mean, average.other)
+    if blank:
+        return Cell(words.between(blank), BOUNDS, said, below=below)
     return Cell(words.percent(average.mean), words.bounds(average.interval), said, below=below)
 
 
@@ -264,13 +272,21 @@ def _scored_cell(results: Results, system: System, task: str, length: int) -> Ce
     point = results.curve.get((system, task, length))
     counted = results.by_cell.get((system, task, length))
     if point is None or point.mean is None:
+        if counted.not_asked == counted.replies if counted else task != ALL:
+            return Cell(NOT_ASKED)
         if point is not None and point.gap:
-            return Cell(note=f"Not measured: {point.gap}.", below=other_score(results, None, point.other))
+            below = other_score(results, None, point.other)
+            if point.bounds:
+                note = bounds_note(point.bounds, point.gap if task != ALL else _lost(point, counted))
+                return Cell(words.between(point.bounds), BOUNDS, note, below=below)
+            return Cell(note=f"Not measured: {point.gap}.", below=below)
         if counted is not None and counted.scored:
             return Cell(note="Every question here was excluded as answered closed-book.")
         reason = failed(counted) if counted else ""
         return Cell(note=f"No reply was scored: {reason}." if reason else "")
     note = f"This score is not used in any mean: {point.gap}." if point.gap else ""
+    if point.bounds and not note:
+        note = bounds_note(point.bounds, _lost(point, counted))
     if not point.complete and not note:
         note = "Some tasks have no score here: do not compare with the other lengths."
     most = max(results.curve[key].items for key in results.curve if key[:2] == (system, task))
@@ -282,6 +298,13 @@ def _scored_cell(results: Results, system: System, task: str, length: int) -> Ce
         *([f"{words.count(point.items)} items"] if fewer else []),
     )
     return Cell(words.percent(point.mean), words.bounds(point.interval), note, heat_step(point.mean), below=below)
+
+
+def _lost(point: CurvePoint, counted: Counts | None) -> str:
+    """How many replies of a point have no score: "2 of 90 replies have no score"."""
+    lost = point.missing + point.scorer_error
+    of = f" of {words.count(counted.replies)}" if counted else ""
+    return f"{words.count(lost)}{of} replies {'has' if lost == 1 else 'have'} no score"
 
 
 def category_tables(found: Sequence[CategoryScore], systems: Sequence[System]) -> list[Table]:
