@@ -148,13 +148,15 @@ def test_effective_length_of_a_reader_behind_a_window(results: Results, found: d
     assert one.interval is not None
     assert one.interval.low <= 8192 <= one.interval.high
     text = column(found["effective"], "85% of base")[system.name]
-    assert column(found["headline"], "Effective length")[system.name] == text
+    assert column(found["headline"], "Keeps 85% of base up to")[system.name] == text
+    absolute = column(found["effective"], "85.6 (RULER)")[system.name]
+    assert column(found["headline"], "Keeps 85.6 (RULER) up to")[system.name] == absolute
 
 
 def test_a_reader_that_never_fades_is_said_to_pass_the_longest_length() -> None:
     rows = make_rows(models=1, tasks=1, failures=False, items=30, depths=False).with_columns(value=pl.lit(1.0))
     measured = measure(rows)
-    assert column(tables_of(measured)[0], "Effective length")[ACME.name].startswith("≥ 64k")
+    assert column(tables_of(measured)[0], "Keeps 85% of base up to")[ACME.name].startswith("≥ 64k")
     assert not measured.drops
 
 
@@ -166,7 +168,7 @@ def test_summary_counts_and_chance(results: Results) -> None:
     assert f"{rows.height:,} replies, {rows['value'].count():,} scored." in said(results)
     assert f"{unanswered} replies left unanswered count 0" in said(results)
     assert "120 prompts did not fit" in said(results)
-    assert f"{missing} replies are missing" in said(results)
+    assert f"{missing} requests failed: resume the run" in said(results)
     assert f"{rows.filter(pl.col('truncated') > 0).height} prompts were truncated" in said(results)
 
 

@@ -35,8 +35,9 @@ class AverageScore:
         overflow: Number of prompts that did not fit the window.
         missing: Number of missing replies.
         scorer_error: Number of replies on which the scorer raised an exception.
-        bounds: The mean over all lengths that were asked with all missing replies wrong, and with all of them right; None
-            if nothing is missing, if every reply is, or if a length does not fit. Without ``mean`` it takes its place.
+        bounds: The mean over all lengths that were asked with all missing replies wrong, and with all of them right;
+            None if nothing is missing, if every reply is, or if a length does not fit. It takes the place of a ``mean``
+            that is None for missing replies.
     """
 
     model: str

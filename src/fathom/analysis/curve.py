@@ -37,8 +37,8 @@ class CurvePoint:
         cut: Number of replies truncated at the output cap.
         overflow: Number of prompts that did not fit the window.
         missing: Number of missing replies.
-        bounds: The mean with all missing replies wrong, and with all of them right; None if nothing is missing, if every
-            reply is, or if a task was not asked or does not fit.
+        bounds: The mean with all missing replies wrong, and with all of them right; None if nothing is missing, if
+            every reply is, or if a task was not asked or does not fit.
         scorer_error: Number of replies on which the scorer raised an exception.
     """
 

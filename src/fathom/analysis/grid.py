@@ -36,8 +36,8 @@ class Grid:
     ``other`` are the scores under the other choice of ``unanswered``. ``gaps`` has for each length the reason why its
     scores cannot be used, None for most, and ``tallies`` how many replies were unanswered, truncated or missing
     (``fathom.stats.outcomes``). ``low`` and ``high`` are the means at each length with all missing replies
-    wrong and with all of them right, NaN if the length does not fit. ``alone`` and ``alone_chance`` are those with the gold document alone, one per item;
-    ``alone_gap`` is the reason why they cannot be used, or None.
+    wrong and with all of them right, NaN if the length does not fit. ``alone`` and ``alone_chance`` are those with the
+    gold document alone, one per item; ``alone_gap`` is the reason why they cannot be used, or None.
     """
 
     model: str

@@ -59,9 +59,9 @@ class LongScore:
         shared_interval: 95% interval of ``shared_average``.
         base_bounds: The base with all missing replies at the base lengths wrong, and with all of them right; None if
             nothing is missing.
-        bounds: The lowest and the highest ``average`` with all missing replies wrong or right; None if nothing is missing,
-            a length does not fit or was not asked of a task, or the base may be at chance. It takes the place of
-            an ``average`` that is None for missing replies.
+        bounds: The lowest and the highest ``average`` with all missing replies wrong or right; None if nothing is
+            missing, a length does not fit or was not asked of a task, or the base may be at chance. It takes the place
+            of an ``average`` that is None for missing replies.
         base_factor: Upper over lower end of the interval of the base above chance; None if undefined.
     """
 

@@ -12,7 +12,7 @@ from fathom.report.answers import answers_tables, telling_points
 from fathom.report.breakdown import breakdown_tables, repeats_tables, thinking_tables
 from fathom.report.colours import heat_step
 from fathom.report.known import graders_tables, known_tables
-from fathom.report.lengths import DEFINITIONS, effective_cell, effective_lengths, longscore_cells, longscores
+from fathom.report.lengths import BOUNDS, DEFINITIONS, effective_cell, effective_lengths, longscore_cells, longscores
 from fathom.report.position import contrast_tables
 from fathom.report.results import ALL, Results, System, measure, system_of
 from fathom.report.setup_tables import setup_tables
@@ -53,8 +53,7 @@ BY_QUESTION = (
     "that both have, paired by question; if its interval contains 0 the two are not distinguishable. Ranks use all "
     "differences of a model."
 )
-BOUNDS = "(bounds)"
-"""Beside what a score would be with its missing replies wrong or right."""
+BASE = "The base is the mean score at 2k, 4k and 6k; LongScore is the mean change from it at longer lengths."
 NOT_ASKED = "not asked"
 APART = "Nothing was asked of both this model and the next one below."
 
@@ -125,25 +124,27 @@ def _of_replies(results: Results) -> tuple[Table, ...]:
 
 
 def headline(results: Results) -> Table:
-    """One row per model: rank, score, effective length, difference to the next model, LongScore, replies."""
+    """One row per model: rank, score, lengths up to which it keeps a level, LongScore, difference, replies."""
     score = "Average score" if results.by_average else "Mean over questions"
     columns = (
         Column("Model", number=False),
         Column("Rank", help="Range of ranks at 95% confidence: models of one range are not distinguishable"),
         Column(score, help=SCORES[score]),
-        Column("Effective length", help=f"In tokens. {DEFINITIONS['own_base'][1]}"),
-        Column("Difference", help="To the next model below, in percentage points, paired by question"),
+        Column("Keeps 85% of base up to", help=f"In tokens. {DEFINITIONS['own_base'][1]}"),
+        Column("Keeps 85.6 (RULER) up to", help=f"In tokens. {DEFINITIONS['ruler'][1]}"),
         Column(
             "LongScore",
-            help="Mean change from the mean at 2k, 4k and 6k over the longer lengths that all models have, percent",
+            help="How much of its base score a model loses beyond it: mean change from the mean at 2k, 4k and 6k over "
+            "the longer lengths that all models have, percent",
         ),
+        Column("Difference", help="To the next model below, in percentage points, paired by question"),
         CHANCE,
         Column("Scored", help="Replies with a score, of all; prompts that were truncated; the cost"),
     )
     rows = [_headline_row(results, system) for system in results.systems]
     # A single model is not compared.
-    kept = [number for number in range(len(columns)) if len(rows) > 1 or number not in (1, 4)]
-    about = f"Scores in percent and lengths in tokens, with 95% intervals. {RULES[results.unanswered]}"
+    kept = [number for number in range(len(columns)) if len(rows) > 1 or number not in (1, 6)]
+    about = f"Scores in percent and lengths in tokens, with 95% intervals. {BASE} {RULES[results.unanswered]}"
     return Table(
         name="headline",
         section="headline",
@@ -158,14 +159,15 @@ def _headline_row(results: Results, system: System) -> tuple[Cell, ...]:
     places = {system_of(one): place for place, one in enumerate(results.ranked)}
     one = results.ranked[places[system]] if system in places else None
     compared = one if len(places) > 1 else None
-    effective = results.effective.get((system, ALL, "own_base"))
+    relative, absolute = (results.effective.get((system, ALL, name)) for name in ("own_base", "ruler"))
     return (
         Cell(system.name, series=results.systems.index(system)),
         Cell(rank_of(compared)) if compared else Cell(),
         _ranked_cell(results, one) if one and not results.by_average else _headline_average(results, system),
-        effective_cell(results, effective) if effective else Cell(),
-        _next_below(compared, places[system] + 1) if compared else Cell(),
+        effective_cell(results, relative) if relative else Cell(),
+        effective_cell(results, absolute) if absolute else Cell(),
         _longscore_cell(results.longscore.get((system, ALL))),
+        _next_below(compared, places[system] + 1) if compared else Cell(),
         chance_cell(results, system, ALL),
         _scored_of(results, system),
     )

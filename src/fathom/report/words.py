@@ -66,9 +66,10 @@ def tokens(value: float | None) -> str:
     return f"{value:.0f}"
 
 
-def between(found: Bounds) -> str:
+def between(found: Bounds, *, signed: bool = False) -> str:
     """What a mean would be with missing replies wrong or right: "60.0 to 73.3"."""
-    return f"{percent(found.low)} to {percent(found.high)}"
+    write = change if signed else percent
+    return f"{write(found.low)} to {write(found.high)}"
 
 
 def token_bounds(interval: Interval | None) -> str:
