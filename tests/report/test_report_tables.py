@@ -7,6 +7,7 @@ import pytest
 from report_rows import LENGTHS, READERS, make_rows
 
 from fathom.analysis import compare
+from fathom.report.findings import finding
 from fathom.report.results import ALL, Results, System, measure
 from fathom.report.summary import summary
 from fathom.report.table import Table
@@ -296,3 +297,22 @@ def test_a_missing_cell_is_named() -> None:
 def test_no_rows_is_an_error_for_the_user() -> None:
     with pytest.raises(FathomError, match="no rows"):
         tables(make_rows(models=1, tasks=1, items=1).clear())
+
+
+@pytest.mark.parametrize("grows", [True, False], ids=["improves", "fades"])
+def test_the_headline_says_up_to_which_length_the_base_is_kept(grows: bool) -> None:
+    """A system that improves with length keeps its base, however low it scores before it."""
+    lengths = (1024, 2048, 4096, 6144, 8192, 16384)
+    rows = make_rows(models=1, tasks=1, lengths=lengths, items=20, failures=False, depths=False)
+    place = pl.col("length").replace_strict({length: n for n, length in enumerate(lengths)}, return_dtype=pl.Int64)
+    right = 8 + 2 * place if grows else 20 - 3 * place
+    number = pl.col("item").str.extract(r"(\d+)$").cast(pl.Int64)
+    measured = measure(rows.with_columns(value=(number < right).cast(pl.Float64)))
+    headline = tables_of(measured)[0]
+    labels = [column.label for column in headline.columns]
+    place_of = labels.index("Keeps 85% of base up to")
+    assert labels[place_of : place_of + 3] == ["Keeps 85% of base up to", "Keeps 85.6 (RULER) up to", "LongScore"]
+    kept, absolute = (column(headline, label)[ACME.name].split(" [")[0] for label in labels[place_of : place_of + 2])
+    change = column(headline, "LongScore")[ACME.name]
+    assert (kept, absolute, change[0]) == (("≥ 16k", "< 1k", "+") if grows else ("4k", "1k", "−"))
+    assert finding("effective", measured).startswith(f"Keeps 85% of the base score up to {kept}")
