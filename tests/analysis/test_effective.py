@@ -80,6 +80,69 @@ def test_own_base_is_relative() -> None:
     assert one.threshold == pytest.approx(0.425)
 
 
+def grown(means: dict[int, float], items: int = 40) -> pl.DataFrame:
+    return to_frame(row(value, length=length, item=item) for item in range(items) for length, value in means.items())
+
+
+@pytest.mark.parametrize(
+    ("means", "tokens", "censored"),
+    [
+        ({1024: 0.4, 2048: 0.6, 4096: 0.65, 6144: 0.7, 8192: 0.75, 16384: 0.8}, 16384, "above"),
+        ({2048: 0.5, 4096: 0.7, 6144: 0.9, 8192: 0.95, 16384: 0.9}, 16384, "above"),
+        ({1024: 0.0, 2048: 0.5, 4096: 0.7, 6144: 0.9, 8192: 0.95, 16384: 0.1}, 8192, ""),
+        ({2048: 1.0, 4096: 1.0, 6144: 0.4, 8192: 1.0}, 4096, ""),
+        ({1024: 0.1, 2048: 1.0, 4096: 0.2, 6144: 0.2, 8192: 0.2}, 2048, ""),
+        ({8192: 0.4, 16384: 0.6, 32768: 0.8}, 32768, "above"),
+    ],
+    ids=["improves", "improves within the base", "then fails", "fails within the base", "falls at once", "no base"],
+)  # fmt: skip
+def test_what_is_shorter_than_the_base_cannot_fail_it(means: dict[int, float], tokens: int, censored: str) -> None:
+    found = effective_length(grown(means))
+    one = of(found, "own_base")
+    assert (one.tokens, one.censored) == (tokens, censored)
+    half = of(found, "half_base")
+    assert half.tokens is not None
+    assert half.censored != "below"
+    # The absolute definition begins at the shortest tested length.
+    assert (of(found, "ruler").censored == "below") is (min(means.items())[1] < 0.856)
+
+
+@pytest.mark.parametrize("items", [5, 20])
+def test_a_system_that_improves_with_length_never_fails_below_its_base(items: int) -> None:
+    lengths = (1024, *LENGTHS)
+    for seed in range(10):
+        right = np.random.default_rng(seed).random((items, len(lengths))) < np.linspace(0.5, 0.95, len(lengths))
+        rows = to_frame(
+            row(float(value), length=length, item=item)
+            for item, values in enumerate(right)
+            for length, value in zip(lengths, values, strict=True)
+        )
+        found = effective_length(rows, seed=seed)
+        for one in (of(found, "own_base"), of(found, "half_base")):
+            if one.interval is not None:  # with few items a base may not differ from chance
+                assert one.censored != "below"
+                assert one.interval.low >= 2048
+                assert one.interval.high == math.inf
+
+
+def test_a_ceiling_and_a_floor() -> None:
+    found = effective_length(grown(dict.fromkeys((1024, *LENGTHS), 1.0), items=5))
+    assert all((of(found, one).tokens, of(found, one).censored) == (32768, "above") for one in DEFINITIONS)
+    found = effective_length(grown(dict.fromkeys((1024, *LENGTHS), 0.0), items=5))
+    assert of(found, "ruler").censored == "below"
+    assert all("not distinguishable from chance" in of(found, one).note for one in DEFINITIONS[1:])
+
+
+def test_a_missing_reply_below_the_base_does_not_end_it() -> None:
+    rows = grown({1024: 0.9, 2048: 0.9, 4096: 0.9, 6144: 0.9, 8192: 0.9}, items=15)
+    rows = rows.with_columns(
+        value=pl.when((pl.col("length") > 1024) | (pl.col("item") != "kv/0")).then("value"),
+    )
+    found = effective_length(rows)
+    assert (of(found, "own_base").tokens, of(found, "own_base").censored) == (8192, "above")
+    assert of(found, "ruler").tokens is None
+
+
 def test_half_base_is_interpolated_in_log_length_within_the_bracket() -> None:
     one = of(effective_length(table([[0.8, 0.8, 0.8, 0.8, 0.0]] * 60)), "half_base")
     assert one.tokens == pytest.approx(8192 * math.sqrt(2))

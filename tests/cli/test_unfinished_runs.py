@@ -31,8 +31,9 @@ def test_every_command_says_that_a_run_is_not_finished(call: Call, words: tuple[
     run = make(call)
     assert "unfinished" not in call(*words, run)[2]
     forget(run, "rowid = 1")
-    code, _, err = call(*words, run)
+    code, out, err = call(*words, run)
     assert code == 0
+    assert words[0] != "report" or "1 prompt was not asked: resume the run" in " ".join(out.split())
     assert "is unfinished, 19 of 20 replies so far" in err
 
 
@@ -71,7 +72,7 @@ def test_a_length_of_which_nothing_was_asked_is_missing_too(call: Call) -> None:
     forget(run, "length = 2048")
     (average, *_) = average_scores(rows_from_run(run))
     assert average.mean is None
-    assert average.note == "not measured at 2k (10 of 10 replies are missing)"
+    assert average.note == "not measured at 2k (10 of 10 prompts were not asked)"
 
 
 def test_runs_of_earlier_versions_do_not_know_what_was_to_be_asked(call: Call) -> None:

@@ -7,6 +7,7 @@ import pytest
 from report_rows import LENGTHS, READERS, make_rows
 
 from fathom.analysis import compare
+from fathom.report.findings import finding
 from fathom.report.results import ALL, Results, System, measure
 from fathom.report.summary import summary
 from fathom.report.table import Table
@@ -148,13 +149,15 @@ def test_effective_length_of_a_reader_behind_a_window(results: Results, found: d
     assert one.interval is not None
     assert one.interval.low <= 8192 <= one.interval.high
     text = column(found["effective"], "85% of base")[system.name]
-    assert column(found["headline"], "Effective length")[system.name] == text
+    assert column(found["headline"], "Keeps 85% of base up to")[system.name] == text
+    absolute = column(found["effective"], "85.6 (RULER)")[system.name]
+    assert column(found["headline"], "Keeps 85.6 (RULER) up to")[system.name] == absolute
 
 
 def test_a_reader_that_never_fades_is_said_to_pass_the_longest_length() -> None:
     rows = make_rows(models=1, tasks=1, failures=False, items=30, depths=False).with_columns(value=pl.lit(1.0))
     measured = measure(rows)
-    assert column(tables_of(measured)[0], "Effective length")[ACME.name].startswith("≥ 64k")
+    assert column(tables_of(measured)[0], "Keeps 85% of base up to")[ACME.name].startswith("≥ 64k")
     assert not measured.drops
 
 
@@ -166,7 +169,7 @@ def test_summary_counts_and_chance(results: Results) -> None:
     assert f"{rows.height:,} replies, {rows['value'].count():,} scored." in said(results)
     assert f"{unanswered} replies left unanswered count 0" in said(results)
     assert "120 prompts did not fit" in said(results)
-    assert f"{missing} replies are missing" in said(results)
+    assert f"{missing} requests failed: resume the run" in said(results)
     assert f"{rows.filter(pl.col('truncated') > 0).height} prompts were truncated" in said(results)
 
 
@@ -294,3 +297,22 @@ def test_a_missing_cell_is_named() -> None:
 def test_no_rows_is_an_error_for_the_user() -> None:
     with pytest.raises(FathomError, match="no rows"):
         tables(make_rows(models=1, tasks=1, items=1).clear())
+
+
+@pytest.mark.parametrize("grows", [True, False], ids=["improves", "fades"])
+def test_the_headline_says_up_to_which_length_the_base_is_kept(grows: bool) -> None:
+    """A system that improves with length keeps its base, however low it scores before it."""
+    lengths = (1024, 2048, 4096, 6144, 8192, 16384)
+    rows = make_rows(models=1, tasks=1, lengths=lengths, items=20, failures=False, depths=False)
+    place = pl.col("length").replace_strict({length: n for n, length in enumerate(lengths)}, return_dtype=pl.Int64)
+    right = 8 + 2 * place if grows else 20 - 3 * place
+    number = pl.col("item").str.extract(r"(\d+)$").cast(pl.Int64)
+    measured = measure(rows.with_columns(value=(number < right).cast(pl.Float64)))
+    headline = tables_of(measured)[0]
+    labels = [column.label for column in headline.columns]
+    place_of = labels.index("Keeps 85% of base up to")
+    assert labels[place_of : place_of + 3] == ["Keeps 85% of base up to", "Keeps 85.6 (RULER) up to", "LongScore"]
+    kept, absolute = (column(headline, label)[ACME.name].split(" [")[0] for label in labels[place_of : place_of + 2])
+    change = column(headline, "LongScore")[ACME.name]
+    assert (kept, absolute, change[0]) == (("≥ 16k", "< 1k", "+") if grows else ("4k", "1k", "−"))
+    assert finding("effective", measured).startswith(f"Keeps 85% of the base score up to {kept}")

@@ -312,7 +312,7 @@ def test_a_reply_counts_by_itself_whatever_became_of_the_others() -> None:
 def test_figures_that_are_no_numbers_are_none() -> None:
     found = counted(to_frame([replace(reply(float("nan"), item), chance=float("nan")) for item in range(2)]))
     assert found["chance"].to_list() == found["other"].to_list() == [None, None]
-    assert set(found.columns) == {*to_frame([]).columns, "outcome", "other", "reason", "blank"}
+    assert set(found.columns) == {*to_frame([]).columns, "outcome", "other", "reason", "blank", "lowest", "highest"}
     assert set(found["reason"]) == {"missing"}
 
 
@@ -320,6 +320,7 @@ def test_a_cell_says_in_words_what_is_wrong_with_it() -> None:
     assert str(Unmeasured("m", "", "kv", 8192, DOES_NOT_FIT, 2000, 1800)) == "1,800 of 2,000 prompts did not fit"
     assert str(Unmeasured("m", "", "kv", 8192, MISSING, 2000, 1800)) == "1,800 of 2,000 replies are missing"
     assert str(Unmeasured("m", "", "kv", 8192, MISSING, 1, 1)) == "1 of 1 replies is missing"
+    assert str(Unmeasured("m", "", "kv", 8192, MISSING, 9, 0, not_asked=9)) == "9 of 9 prompts were not asked"
     rows = [replace(one, variant="v", task=task) for task in ("b", "a") for one in several(1, None, "error")]
     assert unmeasured(counted(to_frame(rows))) == [
         Unmeasured("m", "v", "b", 8192, MISSING, 1, 1),

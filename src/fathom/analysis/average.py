@@ -10,7 +10,7 @@ import polars as pl
 from fathom.analysis.ability import not_measured
 from fathom.analysis.profile import Profile, interval_over, profiles
 from fathom.stats.intervals import Interval
-from fathom.stats.outcomes import Unanswered, added
+from fathom.stats.outcomes import Bounds, Unanswered, added, bounds_of
 
 OVER_LENGTHS = "the mean over lengths with different questions at each (over questions: `fathom analyze breakdown`)"
 
@@ -35,6 +35,9 @@ class AverageScore:
         overflow: Number of prompts that did not fit the window.
         missing: Number of missing replies.
         scorer_error: Number of replies on which the scorer raised an exception.
+        bounds: The mean over all lengths that were asked with all missing replies wrong, and with all of them right;
+            None if nothing is missing, if every reply is, or if a length does not fit. It takes the place of a ``mean``
+            that is None for missing replies.
     """
 
     model: str
@@ -52,6 +55,7 @@ class AverageScore:
     overflow: int = 0
     missing: int = 0
     scorer_error: int = 0
+    bounds: Bounds | None = None
 
 
 def average_scores(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 0) -> list[AverageScore]:
@@ -80,6 +84,7 @@ def _average(profile: Profile) -> AverageScore:
     chance = float(profile.chance[there].mean()) if there.any() else math.nan
     asked = there | np.array([gap is not None for gap in profile.gaps], dtype=np.bool_)
     others = profile.other[asked]
+    low, high = (float(ends[asked].mean()) if asked.any() else math.nan for ends in (profile.low, profile.high))
     return AverageScore(
         model=profile.model,
         variant=profile.variant,
@@ -91,6 +96,7 @@ def _average(profile: Profile) -> AverageScore:
         tasks=profile.tasks,
         note="; ".join(filter(None, (OVER_LENGTHS if profile.apart else "", not_measured(gaps)))),
         **added(tally for tally, counted in zip(profile.tallies, asked, strict=True) if counted),
+        bounds=bounds_of(low, high),
         other=float(others.mean()) if len(others) and not np.isnan(others).any() else None,
     )
 

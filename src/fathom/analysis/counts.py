@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from fathom.stats.outcomes import COUNTED, LOST, outcome
+from fathom.stats.outcomes import COUNTED, LOST, NOT_JUDGED, not_asked, outcome
 from fathom.stats.side_rows import is_aggregate, is_side_row
 
 _TASK = ["model", "variant", "task"]
@@ -29,9 +29,11 @@ class Counts:
         cut: Those of them that were truncated at the output cap.
         unanswered: Rows of a refusal, or without any visible text: they count 0.
         overflow: Rows whose prompt did not fit the window.
-        missing: Rows whose request failed, or whose reply was not judged.
+        missing: Rows whose prompt was not asked, whose request failed, or whose reply has no score.
         refused: Those among ``unanswered`` that the model or provider refused.
         error: Those among ``missing`` whose request failed.
+        not_asked: Those among ``missing`` whose prompt was never sent.
+        not_judged: Those among ``missing`` that wait for a judge.
         truncated: Rows whose prompt was truncated by the overflow policy.
         tokens_in: Prompt tokens as the provider counts them, summed where known.
         tokens_out: Completion tokens, summed where known.
@@ -55,6 +57,8 @@ class Counts:
     missing: int
     refused: int
     error: int
+    not_asked: int
+    not_judged: int
     truncated: int
     tokens_in: int
     tokens_out: int
@@ -101,7 +105,10 @@ def _counts(rows: pl.DataFrame, keys: list[str]) -> list[Counts]:
         valid=(scored & pl.col("valid")).sum(),
         invalid=(scored & ~pl.col("valid")).sum(),
         **{name: (ended == name).sum() for name in COUNTED},
-        **{status: (pl.col("status") == status).sum() for status in ("refused", "error")},
+        refused=(pl.col("status") == "refused").sum(),
+        error=((pl.col("status") == "error") & ~not_asked()).sum(),
+        not_asked=not_asked().sum(),
+        not_judged=((ended == "missing") & pl.col("detail").str.starts_with(NOT_JUDGED)).sum(),
         truncated=(pl.col("truncated") > 0).sum(),
         **{name: pl.col(name).sum() for name in ("tokens_in", "tokens_out", "tokens_reasoning")},
         cost=pl.when(cost.is_not_null().any()).then(cost.sum()),

@@ -10,7 +10,7 @@ import polars as pl
 from fathom.analysis.ability import apart_note
 from fathom.analysis.profile import Profile, interval_over, profiles
 from fathom.stats.intervals import Interval
-from fathom.stats.outcomes import Unanswered
+from fathom.stats.outcomes import Bounds, Unanswered, bounds_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class CurvePoint:
         cut: Number of replies truncated at the output cap.
         overflow: Number of prompts that did not fit the window.
         missing: Number of missing replies.
+        bounds: The mean with all missing replies wrong, and with all of them right; None if nothing is missing, if
+            every reply is, or if a task was not asked or does not fit.
         scorer_error: Number of replies on which the scorer raised an exception.
     """
 
@@ -59,6 +61,7 @@ class CurvePoint:
     overflow: int = 0
     missing: int = 0
     scorer_error: int = 0
+    bounds: Bounds | None = None
 
 
 def curve(rows: pl.DataFrame, *, seed: int = 0, unanswered: Unanswered = "zero") -> list[CurvePoint]:
@@ -105,6 +108,7 @@ def _points(profile: Profile) -> list[CurvePoint]:
                 note=apart_note(profile),
                 gap=str(profile.gaps[column] or ""),
                 **profile.tallies[column],
+                bounds=bounds_of(float(profile.low[column]), float(profile.high[column])),
                 other=None if math.isnan(profile.other[column]) else float(profile.other[column]),
             )
         )

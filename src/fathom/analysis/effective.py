@@ -4,14 +4,16 @@
 (Hsieh et al. 2024) requires 85.6 (Llama-2-7B at 4k) at that length alone; here the first failure ends it, because a
 model that fails at a shorter length is not reliable up to a longer one.
 
-``own_base``: the same with 0.85 times the model's own base (NoLiMa, Modarressi et al. 2025). The base is that of
-LongScore, or the score at the shortest tested length if no base length was scored.
+``own_base``: the longest tested length up to which the model keeps 0.85 times its own base (NoLiMa, Modarressi et al.
+2025). The base is that of LongScore, or the score at the shortest tested length if no base length was scored. The curve
+begins at the shortest base length that reaches the threshold, as one of them always does: a shorter length cannot fail
+the base, so that a model that improves with length keeps its base. The first longer length that fails ends it.
 
-``half_base``: the length at which the fitted curve crosses half of the own base. The fit is a decreasing step curve
-(isotonic regression, weighted by scored items) with log-linear interpolation between tested lengths. The other
-candidate was a logistic curve in log length with two parameters. In simulations of 50 items with a known truth
-both points are off by 0.1 octaves if the truth is logistic; for a window, where
-it is not, isotonic is off by 0.1 and logistic by 0.25 octaves, and the logistic fit's own intervals contain the
+``half_base``: the length at which the fitted curve, from the shortest base length on, crosses half of the own base. The
+fit is a decreasing step curve (isotonic regression, weighted by scored items) with log-linear interpolation between
+tested lengths. The other candidate was a logistic curve in log length with two parameters. In simulations of 50 items
+with a known truth both points are off by 0.1 octaves if the truth is logistic; for a window, where it is not, isotonic
+is off by 0.1 and logistic by 0.25 octaves, and the logistic fit's own intervals contain the
 truth in 76% to 93% of cases, against 93% to 99%. If a score drops sharply between two tested lengths, neither fit's own
 interval ever contains it.
 
@@ -23,7 +25,7 @@ the first failing one. Interpolation gives a point inside, never a narrower inte
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -39,7 +41,7 @@ from fathom.analysis.ability import (
     own_base,
 )
 from fathom.analysis.base import BASE_LENGTHS
-from fathom.analysis.profile import Profile, measured_from_start, profiles
+from fathom.analysis.profile import Profile, at_columns, measured_from_start, profiles
 from fathom.length import named_lengths
 from fathom.stats.intervals import LEVEL, Floats, Interval
 from fathom.stats.outcomes import Unanswered
@@ -61,7 +63,8 @@ class EffectiveLength:
         variant: Name of the variant, "" if there is only one.
         task: Name of the task, ``all`` for the mean over tasks.
         definition: ``ruler``, ``own_base`` or ``half_base``.
-        tokens: The length; None if it is below the shortest tested length, or undefined.
+        tokens: The length; None if it is below the shortest tested length, or undefined. Under the definitions relative
+            to the base at least the shortest base length, unless the base is given and no mean of tested lengths.
         interval: 95% interval in tokens; ``high`` is ``math.inf`` if the longest tested length may still pass,
             ``low`` is 0 if the shortest may already fail. None if undefined.
         censored: ``above``: it passes at the longest tested length, so the true length is ``tokens`` or more;
@@ -125,45 +128,73 @@ def effective_length_of(ready: Sequence[Profile], base_lengths: Sequence[int] = 
 
 
 def _effective_lengths(profile: Profile, base_lengths: Sequence[int]) -> list[EffectiveLength]:
-    missed, whole, every = incomplete_note(profile), all(gap is None for gap in profile.gaps), profile
-    profile = measured_from_start(profile)
-    tested = profile.complete
-    if not every.lengths.any():
+    missed = incomplete_note(profile)
+    if not profile.lengths.any():
         return [_undefined(profile, definition, math.nan, UNKNOWN) for definition in DEFINITIONS]
-    if not tested.any():
+    if not profile.complete.any():
         return [_undefined(profile, definition, math.nan, missed) for definition in DEFINITIONS]
-    base, note = _own_base(every, base_lengths, missed)
-    weights = np.maximum(profile.scored[tested], 1).astype(np.float64)
+    own, note = _own_base(profile, base_lengths, missed)
     found = []
     for definition in DEFINITIONS:
-        means, draws = profile.means[None, tested], profile.compared[:, tested]
-        threshold, thresholds = RULER_THRESHOLD, np.full(len(draws), RULER_THRESHOLD)
-        why = "; ".join(filter(None, (apart_note(profile), missed)))
-        if definition != "ruler":
+        if definition == "ruler":
+            base, threshold = _Base(0, 0, 0), RULER_THRESHOLD
+            thresholds, why = np.full(len(profile.draws), RULER_THRESHOLD), ""
+            said = "; ".join(filter(None, (apart_note(profile), missed)))
+        else:
             share = OWN_BASE_SHARE if definition == "own_base" else 0.5
-            threshold, thresholds = share * base.value, share * base.draws
-            why = _unusable(base, threshold)
-            if why:
-                found.append(_undefined(profile, definition, threshold, why))
-                continue
-            why = note
+            base, threshold, thresholds = _begins(profile, own, base_lengths), share * own.value, share * own.draws
+            why, said = _unusable(own, threshold), note
+        part = at_columns(profile, profile.lengths >= base.first)
+        whole = all(gap is None for gap in part.gaps)
+        part = measured_from_start(part)
+        if why or not part.complete.any():
+            found.append(_undefined(profile, definition, threshold if why else math.nan, why or missed))
+            continue
+        means, draws = part.means[None, part.complete], part.compared[:, part.complete]
         if definition == "half_base":
+            weights = np.maximum(part.scored[part.complete], 1).astype(np.float64)
             means, draws = falling_fit(means, weights), falling_fit(draws, weights)
-        found.append(_measured(profile, definition, (means, draws), (threshold, thresholds), why, whole=whole))
+        found.append(_measured(part, definition, (means, draws), (threshold, thresholds), said, base, whole=whole))
     return found
+
+
+class _Base(NamedTuple):
+    """Where a curve begins.
+
+    Attributes:
+        first: Length of its first point, in tokens.
+        last: Longest base length; no longer length is part of the base.
+        least: Number of points that reach the threshold at least: 1 if the base is the mean of points.
+    """
+
+    first: int
+    last: int
+    least: int
+
+
+def _begins(profile: Profile, base: BaseAbility, base_lengths: Sequence[int]) -> _Base:
+    if base.columns.any():
+        own = profile.lengths[base.columns]
+        return _Base(int(own.min()), int(own.max()), 1)
+    # A base that is given is no mean of points, and all of them may fail it.
+    covered = profile.lengths[np.isin(profile.lengths, profile.base.lengths if profile.base else base_lengths)]
+    return _Base(int(covered.min()), int(covered.max()), 0) if len(covered) else _Base(0, 0, 0)
 
 
 def _own_base(profile: Profile, base_lengths: Sequence[int], missed: str) -> tuple[BaseAbility, str]:
     base = own_base(profile, base_lengths)
     notes = [profile.note, apart_note(profile), missed]
+    from_start = measured_from_start(profile)
     if gaps_at(profile, profile.base.lengths if profile.base else base_lengths) or (profile.base and profile.base.gap):
         base = replace(base, undefined=missing_base(profile, base_lengths))
     elif profile.base is not None:
         notes.append(profile.base.note)
-    elif base.interval is None:
-        columns = profile.lengths == profile.lengths[profile.complete][0]
+    elif base.interval is None and from_start.complete.any():
+        columns = profile.lengths == from_start.lengths[from_start.complete][0]
         notes.append(f"own base is the score at {named_lengths(profile.lengths[columns])}, the shortest scored length")
         base = base_ability(profile, columns)
+    elif base.interval is None:
+        base = replace(base, undefined=missed)
     return base, "; ".join(note for note in notes if note)
 
 
@@ -181,10 +212,19 @@ def _measured(
     curves: tuple[Floats, Floats],
     thresholds: tuple[float, Floats],
     note: str,
+    base: _Base,
     *,
     whole: bool,
 ) -> EffectiveLength:
-    found = reach(profile.lengths[profile.complete], curves, thresholds, interpolated=definition == "half_base")
+    lengths = profile.lengths[profile.complete]
+    found = reach(
+        lengths,
+        curves,
+        thresholds,
+        interpolated=definition == "half_base",
+        base=int((lengths <= base.last).sum()),
+        least=base.least,
+    )
     found = ending(found, whole=whole)
     return EffectiveLength(
         model=profile.model,
@@ -200,7 +240,13 @@ def _measured(
 
 
 def reach(
-    lengths: NDArray[np.int64], curves: tuple[Floats, Floats], thresholds: tuple[float, Floats], *, interpolated: bool
+    lengths: NDArray[np.int64],
+    curves: tuple[Floats, Floats],
+    thresholds: tuple[float, Floats],
+    *,
+    interpolated: bool,
+    base: int = 1,
+    least: int = 0,
 ) -> Reach:
     """The length up to which a curve stays at or above a threshold, with its interval over replicates.
 
@@ -210,10 +256,12 @@ def reach(
         thresholds: The threshold, and that of each replicate.
         interpolated: Whether the point is where the curve, linear in log length, crosses the threshold; otherwise it
             is the last length that passes.
+        base: Number of lengths at the start of which only one must reach the threshold: the curve begins there.
+        least: Number of lengths that pass in any case.
     """
     means, draws = curves
-    passed = int(_passing(means, np.array([thresholds[0]]))[0])
-    replicates = _passing(draws, thresholds[1])
+    passed = int(_passing(means, np.array([thresholds[0]]), base, least)[0])
+    replicates = _passing(draws, thresholds[1], base, least)
     ends = np.concatenate([[0.0], lengths.astype(np.float64), [math.inf]])
     # Quantiles without interpolation, so that they are tested lengths or infinity.
     replicates.sort()
@@ -221,7 +269,7 @@ def reach(
     low = min(float(ends[replicates[math.floor(tail)]]), float(ends[passed]))
     high = max(float(ends[replicates[-1 - math.floor(tail)] + 1]), float(ends[passed + 1]))
     tokens: int | float | None = int(lengths[passed - 1]) if passed else None
-    if interpolated and 0 < passed < len(lengths):
+    if interpolated and 0 < passed < len(lengths) and means[0, passed - 1] > thresholds[0]:
         tokens = _crossing(lengths, means[0], passed, thresholds[0])
     return Reach(tokens, Interval(low, high), "below" if passed == 0 else "above" if passed == len(lengths) else "")
 
@@ -245,12 +293,13 @@ def _undefined(profile: Profile, definition: Definition, threshold: float, note:
     )
 
 
-def _passing(curves: Floats, thresholds: Floats) -> NDArray[np.int64]:
-    """How many lengths, from the shortest, reach the threshold without a gap; one number per curve."""
+def _passing(curves: Floats, thresholds: Floats, base: int, least: int) -> NDArray[np.int64]:
+    """How many lengths reach the threshold without a gap, from the first of the base on; one number per curve."""
     # The tolerance is for rounding: 6/7 of a base of 1 must not fail on the last bit.
     above = curves >= thresholds[:, None] - 1e-12
+    above |= np.arange(curves.shape[1]) < above[:, : max(base, 1)].argmax(axis=1)[:, None]
     passing: NDArray[np.int64] = np.cumprod(above, axis=1).sum(axis=1)
-    return passing
+    return np.maximum(passing, least)
 
 
 def falling_fit(curves: Floats, weights: Floats) -> Floats:

@@ -35,8 +35,9 @@ class Grid:
     ``groups`` are the clusters of the items (``fathom.stats.intervals``): an item alone, unless the suite says more.
     ``other`` are the scores under the other choice of ``unanswered``. ``gaps`` has for each length the reason why its
     scores cannot be used, None for most, and ``tallies`` how many replies were unanswered, truncated or missing
-    (``fathom.stats.outcomes``). ``alone`` and ``alone_chance`` are those with the gold document alone, one per item;
-    ``alone_gap`` is the reason why they cannot be used, or None.
+    (``fathom.stats.outcomes``). ``low`` and ``high`` are the means at each length with all missing replies
+    wrong and with all of them right, NaN if the length does not fit. ``alone`` and ``alone_chance`` are those with the
+    gold document alone, one per item; ``alone_gap`` is the reason why they cannot be used, or None.
     """
 
     model: str
@@ -51,6 +52,8 @@ class Grid:
     tallies: tuple[Mapping[str, int], ...]
     chance: Floats
     items: NDArray[np.int64]
+    low: Floats
+    high: Floats
     alone: Floats
     alone_chance: Floats
     alone_gap: Unmeasured | None
@@ -95,7 +98,7 @@ def _cells(rows: pl.DataFrame, *also: str) -> pl.DataFrame:
     """Mean scores and chance level of each item (named by suite and item), in the order of the rows."""
     named = rows.with_columns(item_name(), cluster_name())
     return named.group_by("model", "variant", "task", "name", *also, maintain_order=True).agg(
-        pl.col("value", "other", "chance").mean(), pl.col("cluster").first()
+        pl.col("value", "other", "chance", "lowest", "highest").mean(), pl.col("cluster").first()
     )
 
 
@@ -134,10 +137,27 @@ def _grid(
         tallies=tuple(numbers[*key, length] for length in lengths.tolist()),
         chance=chance,
         items=items.astype(np.int64),
+        low=_means(cells["lowest"], column, len(lengths)),
+        high=_means(cells["highest"], column, len(lengths)),
         alone=gold_alone["value"].to_numpy().astype(np.float64),
         alone_chance=gold_alone["chance"].to_numpy().astype(np.float64),
         alone_gap=alone_gap,
     )
+
+
+def _means(values: pl.Series, column: NDArray[np.int64], lengths: int) -> Floats:
+    """Mean of the values of each length, NaN without one.
+
+    Args:
+        values: One for each item at a length, null if unknown.
+        column: Number of the length of each.
+        lengths: Number of lengths.
+    """
+    known = values.is_not_null().to_numpy()
+    counts = np.bincount(column[known], minlength=lengths)
+    means = np.full(lengths, np.nan)
+    np.divide(np.bincount(column[known], values.drop_nulls().to_numpy(), lengths), counts, out=means, where=counts > 0)
+    return means
 
 
 def blank_means(first: pl.DataFrame, second: pl.DataFrame) -> Means:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from fathom.analysis.ability import base_note, beyond_base, gaps_beyond, missing_base, not_measured, own_base
 from fathom.analysis.base import BASE_LENGTHS, BaseRule
@@ -23,7 +24,7 @@ from fathom.analysis.shared_lengths import shared_lengths, uneven_notes
 from fathom.length import format_length
 from fathom.names import system_name
 from fathom.stats.intervals import Interval, interval_of
-from fathom.stats.outcomes import Unanswered
+from fathom.stats.outcomes import Bounds, Unanswered, bounds_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,11 @@ class LongScore:
         shared_lengths: The lengths of ``points`` that all models with a LongScore on the task have.
         shared_average: Mean of the values there, comparable between models; None if undefined.
         shared_interval: 95% interval of ``shared_average``.
+        base_bounds: The base with all missing replies at the base lengths wrong, and with all of them right; None if
+            nothing is missing.
+        bounds: The lowest and the highest ``average`` with all missing replies wrong or right; None if nothing is
+            missing, a length does not fit or was not asked of a task, or the base may be at chance. It takes the place
+            of an ``average`` that is None for missing replies.
         base_factor: Upper over lower end of the interval of the base above chance; None if undefined.
     """
 
@@ -75,6 +81,8 @@ class LongScore:
     shared_average: float | None = None
     shared_interval: Interval | None = None
     base_factor: float | None = None
+    base_bounds: Bounds | None = None
+    bounds: Bounds | None = None
 
 
 def longscore_of_means(base: float, score: float) -> float | None:
@@ -186,4 +194,33 @@ def _longscore(profile: Profile, base_lengths: Sequence[int]) -> LongScore:
         base_lengths=tuple(int(length) for length in profile.lengths[base.columns]),
         note=base_note(profile, base, base_lengths),
         base_factor=None if undefined else base.factor,
+        base_bounds=_base_bounds(profile, base_lengths),
+        bounds=_bounds(profile, base_lengths),
     )
+
+
+def _base_bounds(profile: Profile, base_lengths: Sequence[int]) -> Bounds | None:
+    columns = np.isin(profile.lengths, base_lengths) & _asked(profile)
+    if profile.base is not None or not columns.any():
+        return None
+    return bounds_of(float(profile.low[columns].mean()), float(profile.high[columns].mean()))
+
+
+def _bounds(profile: Profile, base_lengths: Sequence[int]) -> Bounds | None:
+    """The bounds of the average: the lowest later scores over the highest base, and the other way round."""
+    short = np.isin(profile.lengths, base_lengths) & _asked(profile)
+    later = (profile.lengths > max(base_lengths, default=0)) & _asked(profile)
+    if profile.base is not None or not short.any() or not later.any():
+        return None
+    chance = float(np.nan_to_num(profile.chance[short]).max())
+    (low_base, high_base), (low, high) = (
+        (float(profile.low[columns].mean()), float(profile.high[columns].mean())) for columns in (short, later)
+    )
+    if not low_base > chance or (low_base == high_base and low == high) or math.isnan(low + high):
+        return None
+    return Bounds(low / high_base - 1, high / low_base - 1)
+
+
+def _asked(profile: Profile) -> NDArray[np.bool_]:
+    """Lengths that every task was asked or that have no usable score for another reason."""
+    return profile.complete | np.array([gap is not None for gap in profile.gaps], dtype=np.bool_)

@@ -56,6 +56,8 @@ class Profile:
         gaps: For each length that was asked and has no usable score the reason, None otherwise.
         tallies: For each length how many replies were unanswered, truncated, too long or missing, by these names
             (``fathom.stats.outcomes.COUNTED``).
+        low: Means with all missing replies wrong; NaN if a task does not fit or was not asked; shape (lengths,).
+        high: The same with all of them right.
         clusters: The scores by cluster, if they are of one task; columns are lengths.
         design: Clusters and design effect of the mean over the lengths; None without single scores.
         base: The base, if it is not the mean of the base lengths.
@@ -80,6 +82,8 @@ class Profile:
     other: Floats
     gaps: tuple[Unmeasured | None, ...]
     tallies: tuple[Mapping[str, int], ...]
+    low: Floats
+    high: Floats
     clusters: Clusters | None = None
     design: Design | None = None
     base: GivenBase | None = None
@@ -114,6 +118,8 @@ def at_columns(profile: Profile, keep: NDArray[np.bool_]) -> Profile:
         gaps=tuple(gap for gap, kept in zip(profile.gaps, keep, strict=True) if kept),
         tallies=tuple(one for one, kept in zip(profile.tallies, keep, strict=True) if kept),
         compared=profile.compared[:, keep],
+        low=profile.low[keep],
+        high=profile.high[keep],
         clusters=None if profile.clusters is None else profile.clusters.at(keep),
     )
 
@@ -215,6 +221,8 @@ def _task_profiles(
             other=_mean(grid.other, ~np.isnan(grid.other)),
             gaps=grid.gaps,
             tallies=grid.tallies,
+            low=grid.low,
+            high=grid.high,
             clusters=levels,
             design=design_of(row_means(grid.scores), grid.groups),
             base=None
@@ -260,6 +268,8 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
         other=_mean(others, ~np.isnan(others) & ~_lost([one.other for one in shares], shares, lengths)),
         gaps=gaps,
         tallies=tuple(added(_tallies_at(shares, length)) for length in lengths.tolist()),
+        low=np.mean([_spread(share.low, share, lengths) for share in shares], axis=0),
+        high=np.mean([_spread(share.high, share, lengths) for share in shares], axis=0),
         clusters=shares[0].clusters if len(shares) == 1 else None,
         design=_designs([share.design for share in shares]),
         base=mean_base(bases) if len(bases) == len(shares) else None,

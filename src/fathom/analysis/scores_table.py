@@ -309,6 +309,8 @@ def _profile(
         other=means,
         gaps=(None,) * len(tested),
         tallies=(added(()),) * len(tested),
+        low=means,
+        high=means,
         base=_given([cell for cell in cells if not cell.length], prior, rng, seed, replicates) if given else None,
         note=note,
     )

@@ -88,7 +88,10 @@ def _effective(results: Results) -> str:
     cells = {system: effective_cell(results, one).text for system, one in found.items() if one is not None}
     known = {system: text for system, text in cells.items() if text != "undefined"}
     parts = [f"{text}{_of(results, system)}" for system, text in list(known.items())[:NAMED]]
-    return _with_undefined(parts, len(results.systems) - len(known))
+    said = ", ".join(parts)
+    return _with_undefined(
+        [f"keeps 85% of the base score up to {said}"] if said else [], len(results.systems) - len(known)
+    )
 
 
 def _with_undefined(parts: Sequence[str], undefined: int) -> str:

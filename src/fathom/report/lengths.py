@@ -12,18 +12,23 @@ from fathom.report.tally import CHANCE, SCORED, chance_cell, scored_cell
 
 DEFINITIONS: dict[Definition, tuple[str, str]] = {
     "ruler": (
-        "RULER",
-        "The longest tested length at which the score is still 85.6% or more, the threshold of the RULER benchmark.",
+        "85.6 (RULER)",
+        "The longest tested length up to which the score is 85.6% or more at all lengths, the threshold of the RULER "
+        "benchmark: an absolute level, whatever the model scores at short lengths.",
     ),
     "own_base": (
         "85% of base",
-        "The longest tested length at which the score is still at least 85% of the model's own base.",
+        "The longest tested length up to which the model keeps 85% of its base score (the mean at 2k, 4k and 6k). "
+        "Lengths shorter than the base cannot fail it.",
     ),
     "half_base": (
         "Half of base",
-        "The length at which a smooth curve fitted to the scores falls to half of the model's own base.",
+        "The length, from the base on, at which a smooth curve fitted to the scores falls to half of the model's own "
+        "base.",
     ),
 }
+BOUNDS = "(bounds)"
+"""Beside what a figure would be with its missing replies wrong or right."""
 LENGTHS = tuple(Column(label, help=text, group="Effective length") for label, text in DEFINITIONS.values())
 
 
@@ -38,7 +43,8 @@ def longscores(results: Results, system: System | None) -> Table:
     about = (
         "Base is the mean score at 2k, 4k and 6k. LongScore is the relative change from it, (score − base) / base, at "
         "each longer length, and on average over the longer lengths that all models have. "
-        "It is undefined if the base is not significantly above chance."
+        "It is undefined if the base is not significantly above chance. “(bounds)”: replies are missing; from all of "
+        "them wrong to all of them right."
     )
     table = Table("longscore", "longscore", "LongScore", about, columns, ())
     return _filled(
@@ -52,7 +58,11 @@ def longscore_cells(one: LongScore | None, lengths: Sequence[int]) -> list[Cell]
         return [Cell()] * (2 + len(lengths))
     values = {point.length: point for point in one.points}
     cells = [Cell(words.percent(one.base), words.bounds(one.base_interval), words.sentence(one.note))]
-    if one.undefined:
+    if one.base is None and one.base_bounds:
+        cells = [Cell(words.between(one.base_bounds), BOUNDS, words.sentence(one.note))]
+    if one.average is None and one.bounds and (one.base is None or not one.undefined):
+        cells.append(Cell(words.between(one.bounds, signed=True), BOUNDS, words.sentence(one.undefined or one.note)))
+    elif one.undefined:
         cells.append(Cell("undefined", note=words.sentence(one.undefined)))
     else:
         cells.append(Cell(words.change(one.shared_average), words.bounds(one.shared_interval, signed=True)))
@@ -68,8 +78,9 @@ def longscore_cells(one: LongScore | None, lengths: Sequence[int]) -> list[Cell]
 def effective_lengths(results: Results, system: System | None) -> Table:
     """Effective context length by three definitions: of all models over their tasks, or of one model task by task."""
     about = (
-        "In tokens, with 95% intervals. “≥”: the longest tested length still passes, so that the true length may be "
-        "greater. “<”: the shortest length already fails. A length that was asked but has no score counts as a failure."
+        "The lengths in tokens up to which a model keeps a level of score, with 95% intervals. “≥”: the longest tested "
+        "length still passes, so that the true length may be greater. “<”: the shortest length already fails. A length "
+        "that was asked but has no score counts as a failure."
     )
     table = Table("effective", "effective", "Effective context length", about, LENGTHS, ())
     return _filled(table, results, system, lambda one, task: effective_cells(results, one, task))

@@ -80,6 +80,7 @@ class Report(Tables):
                     "rank": (one.best, one.worst) if (one := ranks.get(system)) else None,
                     "score": score.mean if (score := scored.get(system)) else None,
                     "interval": score.interval if score else None,
+                    "bounds": score.bounds if isinstance(score, AverageScore) else None,
                     "effective_length": results.effective.get((system, ALL, "own_base")),
                     "longscore": results.longscore.get((system, ALL)),
                     "counts": results.every(system),

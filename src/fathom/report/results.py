@@ -27,7 +27,7 @@ DRAFTED = "Questions drafted by"
 
 SUMMED = (
     *("replies", "scored", "valid", "invalid", "cut", "unanswered", "overflow", "missing", "scorer_error", "refused"),
-    "error",
+    *("error", "not_asked", "not_judged"),
     "truncated",
     *("tokens_in", "tokens_out", "tokens_reasoning"),
 )

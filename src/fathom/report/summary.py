@@ -26,6 +26,8 @@ NAMED = 3
 LENGTHS = 8  # that are all listed
 DROPS = 5
 HIGHEST_NAMED = 3
+AGAIN, JUDGE = "resume the run", "run `fathom judge`"
+REASONS = "the column `detail` of `fathom rows` has the reasons, such as an unreadable judgement"
 WHOLE = "Nothing is missing: every reply was scored; no prompt or reply was truncated, and no question was excluded."
 
 
@@ -129,12 +131,17 @@ def _unmeasured(results: Results) -> Iterable[Sentence]:
         if counts is None or not answered + (counts.unanswered if results.unanswered == "zero" else 0):
             yield Sentence(system.name, "has no scored replies and therefore no score.")
             continue
-        lost = {(one.task, one.length): str(one) for one in results.unmeasured if system_of(one) == system}
+        asked = {
+            (task, length)
+            for (name, task, length), one in results.by_cell.items()
+            if name == system and one.replies > one.not_asked
+        }
+        cells = [one for one in results.unmeasured if system_of(one) == system and (one.task, one.length) in asked]
+        lost = {(one.task, one.length): str(one) for one in cells}
         if lost:
             reasons = list(dict.fromkeys(lost.values()))
             why = reasons[0] if len(reasons) == 1 else f"for instance {reasons[0]}"
             yield Sentence(system.name, f"has no score on {_cells(results, lost)}: {why}.")
-        asked = {(task, length) for name, task, length in results.by_cell if name == system}
         absent = [cell for cell in _asked(results) if cell not in asked]
         if absent:
             yield Sentence(system.name, f"was not asked: {_cells(results, absent)}.")
@@ -189,7 +196,10 @@ def _replies(results: Results) -> Iterable[str]:
     """How many replies are missing, prompts too long, and so on, with the models that they belong to."""
     zero = results.unanswered == "zero"
     kinds: tuple[tuple[str, Callable[[Counts], int], str, str], ...] = (
-        ("reply", lambda one: one.missing, "is missing: failed or not judged", "are missing: failed or not judged"),
+        ("request", lambda one: one.error, f"failed: {AGAIN}", f"failed: {AGAIN}"),
+        ("prompt", lambda one: one.not_asked, f"was not asked: {AGAIN}", f"were not asked: {AGAIN}"),
+        ("reply", lambda one: one.not_judged, f"is not judged: {JUDGE}", f"are not judged: {JUDGE}"),
+        ("reply", _without_score, f"has no score: {REASONS}", f"have no score: {REASONS}"),
         ("prompt", lambda one: one.overflow, "did not fit the window", "did not fit the window"),
         ("prompt", lambda one: one.truncated, "was truncated to fit the window", "were truncated to fit the window"),
         (
@@ -212,6 +222,11 @@ def _replies(results: Results) -> Iterable[str]:
         if total:
             said = words.several(total, noun, "replies" if noun == "reply" else "")
             yield f"{said} {one_said if total == 1 else many_said} ({_shares(own, counts)})."
+
+
+def _without_score(one: Counts) -> int:
+    """Missing replies with none of the other causes, such as an unreadable judgement."""
+    return one.missing - one.error - one.not_asked - one.not_judged
 
 
 def _shares(own: Mapping[System, int], counts: Mapping[System, Counts]) -> str:

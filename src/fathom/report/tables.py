@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import polars as pl
 
-from fathom.analysis import AverageScore, CategoryScore, Filtered, LongScore, Neighbour
+from fathom.analysis import AverageScore, CategoryScore, Counts, CurvePoint, Filtered, LongScore, Neighbour
 from fathom.analysis.ranking import Ranked
 from fathom.report import words
 from fathom.report.answers import answers_tables, telling_points
 from fathom.report.breakdown import breakdown_tables, repeats_tables, thinking_tables
 from fathom.report.colours import heat_step
 from fathom.report.known import graders_tables, known_tables
-from fathom.report.lengths import DEFINITIONS, effective_cell, effective_lengths, longscore_cells, longscores
+from fathom.report.lengths import BOUNDS, DEFINITIONS, effective_cell, effective_lengths, longscore_cells, longscores
 from fathom.report.position import contrast_tables
 from fathom.report.results import ALL, Results, System, measure, system_of
 from fathom.report.setup_tables import setup_tables
@@ -22,6 +22,7 @@ from fathom.report.tally import (
     RULES,
     SCORED,
     below_mean,
+    bounds_note,
     chance_cell,
     counts_tables,
     failed,
@@ -52,6 +53,8 @@ BY_QUESTION = (
     "that both have, paired by question; if its interval contains 0 the two are not distinguishable. Ranks use all "
     "differences of a model."
 )
+BASE = "The base is the mean score at 2k, 4k and 6k; LongScore is the mean change from it at longer lengths."
+NOT_ASKED = "not asked"
 APART = "Nothing was asked of both this model and the next one below."
 
 
@@ -121,25 +124,27 @@ def _of_replies(results: Results) -> tuple[Table, ...]:
 
 
 def headline(results: Results) -> Table:
-    """One row per model: rank, score, effective length, difference to the next model, LongScore, replies."""
+    """One row per model: rank, score, lengths up to which it keeps a level, LongScore, difference, replies."""
     score = "Average score" if results.by_average else "Mean over questions"
     columns = (
         Column("Model", number=False),
         Column("Rank", help="Range of ranks at 95% confidence: models of one range are not distinguishable"),
         Column(score, help=SCORES[score]),
-        Column("Effective length", help=f"In tokens. {DEFINITIONS['own_base'][1]}"),
-        Column("Difference", help="To the next model below, in percentage points, paired by question"),
+        Column("Keeps 85% of base up to", help=f"In tokens. {DEFINITIONS['own_base'][1]}"),
+        Column("Keeps 85.6 (RULER) up to", help=f"In tokens. {DEFINITIONS['ruler'][1]}"),
         Column(
             "LongScore",
-            help="Mean change from the mean at 2k, 4k and 6k over the longer lengths that all models have, percent",
+            help="How much of its base score a model loses beyond it: mean change from the mean at 2k, 4k and 6k over "
+            "the longer lengths that all models have, percent",
         ),
+        Column("Difference", help="To the next model below, in percentage points, paired by question"),
         CHANCE,
         Column("Scored", help="Replies with a score, of all; prompts that were truncated; the cost"),
     )
     rows = [_headline_row(results, system) for system in results.systems]
     # A single model is not compared.
-    kept = [number for number in range(len(columns)) if len(rows) > 1 or number not in (1, 4)]
-    about = f"Scores in percent and lengths in tokens, with 95% intervals. {RULES[results.unanswered]}"
+    kept = [number for number in range(len(columns)) if len(rows) > 1 or number not in (1, 6)]
+    about = f"Scores in percent and lengths in tokens, with 95% intervals. {BASE} {RULES[results.unanswered]}"
     return Table(
         name="headline",
         section="headline",
@@ -154,14 +159,15 @@ def _headline_row(results: Results, system: System) -> tuple[Cell, ...]:
     places = {system_of(one): place for place, one in enumerate(results.ranked)}
     one = results.ranked[places[system]] if system in places else None
     compared = one if len(places) > 1 else None
-    effective = results.effective.get((system, ALL, "own_base"))
+    relative, absolute = (results.effective.get((system, ALL, name)) for name in ("own_base", "ruler"))
     return (
         Cell(system.name, series=results.systems.index(system)),
         Cell(rank_of(compared)) if compared else Cell(),
         _ranked_cell(results, one) if one and not results.by_average else _headline_average(results, system),
-        effective_cell(results, effective) if effective else Cell(),
-        _next_below(compared, places[system] + 1) if compared else Cell(),
+        effective_cell(results, relative) if relative else Cell(),
+        effective_cell(results, absolute) if absolute else Cell(),
         _longscore_cell(results.longscore.get((system, ALL))),
+        _next_below(compared, places[system] + 1) if compared else Cell(),
         chance_cell(results, system, ALL),
         _scored_of(results, system),
     )
@@ -191,8 +197,12 @@ def _ranked_cell(results: Results, one: Ranked) -> Cell:
 def _average_cell(results: Results, average: AverageScore | None, note: str) -> Cell:
     if average is None:
         return Cell()
-    said = " ".join(filter(None, (words.sentence(average.note), note)))
+    blank = average.bounds if average.mean is None else None
+    why = bounds_note(blank, "Bounds for the missing replies, without a rank")
+    said = " ".join(filter(None, (words.sentence(average.note), note, why)))
     below = other_score(results, average.mean, average.other)
+    if blank:
+        return Cell(words.between(blank), BOUNDS, said, below=below)
     return Cell(words.percent(average.mean), words.bounds(average.interval), said, below=below)
 
 
@@ -264,13 +274,21 @@ def _scored_cell(results: Results, system: System, task: str, length: int) -> Ce
     point = results.curve.get((system, task, length))
     counted = results.by_cell.get((system, task, length))
     if point is None or point.mean is None:
+        if counted.not_asked == counted.replies if counted else task != ALL:
+            return Cell(NOT_ASKED)
         if point is not None and point.gap:
-            return Cell(note=f"Not measured: {point.gap}.", below=other_score(results, None, point.other))
+            below = other_score(results, None, point.other)
+            if point.bounds:
+                note = bounds_note(point.bounds, point.gap if task != ALL else _lost(point, counted))
+                return Cell(words.between(point.bounds), BOUNDS, note, below=below)
+            return Cell(note=f"Not measured: {point.gap}.", below=below)
         if counted is not None and counted.scored:
             return Cell(note="Every question here was excluded as answered closed-book.")
         reason = failed(counted) if counted else ""
         return Cell(note=f"No reply was scored: {reason}." if reason else "")
     note = f"This score is not used in any mean: {point.gap}." if point.gap else ""
+    if point.bounds and not note:
+        note = bounds_note(point.bounds, _lost(point, counted))
     if not point.complete and not note:
         note = "Some tasks have no score here: do not compare with the other lengths."
     most = max(results.curve[key].items for key in results.curve if key[:2] == (system, task))
@@ -282,6 +300,13 @@ def _scored_cell(results: Results, system: System, task: str, length: int) -> Ce
         *([f"{words.count(point.items)} items"] if fewer else []),
     )
     return Cell(words.percent(point.mean), words.bounds(point.interval), note, heat_step(point.mean), below=below)
+
+
+def _lost(point: CurvePoint, counted: Counts | None) -> str:
+    """How many replies of a point have no score: "2 of 90 replies have no score"."""
+    lost = point.missing + point.scorer_error
+    of = f" of {words.count(counted.replies)}" if counted else ""
+    return f"{words.count(lost)}{of} replies {'has' if lost == 1 else 'have'} no score"
 
 
 def category_tables(found: Sequence[CategoryScore], systems: Sequence[System]) -> list[Table]:

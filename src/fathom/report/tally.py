@@ -7,7 +7,7 @@ from fathom.analysis import CategoryScore, Counts, GroupScore, Neighbour, Repeat
 from fathom.report import words
 from fathom.report.results import ALL, Results, System
 from fathom.report.table import Cell, Column, Replies, Table
-from fathom.stats.outcomes import Unanswered, differ
+from fathom.stats.outcomes import Bounds, Unanswered, differ
 
 SCORED = Column(
     "Scored",
@@ -26,6 +26,7 @@ COUNTS = (
     Column("Unanswered", help="Refused, empty, or without visible text before the output cap"),
     Column("Overflow", help="The prompt did not fit the window"),
     Column("Missing", help="The request failed, or the reply was not judged"),
+    Column("Not asked", help="The prompt was never sent: the run is not finished"),
     Column("Scorer errors", help="The task's scorer raised an exception on the reply"),
     Column("Prompt truncated", help="The prompt was truncated to fit the model's window"),
     Column("Tokens in"),
@@ -44,9 +45,9 @@ RULES: Mapping[Unanswered, str] = {
 ABOUT = (
     "All requests with a context. Unanswered replies are refusals, empty replies and replies without visible text "
     "before the output cap. Replies that were truncated at the output cap are scored as received. Missing are "
-    "requests that failed and replies without a judgement. Scorer errors are replies on which the task's scorer raised "
-    "an exception: correct the scorer and make the report again. Truncated prompts were shortened to fit the window "
-    "before they were sent."
+    "requests that failed and replies without a judgement; not asked are prompts that an unfinished run has not sent. "
+    "Scorer errors are replies on which the task's scorer raised an exception: correct the scorer and make the report "
+    "again. Truncated prompts were shortened to fit the window before they were sent."
 )
 KNOWN = " Excluded closed-book questions are counted here, but not in the means (see Closed-book questions)."
 
@@ -64,7 +65,8 @@ def scored_cell(results: Results, system: System, task: str = ALL) -> Cell:
     numbers = {
         "unanswered": one.unanswered,
         "truncated": one.cut,
-        "missing": one.missing,
+        "missing": one.missing - one.not_asked,
+        "not asked": one.not_asked,
         SCORER_ERRORS: one.scorer_error,
         "overflow": one.overflow,
         "invalid": one.invalid,
@@ -74,6 +76,19 @@ def scored_cell(results: Results, system: System, task: str = ALL) -> Cell:
     if one.cost:
         below.append(words.money(one.cost))
     return Cell(words.count(one.scored), below=tuple(below), replies=replies_of(system, task))
+
+
+def bounds_note(found: Bounds | None, why: str) -> str:
+    """What a mean would be with its missing replies wrong or right, as a note; "" without bounds.
+
+    Args:
+        found: The bounds.
+        why: Which replies are missing, "2 of 15 replies are missing".
+    """
+    if found is None:
+        return ""
+    low, high = words.percent(found.low), words.percent(found.high)
+    return f"{words.sentence(why)[:-1]}: between {low} with all wrong and {high} with all right."
 
 
 def other_score(results: Results, mean: float | None, other: float | None) -> tuple[str, ...]:
@@ -145,13 +160,18 @@ def count_cells(one: Counts | None, replies: Replies | None = None) -> list[Cell
     """Outcomes of replies, for the columns ``COUNTS``; ``replies`` are those that are counted."""
     if one is None:
         return [Cell()] * len(COUNTS)
-    failed = ((one.cut, "incomplete"), (one.unanswered, ""), (one.overflow, "overflow"), (one.missing, "error"))
+    failed = ((one.cut, "incomplete"), (one.unanswered, ""), (one.overflow, "overflow"))
     return [
         replace(_count(one.replies), replies=replies),
         *(_count(number) for number in (one.scored, one.invalid)),
         *(
             replace(_count(number), replies=replies._replace(status=status) if replies and number and status else None)
-            for number, status in (*failed, (one.scorer_error, ""))
+            for number, status in (
+                *failed,
+                (one.missing - one.not_asked, "error"),
+                (one.not_asked, ""),
+                (one.scorer_error, ""),
+            )
         ),
         *(_count(number) for number in (one.truncated, one.tokens_in, one.tokens_out, one.tokens_reasoning)),
         Cell(words.money(one.cost), quiet=not one.cost),
@@ -165,6 +185,6 @@ def _count(number: int) -> Cell:
 
 def failed(one: Counts) -> str:
     """Why replies were not scored: "20 overflow and 1 missing"; "" if all were."""
-    kinds = {"overflow": one.overflow, "unanswered": one.unanswered, "missing": one.missing}
-    kinds["not scored"] = one.scorer_error
+    kinds = {"overflow": one.overflow, "unanswered": one.unanswered, "missing": one.missing - one.not_asked}
+    kinds |= {"not asked": one.not_asked, "not scored": one.scorer_error}
     return words.listed([f"{words.count(number)} {kind}" for kind, number in kinds.items() if number])

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from fathom.names import listed as listed
 from fathom.stats.intervals import Interval
+from fathom.stats.outcomes import Bounds
 
 ABSENT = "–"
 
@@ -63,6 +64,12 @@ def tokens(value: float | None) -> str:
         if value >= size * 0.97:
             return f"{value / size:.1f}".removesuffix(".0") + unit
     return f"{value:.0f}"
+
+
+def between(found: Bounds, *, signed: bool = False) -> str:
+    """What a mean would be with missing replies wrong or right: "60.0 to 73.3"."""
+    write = change if signed else percent
+    return f"{write(found.low)} to {write(found.high)}"
 
 
 def token_bounds(interval: Interval | None) -> str:

@@ -13,12 +13,12 @@ from fathom.run.store import StoredReply
 from fathom.score.checks import checked_score
 from fathom.score.judge import JUDGE_KINDS, JudgeKind, Rubric, get_rubric
 from fathom.score.registry import Crash, crash, get_scorer, row_of
+from fathom.stats.outcomes import NOT_JUDGED as NOT_JUDGED
 from fathom.stats.outcomes import SCORER_FAILED
 from fathom.types import FathomError, Reply, Sample, Score, Task
 
 RULES = ("strict", "official")
 NO_JUDGE = "none"
-NOT_JUDGED = "not judged yet"
 
 
 @dataclass(frozen=True, slots=True)

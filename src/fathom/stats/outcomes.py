@@ -45,8 +45,36 @@ SCORER_FAILED = "scorer failed: "
 MESSAGE_CHARACTERS = 200
 """Characters of an exception's message that a sentence quotes."""
 
+NOT_ASKED, NOT_JUDGED = "not asked yet", "not judged yet"
+"""How ``detail`` of a row begins if the prompt was never sent, or if no judge has scored the reply."""
+
 DOES_NOT_FIT, MISSING = "does not fit", "missing"
 _CELL = ["suite", "model", "variant", "task", "length", "_context", "_cut_from", "_published"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a mean would be with all missing replies wrong, and with all of them right.
+
+    Replies that could not be scored count as missing ones. It is no interval: other items are not considered.
+
+    Attributes:
+        low: The mean with all of them wrong (0).
+        high: The mean with all of them right (1).
+    """
+
+    low: float
+    high: float
+
+
+def bounds_of(low: float, high: float) -> Bounds | None:
+    """The bounds of a mean; None if they are NaN, if nothing is missing, or if everything is.
+
+    Args:
+        low: The mean with all missing replies wrong, in [0, 1] or NaN.
+        high: The mean with all of them right.
+    """
+    return Bounds(low, high) if 1e-12 < high - low < 1 - 1e-12 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +88,10 @@ class Unmeasured:
         length: Length in tokens.
         reason: ``DOES_NOT_FIT`` or ``MISSING``.
         replies: Replies (prompts) of the cell.
-        failed: Number of them that did not fit, or that are missing.
+        failed: Number of them that did not fit, or that are missing although they were asked.
         scorer_errors: Number of them on which the scorer raised an exception, if the reason is ``MISSING``.
         cause: The first of these exceptions, as ``TypeError in passkey.score``; "" without one.
+        not_asked: Number of prompts that were never sent, if the reason is ``MISSING``.
     """
 
     model: str
@@ -74,16 +103,18 @@ class Unmeasured:
     failed: int
     scorer_errors: int = 0
     cause: str = ""
+    not_asked: int = 0
 
     def __str__(self) -> str:
         """The reason: "18 of 20 prompts did not fit"."""
         if self.reason == DOES_NOT_FIT:
             return f"{self.failed:,} of {self.replies:,} prompts did not fit"
-        missing = f"{self.failed:,} of {self.replies:,} replies {'is' if self.failed == 1 else 'are'} missing"
-        if not self.scorer_errors:
-            return missing
-        unscored = f"{self.scorer_errors:,} of {self.replies:,} replies could not be scored: {self.cause}"
-        return f"{missing}, and {unscored}" if self.failed else unscored
+        parts = [
+            (self.failed, f"replies {'is' if self.failed == 1 else 'are'} missing"),
+            (self.not_asked, f"prompts {'was' if self.not_asked == 1 else 'were'} not asked"),
+            (self.scorer_errors, f"replies could not be scored: {self.cause}"),
+        ]
+        return ", and ".join(f"{number:,} of {self.replies:,} {what}" for number, what in parts if number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +169,11 @@ def outcome() -> pl.Expr:
     )
 
 
+def not_asked() -> pl.Expr:
+    """Whether the prompt of a row was never sent."""
+    return (pl.col("status") == "error") & pl.col("detail").str.starts_with(NOT_ASKED).fill_null(False)
+
+
 def alone(unanswered: Unanswered = "zero") -> pl.Expr:
     """Value of the reply of a row, regardless of the others of its cell; null if missing or a scorer error.
 
@@ -163,8 +199,9 @@ def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame
     Returns:
         The rows with ``value`` and ``chance`` as they count, null if they do not, and the columns ``outcome``;
         ``other``, the value under the other choice of ``unanswered``; ``reason``, why the cell of the row cannot be
-        used (``does not fit``, ``missing``, "" for most); and ``blank``, whether the cell has no score: a mean
-        over it and other cells would be that of an easier test.
+        used (``does not fit``, ``missing``, "" for most); ``blank``, whether the cell has no score: a mean
+        over it and other cells would be that of an easier test; and ``lowest`` and ``highest``, the value if all
+        missing replies were wrong or right, null in a cell that does not fit.
 
     Raises:
         FathomError: ``unanswered`` is neither of the two.
@@ -193,8 +230,15 @@ def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame
         second.alias("other"),
         reason.alias("reason"),
         blank=unfit | lost if unanswered == "zero" else unfit,
+        lowest=_if_missing(0.0, unfit, unanswered),
+        highest=_if_missing(1.0, unfit, unanswered),
         chance=pl.col("chance").fill_nan(None),
     ).drop(*_CELL[-3:], "_overflow", "_missing")
+
+
+def _if_missing(value: float, unfit: pl.Expr, unanswered: Unanswered) -> pl.Expr:
+    lost = pl.col("outcome").is_in(LOST)
+    return pl.when(~unfit).then(pl.when(lost).then(value).otherwise(alone(unanswered)))
 
 
 def scored_rows(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame:
@@ -239,13 +283,15 @@ def unmeasured(rows: pl.DataFrame) -> list[Unmeasured]:
     keys = ["model", "variant", "task", "length"]
     found = rows.filter(pl.col("reason") != "")
     lost = pl.col("reason") == MISSING
+    unasked = lost & not_asked()
     failed = pl.col("outcome") == pl.when(lost).then(pl.lit("missing")).otherwise(pl.lit("overflow"))
     errors = lost & (pl.col("outcome") == "scorer_error")
     table = found.group_by(*keys, "reason", maintain_order=True).agg(
         replies=pl.len(),
-        failed=failed.sum(),
+        failed=(failed & ~unasked).sum(),
         scorer_errors=errors.sum(),
         cause=_cause().filter(errors).first().fill_null(""),
+        not_asked=unasked.sum(),
     )
     return [Unmeasured(**row) for row in table.iter_rows(named=True)]
 
