@@ -35,8 +35,10 @@ Key = TypeVar("Key", bound=Hashable)
 WHOLE = "All lengths"
 PERCENT = "Scores in percent, with 95% intervals."
 ABOUT_PAIRS = (
-    "Paired differences in percentage points, the first model minus the second, with 95% intervals and p-values."
+    "Paired differences in percentage points, the first model minus the second, with 95% intervals and p-values of the "
+    "sign-flip test over items."
 )
+SHARED = "A cell is a task at a length: differences are over the cells at which both models have a score."
 
 
 class Tables(tuple[Table, ...]):
@@ -327,10 +329,11 @@ def comparison_tables(found: Sequence[analysis.Comparison]) -> list[Table]:
     """Differences between every two models: one table per pair, a row per task, a column per length."""
 
     def cell(one: analysis.Comparison) -> Cell:
+        shared = f"on {words.count(one.cells)} of {words.count(one.cells_of)} cells"
         return Cell(
             words.change(one.difference),
             words.bounds(one.interval, signed=True),
-            below=(words.chance_of(one.p_value),),
+            below=(*words.chances_of(one.p_value, one.p_adjusted), *([shared] if one.cells < one.cells_of else [])),
         )
 
     def more(one: analysis.Comparison) -> list[Cell]:
@@ -347,7 +350,10 @@ def comparison_tables(found: Sequence[analysis.Comparison]) -> list[Table]:
         )
         return [Cell(words.count(one.items), below=tuple(counts))]
 
-    return _by_pair(found, "{} − {}", ABOUT_PAIRS, cell, [Column("Items")], more)
+    about = [ABOUT_PAIRS, words.adjustment(len(found))]
+    if any(one.cells < one.cells_of for one in found):
+        about.append(SHARED)
+    return _by_pair(found, "{} − {}", " ".join(about), cell, [Column("Items")], more)
 
 
 def agreement_tables(found: Sequence[analysis.Agreement]) -> list[Table]:

@@ -128,6 +128,21 @@ def chance_of(p_value: float) -> str:
     return "p < 0.001" if p_value < 0.001 else f"p {p_value:.3f}"
 
 
+def chances_of(p_value: float, adjusted: float) -> tuple[str, ...]:
+    """A p-value, and the adjusted one if it is another: "p 0.012", "adjusted 0.048"."""
+    plain = chance_of(p_value)
+    family = chance_of(adjusted).removeprefix("p ")
+    return (plain,) if plain == f"p {family}" else (plain, f"adjusted {family}")
+
+
+def adjustment(tests: int) -> str:
+    """What adjusted p-values of so many differences are."""
+    return (
+        f"Adjusted p-values are for all {count(tests)} differences together (Holm’s method): without any true difference "
+        "some of them are below 0.05 in at most 5% of cases."
+    )
+
+
 def several(number: int, noun: str, plural: str = "") -> str:
     """ "1 model", "3 models", "4,608 replies"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
