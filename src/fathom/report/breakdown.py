@@ -32,8 +32,9 @@ ABOUT = (
     "length; its repeats are averaged first. A dash means that there is no score, which is different from 0."
 )
 INTERVALS = (
-    "Ranges are 95% intervals over questions. They resample the questions of all tasks together. The intervals under "
-    "“Scores” and “At a glance” resample within each task and give tasks equal weight, so that the two differ slightly."
+    "Ranges are 95% intervals. They resample clusters: an item with all its questions and lengths, or all items of a "
+    "document where the suite names it; those of all tasks together. The intervals under “Scores” and “At a glance” "
+    "resample within each task and give tasks equal weight, so that the two differ slightly."
 )
 PUBLISHED = (
     "Scores without an interval are published averages, of which no replies are available; a failed reply counts as 0 "
@@ -43,6 +44,7 @@ RESTS = (
     "Under a score: its difference to the mean over the questions of all other groups, in percentage points, if it is "
     "significant (adjusted p below 0.05)."
 )
+THOUGHTS = Column("Tokens", help="Reasoning tokens of a reply with thinking, on average", denominator="received")
 REQUIREMENT = ("Full", "Partial")
 WHAT = {"mean": "Score", "best_of": "Best of {n}", "pass_at": "Pass at {n}"}
 RUNS = (
@@ -176,7 +178,7 @@ def _table(found: ByQuestion, dimension: str, systems: Sequence[System], first: 
     names = "; ".join(legend(groups))
     said = " ".join(filter(None, (first, f"{names}." if names else "")))
     folded = dimension == "secondary_task"
-    return Table(name, "breakdown", title(dimension), said, columns, rows, detail=folded)
+    return Table(name, "breakdown", title(dimension), said, columns, rows, detail=folded, denominator="scored")
 
 
 def _help(dimension: str, group: str) -> str:
@@ -187,9 +189,16 @@ def _help(dimension: str, group: str) -> str:
 def _cell(one: GroupScore | None, counts: bool = False) -> Cell:
     if one is None:
         return Cell()
-    below = below_mean(one) if counts else _to_the_rest(one)
+    below = (*clusters_of(one.questions, one.clusters), *below_mean(one)) if counts else _to_the_rest(one)
     note = words.sentence(one.note)
     return Cell(words.percent(one.score), words.bounds(one.interval), note, heat_step(one.score), below=below)
+
+
+def clusters_of(questions: int | None, clusters: int | None) -> tuple[str, ...]:
+    """What is resampled, if it is fewer than the questions: "300 questions in 100 clusters"."""
+    if questions is None or clusters is None or clusters >= questions:
+        return ()
+    return (f"{words.several(questions, 'question')} in {words.several(clusters, 'cluster')}",)
 
 
 def _to_the_rest(one: GroupScore) -> tuple[str, ...]:
@@ -255,7 +264,7 @@ def _runs(found: Sequence[Repeats], numbers: dict[tuple[str, ...], int]) -> Tabl
         for one in found
     )
     about = f"{RUNS} {UNEVEN}" if any(one.uneven for one in found) else RUNS
-    return Table("repeats", "repeats", "Runs and errors", about, columns, rows)
+    return Table("repeats", "repeats", "Runs and errors", about, columns, rows, denominator="scored")
 
 
 def _spread(means: Sequence[float]) -> Cell:
@@ -277,7 +286,7 @@ def _trends(found: Sequence[Repeats], numbers: dict[tuple[str, ...], int]) -> Ta
         )
         for one in found
     )
-    return Table("repeats-best", "repeats", "Best of n, pass at n", BEST, columns, rows)
+    return Table("repeats-best", "repeats", "Best of n, pass at n", BEST, columns, rows, denominator="scored")
 
 
 def _best(point: Trend) -> Cell:
@@ -321,7 +330,10 @@ def _published(found: ByQuestion) -> Table:
                 ),
             )
         )
-    return Table("repeats-published", "repeats", "Repeats as published", PUBLISHED_REPEATS, columns, tuple(rows))
+    return Table(
+        *("repeats-published", "repeats", "Repeats as published", PUBLISHED_REPEATS, columns, tuple(rows)),
+        denominator="published",
+    )
 
 
 def _padded(cells: list[Cell], most: int) -> list[Cell]:
@@ -367,7 +379,7 @@ def _whole(found: Sequence[ThinkingGain], family: str) -> Table:
         Column("With"),
         Column("Gain"),
         Column("Questions", help="Asked in both modes"),
-        *([Column("Tokens", help="Reasoning tokens of a reply with thinking, on average")] if counted else []),
+        *([THOUGHTS] if counted else []),
         *(Column(label(*pair), group=f"Gain by {NAMES[pair[0]]}") for pair in groups),
     )
     rows = tuple(
@@ -386,7 +398,8 @@ def _whole(found: Sequence[ThinkingGain], family: str) -> Table:
     names = words.listed([NAMES[name] for name in dict.fromkeys(name for name, _ in groups)])
     groups_said = GROUPS.format(of=names) if names else ""
     said = (ABOUT_THINKING, groups_said, family, TOKENS if counted else "")
-    return Table("thinking", "thinking", "Thinking", " ".join(filter(None, said)), columns, rows)
+    about = " ".join(filter(None, said))
+    return Table("thinking", "thinking", "Thinking", about, columns, rows, denominator="shared")
 
 
 def _by_group(found: Sequence[ThinkingGain], dimension: str, family: str, *, first: bool) -> Table:
@@ -402,7 +415,8 @@ def _by_group(found: Sequence[ThinkingGain], dimension: str, family: str, *, fir
     names = "; ".join(legend(groups))
     said = (GAINS if first else "", family, TOKENS if first and counted else "", f"{names}." if names else "")
     name = f"thinking-{dimension.replace('_', '-')}"
-    return Table(name, "thinking", title(dimension, "Gain"), " ".join(filter(None, said)), columns, rows)
+    about = " ".join(filter(None, said))
+    return Table(name, "thinking", title(dimension, "Gain"), about, columns, rows, denominator="shared")
 
 
 def _detailed(one: ThinkingGain | None, *, counted: bool) -> Cell:

@@ -26,7 +26,7 @@ from fathom.report.position import by_system, length_styles, lengths_of, line_fi
 from fathom.report.results import ALL, Results, System, system_of
 from fathom.report.setup_charts import view as setups_view
 from fathom.report.summary import WHOLE, summary
-from fathom.report.table import Replies, Table
+from fathom.report.table import DENOMINATORS, Replies, Table
 from fathom.report.tables import tables_of
 from fathom.report.tally import replies_of
 from fathom.report.truncation import truncation_figures
@@ -173,6 +173,7 @@ def page(results: Results, *, title: str = TITLE, link: Callable[[Replies], str]
         maps=map_figures(results.by_question),
         trends=trend_figures(results.by_question),
         definitions=list(DEFINITIONS.values()),
+        denominators=DENOMINATORS,
         linked=link is not None,
         light=Markup(css_variables("light")),
         dark=Markup(css_variables("dark")),

@@ -186,6 +186,7 @@ def _table(found: Sequence[PositionContrast], title: str, number: int, about: st
         columns,
         tuple(rows),
         detail=True,
+        denominator="shared" if all(contrast.paired for contrast in found) else "scored",
         notable=_notable([list(lines[line].values()) for line in ordered]) or whole[:SHOWN_ROWS],
     )
 

@@ -1,10 +1,23 @@
 """A table as values, with all figures and words as text; the page and the terminal both show it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from itertools import groupby
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from fathom.report.words import ABSENT
+
+Denominator: TypeAlias = Literal["asked", "received", "scored", "answered", "shared", "published", "none"]
+DENOMINATORS: Mapping[Denominator, str] = {
+    "asked": "everything that was asked, whether it has a score or not",
+    "received": "replies that came back, whether they have a score or not",
+    "scored": "what has a score; unanswered replies count 0 unless the report leaves them out, and missing ones count "
+    "0 while they are few",
+    "answered": "scored replies that contain an answer in the requested form",
+    "shared": "what all sides of a comparison have a score for",
+    "published": "what the publication divides by",
+}
+"""What shares and means are over; ``none`` is for tables without any."""
 
 LONG, SHOWN = 12, 8
 """Rows from which a table is folded on the page, and rows that are shown then."""
@@ -29,12 +42,14 @@ class Column:
         number: Whether it holds numbers, which are aligned to the right.
         help: A short explanation, or "".
         group: A heading that it shares with adjacent columns of the same group, or "".
+        denominator: What its shares or means are over, if it is not that of the table.
     """
 
     label: str
     number: bool = True
     help: str = ""
     group: str = ""
+    denominator: Denominator | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +100,7 @@ class Table:
         rows: Rows of cells.
         detail: Whether it is a breakdown that may be folded away.
         notable: Numbers of the rows that are shown if the table is long; the first ones if there are none.
+        denominator: What its shares and means are over, see ``DENOMINATORS``.
     """
 
     name: str
@@ -95,6 +111,8 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     detail: bool = False
     notable: tuple[int, ...] = ()
+    _: KW_ONLY
+    denominator: Denominator
 
     @property
     def shown(self) -> tuple[int, ...]:
@@ -102,6 +120,17 @@ class Table:
         if len(self.rows) <= LONG:
             return ()
         return self.notable or tuple(range(SHOWN))
+
+    @property
+    def divided_by(self) -> str:
+        """A line on the denominators: "Denominator: scored; Difference: shared."; "" without any."""
+        others: dict[Denominator, list[str]] = {}
+        for column in self.columns:
+            if column.denominator not in (None, self.denominator):
+                others.setdefault(column.denominator, []).append(column.label)
+        parts = [] if self.denominator == "none" else [self.denominator]
+        parts += [f"{', '.join(labels)}: {name}" for name, labels in others.items()]
+        return f"Denominator: {'; '.join(parts)}." if parts else ""
 
     @property
     def groups(self) -> tuple[tuple[str, int], ...]:

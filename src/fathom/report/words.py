@@ -138,9 +138,26 @@ def chances_of(p_value: float, adjusted: float) -> tuple[str, ...]:
 def adjustment(tests: int) -> str:
     """What adjusted p-values of so many differences are."""
     return (
-        f"Adjusted p-values are for all {count(tests)} differences together (Holm’s method): without any true difference "
-        "some of them are below 0.05 in at most 5% of cases."
+        f"Adjusted p-values are for all {count(tests)} differences together (Holm’s method): without any true "
+        "difference some of them are below 0.05 in at most 5% of cases."
     )
+
+
+def independent(items: int | None, clusters: int | None, effect: float | None, effective: float | None) -> str:
+    """What items that belong together count as; "" if none do.
+
+    Args:
+        items: Number of items.
+        clusters: Number of clusters of these.
+        effect: Design effect, None if unknown.
+        effective: Effective number of items, None if unknown.
+    """
+    if items is None or clusters is None or clusters >= items:
+        return ""
+    start = f"{several(items, 'item')} in {several(clusters, 'cluster')}, which are resampled together"
+    if effect is None or effective is None:
+        return f"{start}."
+    return f"{start}, count as {effective:.1f} independent ones (design effect {effect:.1f})."
 
 
 def several(number: int, noun: str, plural: str = "") -> str:
