@@ -20,10 +20,11 @@ from fathom.report.page import page
 from fathom.report.results import Results, measure
 from fathom.report.studies import TABLES, as_markup, tables_of
 from fathom.report.summary import summary
-from fathom.report.table import DENOMINATORS, Cell, Column
+from fathom.report.table import Cell, Column
 from fathom.report.tables import tables_of as report_tables
 from fathom.rows import to_frame
 from fathom.types import Row
+from fathom.types.denominators import DENOMINATORS
 
 SOURCES = sorted((Path(fathom.__file__).parent).rglob("*.py"))
 

@@ -17,8 +17,9 @@ from fathom.report.drawing import Size
 from fathom.report.figure import SMALL, Figure, drawn
 from fathom.report.position import SHOWN
 from fathom.report.results import Results, System, system_of
-from fathom.report.table import Cell, Column, Denominator, Table
+from fathom.report.table import Cell, Column, Table
 from fathom.report.tally import replies_of
+from fathom.types.denominators import Denominator
 
 LONGEST, FIRST, EXPECTED = (8, 3), (1, 3), (3, 3)  # dashes
 LINES = (

@@ -26,11 +26,12 @@ from fathom.report.position import by_system, length_styles, lengths_of, line_fi
 from fathom.report.results import ALL, Results, System, system_of
 from fathom.report.setup_charts import view as setups_view
 from fathom.report.summary import WHOLE, summary
-from fathom.report.table import DENOMINATORS, Replies, Table
+from fathom.report.table import Replies, Table
 from fathom.report.tables import tables_of
 from fathom.report.tally import replies_of
 from fathom.report.truncation import truncation_figures
 from fathom.types import FathomError
+from fathom.types.denominators import DENOMINATORS
 from fathom.units import MOST_PROCESSES, cores, run_units
 
 TITLE = "Long-context reliability"

@@ -1,23 +1,11 @@
 """A table as values, with all figures and words as text; the page and the terminal both show it."""
 
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import groupby
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from fathom.report.words import ABSENT
-
-Denominator: TypeAlias = Literal["asked", "received", "scored", "answered", "shared", "published", "none"]
-DENOMINATORS: Mapping[Denominator, str] = {
-    "asked": "everything that was asked, whether it has a score or not",
-    "received": "replies that came back, whether they have a score or not",
-    "scored": "what has a score; unanswered replies count 0 unless the report leaves them out, and missing ones count "
-    "0 while they are few",
-    "answered": "scored replies that contain an answer in the requested form",
-    "shared": "what all sides of a comparison have a score for",
-    "published": "what the publication divides by",
-}
-"""What shares and means are over; ``none`` is for tables without any."""
+from fathom.types.denominators import Denominator, denominator_line
 
 LONG, SHOWN = 12, 8
 """Rows from which a table is folded on the page, and rows that are shown then."""
@@ -100,7 +88,7 @@ class Table:
         rows: Rows of cells.
         detail: Whether it is a breakdown that may be folded away.
         notable: Numbers of the rows that are shown if the table is long; the first ones if there are none.
-        denominator: What its shares and means are over, see ``DENOMINATORS``.
+        denominator: What its shares and means are over, see ``fathom.types.denominators``.
     """
 
     name: str
@@ -126,11 +114,9 @@ class Table:
         """A line on the denominators: "Denominator: scored; Difference: shared."; "" without any."""
         others: dict[Denominator, list[str]] = {}
         for column in self.columns:
-            if column.denominator not in (None, self.denominator):
+            if column.denominator is not None and column.denominator != self.denominator:
                 others.setdefault(column.denominator, []).append(column.label)
-        parts = [] if self.denominator == "none" else [self.denominator]
-        parts += [f"{', '.join(labels)}: {name}" for name, labels in others.items()]
-        return f"Denominator: {'; '.join(parts)}." if parts else ""
+        return denominator_line(self.denominator, others)
 
     @property
     def groups(self) -> tuple[tuple[str, int], ...]:
