@@ -18,7 +18,7 @@ from fathom.report import Table, show
 from fathom.report.markdown import summary_text
 from fathom.report.page import page
 from fathom.report.results import Results, measure
-from fathom.report.studies import TABLES, as_markup, tables_of
+from fathom.report.studies import as_markup, tables_of
 from fathom.report.summary import summary
 from fathom.report.table import Cell, Column
 from fathom.report.tables import tables_of as report_tables
@@ -152,7 +152,3 @@ def test_every_output_shows_the_denominator_and_the_page_explains_them(results: 
     assert f'<p class="divided">{line}</p>' in shown
     for name, meaning in DENOMINATORS.items():
         assert f"{name.capitalize()}: {meaning}." in shown
-
-
-def test_all_kinds_of_results_have_tables() -> None:
-    assert len(TABLES) == 19
