@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from fathom.printing import folded, printable, printable_json
 from fathom.types import FathomError
+from fathom.types.denominators import Denominator, denominator_line
 
 # Columns of text: between the columns of a table, in a cell that is short, and in the narrowest column.
 GAP, SHORT, NARROW = 2, 24, 5
@@ -179,8 +180,13 @@ def _jsonable(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def print_records(records: Sequence[Mapping[str, Any]]) -> None:
-    """Print records with the same keys as a table."""
+def print_records(records: Sequence[Mapping[str, Any]], *, denominator: Denominator) -> None:
+    """Print records with the same keys as a table.
+
+    Args:
+        records: The records.
+        denominator: What their shares and means are over (``fathom.types.denominators``).
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -195,6 +201,8 @@ def print_records(records: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         table.add_row(*(Text(folded(cell, width)) for cell, width in zip(row, widths, strict=True)))
     console.print(table)
+    if line := denominator_line(denominator):
+        console.print(Text(line, style="dim"))
 
 
 def _widths(rows: Sequence[Sequence[str]], room: int) -> list[int]:

@@ -19,7 +19,7 @@ def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 
 
 def test_names_bring_no_escapes_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    print_records([{"model": MODEL, f"x{MODEL}": [MODEL, "a\u202eb"], "none": None}])
+    print_records([{"model": MODEL, f"x{MODEL}": [MODEL, "a\u202eb"], "none": None}], denominator="none")
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert "\u202e" not in out
@@ -37,7 +37,9 @@ def test_json_escapes_what_a_terminal_would_obey(capsys: pytest.CaptureFixture[s
 
 def test_long_cells_give_way_and_short_ones_stay_whole(width: int, capsys: pytest.CaptureFixture[str]) -> None:
     names = [f"counting_stars_number_{number}" for number in range(3)]
-    print_records([{"task": name, "model": LONG, "about": "a word of explanation " * 5} for name in names])
+    print_records(
+        [{"task": name, "model": LONG, "about": "a word of explanation " * 5} for name in names], denominator="none"
+    )
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line.rstrip()) for line in lines) <= width
     assert sum(line.startswith(tuple(names)) for line in lines) == 3
@@ -46,12 +48,12 @@ def test_long_cells_give_way_and_short_ones_stay_whole(width: int, capsys: pytes
 
 
 def test_many_long_columns_all_show(width: int, capsys: pytest.CaptureFixture[str]) -> None:
-    print_records([{f"column {letter}": LONG for letter in "abcdefgh"}])
+    print_records([{f"column {letter}": LONG for letter in "abcdefgh"}], denominator="none")
     out = capsys.readouterr().out
     assert max(len(line.rstrip()) for line in out.splitlines()) <= width
     assert out.count("mid") == 8
 
 
 def test_no_records_print_nothing_much(capsys: pytest.CaptureFixture[str]) -> None:
-    print_records([])
+    print_records([], denominator="none")
     assert capsys.readouterr().out.strip() == ""

@@ -235,8 +235,7 @@ def test_published_averages_alone_make_a_page(averages: pl.DataFrame, tmp_path: 
 def test_published_averages_have_no_intervals_and_are_given_as_they_are(published: Results) -> None:
     table = named(published, "breakdown-language")
     assert "are published averages" in table.about
-    assert "intervals over questions" not in table.about
-    assert "resample the questions of all tasks together" not in table.about
+    assert "95% intervals" not in table.about
     assert not any(cell.interval or cell.series is not None for row in table.rows for cell in row)
     assert texts(named(published, "thinking"))[0][:5] == ["deep-1", "mixed", "60.0", "70.0", "+10.0"]
     assert texts(named(published, "thinking"))[1][4] == "−10.0"

@@ -121,7 +121,7 @@ def test_texts_from_outside_are_text_in_reports_and_studies(rows: pl.DataFrame) 
 
 def test_texts_from_outside_are_text_in_tables() -> None:
     cell = Cell(HOSTILE, HOSTILE, HOSTILE, below=(HOSTILE,))
-    table = Table(HOSTILE, "", HOSTILE, HOSTILE, (Column(HOSTILE, group=HOSTILE),), ((cell,),))
+    table = Table(HOSTILE, "", HOSTILE, HOSTILE, (Column(HOSTILE, group=HOSTILE),), ((cell,),), denominator="none")
     page = as_markup(table)
     only_ours(page)
     assert page.count("&lt;img src=x") == 8  # title, about, group, heading, and a cell with its interval, line and note
@@ -129,7 +129,7 @@ def test_texts_from_outside_are_text_in_tables() -> None:
 
 def test_a_note_has_the_number_of_its_cells() -> None:
     cells = (Cell("1.0", note="first"), Cell("2.0"), Cell("3.0", note="second"), Cell("4.0", note="first"))
-    page = elements(as_markup(Table("t", "", "T", "", tuple(map(Column, "abcd")), (cells,))))
+    page = elements(as_markup(Table("t", "", "T", "", tuple(map(Column, "abcd")), (cells,), denominator="none")))
     assert [one.text_content() for one in page.iter("td")] == ["1.01", "2.0", "3.02", "4.01"]
     assert [one.text_content() for one in page.findall("p")] == ["1 first", "2 second"]
 

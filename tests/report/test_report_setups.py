@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 browser = pytest.fixture(browsers, scope="module")
 HOSTILE = "<script>alert(1)</script> & \x1b[31m`x`"
-PUBLISHED = Table("theirs", "other", "Published", "From a paper.", (Column("Method"),), ((Cell("<b>PI</b>"),),))
+ROWS = ((Cell("<b>PI</b>"),),)
+PUBLISHED = Table("theirs", "other", "Published", "From a paper.", (Column("Method"),), ROWS, denominator="none")
 SIZE = Size(300, 200)
 
 

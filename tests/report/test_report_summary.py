@@ -117,7 +117,7 @@ def test_sections_are_folded_with_a_line_on_each(made: Report) -> None:
     assert (
         lines["LongScore"] == "−23.1 (acme/long-1 · thinking), −78.6 (fathom/lexical?window=8k), undefined for 1 model."
     )
-    assert lines["Position"].startswith("Largest difference: ")
+    assert lines["Position"] == "No difference between positions is significant after adjustment."
     assert lines["Scores"].startswith("Lowest (acme/long-1 · thinking): ")
 
 

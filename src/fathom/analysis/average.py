@@ -30,6 +30,11 @@ class AverageScore:
         tasks: Tasks that the mean is over.
         note: Caveats; "" if none.
         other: The mean under the other choice of ``unanswered``; None without one.
+        items: Items with a score at any length.
+        clusters: Clusters of items (``fathom.stats.intervals``); as many as items if none belong together. None without
+            single scores; the same below.
+        design_effect: Variance of the mean over that of as many independent items; None too if all scores are equal.
+        effective_items: Independent items that would have this variance; None likewise.
         unanswered: Number of unanswered replies.
         cut: Number of replies truncated at the output cap.
         overflow: Number of prompts that did not fit the window.
@@ -50,6 +55,10 @@ class AverageScore:
     tasks: tuple[str, ...]
     note: str = ""
     other: float | None = None
+    items: int | None = None
+    clusters: int | None = None
+    design_effect: float | None = None
+    effective_items: float | None = None
     unanswered: int = 0
     cut: int = 0
     overflow: int = 0
@@ -85,6 +94,7 @@ def _average(profile: Profile) -> AverageScore:
     asked = there | np.array([gap is not None for gap in profile.gaps], dtype=np.bool_)
     others = profile.other[asked]
     low, high = (float(ends[asked].mean()) if asked.any() else math.nan for ends in (profile.low, profile.high))
+    design = profile.design
     return AverageScore(
         model=profile.model,
         variant=profile.variant,
@@ -98,7 +108,15 @@ def _average(profile: Profile) -> AverageScore:
         **added(tally for tally, counted in zip(profile.tallies, asked, strict=True) if counted),
         bounds=bounds_of(low, high),
         other=float(others.mean()) if len(others) and not np.isnan(others).any() else None,
+        items=None if design is None else design.scores,
+        clusters=None if design is None else design.clusters,
+        design_effect=None if design is None else _known(design.effect),
+        effective_items=None if design is None else _known(design.effective),
     )
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def comparable(scores: Iterable[AverageScore]) -> list[AverageScore]:

@@ -13,7 +13,7 @@ Published averages are rows too, without replies. Their facets describe them: ``
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -22,8 +22,21 @@ from fathom.analysis.grid import ALL
 from fathom.analysis.questions import Asked, asked, best_of_first, other_mean, passed, row_means
 from fathom.length import format_length
 from fathom.stats.columns import facet
-from fathom.stats.intervals import Floats, Interval, clusters_of, exact_interval, interval_of, resampled_means
+from fathom.stats.differences import Gap, unpaired_gap
+from fathom.stats.intervals import (
+    OTHER,
+    OWN,
+    Floats,
+    Interval,
+    Sums,
+    clusters_of,
+    exact_interval,
+    interval_of,
+    resampled_means,
+    resampled_sums,
+)
 from fathom.stats.outcomes import Unanswered, nothing_measured, tally
+from fathom.stats.ranks import adjusted
 from fathom.stats.side_rows import is_aggregate
 from fathom.types import FathomError
 
@@ -135,6 +148,13 @@ class GroupScore:
         score: The score, in [0, 1].
         interval: Its 95% interval; None for a published average.
         questions: Number of questions; None if unknown.
+        clusters: Items of these questions, or clusters of items: what is resampled; None for a published average.
+        difference: The score minus the mean over the questions of all other groups of the dimension. None with a single
+            group, for repeats and published averages, and if a group of the dimension has no score.
+        difference_interval: Its 95% interval; None without one.
+        p_value: Its two-sided p-value from the replicates; None without one.
+        p_adjusted: The p-value adjusted by Holm's method for all differences of the table, those of all models,
+            dimensions and measures: some of them are below .05 in at most 5% of tables without a true difference.
         note: Caveats; "" if none.
         other: For ``mean``, the mean under the other choice of ``unanswered``; None otherwise.
         unanswered: Number of unanswered replies.
@@ -153,6 +173,11 @@ class GroupScore:
     score: float
     interval: Interval | None
     questions: int | None
+    clusters: int | None = None
+    difference: float | None = None
+    difference_interval: Interval | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
     note: str = ""
     other: float | None = None
     unanswered: int = 0
@@ -174,8 +199,8 @@ def breakdown(
 
     Intervals resample items: the questions of one item, or of one cluster of items, together. A repeat without a score
     is left out of the mean of its question and not counted among the first n; a question without any score is in no
-    group. A group with questions of a cell without a score has no score
-    (``fathom.stats.outcomes``).
+    group. A group with questions of a cell without a score has no score (``fathom.stats.outcomes``). Differences of
+    groups resample the items of all groups together: the questions of an item that is in several of them too.
 
     Args:
         rows: A rows table; may be empty. Published averages are passed through, without an interval.
@@ -224,7 +249,7 @@ def group_scores(
     found = [*_measured(known, by, measures, seed), *_published(rows, by, measures)]
     systems = rows.select("model", "variant").unique(maintain_order=True).rows()
     order = {system: number for number, system in enumerate(systems)}
-    return sorted(
+    ordered = sorted(
         found,
         key=lambda one: (
             order[one.model, one.variant],
@@ -234,6 +259,25 @@ def group_scores(
             one.n,
         ),
     )
+    return adjusted_scores(ordered)
+
+
+def adjusted_scores(table: Sequence[GroupScore]) -> list[GroupScore]:
+    """The scores of one table with the p-values of their differences adjusted for all of them.
+
+    Of two groups, each of which is the rest of the other, there is one difference.
+    """
+    families: dict[tuple[object, ...], list[int]] = {}
+    for number, score in enumerate(table):
+        if score.p_value is not None:
+            families.setdefault((score.model, score.variant, score.dimension, score.measure, score.n), []).append(
+                number
+            )
+    tests = [numbers[:1] if len(numbers) == 2 else numbers for numbers in families.values()]
+    chosen = [number for numbers in tests for number in numbers]
+    p_values = dict(zip(chosen, adjusted([table[number].p_value or 0.0 for number in chosen]), strict=True))
+    p_values |= {numbers[1]: p_values[numbers[0]] for numbers in families.values() if len(numbers) == 2}
+    return [replace(score, p_adjusted=p_values.get(number)) for number, score in enumerate(table)]
 
 
 def _published(rows: pl.DataFrame, by: Sequence[str], measures: Sequence[str]) -> Iterable[GroupScore]:
@@ -254,7 +298,19 @@ def _published(rows: pl.DataFrame, by: Sequence[str], measures: Sequence[str]) -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cell:
-    """One model in one group: a score of each question (rows) for each measure and n (columns), and all replies."""
+    """One model in one group.
+
+    Attributes:
+        asked: The model.
+        dimension: Dimension of the groups.
+        group: The group.
+        columns: Measure and n of each column.
+        clusters: The cluster of each question.
+        values: Scores, questions x columns.
+        ended: All replies.
+        differences: The difference to the other groups for each column, if there is one.
+        note: Caveats; "" if none.
+    """
 
     asked: Asked
     dimension: str
@@ -263,16 +319,17 @@ class _Cell:
     clusters: pl.Series
     values: Floats
     ended: pl.DataFrame
+    differences: Sequence[Gap | None] = ()
     note: str = ""
 
 
 def _measured(known: Sequence[Asked], by: Sequence[str], measures: Sequence[str], seed: int) -> Iterable[GroupScore]:
-    cells = [cell for one in known for cell in _cells(one, by, measures)]
+    cells = [cell for one in known for cell in _cells(one, by, measures, seed)]
     for cell in cells:
         yield from _scores(cell, seed)
 
 
-def _cells(one: Asked, by: Sequence[str], measures: Sequence[str]) -> Iterable[_Cell]:
+def _cells(one: Asked, by: Sequence[str], measures: Sequence[str], seed: int) -> Iterable[_Cell]:
     columns, values = _columns(one, measures)
     for dimension in by:
         if dimension == RUN:
@@ -282,12 +339,75 @@ def _cells(one: Asked, by: Sequence[str], measures: Sequence[str]) -> Iterable[_
         without, blank = groups.null_count(), set(groups_of(one.blank, dimension))
         replied = groups_of(one.ended, dimension)
         note = f"questions without {dimension}, left out: {without}" if without else ""
-        for group in groups.drop_nulls().unique():
+        names = groups.drop_nulls().unique().sort()
+        differences = {} if blank else _differences(groups, names.to_list(), one.about["cluster"], values, seed)
+        for group in names:
             if group in blank:
                 continue
             here = (groups == group).fill_null(False)
             clusters, ended = one.about["cluster"].filter(here), one.ended.filter(replied == group)
-            yield _Cell(one, dimension, group, columns, clusters, values[here.to_numpy()], ended, note)
+            gaps = differences.get(group, ())
+            yield _Cell(one, dimension, group, columns, clusters, values[here.to_numpy()], ended, gaps, note)
+
+
+def _differences(
+    groups: pl.Series, names: Sequence[str], clusters: pl.Series, values: Floats, seed: int
+) -> dict[str, list[Gap | None]]:
+    """The difference of each group to the rest, for each column.
+
+    Args:
+        groups: The group of each question, null without one.
+        names: The groups.
+        clusters: The cluster of each question.
+        values: Scores, questions x columns.
+        seed: Seed of the replicates.
+    """
+    if len(names) < 2:
+        return {}
+    known, size = groups.is_not_null().to_numpy(), values.shape[1]
+    place = groups.drop_nulls().cast(pl.Enum(names)).to_physical().to_numpy()
+    table = np.full((len(place), len(names), size), np.nan)
+    table[np.arange(len(place)), place] = values[known]
+    parts = clusters_of(table.reshape(len(place), -1), clusters.filter(known).to_list())
+    sums = resampled_sums(parts, seed)
+    shape = len(sums.scored), len(names), size
+    own, mass = sums.scored.reshape(shape), sums.mass.reshape(shape)
+    totals, counts = parts.totals.reshape(-1, *shape[1:]), parts.counts.reshape(-1, *shape[1:])
+    all_scored, all_mass, present = own.sum(axis=1), mass.sum(axis=1), counts.sum(axis=1)
+    found: dict[str, list[Gap | None]] = {}
+    for number, name in enumerate(names):
+        if number == 1 and len(names) == 2:  # the other way round
+            found[name] = [None if gap is None else _reversed(gap) for gap in found[names[0]]]
+            continue
+        rest = present - counts[:, number]
+        points = _mean(totals[:, number], counts[:, number]) - _mean(totals.sum(axis=1) - totals[:, number], rest)
+        draws = Sums(own[:, number], mass[:, number], _often(counts[:, number])).means(seed, 1.0, OWN)
+        draws = draws - Sums(all_scored - own[:, number], all_mass - mass[:, number], _often(rest)).means(
+            seed, 1.0, OTHER
+        )
+        fewest = np.minimum((counts[:, number] > 0).sum(axis=0), (rest > 0).sum(axis=0)).tolist()
+        found[name] = [
+            None if fewest[column] == 0 else unpaired_gap(draws[:, column], point, fewest[column] - 1)
+            for column, point in enumerate(points.tolist())
+        ]
+    return found
+
+
+def _mean(totals: Floats, counts: Floats) -> Floats:
+    """Mean of each column; 0 without a score."""
+    mean: Floats = totals.sum(axis=0) / np.maximum(counts.sum(axis=0), 1)
+    return mean
+
+
+def _often(counts: Floats) -> Floats:
+    """Mean number of scores of a cluster that has any, for each column."""
+    often: Floats = counts.sum(axis=0) / np.maximum((counts > 0).sum(axis=0), 1)
+    return often
+
+
+def _reversed(gap: Gap) -> Gap:
+    interval = gap.interval
+    return Gap(-gap.difference, replace(interval, low=-interval.high, high=-interval.low), gap.p_value)
 
 
 def _columns(one: Asked, measures: Sequence[str]) -> tuple[list[tuple[str, int]], Floats]:
@@ -317,6 +437,7 @@ def _scores(cell: _Cell, seed: int) -> Iterable[GroupScore]:
         if not len(values):
             continue
         score = float(values.mean())
+        gap = cell.differences[column] if cell.differences else None
         yield GroupScore(
             model=cell.asked.model,
             variant=cell.asked.variant,
@@ -327,6 +448,10 @@ def _scores(cell: _Cell, seed: int) -> Iterable[GroupScore]:
             score=score,
             interval=exact_interval(clusters.at([column])) or interval_of(draws[:, column], score),
             questions=len(values),
+            clusters=int((clusters.counts[:, column] > 0).sum()),
+            difference=None if gap is None else gap.difference,
+            difference_interval=None if gap is None else gap.interval,
+            p_value=None if gap is None else gap.p_value,
             note=cell.note,
             other=other if measure == "mean" else None,
             **tally(cell.ended),

@@ -20,7 +20,7 @@ from fathom.stats.columns import cluster_name, item_name
 from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, Resampler, paired
 from fathom.stats.intervals import Floats, Interval
 from fathom.stats.outcomes import COUNTED, LOST, Unanswered, added, scored_rows
-from fathom.stats.ranks import holm
+from fathom.stats.ranks import adjusted
 from fathom.types import FathomError
 
 NEEDED = (
@@ -355,8 +355,8 @@ def _pair_up(a: _Side, b: _Side, samples: _Samples, resampler: Resampler) -> Pai
 
 def _adjusted(table: Sequence[Comparison]) -> list[Comparison]:
     """The comparisons of a table with p-values adjusted for all of them."""
-    adjusted = holm(np.array([one.p_value for one in table]), tests=len(table)).tolist()
-    return [replace(one, p_adjusted=p_value) for one, p_value in zip(table, adjusted, strict=True)]
+    p_values = adjusted([one.p_value for one in table])
+    return [replace(one, p_adjusted=p_value) for one, p_value in zip(table, p_values, strict=True)]
 
 
 def _sides(one: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class Neighbour:
         gap_questions: Number of the questions of both.
         p_value: Two-sided p-value of the gap; None without one.
         tied: Whether the two are not significantly different in one test of all differences; None without a gap.
+        clusters: Items of its questions, or clusters of items: what is resampled.
         other: The mean under the other choice of ``unanswered``; None without one.
         unanswered: Number of unanswered replies.
         cut: Number of replies truncated at the output cap.
@@ -56,6 +57,7 @@ class Neighbour:
     tied: bool | None
     gap_questions: int = 0
     p_value: float | None = None
+    clusters: int = 0
     other: float | None = None
     unanswered: int = 0
     cut: int = 0
@@ -102,6 +104,7 @@ def _neighbour(place: int, one: Asked, ranked: Ranked) -> Neighbour:
         score=ranked.mean,
         interval=ranked.interval,
         questions=len(one.about),
+        clusters=one.about["cluster"].n_unique(),
         gap=None if gap is None else gap.difference,
         gap_interval=None if gap is None else gap.interval,
         gap_questions=0 if gap is None else ranked.overlaps[place].samples,

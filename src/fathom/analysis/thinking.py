@@ -4,7 +4,7 @@ Rows say in the facet ``thinking`` whether a reply was given with it ("on") or w
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from fathom.stats.columns import facet
 from fathom.stats.differences import Resampler, paired
 from fathom.stats.intervals import Floats, Interval
 from fathom.stats.outcomes import Unanswered, scored_rows
+from fathom.stats.ranks import adjusted
 
 MODES = ("off", "on")
 NO_REPLY = ("error", "overflow")
@@ -37,6 +38,8 @@ class ThinkingGain:
         questions: Questions with both scores; None if unknown.
         model_kind: ``thinking``, ``mixed`` or ``instruct``; "" if unknown.
         p_value: Two-sided p-value of the gain; None for published averages.
+        p_adjusted: The p-value adjusted by Holm's method for all gains of the table, of all models and groups; None
+            for published averages.
         tokens: Mean reasoning tokens of replies with thinking to questions of the group, including replies that were
             truncated while reasoning and those to questions without a score. A reply without known tokens counts as 0;
             None if none are known for any reply of the model with thinking.
@@ -53,6 +56,7 @@ class ThinkingGain:
     model_kind: str
     tokens: float | None
     p_value: float | None = None
+    p_adjusted: float | None = None
 
 
 def thinking_gain(
@@ -103,7 +107,14 @@ def gains_of(
     there = {one.dimension for one in found}
     lacking = [name for name in by if name not in there] if (measured or averages) and whole else []
     order = {model: number for number, model in enumerate(models)}
-    return sorted(found, key=lambda one: (order[one.model], by.index(one.dimension), place(one.group))), lacking
+    ordered = sorted(found, key=lambda one: (order[one.model], by.index(one.dimension), place(one.group)))
+    return adjusted_gains(ordered), lacking
+
+
+def adjusted_gains(table: Sequence[ThinkingGain]) -> list[ThinkingGain]:
+    """The gains of one table with p-values adjusted for all of them."""
+    p_values = iter(adjusted([gain.p_value for gain in table if gain.p_value is not None]))
+    return [gain if gain.p_value is None else replace(gain, p_adjusted=next(p_values)) for gain in table]
 
 
 def _pair(modes: Mapping[tuple[str, str], Asked], model: str) -> tuple[Asked, Asked] | None:

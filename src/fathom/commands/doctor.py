@@ -85,7 +85,7 @@ def main(line: DoctorOptions) -> int:
         records.append({"check": check.name, "state": check.state, "found": check.found})
         if check.consequence:
             records.append({"check": "", "state": "", "found": f"-> {check.consequence}"})
-    print_records(records)
+    print_records(records, denominator="none")
     if found.stopped:
         tell(found.stopped)
     print()

@@ -103,7 +103,7 @@ def main(line: ForecastOptions) -> None:
     found = forecast.body(line)
     if line.as_json:
         return print_json(found)
-    print_records([_shown(one) for one in found])
+    print_records([_shown(one) for one in found], denominator="none")
 
 
 def _shown(one: "CacheRow") -> dict[str, str]:

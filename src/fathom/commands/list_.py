@@ -38,11 +38,11 @@ def main(line: ListOptions) -> None:
     if line.as_json:
         print_json(records)
     elif line.kind == "settings":
-        print_records([_settings(record) for record in records])
+        print_records([_settings(record) for record in records], denominator="none")
         tell("output caps and temperatures are those without/with thinking; --json shows all settings")
     else:
         shown = [{name: _short(value) for name, value in one.items() if name in _SHOWN} for one in records]
-        print_records(shown)
+        print_records(shown, denominator="none")
 
 
 def _short(value: Any) -> Any:

@@ -68,7 +68,7 @@ def _print_counts(summary: "ScoreSummary", check: bool) -> None:
     """A line for each metric, then the first rows that are not as they should be."""
     from fathom.terminal import print_records
 
-    print_records(summary.records(check))
+    print_records(summary.records(check), denominator="none")
     for one in summary.differences[:10]:
         # A name from the file is data: it must not reach the terminal as a command to it.
         name = one.case_id if one.case_id.isprintable() else ascii(one.case_id)

@@ -50,7 +50,7 @@ def main(line: ShowOptions) -> None:
     named = {field: [f"{name} {value}" for name, value in shown[field].items()] for field in ("facets", "inputs")}
     facts = {**shown, **named}
     facts.pop("replies", None)
-    print_records([{"": key, " ": value} for key, value in facts.items()])
+    print_records([{"": key, " ": value} for key, value in facts.items()], denominator="none")
     for reply in replies:
         _print_reply(reply)
     return None
@@ -62,7 +62,7 @@ def _print_reply(reply: dict[str, Any]) -> None:
     print_text(f"\nReply{_repeat(reply)}: {reply['status']}, score {_score(reply)}")
     print_text("\n".join(f"  {sentence}" for sentence in reply["why"]) + "\n")
     columns = ("metric", "rule", "value", "answer", "grader", "detail")
-    print_records([{name: score[name] for name in columns} for score in reply["scores"]])
+    print_records([{name: score[name] for name in columns} for score in reply["scores"]], denominator="none")
     said = [(f"judge {one['judge']}, {one['step']}", one["text"]) for one in reply["judge"]]
     for title, text in [("reasoning", reply["reasoning"]), ("reply", reply["reply"]), *said]:
         if text:

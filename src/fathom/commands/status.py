@@ -46,4 +46,4 @@ def main(line: StatusOptions) -> None:
     found = status.body(line)
     if line.as_json:
         return print_json(found)
-    print_records([{"": name, " ": fact} for name, fact in found.facts().items()])
+    print_records([{"": name, " ": fact} for name, fact in found.facts().items()], denominator="none")

@@ -19,6 +19,7 @@ from fathom.report.position import SHOWN
 from fathom.report.results import Results, System, system_of
 from fathom.report.table import Cell, Column, Table
 from fathom.report.tally import replies_of
+from fathom.types.denominators import Denominator
 
 LONGEST, FIRST, EXPECTED = (8, 3), (1, 3), (3, 3)  # dashes
 LINES = (
@@ -28,7 +29,7 @@ LINES = (
 _HEADINGS = (Column("Model", number=False), Column("Length", help="Tokens"))
 ACCURACY = (
     Column("All replies", group="Accuracy", help="Percent; a reply without a readable answer is wrong"),
-    Column("Valid only", group="Accuracy", help="Over the replies in the requested form"),
+    Column("Valid only", group="Accuracy", help="Over the replies in the requested form", denominator="answered"),
     Column("Chance", group="Shortcuts", help="Expected score of an answer drawn at random"),
     Column("Longest", group="Shortcuts", help="Score of always choosing the longest answer"),
     Column("First", group="Shortcuts", help="Score of always choosing the first answer"),
@@ -36,7 +37,11 @@ ACCURACY = (
 FORM = (
     Column("Valid", help="Scored replies that contain an answer; failed requests are not scored"),
     Column("Follows", help="Share of the scored replies that are valid, percent"),
-    Column("Copies", help="Share of the valid replies that give the answer shown as an example, percent"),
+    Column(
+        "Copies",
+        help="Share of the valid replies that give the answer shown as an example, percent",
+        denominator="answered",
+    ),
     Column("Expected", help="Share of the samples whose correct answer is the example, percent"),
 )
 ORDERS = (
@@ -46,6 +51,15 @@ ORDERS = (
     Column("At random", help="The same for a random order, percent: 1/N for N segments"),
 )
 POSITIONS = tuple(Column(SHOWN[name].capitalize(), help="Percent") for name in THIRDS)
+OVER: Mapping[str, Denominator] = {
+    "accuracy": "scored",
+    "form": "scored",
+    "order": "answered",
+    "position": "scored",
+    "depth": "scored",
+    "choices": "answered",
+}
+"""Denominator of each table."""
 ABOUT = {
     "accuracy": "Accuracy and what shortcuts score without reading the context, in percent. “Valid only” leaves out "
     "replies that do not have the requested form: a large gap means that the model fails to answer as instructed.",
@@ -202,6 +216,7 @@ def _tables(points: Sequence[AnswerPoint], systems: Sequence[System], task: str,
             about=ABOUT[name],
             columns=(*_HEADINGS, *columns),
             rows=tuple((*_names(point, place), *cells(point)) for point in points),
+            denominator=OVER[name],
         )
         for name, title, columns, cells in made
     ]

@@ -11,6 +11,7 @@ from fathom.printing import printable
 from fathom.report import words
 from fathom.report.by_question import OVERALL, ByQuestion, order
 from fathom.report.colours import heat_step
+from fathom.report.position import ALPHA
 from fathom.report.results import ALL, Results, System
 from fathom.report.table import Cell, Column, Table
 from fathom.report.tally import below_mean
@@ -31,13 +32,19 @@ ABOUT = (
     "length; its repeats are averaged first. A dash means that there is no score, which is different from 0."
 )
 INTERVALS = (
-    "Ranges are 95% intervals over questions. They resample the questions of all tasks together. The intervals under "
-    "“Scores” and “At a glance” resample within each task and give tasks equal weight, so that the two differ slightly."
+    "Ranges are 95% intervals. They resample clusters: an item with all its questions and lengths, or all items of a "
+    "document where the suite names it; those of all tasks together. The intervals under “Scores” and “At a glance” "
+    "resample within each task and give tasks equal weight, so that the two differ slightly."
 )
 PUBLISHED = (
     "Scores without an interval are published averages, of which no replies are available; a failed reply counts as 0 "
     "in them."
 )
+RESTS = (
+    "Under a score: its difference to the mean over the questions of all other groups, in percentage points, if it is "
+    "significant (adjusted p below 0.05)."
+)
+THOUGHTS = Column("Tokens", help="Reasoning tokens of a reply with thinking, on average", denominator="received")
 REQUIREMENT = ("Full", "Partial")
 WHAT = {"mean": "Score", "best_of": "Best of {n}", "pass_at": "Pass at {n}"}
 RUNS = (
@@ -116,7 +123,7 @@ def score_tables(scores: Sequence[GroupScore]) -> list[Table]:
         part = tuple(one for one in scores if one.measure == measure and n in (0, one.n))
         found = ByQuestion(systems=order(part), scores=part)
         for dimension in dict.fromkeys(one.dimension for one in part if one.dimension != OVERALL) or (OVERALL,):
-            table = _table(found, dimension, (), about(found) if not tables else "")
+            table = _table(found, dimension, (), about(replace(found, scores=tuple(scores))) if not tables else "")
             heading = title(dimension, WHAT[measure].format(n=n)) if dimension != OVERALL else WHAT[measure].format(n=n)
             tables.append(replace(table, title=heading, detail=False))
     return tables
@@ -141,6 +148,8 @@ def about(found: ByQuestion) -> str:
     said = [ABOUT]
     if any(one.interval is not None for one in found.scores):
         said.append(INTERVALS)
+    if tests := sum(one.p_value is not None for one in found.scores):
+        said += [RESTS, words.adjustment(tests)]
     if found.published:
         said.append(PUBLISHED)
     return " ".join(said)
@@ -169,7 +178,7 @@ def _table(found: ByQuestion, dimension: str, systems: Sequence[System], first: 
     names = "; ".join(legend(groups))
     said = " ".join(filter(None, (first, f"{names}." if names else "")))
     folded = dimension == "secondary_task"
-    return Table(name, "breakdown", title(dimension), said, columns, rows, detail=folded)
+    return Table(name, "breakdown", title(dimension), said, columns, rows, detail=folded, denominator="scored")
 
 
 def _help(dimension: str, group: str) -> str:
@@ -180,9 +189,24 @@ def _help(dimension: str, group: str) -> str:
 def _cell(one: GroupScore | None, counts: bool = False) -> Cell:
     if one is None:
         return Cell()
-    below = below_mean(one) if counts else ()
+    below = (*clusters_of(one.questions, one.clusters), *below_mean(one)) if counts else _to_the_rest(one)
     note = words.sentence(one.note)
     return Cell(words.percent(one.score), words.bounds(one.interval), note, heat_step(one.score), below=below)
+
+
+def clusters_of(questions: int | None, clusters: int | None) -> tuple[str, ...]:
+    """What is resampled, if it is fewer than the questions: "300 questions in 100 clusters"."""
+    if questions is None or clusters is None or clusters >= questions:
+        return ()
+    return (f"{words.several(questions, 'question')} in {words.several(clusters, 'cluster')}",)
+
+
+def _to_the_rest(one: GroupScore) -> tuple[str, ...]:
+    """The difference to the other groups if it is significant: most are not, and a page has hundreds of groups."""
+    if one.p_adjusted is None or one.p_adjusted >= ALPHA:
+        return ()
+    p_value = words.chance_of(one.p_adjusted).removeprefix("p ")
+    return (f"{words.change(one.difference)} to the rest", f"adjusted {p_value}")
 
 
 def _difference(scores: Mapping[str, GroupScore]) -> Cell:
@@ -240,7 +264,7 @@ def _runs(found: Sequence[Repeats], numbers: dict[tuple[str, ...], int]) -> Tabl
         for one in found
     )
     about = f"{RUNS} {UNEVEN}" if any(one.uneven for one in found) else RUNS
-    return Table("repeats", "repeats", "Runs and errors", about, columns, rows)
+    return Table("repeats", "repeats", "Runs and errors", about, columns, rows, denominator="scored")
 
 
 def _spread(means: Sequence[float]) -> Cell:
@@ -262,7 +286,7 @@ def _trends(found: Sequence[Repeats], numbers: dict[tuple[str, ...], int]) -> Ta
         )
         for one in found
     )
-    return Table("repeats-best", "repeats", "Best of n, pass at n", BEST, columns, rows)
+    return Table("repeats-best", "repeats", "Best of n, pass at n", BEST, columns, rows, denominator="scored")
 
 
 def _best(point: Trend) -> Cell:
@@ -306,7 +330,10 @@ def _published(found: ByQuestion) -> Table:
                 ),
             )
         )
-    return Table("repeats-published", "repeats", "Repeats as published", PUBLISHED_REPEATS, columns, tuple(rows))
+    return Table(
+        *("repeats-published", "repeats", "Repeats as published", PUBLISHED_REPEATS, columns, tuple(rows)),
+        denominator="published",
+    )
 
 
 def _padded(cells: list[Cell], most: int) -> list[Cell]:
@@ -316,7 +343,7 @@ def _padded(cells: list[Cell], most: int) -> list[Cell]:
 def thinking_tables(results: Results) -> list[Table]:
     """One table with a row per model, the highest gain first: the gain over all questions, then by groups."""
     found = results.by_question.gains
-    return [_whole(found)] if any(one.dimension == OVERALL for one in found) else []
+    return [_whole(found, _adjustment(found))] if any(one.dimension == OVERALL for one in found) else []
 
 
 def gain_tables(found: Sequence[ThinkingGain]) -> list[Table]:
@@ -330,11 +357,14 @@ def gain_tables(found: Sequence[ThinkingGain]) -> list[Table]:
     made: list[Table] = []
     for dimension in dict.fromkeys(one.dimension for one in found):
         part = [one for one in ranked if one.dimension == dimension]
-        made.append(_whole(part) if dimension == OVERALL else _by_group(part, dimension, first=not made))
+        family = "" if made else _adjustment(found)
+        made.append(
+            _whole(part, family) if dimension == OVERALL else _by_group(part, dimension, family, first=not made)
+        )
     return made
 
 
-def _whole(found: Sequence[ThinkingGain]) -> Table:
+def _whole(found: Sequence[ThinkingGain], family: str) -> Table:
     whole = {one.model: one for one in found if one.dimension == OVERALL}
     groups = sorted(
         {(one.dimension, one.group) for one in found if one.dimension != OVERALL},
@@ -349,7 +379,7 @@ def _whole(found: Sequence[ThinkingGain]) -> Table:
         Column("With"),
         Column("Gain"),
         Column("Questions", help="Asked in both modes"),
-        *([Column("Tokens", help="Reasoning tokens of a reply with thinking, on average")] if counted else []),
+        *([THOUGHTS] if counted else []),
         *(Column(label(*pair), group=f"Gain by {NAMES[pair[0]]}") for pair in groups),
     )
     rows = tuple(
@@ -366,11 +396,13 @@ def _whole(found: Sequence[ThinkingGain]) -> Table:
         for one in sorted(whole.values(), key=lambda one: -one.gain)
     )
     names = words.listed([NAMES[name] for name in dict.fromkeys(name for name, _ in groups)])
-    said = (ABOUT_THINKING, GROUPS.format(of=names) if names else "", TOKENS if counted else "")
-    return Table("thinking", "thinking", "Thinking", " ".join(filter(None, said)), columns, rows)
+    groups_said = GROUPS.format(of=names) if names else ""
+    said = (ABOUT_THINKING, groups_said, family, TOKENS if counted else "")
+    about = " ".join(filter(None, said))
+    return Table("thinking", "thinking", "Thinking", about, columns, rows, denominator="shared")
 
 
-def _by_group(found: Sequence[ThinkingGain], dimension: str, *, first: bool) -> Table:
+def _by_group(found: Sequence[ThinkingGain], dimension: str, family: str, *, first: bool) -> Table:
     """Gains in the groups of one dimension: a row per model, a column per group."""
     groups = sorted({one.group for one in found}, key=place)
     gains = {(one.model, one.group): one for one in found}
@@ -381,9 +413,10 @@ def _by_group(found: Sequence[ThinkingGain], dimension: str, *, first: bool) -> 
         for model in dict.fromkeys(one.model for one in found)
     )
     names = "; ".join(legend(groups))
-    said = (GAINS if first else "", TOKENS if first and counted else "", f"{names}." if names else "")
+    said = (GAINS if first else "", family, TOKENS if first and counted else "", f"{names}." if names else "")
     name = f"thinking-{dimension.replace('_', '-')}"
-    return Table(name, "thinking", title(dimension, "Gain"), " ".join(filter(None, said)), columns, rows)
+    about = " ".join(filter(None, said))
+    return Table(name, "thinking", title(dimension, "Gain"), about, columns, rows, denominator="shared")
 
 
 def _detailed(one: ThinkingGain | None, *, counted: bool) -> Cell:
@@ -392,8 +425,18 @@ def _detailed(one: ThinkingGain | None, *, counted: bool) -> Cell:
         return Cell()
     scores = f"{words.percent(one.without)} → {words.percent(one.thinking)}"
     tokens = [f"{words.count(one.tokens)} tokens"] if counted else []
-    return Cell(words.change(one.gain), words.bounds(one.interval, signed=True), below=(scores, *tokens))
+    below = (*_chances(one), scores, *tokens)
+    return Cell(words.change(one.gain), words.bounds(one.interval, signed=True), below=below)
 
 
 def _gain(one: ThinkingGain | None) -> Cell:
-    return Cell(words.change(one.gain), words.bounds(one.interval, signed=True)) if one else Cell()
+    return Cell(words.change(one.gain), words.bounds(one.interval, signed=True), below=_chances(one)) if one else Cell()
+
+
+def _chances(one: ThinkingGain) -> tuple[str, ...]:
+    return () if one.p_value is None or one.p_adjusted is None else words.chances_of(one.p_value, one.p_adjusted)
+
+
+def _adjustment(found: Iterable[ThinkingGain]) -> str:
+    tests = sum(one.p_value is not None for one in found)
+    return words.adjustment(tests) if tests > 1 else ""

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from fathom.analysis import GroupScore, Repeats, ThinkingGain
-from fathom.analysis.breakdown import RUN, group_scores
+from fathom.analysis.breakdown import RUN, adjusted_scores, group_scores
 from fathom.analysis.questions import Means, asked, means_of
 from fathom.analysis.ranking import Ranked, ranking_of_questions
 from fathom.analysis.repeats import repeats_of
-from fathom.analysis.thinking import gains_of
+from fathom.analysis.thinking import adjusted_gains, gains_of
 from fathom.stats.columns import facet
 
 OVERALL = "overall"
@@ -173,12 +173,12 @@ def together(parts: Sequence[PartByQuestion], *, seed: int = 0, ranked: bool = F
         ranked: Whether models are ranked by their mean over questions.
     """
     scores, trends = [one for part in parts for one in part.scores], [one for part in parts for one in part.trends]
-    gains = [one for part in parts for one in part.gains]
+    gains = adjusted_gains([one for part in parts for one in part.gains])
     means = (one for part in parts for one in part.means)
     return ByQuestion(
         systems=order((*scores, *trends)),
         published=frozenset(system for part in parts for system in part.published),
-        scores=tuple(scores),
+        scores=tuple(adjusted_scores(scores)),
         trends=tuple(trends),
         runs=tuple(one for part in parts for one in part.runs),
         gains=(*_by_dimension(gains), *_by_dimension(one for part in parts for one in part.published_gains)),

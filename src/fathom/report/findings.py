@@ -102,7 +102,7 @@ def _with_undefined(parts: Sequence[str], undefined: int) -> str:
 def _position(results: Results) -> str:
     apart = [one for one in results.contrasts if significant(one)]
     if not apart:
-        return "No difference between positions has an interval without 0." if results.contrasts else ""
+        return "No difference between positions is significant after adjustment." if results.contrasts else ""
     largest = max(apart, key=lambda one: abs(one.difference))
     at = "all lengths" if largest.length is None else words.length(largest.length)
     return (

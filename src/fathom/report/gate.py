@@ -33,12 +33,12 @@ def tables(found: Gate) -> list[Table]:
         Column("Items"),
     )
     rows = tuple((Cell(printable(one.name)), Cell(one.decision), *_figures(one)) for one in found.claims)
-    made = [Table("claims", "", "Claims", about, columns, rows)] if rows else []
+    made = [Table("claims", "", "Claims", about, columns, rows, denominator="shared")] if rows else []
     for title, flips in (("Lost", found.lost), ("Gained", found.gained)):
         if flips:
             said = f"{words.several(len(flips), 'sample')} that only the {_right(title)} got right"
             said += f"; the first {SHOWN} are shown, --json has all of them." if len(flips) > SHOWN else "."
-            made.append(Table(title.lower(), "", title, said, FLIPS, _flips(flips)))
+            made.append(Table(title.lower(), "", title, said, FLIPS, _flips(flips), denominator="none"))
     return made
 
 
@@ -91,7 +91,8 @@ def as_markdown(found: Gate) -> str:
     """The decision, the claims and the flips as GitHub's Markdown."""
     parts = [f"**{found.decision}**: {escaped(found.reason)}"]
     for table in tables(found):
-        parts += [f"#### {table.title}\n\n{table.about}", "\n".join(table_lines(table))]
+        said = " ".join(filter(None, (table.about, table.divided_by)))
+        parts += [f"#### {table.title}\n\n{said}", "\n".join(table_lines(table))]
     return "\n\n".join(parts)
 
 

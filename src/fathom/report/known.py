@@ -24,7 +24,7 @@ KNOWN = (
     Column("Abstained", group="Closed-book", help="The answer says that it cannot be known"),
     Column("No score", group="Closed-book", help="The request or its grading failed"),
     Column("Excluded", group="By the filter", help="Questions excluded from this model's results, at all lengths"),
-    Column("Share", group="By the filter", help="Of its questions, percent"),
+    Column("Share", group="By the filter", help="Of its questions, percent", denominator="asked"),
 )
 PLAIN = ("token f1", "rouge")
 
@@ -76,7 +76,7 @@ def known_tables(results: Results) -> list[Table]:
         (Cell(_system(one).name, series=number.get(_system(one))), Cell(printable(one.task)), *known_cells(one))
         for one in found
     )
-    return [Table("known", "known", "Closed-book questions", about, columns, rows)]
+    return [Table("known", "known", "Closed-book questions", about, columns, rows, denominator="scored")]
 
 
 def _system(one: Known) -> System:
@@ -114,7 +114,8 @@ def graders_tables(results: Results) -> list[Table]:
         )
         for one in results.graded
     )
-    return [Table("graders", "graders", "Graders", " ".join(_said_of_graders(results.graded)), columns, rows)]
+    about = " ".join(_said_of_graders(results.graded))
+    return [Table("graders", "graders", "Graders", about, columns, rows, denominator="none")]
 
 
 def _said_of_graders(graded: Sequence[Graded]) -> list[str]:

@@ -46,7 +46,7 @@ def longscores(results: Results, system: System | None) -> Table:
         "It is undefined if the base is not significantly above chance. “(bounds)”: replies are missing; from all of "
         "them wrong to all of them right."
     )
-    table = Table("longscore", "longscore", "LongScore", about, columns, ())
+    table = Table("longscore", "longscore", "LongScore", about, columns, (), denominator="scored")
     return _filled(
         table, results, system, lambda one, task: longscore_cells(results.longscore.get((one, task)), lengths)
     )
@@ -82,7 +82,7 @@ def effective_lengths(results: Results, system: System | None) -> Table:
         "length still passes, so that the true length may be greater. “<”: the shortest length already fails. A length "
         "that was asked but has no score counts as a failure."
     )
-    table = Table("effective", "effective", "Effective context length", about, LENGTHS, ())
+    table = Table("effective", "effective", "Effective context length", about, LENGTHS, (), denominator="scored")
     return _filled(table, results, system, lambda one, task: effective_cells(results, one, task))
 
 

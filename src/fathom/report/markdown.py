@@ -52,7 +52,7 @@ def summary_text(found: Summary, title: str) -> str:
         also = [f"{words.several(more, 'more model')} in the page of the report."] if more > 0 else []
         notes = [f"({number}) {note}" for number, note in enumerate(table.notes, start=1)]
         parts.append(table_lines(table))
-        parts.append([escaped(" ".join((*also, table.about, *notes)))])
+        parts.append([escaped(" ".join(filter(None, (*also, table.about, table.divided_by, *notes))))])
     parts.append(["**Largest drops**", *_listed(found.drops, len(found.drops))] if found.drops else [])
     parts.append([escaped(" ".join(found.notes))] if found.notes else [])
     parts.append(["; ".join(f"{escaped(name)}: {_value(name, value)}" for name, value in found.made)])
@@ -72,7 +72,11 @@ def setups_text(compared: ComparedSetups) -> str:
             columns=tuple(whole.columns[place] for place in kept),
             rows=tuple(tuple(row[place] for place in kept) for row in whole.rows[: MODELS + 1]),
         )
-        parts += [[f"{escaped(title)}:"], table_lines(table), [escaped(table.about)] if table.about else []]
+        parts += [
+            [f"{escaped(title)}:"],
+            table_lines(table),
+            [escaped(" ".join(filter(None, (table.about, table.divided_by))))],
+        ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 

@@ -31,6 +31,7 @@ from fathom.report.tables import tables_of
 from fathom.report.tally import replies_of
 from fathom.report.truncation import truncation_figures
 from fathom.types import FathomError
+from fathom.types.denominators import DENOMINATORS
 from fathom.units import MOST_PROCESSES, cores, run_units
 
 TITLE = "Long-context reliability"
@@ -173,6 +174,7 @@ def page(results: Results, *, title: str = TITLE, link: Callable[[Replies], str]
         maps=map_figures(results.by_question),
         trends=trend_figures(results.by_question),
         definitions=list(DEFINITIONS.values()),
+        denominators=DENOMINATORS,
         linked=link is not None,
         light=Markup(css_variables("light")),
         dark=Markup(css_variables("dark")),

@@ -17,13 +17,15 @@ from fathom.report.tally import replies_of
 
 ABOUT = (
     "Difference in score between two positions of the answer, in percentage points, with 95% intervals. Paired: the "
-    "same items were asked at both positions, and p belongs to the interval. Unpaired: depths were drawn at random, so "
-    "that each third of the context has other items, and there is no p-value."
+    "same items were asked at both positions. Unpaired: depths were drawn at random, so that each third of the context "
+    "has other items, whose difficulty widens the interval."
 )
 LINES = Size(250, 150)
 Pair: TypeAlias = tuple[System, str]
 SHOWN = {"front": "front", "middle": "middle", "rear": "end"}
 """Names of positions in tables; results call the end of the context ``rear``."""
+ALPHA = 0.05
+"""Level of a family of differences."""
 MANY = 8
 """Lengths beyond which the page draws the grid itself, instead of pooled depths and one line per length."""
 CELL, NARROW = Size(38, 22), Size(12, 18)
@@ -150,11 +152,12 @@ def contrast_tables(found: Sequence[PositionContrast], systems: Sequence[System]
     for system in order:
         own = [one for one in found if system_of(one) == system]
         if own:
-            made.append(_table(own, system.name, len(made) + 1))
+            about = "" if made else f"{ABOUT} {words.adjustment(len(found))}"
+            made.append(_table(own, system.name, len(made) + 1, about))
     return made
 
 
-def _table(found: Sequence[PositionContrast], title: str, number: int) -> Table:
+def _table(found: Sequence[PositionContrast], title: str, number: int, about: str) -> Table:
     pairs = list(dict.fromkeys((one.first, one.second) for one in found))
     lines: dict[tuple[str, int | None], dict[tuple[str, str], PositionContrast]] = {}
     for one in found:
@@ -174,7 +177,6 @@ def _table(found: Sequence[PositionContrast], title: str, number: int) -> Table:
         items = _range([one.items for one in cells.values()])
         length_cell = Cell(name, replies=replies_of(system_of(found[0]), task, length))
         rows.append((Cell(task), length_cell, Cell(items), *(_cell(cells.get(pair)) for pair in pairs)))
-    about = ABOUT if number == 1 else ""
     whole = tuple(number for number, (_, length) in enumerate(ordered) if length is None)
     return Table(
         f"position-{number}",
@@ -184,17 +186,18 @@ def _table(found: Sequence[PositionContrast], title: str, number: int) -> Table:
         columns,
         tuple(rows),
         detail=True,
+        denominator="shared" if all(contrast.paired for contrast in found) else "scored",
         notable=_notable([list(lines[line].values()) for line in ordered]) or whole[:SHOWN_ROWS],
     )
 
 
 def significant(one: PositionContrast) -> bool:
-    """Whether the interval of a difference does not contain 0."""
-    return one.interval.low > 0 or one.interval.high < 0
+    """Whether a difference is significant among all of the table."""
+    return one.p_adjusted < ALPHA
 
 
 def _notable(rows: Sequence[Sequence[PositionContrast]]) -> tuple[int, ...]:
-    """The rows with the largest differences whose intervals do not contain 0, in the order of the table."""
+    """The rows with the largest significant differences, in the order of the table."""
     largest = {
         number: max(abs(one.difference) for one in row if significant(one))
         for number, row in enumerate(rows)
@@ -211,8 +214,8 @@ def _range(items: Sequence[int]) -> str:
 def _cell(one: PositionContrast | None) -> Cell:
     if one is None:
         return Cell()
-    said = "unpaired" if one.p_value is None else words.chance_of(one.p_value)
-    return Cell(words.change(one.difference), words.bounds(one.interval, signed=True), below=(said,))
+    below = (*words.chances_of(one.p_value, one.p_adjusted), *([] if one.paired else ["unpaired"]))
+    return Cell(words.change(one.difference), words.bounds(one.interval, signed=True), below=below)
 
 
 def grids(results: Results) -> dict[Pair, list[DepthCell]]:

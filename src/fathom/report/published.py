@@ -61,6 +61,7 @@ def _tables(comparison: PublishedComparison, section: str, *, remarks: bool) -> 
             columns=columns,
             rows=rows,
             detail=True,
+            denominator="published",
         )
         for number, (metric, scores) in enumerate(_by_metric(comparison.scores))
         for columns, rows in [_grid(scores, {id(one): Cell(_typeset(one.text), note=one.note) for one in scores})]
@@ -78,6 +79,7 @@ def _tables(comparison: PublishedComparison, section: str, *, remarks: bool) -> 
                 columns=columns,
                 rows=rows,
                 detail=True,
+                denominator="published",
             )
         )
     if remarks:
@@ -94,6 +96,7 @@ def _tables(comparison: PublishedComparison, section: str, *, remarks: bool) -> 
                     for sentence in sentences
                 ),
                 detail=True,
+                denominator="none",
             )
         )
     return made

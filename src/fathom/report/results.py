@@ -11,6 +11,7 @@ from fathom import analysis
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.counts import Graded, all_graders
 from fathom.analysis.drops import Drop, drops_of
+from fathom.analysis.position import adjusted_contrasts
 from fathom.analysis.ranking import Ranked, ranking_of, ranking_of_profiles
 from fathom.printing import printable
 from fathom.report.by_question import ByQuestion, together
@@ -218,7 +219,7 @@ def measure(
         graded=tuple(all_graders([part.graded for part in measured])),
         answers=_joined(part.answers for part in measured),
         depths=_joined(part.depths for part in measured),
-        contrasts=_joined(part.contrasts for part in measured),
+        contrasts=tuple(adjusted_contrasts(_joined(part.contrasts for part in measured))),
         truncation=_joined(part.truncation for part in measured),
         categories=_joined(part.categories for part in measured),
         by_question=by_question,

@@ -74,8 +74,8 @@ def main_table(compared: ComparedSetups, title: str, family: Sequence[SetupResul
         Column("Gain", help="Mean difference over all tested lengths beyond the window"),
         Column("Up to the window", help="Mean difference over the tested lengths up to the window"),
         Column("Verdict", number=False),
-        *LENGTHS,
-        *(replace(column, group=f"At {words.tokens(longest)}") for column, _ in spent),
+        *(replace(column, denominator="scored") for column in LENGTHS),
+        *(replace(column, group=f"At {words.tokens(longest)}", denominator="received") for column, _ in spent),
     )
     at_lengths, in_mean = verdict_levels(sum(length > compared.window for length in compared.lengths))
     rule = (BOTH if at_lengths else MEAN).format(lengths=at_lengths, mean=in_mean)
@@ -91,7 +91,8 @@ def main_table(compared: ComparedSetups, title: str, family: Sequence[SetupResul
         )
         for one in family
     )
-    return Table(f"setups-{number}", "setups", _title("", title, compared), about * (number == 1), columns, rows)
+    named, about = _title("", title, compared), about * (number == 1)
+    return Table(f"setups-{number}", "setups", named, about, columns, rows, denominator="shared")
 
 
 def _title(what: str, family: str, compared: ComparedSetups) -> str:
@@ -184,7 +185,7 @@ def costs(compared: ComparedSetups, title: str, family: Sequence[SetupResult], n
     columns = (
         Column("Setup", number=False),
         Column("Length"),
-        Column("Score", help="Percent"),
+        Column("Score", help="Percent", denominator="scored"),
         Column("Frontier", number=False, help="Of score and tokens, by point estimates"),
         Column("Tokens in"),
         Column("Tokens out"),
@@ -206,7 +207,11 @@ def costs(compared: ComparedSetups, title: str, family: Sequence[SetupResult], n
             rows.append(_cost_row(compared, one, point, best))
     named = _title("Score and cost", title, compared)
     about = COSTS * (number == 1)
-    return Table(f"setups-costs-{number}", "setups", named, about, columns, tuple(rows), notable=tuple(notable))
+    return Table(
+        *(f"setups-costs-{number}", "setups", named, about, columns, tuple(rows)),
+        notable=tuple(notable),
+        denominator="received",
+    )
 
 
 def _cost_row(compared: ComparedSetups, one: SetupResult, point: SetupPoint, best: frozenset[str]) -> tuple[Cell, ...]:
@@ -266,7 +271,8 @@ def differences(compared: ComparedSetups, title: str, family: Sequence[SetupResu
     )
     about = DIFFERENCES.format(base=shown(compared.base))
     named = _title("Differences at each length", title, compared)
-    return Table(f"setups-differences-{number}", "setups", named, about * (number == 1), columns, rows)
+    about *= number == 1
+    return Table(f"setups-differences-{number}", "setups", named, about, columns, rows, denominator="shared")
 
 
 def _at(point: SetupPoint | None, base: SetupPoint | None) -> Cell:
@@ -305,4 +311,9 @@ def tried(compared: ComparedSetups) -> Table:
     )
     # The grid is a result of its own, so none of its rows is left out at first.
     notable = tuple(range(len(rows)))
-    return Table("setups-tried", "setups", "Hyper-parameters tried", TRIED, columns, rows, detail=True, notable=notable)
+    return Table(
+        *("setups-tried", "setups", "Hyper-parameters tried", TRIED, columns, rows),
+        detail=True,
+        notable=notable,
+        denominator="scored",
+    )

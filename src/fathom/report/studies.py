@@ -35,8 +35,10 @@ Key = TypeVar("Key", bound=Hashable)
 WHOLE = "All lengths"
 PERCENT = "Scores in percent, with 95% intervals."
 ABOUT_PAIRS = (
-    "Paired differences in percentage points, the first model minus the second, with 95% intervals and p-values."
+    "Paired differences in percentage points, the first model minus the second, with 95% intervals and p-values of the "
+    "sign-flip test over items."
 )
+SHARED = "A cell is a task at a length: differences are over the cells at which both models have a score."
 
 
 class Tables(tuple[Table, ...]):
@@ -142,7 +144,8 @@ def as_markup(table: Table) -> Markup:
     below = Markup("").join(
         Markup("<p><sup>{}</sup> {}</p>").format(number, note) for number, note in enumerate(notes, 1)
     )
-    about = Markup("<p>{}</p>").format(table.about) if table.about else ""
+    said = filter(None, (table.about, table.divided_by))
+    about = Markup("").join(Markup("<p>{}</p>").format(line) for line in said)
     return Markup("<h3>{}</h3>{}<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}").format(
         table.title, about, headings, rows, below
     )
@@ -270,6 +273,7 @@ def _by_system(
                 (Cell(system.name if heading == "Model" else printable(task)), *cells(grouped[system, task]))
                 for system, task in keys
             ),
+            denominator="scored",
         )
         for number, (title, heading, keys) in enumerate(one for one in made if one[2])
     ]
@@ -327,10 +331,11 @@ def comparison_tables(found: Sequence[analysis.Comparison]) -> list[Table]:
     """Differences between every two models: one table per pair, a row per task, a column per length."""
 
     def cell(one: analysis.Comparison) -> Cell:
+        shared = f"on {words.count(one.cells)} of {words.count(one.cells_of)} cells"
         return Cell(
             words.change(one.difference),
             words.bounds(one.interval, signed=True),
-            below=(words.chance_of(one.p_value),),
+            below=(*words.chances_of(one.p_value, one.p_adjusted), *([shared] if one.cells < one.cells_of else [])),
         )
 
     def more(one: analysis.Comparison) -> list[Cell]:
@@ -347,7 +352,10 @@ def comparison_tables(found: Sequence[analysis.Comparison]) -> list[Table]:
         )
         return [Cell(words.count(one.items), below=tuple(counts))]
 
-    return _by_pair(found, "{} − {}", ABOUT_PAIRS, cell, [Column("Items")], more)
+    about = [ABOUT_PAIRS, words.adjustment(len(found))]
+    if any(one.cells < one.cells_of for one in found):
+        about.append(SHARED)
+    return _by_pair(found, "{} − {}", " ".join(about), cell, [Column("Items")], more)
 
 
 def agreement_tables(found: Sequence[analysis.Agreement]) -> list[Table]:
@@ -395,7 +403,9 @@ def _by_pair(
             rows.append((Cell(heading), *cells, *more(at.get(None, line[-1]))))
         heads = (Column("Task", number=False), *map(_length, lengths), *columns)
         name = f"pair-{len(made) + 1}"
-        made.append(Table(name, "", title.format(*names), "" if made else about, heads, tuple(rows)))
+        made.append(
+            Table(name, "", title.format(*names), "" if made else about, heads, tuple(rows), denominator="shared")
+        )
     return made
 
 
@@ -420,7 +430,8 @@ def position_tables(found: Sequence[analysis.PositionPoint]) -> list[Table]:
             Column("Items", help="At each depth, at most"),
         )
         about = "" if made else f"{PERCENT} Depth 0% is the start of the context, 100% its end."
-        made.append(Table(f"depths-{len(made) + 1}", "", f"{system.name}: depths", about, columns, tuple(rows)))
+        title = f"{system.name}: depths"
+        made.append(Table(f"depths-{len(made) + 1}", "", title, about, columns, tuple(rows), denominator="scored"))
     return made
 
 
@@ -449,7 +460,7 @@ def categories_tables(found: Sequence[analysis.CategoryScore]) -> list[Table]:
         )
         columns = (Column("Task", number=False), Column("Category", number=False), Column("Score"), Column("Items"))
         if rows:
-            made.append(Table(f"categories-{len(made)}", "", system.name, "", columns, rows))
+            made.append(Table(f"categories-{len(made)}", "", system.name, "", columns, rows, denominator="scored"))
     return made
 
 
@@ -475,7 +486,7 @@ def judge_tables(found: Sequence[analysis.JudgeAgreement]) -> list[Table]:
         for one in found
     )
     about = "Bias in percentage points and share of the same scores in percent, with 95% intervals; Cohen's kappa."
-    return [Table("judge", "", "Judge and people", about, columns, rows)]
+    return [Table("judge", "", "Judge and people", about, columns, rows, denominator="shared")]
 
 
 def _kappa(value: float | None) -> str:
@@ -504,7 +515,7 @@ def difficulty_tables(found: Sequence[analysis.Difficulty]) -> list[Table]:
         )
         about = "Shares in percent. Other models of these tiers give a question the same label "
         about += f"{words.percent(one.agreement)}% of the time." if one.labels else "in no question."
-        made.append(Table("difficulty", "", "Difficulty", about, columns, rows))
+        made.append(Table("difficulty", "", "Difficulty", about, columns, rows, denominator="shared"))
     return made
 
 
@@ -512,13 +523,14 @@ def closed_book_tables(found: Sequence[analysis.Known]) -> list[Table]:
     """What each model answers closed-book."""
     columns = (Column("Model", number=False), Column("Task", number=False), *KNOWN)
     rows = tuple((Cell(system_of(one).name), Cell(printable(one.task)), *known_cells(one)) for one in found)
-    return [Table("known", "", "Closed-book", "", columns, rows)]
+    return [Table("known", "", "Closed-book", "", columns, rows, denominator="scored")]
 
 
 def count_tables(found: Sequence[analysis.Counts]) -> list[Table]:
     """Outcomes of the replies of each model."""
     rows = tuple((Cell(system_of(one).name), *count_cells(one)) for one in found)
-    return [Table("counts", "", "Counts", "", (Column("Model", number=False), *COUNTS), rows)]
+    columns = (Column("Model", number=False), *COUNTS)
+    return [Table("counts", "", "Counts", "", columns, rows, denominator="none")]
 
 
 TABLES: Mapping[type, Callable[[Any], list[Table]]] = {

@@ -1,10 +1,11 @@
 """A table as values, with all figures and words as text; the page and the terminal both show it."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import groupby
 from typing import NamedTuple
 
 from fathom.report.words import ABSENT
+from fathom.types.denominators import Denominator, denominator_line
 
 LONG, SHOWN = 12, 8
 """Rows from which a table is folded on the page, and rows that are shown then."""
@@ -29,12 +30,14 @@ class Column:
         number: Whether it holds numbers, which are aligned to the right.
         help: A short explanation, or "".
         group: A heading that it shares with adjacent columns of the same group, or "".
+        denominator: What its shares or means are over, if it is not that of the table.
     """
 
     label: str
     number: bool = True
     help: str = ""
     group: str = ""
+    denominator: Denominator | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class Table:
         rows: Rows of cells.
         detail: Whether it is a breakdown that may be folded away.
         notable: Numbers of the rows that are shown if the table is long; the first ones if there are none.
+        denominator: What its shares and means are over, see ``fathom.types.denominators``.
     """
 
     name: str
@@ -95,6 +99,8 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     detail: bool = False
     notable: tuple[int, ...] = ()
+    _: KW_ONLY
+    denominator: Denominator
 
     @property
     def shown(self) -> tuple[int, ...]:
@@ -102,6 +108,15 @@ class Table:
         if len(self.rows) <= LONG:
             return ()
         return self.notable or tuple(range(SHOWN))
+
+    @property
+    def divided_by(self) -> str:
+        """A line on the denominators: "Denominator: scored; Difference: shared."; "" without any."""
+        others: dict[Denominator, list[str]] = {}
+        for column in self.columns:
+            if column.denominator is not None and column.denominator != self.denominator:
+                others.setdefault(column.denominator, []).append(column.label)
+        return denominator_line(self.denominator, others)
 
     @property
     def groups(self) -> tuple[tuple[str, int], ...]:

@@ -9,7 +9,7 @@ from fathom.analysis import AverageScore, CategoryScore, Counts, CurvePoint, Fil
 from fathom.analysis.ranking import Ranked
 from fathom.report import words
 from fathom.report.answers import answers_tables, telling_points
-from fathom.report.breakdown import breakdown_tables, repeats_tables, thinking_tables
+from fathom.report.breakdown import breakdown_tables, clusters_of, repeats_tables, thinking_tables
 from fathom.report.colours import heat_step
 from fathom.report.known import graders_tables, known_tables
 from fathom.report.lengths import BOUNDS, DEFINITIONS, effective_cell, effective_lengths, longscore_cells, longscores
@@ -97,6 +97,7 @@ def tables_of(results: Results) -> tuple[Table, ...]:
             about="How the rows were made.",
             columns=(Column("Setting", number=False), Column("Value", number=False)),
             rows=tuple((Cell(label), Cell(value)) for label, value in (*results.settings, *results.made)),
+            denominator="none",
         ),
     )
 
@@ -137,9 +138,13 @@ def headline(results: Results) -> Table:
             help="How much of its base score a model loses beyond it: mean change from the mean at 2k, 4k and 6k over "
             "the longer lengths that all models have, percent",
         ),
-        Column("Difference", help="To the next model below, in percentage points, paired by question"),
+        Column(
+            "Difference", help="To the next model below, in percentage points, paired by question", denominator="shared"
+        ),
         CHANCE,
-        Column("Scored", help="Replies with a score, of all; prompts that were truncated; the cost"),
+        Column(
+            "Scored", help="Replies with a score, of all; prompts that were truncated; the cost", denominator="asked"
+        ),
     )
     rows = [_headline_row(results, system) for system in results.systems]
     # A single model is not compared.
@@ -152,6 +157,7 @@ def headline(results: Results) -> Table:
         about=about,
         columns=tuple(columns[number] for number in kept),
         rows=tuple(tuple(row[number] for number in kept) for row in rows),
+        denominator="scored",
     )
 
 
@@ -199,7 +205,8 @@ def _average_cell(results: Results, average: AverageScore | None, note: str) -> 
         return Cell()
     blank = average.bounds if average.mean is None else None
     why = bounds_note(blank, "Bounds for the missing replies, without a rank")
-    said = " ".join(filter(None, (words.sentence(average.note), note, why)))
+    together = words.independent(average.items, average.clusters, average.design_effect, average.effective_items)
+    said = " ".join(filter(None, (words.sentence(average.note), note, why, together)))
     below = other_score(results, average.mean, average.other)
     if blank:
         return Cell(words.between(blank), BOUNDS, said, below=below)
@@ -261,7 +268,7 @@ def scores(results: Results, system: System) -> Table:
         CHANCE,
         SCORED,
     )
-    return Table(f"scores-{number + 1}", "scores", system.name, "", columns, tuple(lines))
+    return Table(f"scores-{number + 1}", "scores", system.name, "", columns, tuple(lines), denominator="scored")
 
 
 def _score_cell(results: Results, system: System, task: str, length: int) -> Cell:
@@ -327,7 +334,7 @@ def category_tables(found: Sequence[CategoryScore], systems: Sequence[System]) -
         )
         for number, system in enumerate(systems)
     )
-    return [Table("categories", "categories", "Categories", ABOUT, columns, rows)]
+    return [Table("categories", "categories", "Categories", ABOUT, columns, rows, denominator="scored")]
 
 
 def _cell(one: CategoryScore | None, counts: bool) -> Cell:
@@ -382,7 +389,7 @@ def neighbour_tables(found: Sequence[Neighbour], systems: Sequence[System] = ())
         Column("Rank"),
         Column("Score"),
         Column("Questions"),
-        Column("Difference", help="To the next model below, in percentage points"),
+        Column("Difference", help="To the next model below, in percentage points", denominator="shared"),
         Column("Distinguishable", number=False, help="From the next model below"),
     )
     rows = tuple(
@@ -390,13 +397,14 @@ def neighbour_tables(found: Sequence[Neighbour], systems: Sequence[System] = ())
             Cell(System(one.model, one.variant).name, series=numbers.get((one.model, one.variant))),
             Cell(rank_of(one)),
             Cell(words.percent(one.score), words.bounds(one.interval), below=below_mean(one)),
-            Cell(words.count(one.questions)),
+            Cell(words.count(one.questions), below=clusters_of(one.questions, one.clusters)),
             _gap(one),
             _mark(one, last=number == len(found)),
         )
         for number, one in enumerate(found, start=1)
     )
-    return [Table("by-question", "ranks", "Models by their mean over questions", BY_QUESTION, columns, rows)]
+    title = "Models by their mean over questions"
+    return [Table("by-question", "ranks", title, BY_QUESTION, columns, rows, denominator="scored")]
 
 
 def _gap(one: Neighbour) -> Cell:

@@ -149,11 +149,14 @@ def _counts(results: Results, system: System | None, kind: str) -> Table:
         ]
     if system is not None:
         name = f"counts-{results.systems.index(system) + 1}-{kind}"
-        return Table(name, "counts", f"{system.name}, by {kind}", "", columns, tuple(rows), detail=True)
+        return Table(
+            name, "counts", f"{system.name}, by {kind}", "", columns, tuple(rows), detail=True, denominator="none"
+        )
     if kind == "task":
         rows.append((Cell("all tasks"), *count_cells(results.every(one))))
     removed = results.filtered is not None and any(one.removed for one in results.filtered.removed)
-    return Table("counts", "counts", "Counts", ABOUT + (KNOWN if removed else ""), columns, tuple(rows))
+    about = ABOUT + (KNOWN if removed else "")
+    return Table("counts", "counts", "Counts", about, columns, tuple(rows), denominator="none")
 
 
 def count_cells(one: Counts | None, replies: Replies | None = None) -> list[Cell]:

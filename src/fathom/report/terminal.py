@@ -52,6 +52,8 @@ def rendered(table: Table, width: int) -> RenderableType:
     parts: list[RenderableType] = [Text(), Text(table.title, style="bold")]
     if table.about:
         parts.append(Text(table.about, style="dim"))
+    if table.divided_by:
+        parts.append(Text(table.divided_by, style="dim"))
     widths = _widths(table, width)
     parts.extend(_block(table, block, widths) for block in _blocks(widths, width))
     parts.extend(Text(f"{_mark(number)} {note}", style="dim") for number, note in enumerate(table.notes, start=1))

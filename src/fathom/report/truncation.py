@@ -110,7 +110,8 @@ def _table(found: Sequence[Truncation], title: str, number: int) -> Table:
         *(Column(f"full − {words.tokens(length)}", group="Points lost") for length in lengths),
     )
     rows = tuple((Cell("all tasks" if task == ALL else task), *_cells(tasks[task], lengths)) for task in ordered)
-    return Table(f"truncation-{number}", "truncation", title, ABOUT if number == 1 else "", columns, rows)
+    about = ABOUT if number == 1 else ""
+    return Table(f"truncation-{number}", "truncation", title, about, columns, rows, denominator="shared")
 
 
 def _cells(cuts: dict[int, Truncation], lengths: Sequence[int]) -> list[Cell]:

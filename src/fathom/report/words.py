@@ -135,6 +135,38 @@ def chance_of(p_value: float) -> str:
     return "p < 0.001" if p_value < 0.001 else f"p {p_value:.3f}"
 
 
+def chances_of(p_value: float, adjusted: float) -> tuple[str, ...]:
+    """A p-value, and the adjusted one if it is another: "p 0.012", "adjusted 0.048"."""
+    plain = chance_of(p_value)
+    family = chance_of(adjusted).removeprefix("p ")
+    return (plain,) if plain == f"p {family}" else (plain, f"adjusted {family}")
+
+
+def adjustment(tests: int) -> str:
+    """What adjusted p-values of so many differences are."""
+    return (
+        f"Adjusted p-values are for all {count(tests)} differences together (Holm’s method): without any true "
+        "difference some of them are below 0.05 in at most 5% of cases."
+    )
+
+
+def independent(items: int | None, clusters: int | None, effect: float | None, effective: float | None) -> str:
+    """What items that belong together count as; "" if none do.
+
+    Args:
+        items: Number of items.
+        clusters: Number of clusters of these.
+        effect: Design effect, None if unknown.
+        effective: Effective number of items, None if unknown.
+    """
+    if items is None or clusters is None or clusters >= items:
+        return ""
+    start = f"{several(items, 'item')} in {several(clusters, 'cluster')}, which are resampled together"
+    if effect is None or effective is None:
+        return f"{start}."
+    return f"{start}, count as {effective:.1f} independent ones (design effect {effect:.1f})."
+
+
 def several(number: int, noun: str, plural: str = "") -> str:
     """ "1 model", "3 models", "4,608 replies"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

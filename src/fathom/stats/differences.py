@@ -30,6 +30,7 @@ from fathom.stats.intervals import (
     shuffled,
 )
 from fathom.stats.ranks import MaxT
+from fathom.stats.student import lower_tail
 
 PAIRED_REPLICATES = REPLICATES
 """Replicates of a difference; no p-value that is taken from them is below 2 / (this number + 1)."""
@@ -143,6 +144,25 @@ def gap_of(draws: Floats, point: float) -> Gap:
         return Gap(point, interval_of(known, point), 1.0)
     ordered = np.sort(known)[None, :]
     return Gap(point, ordered_intervals(ordered, [point])[0], float(_p_values(ordered, [point])[0]))
+
+
+def unpaired_gap(draws: Floats, point: float, degrees: float) -> Gap:
+    """A difference between other items, with the interval and the p-value from its replicates.
+
+    Args:
+        draws: See :func:`gap_of`.
+        point: Likewise.
+        degrees: Degrees of freedom of the smaller side: its clusters but one.
+
+    Returns:
+        The difference. Where no replicate has the other sign the p-value is that of Student's distribution, so that it
+        can be small enough for many tests; it is never above that of the replicates.
+    """
+    gap = gap_of(draws, point)
+    error = float(np.nanstd(draws))
+    if gap.p_value > 2 / len(draws) or degrees <= 0 or not error > 0:
+        return gap
+    return replace(gap, p_value=min(gap.p_value, 2 * lower_tail(-abs(point) / error, degrees)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

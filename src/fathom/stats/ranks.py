@@ -9,6 +9,7 @@ Shaikh and Wilhelm 2024, "Inference for Ranks with Applications to Mobility acro
 Achievement across Countries", The Review of Economic Studies 91, section 3).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,6 +97,11 @@ def holm(p_values: Floats, tests: int) -> Floats:
     adjusted = np.empty_like(p_values)
     np.put_along_axis(adjusted, order, np.minimum(np.maximum.accumulate(steps, axis=-1), 1.0), axis=-1)
     return adjusted
+
+
+def adjusted(p_values: Sequence[float]) -> list[float]:
+    """The p-values of one table, adjusted by Holm's method for all of them."""
+    return [float(p_value) for p_value in holm(np.array(p_values, dtype=np.float64), len(p_values))]
 
 
 def _tie_groups(significant: NDArray[np.bool_]) -> NDArray[np.int64]:

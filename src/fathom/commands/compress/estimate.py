@@ -59,10 +59,10 @@ def main(line: EstimateOptions) -> None:
     found = compress_estimate.body(line)
     if line.as_json:
         return print_json(found)
-    print_records(estimate_records(found))
+    print_records(estimate_records(found), denominator="scored")
     if found.agreement:
         print()
-        print_records(agreement_records(found))
+        print_records(agreement_records(found), denominator="shared")
     least = min((one.items for one in found.models), default=found.items)
     lacking = f"; not all of them have scores, at the least {least:,}" if least < found.items else ""
     for one in found.left_out:

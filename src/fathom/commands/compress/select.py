@@ -75,5 +75,5 @@ def main(line: SelectOptions) -> None:
             {"subset": str(line.out), "method": subset.method, "items": len(subset.members), "strata": dict(strata)}
         )
         return
-    print_records([{"stratum": name or "-", "items": count} for name, count in strata.items()])
+    print_records([{"stratum": name or "-", "items": count} for name, count in strata.items()], denominator="none")
     tell(f"{line.out}: {len(subset.members):,} items, {subset.method}")

@@ -120,6 +120,6 @@ def main(line: StudyOptions) -> None:
     if line.as_json:
         return print_json(frame.to_dicts())
     records, notes = shown(frame)
-    print_records(records)
+    print_records(records, denominator="shared")
     for note in notes:
         tell(note)

@@ -122,8 +122,8 @@ def main(line: ValidateOptions) -> None:
     shown = [one for one in summary if line.categories or one["target"] == "overall"]
     for title, records in validation_records(shown):
         print(title)
-        print_records(records)
+        print_records(records, denominator="held out")
         print()
     if reached:
-        print_records(reach_records(reached))
+        print_records(reach_records(reached), denominator="held out")
         tell(f"items until the 95% interval has a half-width of {line.width:g}; for most: for 95% of the new models")

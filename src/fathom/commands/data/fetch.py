@@ -64,7 +64,7 @@ def main(line: FetchOptions) -> None:
         if line.as_json:
             print_json(files)
         elif files:
-            print_records([_record(file, folder) for file in files])
+            print_records([_record(file, folder) for file in files], denominator="none")
             print(f"files are in {folder}")
 
 

@@ -51,7 +51,7 @@ def main(line: VerifyOptions) -> int:
     if line.as_json:
         print_json(checked)
     else:
-        print_records([_record(one, Path(line.folder or data_folder())) for one in checked])
+        print_records([_record(one, Path(line.folder or data_folder())) for one in checked], denominator="none")
     wrong = [one for one in checked if one.status in ("changed", "missing")]
     for one in wrong:
         if one.detail:

@@ -74,6 +74,7 @@ def main(line: FrequenciesOptions) -> None:
                 "inv freq": f"{new:.8g}",
             }
             for pair, (old, new) in enumerate(zip(map(float, before), found.inv_freq, strict=True))
-        ]
+        ],
+        denominator="none",
     )
     print(f"attention factor {found.attention_factor:.6g}; wavelengths in tokens")

@@ -46,4 +46,7 @@ def main(line: MethodsOptions) -> None:
     found = lab_methods.body(line)
     if line.as_json:
         return print_json(found)
-    print_records([{name: one[name] for name in ("method", "changes", "description", "options")} for one in found])
+    print_records(
+        [{name: one[name] for name in ("method", "changes", "description", "options")} for one in found],
+        denominator="none",
+    )

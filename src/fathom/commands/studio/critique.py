@@ -80,7 +80,7 @@ def main(line: Line) -> int:
         for claim, objection in zip(one.claims, one.objections, strict=True)
     ]
     if records:
-        print_records(records)
+        print_records(records, denominator="none")
     failed = sum(bool(one.notes) and not one.claims for one in found)
     claims = sum(len(one.claims) for one in found)
     print(f"{len(found) - failed:,} samples criticised, {claims:,} claims, {failed:,} failed")

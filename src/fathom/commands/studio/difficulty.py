@@ -57,4 +57,4 @@ def main(line: DifficultyOptions) -> None:
         }
         for id, one in found.items()
     ]
-    print_json(records) if line.as_json else print_records(records)
+    print_json(records) if line.as_json else print_records(records, denominator="shared")

@@ -8,6 +8,10 @@ from fathom.commands.shared import Json
 from fathom.commands.studio.asking import TasksFolder
 from fathom.commands.studio.shared import STORE, DesignFile, Store, libraries, opened
 from fathom.options.declare import at_least, command, opt, unset
+from fathom.types.denominators import Denominator
+
+OVER: Mapping[str, Denominator] = {"agreement": "shared", "audit": "scored", "quality": "shared"}
+"""Denominators of the tables with shares or mean ratings."""
 
 
 class StatsOptions(Json):
@@ -56,7 +60,9 @@ def main(line: StatsOptions) -> None:
     from fathom.terminal import print_json, print_records
 
     records = studio_stats.body(line)
-    print_json(records) if line.as_json else print_records([_short(one) for one in records])
+    print_json(records) if line.as_json else print_records(
+        [_short(one) for one in records], denominator=OVER.get(line.by, "none")
+    )
 
 
 def _short(record: Mapping[str, object]) -> dict[str, object]:
