@@ -1,6 +1,6 @@
 """How often do intervals include the truth, and how often are findings wrong? Simulated replies with known truth.
 
-Every scenario of simulated.py is simulated many times, and the public commands measure the rows, as users do
+Every scenario of coverage_scenarios.py is simulated many times, and the public commands measure the rows, as users do
 (coverage_figures.py). "Luck" is the correlation between right and wrong of an item at two lengths with the same true
 score: with luck 1 the very same items fail at both.
 
@@ -36,7 +36,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")  # the processes share the core
 import numpy as np
 
 from coverage_figures import COMMANDS, Kind, Outcome
-from simulated import SCENARIOS, Scenario, simulate
+from coverage_scenarios import SCENARIOS, Scenario, simulate
 
 LIMITS: Mapping[Kind, float] = {
     "coverage": 0.92,

@@ -11,9 +11,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from coverage_scenarios import CUMULATIVE, DIFFICULTY, GRID, MARGIN, NODES, NORMAL, REPLY, WEIGHTS, Scenario, Simulated
 from fathom import api
 from fathom.analysis import PositionPoint, Setup, compare_setups
-from simulated import CUMULATIVE, DIFFICULTY, GRID, MARGIN, NODES, NORMAL, REPLY, WEIGHTS, Scenario, Simulated
 
 Kind: TypeAlias = Literal["coverage", "false alarms", "families", "rank ranges", "power"]
 ALL = "all"

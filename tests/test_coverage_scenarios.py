@@ -9,7 +9,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "performance"))
 
 from coverage_figures import COMMANDS, alike, any_of, rank_ranges
-from simulated import SCENARIOS, Scenario, latent, scores_of, simulate
+from coverage_scenarios import SCENARIOS, Scenario, latent, scores_of, simulate
 
 ITEMS = 4000
 
