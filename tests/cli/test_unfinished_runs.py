@@ -31,9 +31,8 @@ def test_every_command_says_that_a_run_is_not_finished(call: Call, words: tuple[
     run = make(call)
     assert "unfinished" not in call(*words, run)[2]
     forget(run, "rowid = 1")
-    code, out, err = call(*words, run)
+    code, _, err = call(*words, run)
     assert code == 0
-    assert words[0] != "report" or "1 prompt was not asked: resume the run" in " ".join(out.split())
     assert "is unfinished, 19 of 20 replies so far" in err
 
 

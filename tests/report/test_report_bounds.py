@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from fathom.report.made import Report, measured
+from fathom.report.studies import curve_tables
 from fathom.report.table import Cell, Table
 from fathom.report.tables import tables_of
 from fathom.rows import to_frame
@@ -26,10 +27,10 @@ def rows_with(*, detail: str = "", status: str = "ok", model: str = "lab/a") -> 
                 value = None if lost else float(item % 5 != 1)
                 name = f"{task}-{item}"
                 found.append(Row("s", task, name, f"{name}@{length}", model, length, value, valid=True, chance=0.0))
-    lost = pl.col("value").is_null()
+    gone = pl.col("value").is_null()
     return to_frame(found).with_columns(
-        status=pl.when(lost).then(pl.lit(status)).otherwise("status"),
-        detail=pl.when(lost).then(pl.lit(detail)).otherwise("detail"),
+        status=pl.when(gone).then(pl.lit(status)).otherwise("status"),
+        detail=pl.when(gone).then(pl.lit(detail)).otherwise("detail"),
     )
 
 
@@ -126,3 +127,9 @@ def test_what_was_never_asked_is_not_asked() -> None:
     counts = table_of(measured(unfinished), "counts")
     assert cell(counts, "b", "Not asked").text == "15"
     assert cell(counts, "b", "Missing").text == "0"
+
+
+def test_the_curve_of_a_study_has_bounds_too(report: Report) -> None:
+    (_, own) = curve_tables(list(report.results.curve.values()))
+    assert cell(own, "b", "4k").text == "73.3 to 80.0"
+    assert cell(own, "b", "8k").text == "80.0"

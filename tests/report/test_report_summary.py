@@ -59,7 +59,13 @@ def test_what_was_not_measured_is_said_in_order(made: Report) -> None:
     said = list(map(str, made.summary.unmeasured))
     assert said[0] == "orca is unfinished, 3 of 9 replies so far."
     assert said[1].startswith("orca/small-7b has no score on any task at 64k")
-    kinds = ("missing", "not fit the window", "truncated to fit", "left unanswered", "truncated at the output cap")
+    kinds = (
+        "failed: resume the run",
+        "not fit the window",
+        "truncated to fit",
+        "left unanswered",
+        "truncated at the output cap",
+    )
     assert [next(number for number, one in enumerate(said) if kind in one) for kind in kinds] == [2, 3, 4, 5, 6]
 
 

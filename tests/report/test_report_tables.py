@@ -285,7 +285,7 @@ def test_a_missing_cell_is_named() -> None:
     holed = rows.filter(~((pl.col("task") == "passkey") & (pl.col("length") == LENGTHS[3])))
     found = {table.name: table for table in tables(holed)}
     table = found["scores-1"]
-    assert column(table, "6k")["passkey"] == "–"
+    assert column(table, "6k")["passkey"] == "not asked"
     assert any("Some tasks have no score here" in note for note in table.notes)
     assert any(note.startswith("Leaves out 6k,") for note in found["headline"].notes)
     rest = holed.filter(pl.col("length") != LENGTHS[3]).group_by("task", "length").agg(pl.col("value").mean())

@@ -17,7 +17,7 @@ from fathom.report import words
 from fathom.report.answers import answers_tables
 from fathom.report.breakdown import gain_tables, run_tables, score_tables
 from fathom.report.known import KNOWN, known_cells
-from fathom.report.lengths import LENGTHS
+from fathom.report.lengths import BOUNDS, LENGTHS
 from fathom.report.position import contrast_tables
 from fathom.report.results import ALL, System, system_of
 from fathom.report.table import Cell, Column, Table
@@ -197,6 +197,8 @@ def curve_tables(found: Sequence[analysis.CurvePoint]) -> list[Table]:
 def _score(one: analysis.CurvePoint | None) -> Cell:
     if one is None:
         return Cell()
+    if one.mean is None and one.bounds:
+        return Cell(words.between(one.bounds), BOUNDS, f"Not measured: {one.gap}.")
     return Cell(words.percent(one.mean), words.bounds(one.interval), f"Not measured: {one.gap}." if one.gap else "")
 
 
