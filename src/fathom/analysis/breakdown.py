@@ -26,6 +26,7 @@ from fathom.stats.differences import Gap, unpaired_gap
 from fathom.stats.intervals import (
     OTHER,
     OWN,
+    Clusters,
     Floats,
     Interval,
     Sums,
@@ -34,6 +35,7 @@ from fathom.stats.intervals import (
     interval_of,
     resampled_means,
     resampled_sums,
+    shuffled,
 )
 from fathom.stats.outcomes import Unanswered, nothing_measured, tally
 from fathom.stats.ranks import adjusted
@@ -369,10 +371,8 @@ def _differences(
     table = np.full((len(place), len(names), size), np.nan)
     table[np.arange(len(place)), place] = values[known]
     parts = clusters_of(table.reshape(len(place), -1), clusters.filter(known).to_list())
-    sums = resampled_sums(parts, seed)
-    shape = len(sums.scored), len(names), size
-    own, mass = sums.scored.reshape(shape), sums.mass.reshape(shape)
-    totals, counts = parts.totals.reshape(-1, *shape[1:]), parts.counts.reshape(-1, *shape[1:])
+    totals, counts = (sides.reshape(-1, len(names), size) for sides in (parts.totals, parts.counts))
+    own, mass = _sums_of_groups(totals, counts, seed)
     all_scored, all_mass, present = own.sum(axis=1), mass.sum(axis=1), counts.sum(axis=1)
     found: dict[str, list[Gap | None]] = {}
     for number, name in enumerate(names):
@@ -391,6 +391,31 @@ def _differences(
             for column, point in enumerate(points.tolist())
         ]
     return found
+
+
+def _sums_of_groups(totals: Floats, counts: Floats, seed: int) -> tuple[Floats, Floats]:
+    """Weighted sums of the scores of each group and of their weights, replicates x groups x columns.
+
+    Args:
+        totals: Sums of the scores of each cluster in each group, clusters x groups x columns.
+        counts: Their numbers.
+        seed: Seed of the replicates.
+    """
+    size = counts.shape[1:]
+    present = counts.any(axis=2)
+    if (present.sum(axis=1) > 1).any():
+        together = resampled_sums(Clusters(totals.reshape(len(totals), -1), counts.reshape(len(counts), -1)), seed)
+        return together.scored.reshape(-1, *size), together.mass.reshape(-1, *size)
+    # No cluster is in two groups: they are independent, and are drawn with the weights of their scores, which are kept.
+    parts = [
+        resampled_sums(Clusters(totals[present[:, group], group], counts[present[:, group], group]), seed)
+        for group in range(size[0])
+    ]
+    scored, mass = (
+        np.stack([shuffled(side, place) for place, side in enumerate(sides)], axis=1)
+        for sides in ([part.scored for part in parts], [part.mass for part in parts])
+    )
+    return scored, mass
 
 
 def _mean(totals: Floats, counts: Floats) -> Floats:
