@@ -18,7 +18,7 @@ from fathom.analysis.grid import ALL, blank_means
 from fathom.rows.schema import NUMBER
 from fathom.stats.columns import cluster_name, item_name
 from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, Resampler, paired
-from fathom.stats.intervals import Floats, Interval
+from fathom.stats.intervals import Floats, Interval, kept_draws
 from fathom.stats.outcomes import COUNTED, LOST, Unanswered, added, scored_rows
 from fathom.stats.ranks import adjusted
 from fathom.types import FathomError
@@ -198,7 +198,8 @@ def compare_all(
         raise FathomError("a comparison needs rows of two models or variants; name the runs of both")
     resampler = Resampler(seed, replicates)
     pairs = combinations(sides, 2)
-    return _adjusted([one for a, b in pairs for one in _pair_up(a, b, samples, resampler).comparisons()])
+    with kept_draws():
+        return _adjusted([one for a, b in pairs for one in _pair_up(a, b, samples, resampler).comparisons()])
 
 
 def pair_up(
