@@ -442,8 +442,8 @@ def _compared(
     if common:
         columns.append((None, list(range(len(common)))))
     comparisons = []
-    for length, chosen in columns:
-        gap = both.gap(chosen, null)
+    gaps = both.gaps([chosen for _, chosen in columns], null)
+    for (length, chosen), gap in zip(columns, gaps, strict=True):
         comparisons.append(
             Comparison(
                 **named,

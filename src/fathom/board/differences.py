@@ -264,7 +264,8 @@ class _Apart:
         asked = [self._of(own, task) for own in self._asked]
         number = np.array([kinds.setdefault(own or None, len(kinds)) for own in asked], dtype=np.int64)
         one, other = number[first], number[second]
-        return (one != other) & (one >= 0) & (other >= 0)
+        differ: NDArray[np.bool_] = (one != other) & (one >= 0) & (other >= 0)
+        return differ
 
     @staticmethod
     def _of(asked: "_Asked", task: str | None) -> "tuple[tuple[str, _Questions], ...]":

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.stats.flips import flip_p_value
+from fathom.stats.flips import flip_p_values
 from fathom.stats.intervals import (
     REPLICATES,
     Clusters,
@@ -320,13 +320,23 @@ class Differences:
             null: The true difference that is tested. For 0 it is the sign-flip test; for others the p-value is the
                 level up to which the interval contains it, because differences are then not symmetrical.
         """
-        chosen = list(columns)
-        point = float(np.mean([(task.first.means - task.second.means)[chosen].mean() for task in self.tasks]))
-        first, second = self.sides(chosen)
-        gap = gap_of(first - second, point)
+        return self.gaps([columns], null)[0]
+
+    def gaps(self, several: Sequence[Sequence[int]], null: float = 0.0) -> list[Gap]:
+        """The mean differences over several sets of columns, as :meth:`gap` gives them one by one."""
+        found = []
+        for columns in several:
+            chosen = list(columns)
+            point = float(np.mean([(task.first.means - task.second.means)[chosen].mean() for task in self.tasks]))
+            first, second = self.sides(chosen)
+            gap = gap_of(first - second, point)
+            if null != 0:
+                gap = replace(gap, p_value=gap_of(first - second - null, point - null).p_value)
+            found.append(gap)
         if null != 0:
-            return replace(gap, p_value=gap_of(first - second - null, point - null).p_value)
-        return replace(gap, p_value=flip_p_value(self.contributions(chosen)))
+            return found
+        p_values = flip_p_values([self.contributions(columns) for columns in several])
+        return [replace(gap, p_value=p_value) for gap, p_value in zip(found, p_values, strict=True)]
 
     def sides(self, columns: Sequence[int]) -> tuple[Floats, Floats]:
         """Replicates of the means of both sides over some columns and all tasks, shape (replicates,)."""

@@ -8,6 +8,7 @@ drawn, and where so many matter that their sum is normal, its distribution is us
 """
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -36,11 +37,34 @@ def flip_p_value(contributions: Floats) -> float:
     Returns:
         The p-value; 1 without a difference.
     """
+    return flip_p_values([contributions])[0]
+
+
+def flip_p_values(many: Sequence[Floats]) -> list[float]:
+    """The p-values of several sums of differences, with the same random signs; faster than one by one.
+
+    Args:
+        many: As in :func:`flip_p_value`, one array for each.
+    """
+    found = [_without_drawing(contributions) for contributions in many]
+    drawn = [nonzero for nonzero in found if not isinstance(nonzero, float)]
+    if drawn:
+        table = np.zeros((max(map(len, drawn)), len(drawn)), dtype=np.float32)
+        for column, nonzero in enumerate(drawn):
+            table[: len(nonzero), column] = nonzero
+        sums = np.abs(random_signs(len(table)) @ table)
+        reached = [sums[:, column] >= abs(math.fsum(one.tolist())) * (1 - _ROUNDED) for column, one in enumerate(drawn)]
+        shares = iter([float((1 + one.sum()) / (1 + DRAWN)) for one in reached])
+    return [one if isinstance(one, float) else next(shares) for one in found]
+
+
+def _without_drawing(contributions: Floats) -> float | Floats:
+    """The p-value, or the differences themselves, of which the largest is 1, if signs must be drawn."""
     sizes = np.abs(contributions)
     largest = float(sizes.max(initial=0.0))
     if largest == 0:
         return 1.0
-    nonzero = contributions[sizes > _EQUAL * largest] / largest
+    nonzero: Floats = contributions[sizes > _EQUAL * largest] / largest
     observed, count = abs(math.fsum(nonzero.tolist())), len(nonzero)
     if observed <= _EQUAL * count:
         return 1.0
@@ -54,8 +78,7 @@ def flip_p_value(contributions: Floats) -> float:
     if squares**2 > _NORMAL * float((nonzero**4).sum()):
         # Sums may be multiples of twice the smallest difference: half a step, as for a binomial distribution.
         return math.erfc(max(0.0, observed - smallest) / math.sqrt(2 * squares))
-    sums = np.abs(random_signs(count) @ nonzero.astype(np.float32))
-    return float((1 + (sums >= observed * (1 - _ROUNDED)).sum()) / (1 + DRAWN))
+    return nonzero
 
 
 def sign_p_value(wins: int, count: int) -> float:

@@ -30,6 +30,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -298,7 +299,12 @@ def shuffled(draws: Floats, place: int) -> Floats:
         draws: Replicates, in the first axis.
         place: Number of the task among those of the mean, in the order of their names; 0 leaves the order unchanged.
     """
-    return draws if place == 0 else draws[np.random.default_rng([2, place]).permutation(len(draws))]
+    return draws if place == 0 else draws[_order(len(draws), place)]
+
+
+@lru_cache(maxsize=64)  # of 80 kB each
+def _order(replicates: int, place: int) -> NDArray[np.int64]:
+    return np.random.default_rng([2, place]).permutation(replicates)
 
 
 def _weights(rng: np.random.Generator, shapes: Floats, size: tuple[int, int]) -> Floats:
