@@ -60,9 +60,9 @@ def test_gaps_are_over_shared_questions_only() -> None:
     assert first.gap == 0.0
     assert first.tied
     assert (first.gap_questions, first.p_value) == (1, 1.0)
-    # Without any question in common there is no order.
+    # Without any question in common there is no difference, and both share all ranks.
     apart = [*model("a", [1.0]), *model("b", [0.0], start=5)]
-    assert neighbours(to_frame(apart)) == []
+    assert [(one.best, one.worst, one.gap) for one in neighbours(to_frame(apart))] == [(1, 2, None), (1, 2, None)]
     three = neighbours(to_frame([*apart, *model("c", [0.5] * 6)]))
     assert [(one.model, one.gap, one.gap_questions) for one in three] == [("a", 0.5, 1), ("c", 0.5, 1), ("b", None, 0)]
 

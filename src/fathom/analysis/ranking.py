@@ -106,7 +106,7 @@ def ranking_of_questions(
 ) -> list[Ranked]:
     """Models by their mean over questions, every question with the same weight and its repeats averaged first.
 
-    Two models are compared on the questions of both.
+    Two models are compared on the questions of both. Those without common questions share all ranks.
 
     Args:
         models: Models with their questions, or the means of these; those with a cell without a score are left out.
@@ -122,7 +122,7 @@ def ranking_of_questions(
             interval = interval_of(resampled_means(clusters, seed, replicates=replicates)[:, 0], mean)
         scores.append(_Score(one.model, one.variant, mean, interval, one.other))
     tables = [{"": TaskScores(one.names, one.groups, (0,), one.means[:, None])} for one in whole]
-    return _ranked(scores, SharedScores(tables, seed, replicates))
+    return _ranked(scores, SharedScores(tables, seed, replicates), everyone=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,8 @@ class _Published:
         return gap_of(draws - draws_other, mean - mean_other), draws - draws_other, overlap
 
 
-def _ranked(scores: Sequence[_Score], compared: SharedScores | _Published) -> list[Ranked]:
+def _ranked(scores: Sequence[_Score], compared: SharedScores | _Published, *, everyone: bool = False) -> list[Ranked]:
+    """Ranks all models that can be compared with another one, or all; the latter share all ranks and come last."""
     count = len(scores)
     gaps: dict[tuple[int, int], tuple[Gap, Overlap]] = {}
     tested, errors = MaxT(), np.full((count, count), np.nan)
@@ -186,7 +187,8 @@ def _ranked(scores: Sequence[_Score], compared: SharedScores | _Published) -> li
             gaps[first, second], gaps[second, first] = (gap, overlap), (_turned(gap), overlap)
             errors[first, second] = errors[second, first] = tested.add(draws[None, :])[0]
     comparable = [one for one in range(count) if count == 1 or any(one == first for first, _ in gaps)]
-    order = _order(scores, gaps, comparable)
+    others = [one for one in range(count) if one not in comparable] if everyone else []
+    order = _order(scores, gaps, comparable) + sorted(others, key=lambda one: -scores[one].mean)
     differences, critical = np.full((count, count), np.nan), tested.critical()
     for pair, (gap, _) in gaps.items():
         differences[pair] = gap.difference

@@ -20,7 +20,8 @@ If all clusters are entirely right or entirely wrong, the interval of their mean
 Beta(k + 1/2, n - k + 1/2) for k of n right, Jeffreys' interval of a proportion (Brown, Cai and DasGupta 2001, "Interval
 Estimation for a Binomial Proportion", Statistical Science 16).
 
-Replicates depend on the scores, their shape and the seed of the analysis, not on names: equal data have equal ends.
+Replicates depend on the scores, their shape and the seed of the analysis: equal data have equal ends. Names matter
+through the order of clusters only, which is theirs.
 `performance/coverage.py` measures the coverage against a known truth.
 """
 
