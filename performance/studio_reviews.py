@@ -293,7 +293,7 @@ def measure(name: str, assumed: Assumed, samples: int, seed: int) -> str:
                 break
             case = mended(case, raised, rng)
         right_answers.append(float(not case.faults))
-    share, interval = mean_interval(np.array(right_answers), np.random.default_rng(seed))
+    share, interval = mean_interval(np.array(right_answers), seed)
     alike = agreement(np.array(marks), np.random.default_rng(seed)) if marks else None
     alpha = f"{alike.value:.2f}" if alike and alike.value is not None else "-"
     by_kind = " | ".join(f"{found[kind] / planted[kind]:.0%}" for kind in KINDS)

@@ -29,7 +29,7 @@ def holm_by_hand(p_values: Sequence[float]) -> list[float]:
 
 def asked_by_group(scores: dict[str, list[float]], *, facet: str = "kind") -> list[Row]:
     """One item for each score, with its group as a facet."""
-    rows = []
+    rows: list[Row] = []
     for group, values in scores.items():
         for value in values:
             rows.append(row(value, item=len(rows), facets={facet: group}))

@@ -276,7 +276,7 @@ def test_clusters_are_in_the_order_of_their_names_and_summed() -> None:
 
 
 def test_shuffled_replicates_are_the_same_ones_in_another_order() -> None:
-    draws = np.arange(100.0)
+    draws: Floats = np.arange(100, dtype=np.float64)
     assert (shuffled(draws, 0) == draws).all()
     first, second = shuffled(draws, 1), shuffled(draws, 2)
     assert (first != draws).any()

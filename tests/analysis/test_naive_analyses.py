@@ -164,7 +164,8 @@ def test_groups_of_a_breakdown(replies: list[Reply]) -> None:
     expected = by_group(replies, "a", "kind")
     assert found.keys() == expected.keys()
     for name, (score, questions) in expected.items():
-        assert found[name] == (pytest.approx(score), questions)
+        assert found[name][0] == pytest.approx(score)
+        assert found[name][1] == questions
 
 
 @given(

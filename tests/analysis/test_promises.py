@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -91,8 +92,10 @@ def test_an_item_asked_several_times_is_as_sure_as_asked_once(
     values: Sequence[float], change: Callable[[Row, int], Row]
 ) -> None:
     once, often = (several(values, times, change) for times in (1, 4))
-    for found in (average_scores, neighbours, lambda rows: breakdown(rows, by=["overall"])):
-        for first, second in zip(found(once), found(often), strict=True):  # type: ignore[operator]
+    studies: tuple[Callable[[pl.DataFrame], Sequence[Any]], ...]
+    studies = (average_scores, neighbours, lambda rows: breakdown(rows, by=["overall"]))
+    for found in studies:
+        for first, second in zip(found(once), found(often), strict=True):
             assert ends(first.interval) == pytest.approx(ends(second.interval))
     rows = [
         pl.concat(
@@ -136,8 +139,9 @@ def documents(groups: int) -> pl.DataFrame:
 
 def test_a_cluster_for_each_item_changes_nothing() -> None:
     alone, named = documents(0), documents(40)
-    for analysis in (average_scores, curve, neighbours, repeats):
-        for first, second in zip(analysis(alone), analysis(named), strict=True):  # type: ignore[operator]
+    studies: tuple[Callable[[pl.DataFrame], Sequence[Any]], ...] = (average_scores, curve, neighbours, repeats)
+    for analysis in studies:
+        for first, second in zip(analysis(alone), analysis(named), strict=True):
             if hasattr(first, "interval"):
                 # Clusters are in the order of their names, which is another one.
                 assert ends(first.interval) == pytest.approx(ends(second.interval), abs=0.01)
@@ -148,8 +152,14 @@ def test_a_cluster_for_each_item_changes_nothing() -> None:
 def test_items_that_share_a_document_widen_the_interval() -> None:
     """Eight books of five items that are alike: nearly as wide as of eight items."""
     alone, shared = documents(0), documents(8)
-    for analysis in (average_scores, curve, neighbours, lambda rows: breakdown(rows, by=["overall"])):
-        for first, second in zip(analysis(alone), analysis(shared), strict=True):  # type: ignore[operator]
+    studies: tuple[Callable[[pl.DataFrame], Sequence[Any]], ...] = (
+        average_scores,
+        curve,
+        neighbours,
+        lambda rows: breakdown(rows, by=["overall"]),
+    )
+    for analysis in studies:
+        for first, second in zip(analysis(alone), analysis(shared), strict=True):
             narrow, wide = (one.interval.high - one.interval.low for one in (first, second))
             assert wide > 1.7 * narrow
     other = [part.with_columns(model=pl.lit("b"), value=pl.lit(0.5)) for part in (alone, shared)]
@@ -179,8 +189,9 @@ def test_equal_scores_have_equal_ends_whatever_their_names(
     first = pl.concat([table(scores, task=task) for task in sorted(tasks[:2])])
     parts = [table(scores, task=task, model=model) for task in sorted(tasks[2:])]
     second = pl.concat(parts).with_columns(item="other " + pl.col("item"), suite=pl.lit("another"))
-    for analysis in (average_scores, curve):
-        own, other = (analysis(part) for part in (first, second))  # type: ignore[operator]
+    studies: tuple[Callable[[pl.DataFrame], Sequence[Any]], ...] = (average_scores, curve)
+    for analysis in studies:
+        own, other = (analysis(part) for part in (first, second))
         assert [(one.mean, one.interval) for one in own] == [(one.mean, one.interval) for one in other]
         tasks_only = [[one.interval for one in own if one.task == task] for task in sorted(tasks[:2])]
         assert tasks_only[0] == tasks_only[1]

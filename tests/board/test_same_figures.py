@@ -115,5 +115,5 @@ def _differences(rows: pl.DataFrame, report: Results, board: Table, files: dict[
                 said = [found.difference, found.interval.low, found.interval.high, found.p_value]
                 assert [unit / 100_000 for unit in data[:4]] == pytest.approx(said, abs=1.1e-5)
                 assert (data[4], own.shared) == (found.items, found.items)
-                for one in (own.gap, *([gap] if task == OVERALL else [])):
+                for one in (own.gap, *([gap] if task == OVERALL and gap is not None else [])):
                     assert [one.difference, one.interval.low, one.interval.high, one.p_value] == pytest.approx(said)

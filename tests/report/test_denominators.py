@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,7 +91,7 @@ def results() -> Results:
 @pytest.fixture(scope="module")
 def found(results: Results) -> list[Table]:
     rows = to_frame(rows_of_everything())
-    studies = [
+    studies: list[Sequence[Any]] = [
         analysis.curve(rows),
         analysis.longscore(rows),
         analysis.effective_length(rows),

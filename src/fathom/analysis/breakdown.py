@@ -402,7 +402,7 @@ def _sums_of_groups(totals: Floats, counts: Floats, seed: int) -> tuple[Floats, 
         seed: Seed of the replicates.
     """
     size = counts.shape[1:]
-    present = counts.any(axis=2)
+    present = np.asarray(counts.any(axis=2))
     if (present.sum(axis=1) > 1).any():
         together = resampled_sums(Clusters(totals.reshape(len(totals), -1), counts.reshape(len(counts), -1)), seed)
         return together.scored.reshape(-1, *size), together.mass.reshape(-1, *size)
