@@ -324,28 +324,28 @@ class Differences:
 
     def gaps(self, several: Sequence[Sequence[int]], null: float = 0.0) -> list[Gap]:
         """The mean differences over several sets of columns, as :meth:`gap` gives them one by one."""
-        found = []
-        for columns in several:
-            chosen = list(columns)
-            point = float(np.mean([(task.first.means - task.second.means)[chosen].mean() for task in self.tasks]))
-            first, second = self.sides(chosen)
-            gap = gap_of(first - second, point)
-            if null != 0:
-                gap = replace(gap, p_value=gap_of(first - second - null, point - null).p_value)
-            found.append(gap)
+        points = [
+            float(np.mean([(task.first.means - task.second.means)[list(columns)].mean() for task in self.tasks]))
+            for columns in several
+        ]
+        draws = [first - second for first, second in map(self.sides, several)]
         if null != 0:
-            return found
-        p_values = flip_p_values([self.contributions(columns) for columns in several])
-        return [replace(gap, p_value=p_value) for gap, p_value in zip(found, p_values, strict=True)]
+            tested = [gap_of(one - null, point - null).p_value for one, point in zip(draws, points, strict=True)]
+        else:
+            tested = flip_p_values([self.contributions(columns) for columns in several])
+        intervals = map(interval_of, draws, points)
+        return [Gap(*parts) for parts in zip(points, intervals, tested, strict=True)]
 
     def sides(self, columns: Sequence[int]) -> tuple[Floats, Floats]:
         """Replicates of the means of both sides over some columns and all tasks, shape (replicates,)."""
         chosen, prior = list(columns), 1 / len(self.tasks)
         order = sorted(range(len(self.tasks)), key=lambda number: self.tasks[number].task)
         parts = [
-            [shuffled(side[:, chosen].mean(axis=1), place) for side in self.tasks[number].draws(prior)]
+            [shuffled(_mean_of(side, chosen), place) for side in self.tasks[number].draws(prior)]
             for place, number in enumerate(order)
         ]
+        if len(parts) == 1:
+            return parts[0][0], parts[0][1]
         first, second = (np.mean(side, axis=0) for side in zip(*parts, strict=True))
         return first, second
 
@@ -362,6 +362,14 @@ class Differences:
     def __add__(self, other: Differences) -> Differences:
         """Over the tasks of both."""
         return Differences(self.tasks + other.tasks)
+
+
+def _mean_of(draws: Floats, columns: list[int]) -> Floats:
+    """Replicates of the mean over some columns, shape (replicates,)."""
+    if len(columns) == 1:
+        return draws[:, columns[0]]  # many times faster, and the same
+    mean: Floats = draws[:, columns].mean(axis=1)
+    return mean
 
 
 def paired(
