@@ -33,6 +33,7 @@ from fathom.stats.intervals import (
     clusters_of,
     exact_interval,
     interval_of,
+    replicates_for,
     resampled_means,
     resampled_sums,
     shuffled,
@@ -404,11 +405,16 @@ def _sums_of_groups(totals: Floats, counts: Floats, seed: int) -> tuple[Floats, 
     size = counts.shape[1:]
     present = np.asarray(counts.any(axis=2))
     if (present.sum(axis=1) > 1).any():
-        together = resampled_sums(Clusters(totals.reshape(len(totals), -1), counts.reshape(len(counts), -1)), seed)
+        flat = Clusters(totals.reshape(len(totals), -1), counts.reshape(len(counts), -1))
+        together = resampled_sums(flat, seed, replicates=replicates_for(len(totals)))
         return together.scored.reshape(-1, *size), together.mass.reshape(-1, *size)
     # No cluster is in two groups: they are independent, and are drawn with the weights of their scores, which are kept.
     parts = [
-        resampled_sums(Clusters(totals[present[:, group], group], counts[present[:, group], group]), seed)
+        resampled_sums(
+            Clusters(totals[present[:, group], group], counts[present[:, group], group]),
+            seed,
+            replicates=replicates_for(len(totals)),
+        )
         for group in range(size[0])
     ]
     scored, mass = (
@@ -456,7 +462,7 @@ def _scores(cell: _Cell, seed: int) -> Iterable[GroupScore]:
     known = ~np.isnan(cell.values)
     other = other_mean(cell.ended)
     clusters = clusters_of(cell.values, cell.clusters.to_list())
-    draws = resampled_means(clusters, seed)
+    draws = resampled_means(clusters, seed, replicates=replicates_for(len(clusters.totals)))
     for column, (measure, n) in enumerate(cell.columns):
         values = cell.values[known[:, column], column]
         if not len(values):

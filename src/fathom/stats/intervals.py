@@ -246,6 +246,15 @@ def _ratio(above: Floats, below: Floats, where: NDArray[np.bool_] | None = None)
     return ratios
 
 
+def replicates_for(clusters: int) -> int:
+    """The number of replicates of a mean that no other task joins: ``REPLICATES``, or fewer of many clusters.
+
+    From 400 clusters on the time grows with their number and the ends hardly depend on the draw: 2,000 replicates of
+    2,000 clusters and more have ends that differ from draw to draw by 3% of half the width.
+    """
+    return REPLICATES if clusters <= _MANY else max(REPLICATES // 5, _BLOCK // clusters)
+
+
 def resampled_sums(clusters: Clusters, seed: int, *, replicates: int = REPLICATES) -> Sums:
     """Sums over clusters in replicates of the Bayesian bootstrap.
 
