@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fathom.analysis.grid import ALL, blank_means
 from fathom.rows.schema import NUMBER
 from fathom.stats.columns import cluster_name, item_name
-from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, Resampler, paired
+from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, Resampler, gaps_over, paired
 from fathom.stats.intervals import Floats, Interval, kept_draws
 from fathom.stats.outcomes import COUNTED, LOST, Unanswered, added, scored_rows
 from fathom.stats.ranks import adjusted
@@ -145,11 +145,11 @@ class Pairing:
 
     def comparisons(self, null: float = 0.0) -> list[Comparison]:
         """The comparisons of ``compare``; p-values test a true difference of ``null``."""
-        found: list[Comparison] = []
-        for task, pair in self.shared.items():
-            found += _compared({task: pair}, self.drawn, task, self.named, null)
+        asked = [cell for task, pair in self.shared.items() for cell in _cells({task: pair}, self.drawn, task)]
         if self.whole:
-            found += _compared(self.shared, self.drawn, ALL, self.named, null)
+            asked += _cells(self.shared, self.drawn, ALL)
+        gaps = gaps_over([(one.drawn, one.columns) for one in asked], null)
+        found = [one.compared(gap, self.named) for one, gap in zip(asked, gaps, strict=True)]
         shown = [one for one in found if (one.task, one.length) not in self.blank]
         return _adjusted([replace(one, **_sides(one, self.numbers), cells_of=self._asked(one)) for one in shown])
 
@@ -429,9 +429,33 @@ def _together(pairs: Mapping[str, _Pair], drawn: Mapping[str, Differences], leng
     return reduce(add, parts)
 
 
-def _compared(
-    pairs: Mapping[str, _Pair], drawn: Mapping[str, Differences], task: str, named: Mapping[str, Any], null: float
-) -> list[Comparison]:
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A difference that is asked for: its task, its length (None for all) and what it is over."""
+
+    task: str
+    length: int | None
+    drawn: Differences
+    columns: list[int]
+    items: int
+    cells: int
+
+    def compared(self, gap: Gap, named: Mapping[str, Any]) -> Comparison:
+        """The difference as it is shown."""
+        return Comparison(
+            **named,
+            task=self.task,
+            length=self.length,
+            difference=gap.difference,
+            interval=gap.interval,
+            p_value=gap.p_value,
+            items=self.items,
+            cells=self.cells,
+        )
+
+
+def _cells(pairs: Mapping[str, _Pair], drawn: Mapping[str, Differences], task: str) -> list[_Cell]:
+    """The differences at each length, and over all of them."""
     if not pairs:
         return []
     common = _common(pairs)
@@ -441,19 +465,14 @@ def _compared(
     columns: list[tuple[int | None, list[int]]] = [(length, [column]) for column, length in enumerate(common)]
     if common:
         columns.append((None, list(range(len(common)))))
-    comparisons = []
-    gaps = both.gaps([chosen for _, chosen in columns], null)
-    for (length, chosen), gap in zip(columns, gaps, strict=True):
-        comparisons.append(
-            Comparison(
-                **named,
-                task=task,
-                length=length,
-                difference=gap.difference,
-                interval=gap.interval,
-                p_value=gap.p_value,
-                items=sum(int(there[:, chosen].any(axis=1).sum()) for there in known),
-                cells=len(pairs) * len(chosen),
-            )
+    return [
+        _Cell(
+            task,
+            length,
+            both,
+            chosen,
+            items=sum(int(there[:, chosen].any(axis=1).sum()) for there in known),
+            cells=len(pairs) * len(chosen),
         )
-    return comparisons
+        for length, chosen in columns
+    ]

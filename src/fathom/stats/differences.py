@@ -320,21 +320,7 @@ class Differences:
             null: The true difference that is tested. For 0 it is the sign-flip test; for others the p-value is the
                 level up to which the interval contains it, because differences are then not symmetrical.
         """
-        return self.gaps([columns], null)[0]
-
-    def gaps(self, several: Sequence[Sequence[int]], null: float = 0.0) -> list[Gap]:
-        """The mean differences over several sets of columns, as :meth:`gap` gives them one by one."""
-        points = [
-            float(np.mean([(task.first.means - task.second.means)[list(columns)].mean() for task in self.tasks]))
-            for columns in several
-        ]
-        draws = [first - second for first, second in map(self.sides, several)]
-        if null != 0:
-            tested = [gap_of(one - null, point - null).p_value for one, point in zip(draws, points, strict=True)]
-        else:
-            tested = flip_p_values([self.contributions(columns) for columns in several])
-        intervals = map(interval_of, draws, points)
-        return [Gap(*parts) for parts in zip(points, intervals, tested, strict=True)]
+        return gaps_over([(self, columns)], null)[0]
 
     def sides(self, columns: Sequence[int]) -> tuple[Floats, Floats]:
         """Replicates of the means of both sides over some columns and all tasks, shape (replicates,)."""
@@ -362,6 +348,22 @@ class Differences:
     def __add__(self, other: Differences) -> Differences:
         """Over the tasks of both."""
         return Differences(self.tasks + other.tasks)
+
+
+def gaps_over(asked: Sequence[tuple[Differences, Sequence[int]]], null: float = 0.0) -> list[Gap]:
+    """The mean differences over several sets of columns, as :meth:`Differences.gap` gives them; faster together."""
+    points = [
+        float(np.mean([(task.first.means - task.second.means)[list(columns)].mean() for task in own.tasks]))
+        for own, columns in asked
+    ]
+    sides = (own.sides(columns) for own, columns in asked)
+    draws = [first - second for first, second in sides]
+    if null != 0:
+        tested = [gap_of(one - null, point - null).p_value for one, point in zip(draws, points, strict=True)]
+    else:
+        tested = flip_p_values([own.contributions(columns) for own, columns in asked])
+    intervals = map(interval_of, draws, points)
+    return [Gap(*parts) for parts in zip(points, intervals, tested, strict=True)]
 
 
 def _mean_of(draws: Floats, columns: list[int]) -> Floats:
