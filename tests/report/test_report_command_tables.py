@@ -55,7 +55,7 @@ def test_every_figure_stands_whole_in_a_terminal(own: Results, width: int) -> No
 def test_models_without_shared_questions_have_no_gap_and_a_note() -> None:
     alone = [replace(one, gap=None, gap_interval=None, tied=None) for one in neighbours(make_pro())]
     (table,) = neighbour_tables(alone)
-    assert table.notes == ("The next model below has no question in common with this one.",)
+    assert table.notes == ("Nothing was asked of both this model and the next one below.",)
     assert [row[5].text for row in table.rows] == ["–"] * 3
 
 
