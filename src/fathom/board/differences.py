@@ -35,7 +35,9 @@ MANY = 200
 NEAR = 100
 """On larger boards an entry is compared task by task with so many entries that follow it in the order of the board."""
 _BLOCK = 64  # differences at once: 5 MB of random signs
-_ROUNDED = 1e-5  # relative difference of sums with four bytes that differ by the order of their summation
+_ROUNDED = 1e-6  # error of sums with four bytes of what clusters add to a score, which is at most 1 in all
+_ALONE = 2_000
+"""Replicates of differences on a task of which no two entries share a question: no other table shows them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,8 @@ def _between(
     family: Sequence[int] = (),
 ) -> Pairs:
     places = sorted(sides)
-    draws = np.stack([sides[n].draws for n in places]) if places else np.empty((0, 0))
+    count = REPLICATES if shared.any() or task is None else _ALONE
+    draws = np.stack([sides[n].draws[:count] for n in places]) if places else np.empty((0, 0))
     gaps = gaps_between(places, [values[n] for n in places], draws, reach, done, family)
     rows, columns = np.triu_indices(len(places), 1)
     near = columns - rows <= gaps.reach
@@ -195,7 +198,7 @@ def _flip_p_values(flipped: Floats, differences: Floats) -> Floats:
         differences: The differences themselves.
     """
     np.abs(flipped, out=flipped)
-    reached = np.count_nonzero(flipped >= np.abs(differences * (1 - _ROUNDED))[:, None], axis=1)
+    reached = np.count_nonzero(flipped >= (np.abs(differences) - _ROUNDED)[:, None], axis=1)
     return np.where(differences == 0, 1.0, (1 + reached) / (1 + DRAWN))
 
 

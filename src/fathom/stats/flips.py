@@ -24,7 +24,7 @@ DRAWN = 9_999
 _NORMAL = 400.0
 """Effective number of clusters, (sum c^2)^2 / sum c^4, from which the sum of random signs is normal."""
 _EQUAL = 1e-9  # relative difference of sizes that differ by the order of a summation only
-_ROUNDED = 1e-5  # the same of sums with four bytes
+_ROUNDED = 1e-6  # error of sums with four bytes, of the sum of all sizes
 _WIDTH = 64
 
 
@@ -53,7 +53,8 @@ def flip_p_values(many: Sequence[Floats]) -> list[float]:
         for column, nonzero in enumerate(drawn):
             table[: len(nonzero), column] = nonzero
         sums = np.abs(random_signs(len(table)) @ table)
-        reached = [sums[:, column] >= abs(math.fsum(one.tolist())) * (1 - _ROUNDED) for column, one in enumerate(drawn)]
+        least = [abs(math.fsum(sizes.tolist())) - _ROUNDED * float(np.abs(sizes).sum()) for sizes in drawn]
+        reached = [sums[:, column] >= limit for column, limit in enumerate(least)]
         shares = iter([float((1 + one.sum()) / (1 + DRAWN)) for one in reached])
     return [one if isinstance(one, float) else next(shares) for one in found]
 
