@@ -15,6 +15,7 @@ from fathom.board.means import bounded
 from fathom.board.model import Cell, Entry, Estimate, Origin
 from fathom.board.standing import standing
 from fathom.registry import boards
+from fathom.stats.intervals import kept_draws
 from fathom.types.boards import Board
 from made_results_board import BOARD, QUESTIONS, TASKS, made_entry
 
@@ -34,7 +35,8 @@ def places(found: Ranking) -> dict[int, tuple[int, int, int]]:
 
 
 def ranked(entries: list[Entry], board: Board = BOARD) -> Ranking:
-    return ranking(board, entries, [standing(board, entry) for entry in entries])
+    with kept_draws():  # as a site is built
+        return ranking(board, entries, [standing(board, entry) for entry in entries])
 
 
 def printed(value: float, n: int | None, model: str = "m") -> Entry:

@@ -23,7 +23,7 @@ from fathom.board.model import Entry, Items, Source, Standing
 from fathom.board.standing import weights
 from fathom.stats.differences import Gap, Gaps, gaps_between, pseudo_streams
 from fathom.stats.flips import DRAWN, random_signs
-from fathom.stats.intervals import REPLICATES, Floats, Interval, clusters_of, resampled_sums, shuffled
+from fathom.stats.intervals import REPLICATES, Floats, Interval, clusters_of, kept_draws, resampled_sums, shuffled
 from fathom.stats.ranks import Ranks, ranks_of
 from fathom.stats.shared import SharedScores, TaskScores
 from fathom.types.boards import Board
@@ -92,6 +92,7 @@ class Ranking:
     between: Mapping[str, Pairs]
 
 
+@kept_draws()  # entries with as many questions share them
 def ranking(
     board: Board, entries: Sequence[Entry], standings: Sequence[Standing], done: Callable[[], None] = lambda: None
 ) -> Ranking:
