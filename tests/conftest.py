@@ -15,6 +15,7 @@ import pytest
 import fathom.build
 import fathom.catalogue  # noqa: F401
 from command_line import Call
+from fathom.stats.intervals import kept_draws
 from processes import end_all
 
 pytest_plugins = ["board_stores", "studio_stores"]
@@ -44,6 +45,16 @@ hypothesis.settings.load_profile("fathom")
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FATHOM_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept_weights(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Simulated studies of as many items have the same weights: the tests of a module draw them once, as reports do."""
+    if request.module.__name__.rpartition(".")[2] == "test_interval":  # has tests of this
+        yield
+        return
+    with kept_draws():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -77,7 +77,12 @@ def test_replicates_of_means_over_clusters(table: Table, seed: int, prior: float
     rows, groups = table
     number = len(set(groups))
     means = resampled_sums(clusters_of(array(rows), groups), seed, replicates=REPLICATES).means(seed, prior, stream)
-    weights = np.random.default_rng([seed, 0, number]).standard_gamma(shapes(rows, groups), (REPLICATES, number))
+    order = np.random.default_rng([seed, 4, number]).permutation(number) if seed else np.arange(number)
+    drawn = np.random.default_rng([0, 0, number]).standard_gamma(
+        [shapes(rows, groups)[place] for place in order], (REPLICATES, number)
+    )
+    weights = np.empty_like(drawn)
+    weights[:, order] = drawn
     split = np.random.default_rng([seed, 1, stream]).standard_gamma(prior / 2, (2, REPLICATES))
     for replicate in range(REPLICATES):
         pseudo = (float(split[0, replicate]), float(split[1, replicate])) if prior else (0.0, 0.0)

@@ -260,12 +260,14 @@ def resampled_sums(clusters: Clusters, seed: int, *, replicates: int = REPLICATE
 
     Args:
         clusters: The clusters: within a replicate one has the same weight in all columns.
-        seed: Seed of the analysis.
+        seed: Seed of the analysis: which cluster has which of the weights, which are those of as many clusters.
         replicates: Number of replicates.
     """
     count, columns = clusters.totals.shape
-    rng, shapes = generator(seed, [0, count]), _shapes(clusters.counts)
-    table = np.concatenate([clusters.totals, clusters.counts], axis=1)
+    order = generator(seed, [4, count]).permutation(count) if seed else np.arange(count)
+    rng, shapes = generator(0, [0, count]), _shapes(clusters.counts)
+    shapes = shapes[order] if shapes.ndim else shapes
+    table = np.concatenate([clusters.totals, clusters.counts], axis=1)[order]
     sums = np.empty((replicates, 2 * columns))
     block = max(1, _BLOCK // max(count, 1))
     for start in range(0, replicates, block):
