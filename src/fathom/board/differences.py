@@ -11,7 +11,7 @@ questions may differ from those asked here: as in the papers' tables, a rank onl
 import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -22,7 +22,7 @@ from fathom.board.means import SEED, drawn_name, sums_of
 from fathom.board.model import Entry, Items, Source, Standing
 from fathom.board.standing import weights
 from fathom.stats.differences import Gap, Gaps, gaps_between, pseudo_streams
-from fathom.stats.flips import DRAWN, random_signs
+from fathom.stats.flips import DRAWN, flip_p_values, random_signs
 from fathom.stats.intervals import REPLICATES, Floats, Interval, clusters_of, kept_draws, resampled_sums, shuffled
 from fathom.stats.ranks import Ranks, ranks_of
 from fathom.stats.shared import SharedScores, TaskScores
@@ -32,6 +32,8 @@ OVERALL = ""
 """Name of the overall score among the names of tasks."""
 MANY = 200
 """Entries up to which every two are compared on every task too."""
+FEW = 40
+"""Entries up to which p-values are those of each pair; on larger boards all pairs share their random signs."""
 NEAR = 100
 """On larger boards an entry is compared task by task with so many entries that follow it in the order of the board."""
 _BLOCK = 64  # differences at once: 5 MB of random signs
@@ -147,15 +149,23 @@ class _Sides:
     Attributes:
         draws: Replicates of its score.
         flips: What it adds to the differences with random signs of the clusters (``fathom.stats.flips``).
+        parts: What each cluster adds to the score, by task.
     """
 
     draws: Floats
     flips: Floats
+    parts: dict[str, Floats] = field(default_factory=dict)
 
     def add(self, other: "_Sides") -> None:
         """Adds a part of the score."""
         self.draws += other.draws
         self.flips += other.flips
+        self.parts |= other.parts
+
+    def minus(self, other: "_Sides") -> Floats:
+        """What each cluster adds to the difference."""
+        both = sorted(self.parts.keys() | other.parts.keys())
+        return np.concatenate([self.parts.get(task, 0.0) - other.parts.get(task, 0.0) for task in both])
 
 
 def _between(
@@ -178,6 +188,10 @@ def _between(
     first, second = (np.array(places, dtype=np.int64)[side[near]] for side in (rows, columns))
     questions, differ = shared[first, second], apart.differ(first, second, task)
     paired = np.flatnonzero((questions > 0) & ~differ)
+    if len(places) <= FEW:  # with the p-values of `fathom analyze compare`, exact where few clusters differ
+        pairs = zip(first[paired].tolist(), second[paired].tolist(), strict=True)
+        gaps.numbers[paired, 3] = flip_p_values([sides[own].minus(sides[other]) for own, other in pairs])
+        paired = paired[:0]
     for start in range(0, len(paired), _BLOCK):
         block = paired[start : start + _BLOCK]
         flips = [np.stack([sides[n].flips for n in side[block].tolist()]) for side in (first, second)]
@@ -223,20 +237,22 @@ def _sides(
     streams = dict(zip(clusters, pseudo_streams([own.key for own in clusters.values()]), strict=True))
     signs = random_signs(len(next(iter(clusters.values())).totals)) if clusters else None
     for n, one in sources.items():
-        flips = np.zeros(DRAWN)
+        flips, parts = np.zeros(DRAWN), dict[str, Floats]()
         if n in clusters:
             sums, stream = resampled_sums(clusters[n], SEED), streams[n]
-            flips = (signs @ clusters[n].contributions.mean(axis=1).astype(np.float32)).astype(np.float64)
+            own = clusters[n].contributions.mean(axis=1)
+            flips, parts = (signs @ own.astype(np.float32)).astype(np.float64), {task: own}
         else:
             sums, stream = sums_of(one, task, names[n]), pseudo_streams([zlib.crc32(f"{task} {names[n]}".encode())])[0]
-        whole = _Sides(sums.means(SEED, 1.0, stream).mean(axis=1), flips)
+        whole = _Sides(sums.means(SEED, 1.0, stream).mean(axis=1), flips, parts)
         standing = counted.get(n)
         if standing is None or task not in standing.sources:
             yield n, whole, None
             continue
         share, order = standing.weights[task], sorted(standing.sources).index(task)
         drawn = sums.means(SEED, 1 / len(standing.sources), stream).mean(axis=1)
-        yield n, whole, _Sides(share * shuffled(drawn, order), share * shuffled(flips, order))
+        shares = {name: share * part for name, part in parts.items()}
+        yield n, whole, _Sides(share * shuffled(drawn, order), share * shuffled(flips, order), shares)
 
 
 def _wide(items: Items, place: Mapping[str, int]) -> Floats:

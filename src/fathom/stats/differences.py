@@ -338,7 +338,8 @@ class Differences:
     def contributions(self, columns: Sequence[int]) -> Floats:
         """What each cluster of each task adds to the mean difference over some columns, shape (clusters,)."""
         chosen, share = list(columns), 1 / len(self.tasks)
-        parts = (task.first.contributions - task.second.contributions for task in self.tasks)
+        tasks = sorted(self.tasks, key=lambda one: one.task)  # random signs go by their order
+        parts = (task.first.contributions - task.second.contributions for task in tasks)
         return np.concatenate([share * part[:, chosen].mean(axis=1) for part in parts])
 
     def at(self, columns: Sequence[int]) -> Differences:
