@@ -35,7 +35,7 @@ from fathom.types.denominators import DENOMINATORS
 from fathom.units import MOST_PROCESSES, cores, run_units
 
 TITLE = "Long-context reliability"
-WIDE, NARROW, TILE = Size(560, 210), Size(290, 210), Size(230, 130)
+WIDE, NARROW, TILE = Size(560, 175), Size(290, 210), Size(230, 130)
 TOGETHER = 6
 """Models that share one chart."""
 UNMEASURED = 5

@@ -53,7 +53,7 @@ BY_QUESTION = (
     "that both have, paired by question; if its interval contains 0 the two are not distinguishable. Ranks use all "
     "differences of a model."
 )
-BASE = "The base is the mean score at 2k, 4k and 6k; LongScore is the mean change from it at longer lengths."
+BASE = "Base: mean at 2k, 4k and 6k; LongScore: mean change from it beyond."
 NOT_ASKED = "not asked"
 APART = "Nothing was asked of both this model and the next one below."
 
