@@ -130,7 +130,7 @@ def test_few_missing_items_count_0_and_more_leave_no_estimate(subsets: dict[str,
     zero = estimated(subsets["sampled"], replies(items, right[:1], value=0.0), tmp_path)
     assert one.overall.value == pytest.approx(zero.overall.value)
     assert one.overall.value < honest.overall.value
-    assert one.ended == {"replies": 60, "unanswered": 0, "cut": 0, "overflow": 0, "missing": 1}
+    assert one.ended == {"replies": 60, "unanswered": 0, "cut": 0, "overflow": 0, "missing": 1, "scorer_error": 0}
     two = replies(items, right[:2], status="error", value=None, answered=False)
     assert estimated(subsets["sampled"], two, tmp_path) is None
     dropped = estimated(subsets["sampled"], two, tmp_path, unanswered="drop")
