@@ -218,8 +218,12 @@ def _by_judge(task: Task, rubric: Rubric, stored: StoredReply, rule: str, judged
     if found is None:
         return replace(score, detail=f"{NOT_JUDGED} by {judged.name}: run `fathom judge`")
     if found.status == "ok":
-        parts = ", ".join(f"{name} {value:.3g}" for name, value in found.parts.items())
-        return replace(score, value=rubric.value(found.parts, rule), detail=parts)
+        try:
+            value = rubric.value(found.parts, rule)
+        except Exception as error:  # rubrics may come from any package, and parts from any bundle
+            why = f"{SCORER_FAILED}{type(error).__name__} in rubric {rubric.name}: {error}"
+            return replace(score, valid=False, detail=why)
+        return replace(score, value=value, detail=", ".join(f"{name} {one:.3g}" for name, one in found.parts.items()))
     why = "judgement unreadable" if found.status == "unreadable" else f"{NOT_JUDGED}, the judge did not answer"
     return replace(score, detail=f"{why}: {found.detail}")
 
