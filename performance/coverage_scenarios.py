@@ -193,6 +193,10 @@ SCENARIOS = (
         (level(0.9, 3),) * 2, (60, 60), 0.8, ("gate at the margin",), shifts=(-MARGIN, 0.0),
     ),
     Scenario(
+        "a loss of the margin, 60 items, 99%, 2 lengths, luck 1",
+        (level(0.99, 2),), (60,), 1.0, ("gate at the margin",), shifts=(-MARGIN, 0.0),
+    ),
+    Scenario(
         "a loss of the margin, 200 items, 50%, 1 length",
         ((0.5,),), (200,), 0.0, ("gate at the margin",), shifts=(-MARGIN, 0.0),
     ),

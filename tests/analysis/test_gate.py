@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from simulated import row
 
 from fathom import api
-from fathom.analysis.gate import Gate, gate
+from fathom.analysis.gate import Gate, gate, net_loss_p_value
 from fathom.report.gate import as_markdown, write_junit
 from fathom.rows import to_frame, write_rows
 from fathom.types import FathomError
@@ -54,7 +57,32 @@ def test_the_same_scores_pass_with_enough_items() -> None:
 def test_few_items_decide_nothing() -> None:
     found = gate(drawn(1, 20), drawn(1, 20), margin=0.03)
     assert found.decision == "INCONCLUSIVE"
-    assert "more items would decide it" in found.reason
+    assert found.reason.endswith("kv, kv at 1k, kv at 2k, kv at 4k; it takes at least 99 items, even without a loss")
+    more = gate(drawn(1, 120, noise=0.1), drawn(2, 120, noise=0.1), margin=0.03)
+    assert (more.decision, more.reason.endswith("more items would decide it")) == ("INCONCLUSIVE", True)
+
+
+@pytest.mark.parametrize(("items", "decision"), [(28, "INCONCLUSIVE"), (29, "PASS")])
+def test_equal_answers_pass_if_a_loss_would_have_shown(items: int, decision: str) -> None:
+    equal = side(dict.fromkeys(LENGTHS, np.ones(items)))
+    assert gate(equal, equal, margin=0.1).decision == decision
+
+
+@given(st.integers(1, 60), st.floats(0.01, 0.9), st.data())
+def test_the_p_value_of_a_net_loss_is_that_of_the_binomial_distribution(
+    clusters: int, margin: float, data: st.DataObject
+) -> None:
+    lost = data.draw(st.integers(0, clusters))
+    chance = sum(math.comb(clusters, k) * margin**k * (1 - margin) ** (clusters - k) for k in range(lost + 1))
+    assert net_loss_p_value(-lost / clusters, margin, clusters) == pytest.approx(chance, abs=1e-9)
+    assert net_loss_p_value(0.4, margin, clusters) == pytest.approx((1 - margin) ** clusters)
+
+
+def test_a_gate_with_several_tasks_counts_the_items_of_the_smallest() -> None:
+    several = pl.concat([side({1024: np.ones(count)}, task=task) for task, count in (("kv", 40), ("qa", 25))])
+    found = gate(several, several, margin=0.1)
+    assert {one.name: one.clusters for one in found.claims} == {"all tasks at 1k": 50, "kv": 40, "qa": 25}
+    assert decisions(found) == {"all tasks at 1k": "PASS", "kv": "PASS", "qa": "INCONCLUSIVE"}
 
 
 @pytest.mark.slow

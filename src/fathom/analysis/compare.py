@@ -157,6 +157,21 @@ class Pairing:
         """Number of cells of its task and length that one of the two was asked at."""
         return sum(compared.task in (ALL, task) and compared.length in (None, length) for task, length in self.asked)
 
+    def clusters(self, task: str, length: int | None) -> int:
+        """Number of clusters that a comparison rests on; over all tasks that of the smallest task, times the tasks.
+
+        Args:
+            task: Name of a task that both share, or ``all``.
+            length: Length in tokens; None for all.
+        """
+        names = list(self.shared) if task == ALL else [task]
+        found = []
+        for name in names:
+            counts = self.drawn[name].tasks[0].first.counts
+            known = counts if length is None else counts[:, [self.shared[name].lengths.index(length)]]
+            found.append(int(known.any(axis=1).sum()))
+        return len(names) * min(found)
+
     def over(self, lengths: Collection[int]) -> Gap | None:
         """The difference of the mean over all tasks and some lengths, as ``compare`` gives it for one length or all.
 

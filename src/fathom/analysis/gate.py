@@ -7,6 +7,7 @@ least one loss is significant by Holm's step-down over all claims (family-wise e
 larger than the margin. Anything else is inconclusive: more items would decide it.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -19,6 +20,7 @@ from fathom.analysis.grid import ALL
 from fathom.length import format_length
 from fathom.names import first_of
 from fathom.printing import readable
+from fathom.stats.beta import beta_lower_tail
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered, scored_rows, scorer_errors
 from fathom.stats.ranks import holm
@@ -43,7 +45,9 @@ class Claim:
         interval: 95% interval of the difference.
         items: Items of both.
         p_worse: One-sided p-value that the candidate is worse, adjusted by Holm over all claims.
-        p_margin: One-sided p-value against a loss of the margin or more.
+        p_margin: One-sided p-value against a loss of the margin or more: the larger one of that of the replicates and
+            that of :func:`net_loss_p_value`.
+        clusters: Number of clusters (items, if these share no document) that it rests on.
         decision: What this claim shows alone.
     """
 
@@ -54,6 +58,7 @@ class Claim:
     items: int
     p_worse: float
     p_margin: float
+    clusters: int
     decision: Decision = "INCONCLUSIVE"
 
     @property
@@ -148,7 +153,7 @@ def gate(
     if claims and score <= margin:
         gaps += (f"the baseline scores {100 * score:.1f}, so it has no {100 * margin:g} points to lose",)
     decided = _decided(claims, margin, alpha)
-    decision, reason = _decision(decided, gaps, margin)
+    decision, reason = _decision(decided, gaps, margin, alpha)
     return Gate(decision, reason, margin, alpha, decided, lost, gained, gaps)
 
 
@@ -186,11 +191,12 @@ def _claims(rows: pl.DataFrame, unanswered: Unanswered, margin: float, seed: int
             continue
         if overall and loss.length is None and len(lengths) == 1:
             continue  # the same as at its only length
-        found.append(_claim(loss, shift, margin))
+        found.append(_claim(loss, shift, margin, pairing.clusters(loss.task, loss.length)))
     return sorted(found, key=lambda one: (one.task != ALL and several, one.length is not None, one.length or 0))
 
 
-def _claim(loss: Comparison, shift: Comparison, margin: float) -> Claim:
+def _claim(loss: Comparison, shift: Comparison, margin: float, clusters: int) -> Claim:
+    beyond = _one_sided(shift.p_value, shift.difference > -margin)
     return Claim(
         loss.task,
         loss.length,
@@ -198,8 +204,27 @@ def _claim(loss: Comparison, shift: Comparison, margin: float) -> Claim:
         loss.interval,
         loss.items,
         p_worse=_one_sided(loss.p_value, loss.difference < 0),
-        p_margin=_one_sided(shift.p_value, shift.difference > -margin),
+        p_margin=max(beyond, net_loss_p_value(loss.difference, margin, clusters)),
+        clusters=clusters,
     )
+
+
+def net_loss_p_value(difference: float, margin: float, clusters: int) -> float:
+    """The p-value of a loss of the margin if nothing was gained: exact for answers that are right or wrong.
+
+    Replicates of scores that hardly differ are too narrow: 20 equal answers do not exclude a loss of 10 points, which
+    shows in none of 20 items with a probability of 12%.
+
+    Args:
+        difference: Mean of the candidate minus that of the baseline.
+        margin: The loss, above 0 and below 1.
+        clusters: Number of clusters, 1 or more.
+
+    Returns:
+        Probability of so small a net loss, or a smaller one, under a binomial distribution (Clopper and Pearson 1934).
+    """
+    lost = clusters * max(0.0, -difference)
+    return 1.0 if lost >= clusters else 1 - beta_lower_tail(margin, lost + 1, clusters - lost)
 
 
 def _one_sided(p_value: float, in_direction: bool) -> float:
@@ -261,7 +286,7 @@ def _flips(scored: pl.DataFrame) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
     )
 
 
-def _decision(claims: Sequence[Claim], gaps: Sequence[str], margin: float) -> tuple[Decision, str]:
+def _decision(claims: Sequence[Claim], gaps: Sequence[str], margin: float, alpha: float) -> tuple[Decision, str]:
     points = f"{100 * margin:g} points"
     if failed := [one for one in claims if one.decision == "FAIL"]:
         worst = min(failed, key=lambda one: one.difference)
@@ -272,5 +297,8 @@ def _decision(claims: Sequence[Claim], gaps: Sequence[str], margin: float) -> tu
     if gaps:
         return "INCONCLUSIVE", "; ".join(gaps)
     if open_ := [one.name for one in claims if one.decision != "PASS"]:
-        return "INCONCLUSIVE", f"a loss of {points} cannot be excluded: {', '.join(open_)}; more items would decide it"
+        least = math.ceil(math.log(alpha) / math.log(1 - margin))
+        few = any(one.clusters < least for one in claims)
+        more = f"it takes at least {least:,} items, even without a loss" if few else "more items would decide it"
+        return "INCONCLUSIVE", f"a loss of {points} cannot be excluded: {', '.join(open_)}; {more}"
     return "PASS", f"a loss of {points} or more is excluded overall, at every length and on every task"
