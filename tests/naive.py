@@ -127,17 +127,15 @@ def holm(p_values: Sequence[float], tests: int) -> list[float]:
     return adjusted
 
 
-def max_t(draws: Sequence[Sequence[float]], level: float = 0.95) -> tuple[list[float], float]:
+def max_t(noise: Sequence[Sequence[float]], level: float = 0.95) -> tuple[list[float], float]:
     """Standard errors of differences, and the critical value of the largest studentised one."""
-    means = [sum(values) / len(values) for values in draws]
     errors = []
-    for values, mean in zip(draws, means, strict=True):
-        errors.append(math.sqrt(sum((value - mean) ** 2 for value in values) / len(values)))
+    for values in noise:
+        errors.append(math.sqrt(sum(value**2 for value in values) / len(values)))
     largest = []
-    for replicate in range(len(draws[0])):
+    for replicate in range(len(noise[0])):
         deviations = [
-            abs(values[replicate] - mean) / error if error > 0 else 0.0
-            for values, mean, error in zip(draws, means, errors, strict=True)
+            abs(values[replicate]) / error if error > 0 else 0.0 for values, error in zip(noise, errors, strict=True)
         ]
         largest.append(max(deviations))
     return errors, quantile(largest, level)

@@ -71,23 +71,21 @@ LINES = st.lists(st.tuples(st.floats(0, 1), st.integers(1, 900)), min_size=1, ma
 @given(LINES)
 def test_one_threshold_for_all_differences_makes_the_ranks(lines: list[tuple[float, int]]) -> None:
     found = ranked([printed(value, n, f"m{place}") for place, (value, n) in enumerate(lines)])
-    gaps = found.between[OVERALL].gaps
     place = {line: rank for rank, line in enumerate(found.lines)}
     higher: dict[int, set[int]] = {rank: set() for rank in range(len(lines))}
     lower: dict[int, set[int]] = {rank: set() for rank in range(len(lines))}
     for (one, other), difference in found.between[OVERALL].items():
         gap = lines[one][0] - lines[other][0]
         assert difference.gap.difference == pytest.approx(gap)
-        if abs(gap) / gaps.errors[gaps.at(one, other)] > gaps.critical:
+        if found.ranks.significant[place[one], place[other]]:
             better, worse = (one, other) if gap > 0 else (other, one)
+            assert difference.gap.p_value < 0.05  # in a test of all fewer are significant
             higher[place[worse]].add(place[better])
             lower[place[better]].add(place[worse])
     for rank in range(len(lines)):
         assert set(np.flatnonzero(found.ranks.significant[rank])) == higher[rank] | lower[rank]
         assert found.ranks.best[rank] == 1 + len(higher[rank])
         assert found.ranks.worst[rank] == len(lines) - len(lower[rank])
-    if len(lines) > 2:
-        assert gaps.critical > 1.96  # of the largest of several differences
     assert (found.ranks.significant == found.ranks.significant.T).all()
 
 

@@ -173,7 +173,8 @@ class _Published:
         )
         cells = len(own.tasks) * int(own.complete.sum() + other.complete.sum() - len(lengths))
         overlap = Overlap(len(own.tasks) * len(lengths), cells, 0, max(lengths))
-        return gap_of(draws - draws_other, mean - mean_other), draws - draws_other, overlap
+        gaps = draws - draws_other
+        return gap_of(gaps, mean - mean_other), gaps - gaps.mean(), overlap
 
 
 def _ranked(scores: Sequence[_Score], compared: SharedScores | _Published, *, everyone: bool = False) -> list[Ranked]:
@@ -183,9 +184,9 @@ def _ranked(scores: Sequence[_Score], compared: SharedScores | _Published, *, ev
     tested, errors = MaxT(), np.full((count, count), np.nan)
     for first, second in combinations(range(count), 2):
         if (compared_pair := compared.gap(first, second)) is not None:
-            gap, draws, overlap = compared_pair
+            gap, noise, overlap = compared_pair
             gaps[first, second], gaps[second, first] = (gap, overlap), (_turned(gap), overlap)
-            errors[first, second] = errors[second, first] = tested.add(draws[None, :])[0]
+            errors[first, second] = errors[second, first] = tested.add(noise[None, :])[0]
     comparable = [one for one in range(count) if count == 1 or any(one == first for first, _ in gaps)]
     others = [one for one in range(count) if one not in comparable] if everyone else []
     order = _order(scores, gaps, comparable) + sorted(others, key=lambda one: -scores[one].mean)

@@ -24,7 +24,7 @@ from fathom.board.standing import weights
 from fathom.stats.differences import Gap, Gaps, gaps_between, pseudo_streams
 from fathom.stats.flips import DRAWN, flip_p_values, random_signs
 from fathom.stats.intervals import REPLICATES, Floats, Interval, clusters_of, kept_draws, resampled_sums, shuffled
-from fathom.stats.ranks import Ranks, ranks_of
+from fathom.stats.ranks import MaxT, Ranks, ranks_of
 from fathom.stats.shared import SharedScores, TaskScores
 from fathom.types.boards import Board
 
@@ -128,18 +128,48 @@ def ranking(
         if task in board.tasks:
             scores = {n: one.score.value for n, one in sources.items()}
             between[task] = _between(scores, alone, shared, near, task=task, apart=apart)
-    between[OVERALL] = _between(values, every, common, None, apart=apart, done=done, family=lines)
-    return Ranking(tuple(lines), _ranks(lines, values, between[OVERALL]), between)
+    between[OVERALL] = _between(values, every, common, None, apart=apart, done=done)
+    return Ranking(tuple(lines), _ranks(lines, between[OVERALL], every, common, apart), between)
 
 
-def _ranks(lines: Sequence[int], values: Mapping[int, float], between: Pairs) -> Ranks:
-    scores = np.array([values[n] for n in lines], dtype=np.float64)
-    places = np.searchsorted(between.gaps.places, lines)
-    errors = np.full((len(values), len(values)), np.inf)
-    rows, columns = np.triu_indices(len(values), 1)
-    errors[rows, columns] = errors[columns, rows] = between.gaps.errors
-    differences = scores[:, None] - scores[None, :]
-    return ranks_of(differences, np.abs(differences) > between.gaps.critical * errors[np.ix_(places, places)])
+def _ranks(
+    lines: Sequence[int],
+    between: Pairs,
+    sides: Mapping[int, "_Sides"],
+    shared: NDArray[np.int64],
+    apart: "_Apart",
+) -> Ranks:
+    """Ranks from all differences in one test.
+
+    Args:
+        lines: The ranked entries, best first.
+        between: The differences of their overall scores.
+        sides: Replicates of these scores, by entry.
+        shared: Numbers of common questions, entries x entries.
+        apart: The entries that were asked different questions.
+    """
+    scores = [between.gaps.places.index(n) for n in lines]
+    table = np.zeros((len(between.gaps.places),) * 2)
+    table[np.triu_indices(len(table), 1)] = between.gaps.numbers[:, 0]
+    differences = (table - table.T)[np.ix_(scores, scores)]
+    centred = {n: sides[n].draws - sides[n].draws.mean() for n in lines}
+
+    def noise_of(first: int, second: int, asked_others: bool) -> Floats:
+        own, other = lines[first], lines[second]
+        noise: Floats | None = apart.noise(own, other) if asked_others else None
+        if noise is None and shared[own, other] and not asked_others:
+            noise = np.append(sides[own].flips - sides[other].flips, differences[first, second])
+        return centred[own] - centred[other] if noise is None else noise
+
+    tested, errors = MaxT(), np.zeros((len(lines), len(lines)))
+    for place, own in enumerate(lines):
+        differ = apart.differ(np.full(len(lines), own), np.array(lines, dtype=np.int64), None).tolist()
+        for start in range(place + 1, len(lines), _BLOCK):
+            others = range(start, min(start + _BLOCK, len(lines)))
+            noise = np.stack([noise_of(place, other, differ[other]) for other in others])
+            errors[place, others] = errors[others, place] = tested.add(noise)
+    critical = tested.critical() if len(lines) > 1 else 0.0
+    return ranks_of(differences, np.abs(differences) > critical * errors)
 
 
 @dataclass(slots=True, eq=False)
@@ -148,7 +178,8 @@ class _Sides:
 
     Attributes:
         draws: Replicates of its score.
-        flips: What it adds to the differences with random signs of the clusters (``fathom.stats.flips``).
+        flips: What it adds to the differences with random signs of the clusters (``fathom.stats.flips``); of published
+            scores replicates less their mean.
         parts: What each cluster adds to the score, by task.
     """
 
@@ -177,12 +208,11 @@ def _between(
     apart: "_Apart",
     task: str | None = None,
     done: Callable[[], None] = lambda: None,
-    family: Sequence[int] = (),
 ) -> Pairs:
     places = sorted(sides)
     count = REPLICATES if shared.any() or task is None else _ALONE
     draws = np.stack([sides[n].draws[:count] for n in places]) if places else np.empty((0, 0))
-    gaps = gaps_between(places, [values[n] for n in places], draws, reach, done, family)
+    gaps = gaps_between(places, [values[n] for n in places], draws, reach, done)
     rows, columns = np.triu_indices(len(places), 1)
     near = columns - rows <= gaps.reach
     first, second = (np.array(places, dtype=np.int64)[side[near]] for side in (rows, columns))
@@ -237,14 +267,17 @@ def _sides(
     streams = dict(zip(clusters, pseudo_streams([own.key for own in clusters.values()]), strict=True))
     signs = random_signs(len(next(iter(clusters.values())).totals)) if clusters else None
     for n, one in sources.items():
-        flips, parts = np.zeros(DRAWN), dict[str, Floats]()
+        parts: dict[str, Floats] = {}
         if n in clusters:
             sums, stream = resampled_sums(clusters[n], SEED), streams[n]
             own = clusters[n].contributions.mean(axis=1)
             flips, parts = (signs @ own.astype(np.float32)).astype(np.float64), {task: own}
         else:
             sums, stream = sums_of(one, task, names[n]), pseudo_streams([zlib.crc32(f"{task} {names[n]}".encode())])[0]
-        whole = _Sides(sums.means(SEED, 1.0, stream).mean(axis=1), flips, parts)
+        draws = sums.means(SEED, 1.0, stream).mean(axis=1)
+        if n not in clusters:
+            flips = (draws - draws.mean())[:DRAWN]
+        whole = _Sides(draws, flips, parts)
         standing = counted.get(n)
         if standing is None or task not in standing.sources:
             yield n, whole, None
@@ -303,6 +336,10 @@ class _Apart:
             return gap, overlap.items
         cells = [[(name, own[1]) for name, own in self._of(self._asked[n], task)] for n in (first, second)]
         return None if cells[0] == cells[1] else (Gap(0.0, Interval(-1.0, 1.0), 1.0), 0)
+
+    def noise(self, first: int, second: int) -> Floats | None:
+        """What the overall difference of two of these would be without a true one; None without common questions."""
+        return self._shared.noise(first, second)
 
 
 _Questions: TypeAlias = tuple[tuple[str, ...], tuple[int, ...], bytes]

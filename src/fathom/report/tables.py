@@ -357,7 +357,8 @@ def _next_below(one: Ranked, below: int) -> Cell:
     if gap is None:
         return Cell(note=APART)
     p_value = words.chance_of(gap.p_value)
-    p_value = p_value if one.significant[below] else f"{p_value}, not significant"
+    if not one.significant[below]:
+        p_value += ", not significant" if gap.p_value >= 0.05 else ", not significant among all"
     over = overlap_of(one.overlaps[below])
     return Cell(
         words.change(gap.difference),

@@ -10,7 +10,7 @@ that a difference between the same scores is the same in every table and on ever
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -29,7 +29,6 @@ from fathom.stats.intervals import (
     resampled_sums,
     shuffled,
 )
-from fathom.stats.ranks import MaxT
 from fathom.stats.student import lower_tail
 
 PAIRED_REPLICATES = REPLICATES
@@ -173,15 +172,11 @@ class Gaps(Mapping[tuple[int, int], Gap]):
         places: Numbers of the scores, ascending.
         reach: Number of following scores that each is compared with.
         numbers: Difference, both ends of its 95% interval, and p-value: pairs x 4, in the order of the pairs.
-        errors: Their standard errors, shape (pairs,).
-        critical: The difference in standard errors from which one is significant in a test of all (``MaxT``).
     """
 
     places: tuple[int, ...]
     reach: int
     numbers: Floats
-    errors: Floats
-    critical: float
 
     def at(self, first: int, second: int) -> int:
         """The row of two scores, by their indices among ``places``; the first comes before the second.
@@ -217,7 +212,6 @@ def gaps_between(
     draws: Floats,
     reach: int | None = None,
     done: Callable[[], None] = lambda: None,
-    family: Collection[int] = (),
 ) -> Gaps:
     """The difference of every two scores, or of the nearest alone, with p-values from their replicates.
 
@@ -227,44 +221,31 @@ def gaps_between(
         draws: Their replicates from the same weights, shape (scores, replicates).
         reach: Number of following scores that each is compared with; None for all of them.
         done: Called after each score.
-        family: The scores, by their numbers, that are tested together.
     """
-    tested, within = MaxT(), np.isin(places, list(family))
     most = max(0, len(places) - 1)
     reach = most if reach is None else min(reach, most)
     pool = ThreadPoolExecutor(_THREADS)  # numpy sorts in several threads at once
     try:
         rows = []
-        work = pool.map(
-            lambda first: _row(scores, draws, within, first, min(len(places), first + 1 + reach)), range(most)
-        )
-        for row, largest in work:
+        for row in pool.map(lambda first: _row(scores, draws, first, min(len(places), first + 1 + reach)), range(most)):
             rows.append(row)
-            if largest is not None:
-                tested.merge(largest)
             done()
     finally:
         pool.shutdown(cancel_futures=True)
-    numbers = np.concatenate(rows) if rows else np.empty((0, 5))
-    return Gaps(tuple(places), reach, numbers[:, :4], numbers[:, 4], tested.critical())
+    return Gaps(tuple(places), reach, np.concatenate(rows) if rows else np.empty((0, 4)))
 
 
-def _row(
-    scores: Sequence[float], draws: Floats, within: NDArray[np.bool_], first: int, stop: int
-) -> tuple[Floats, Floats | None]:
-    """One score minus those that follow it: numbers of ``Gaps`` and errors; largest deviations if it is ``within``."""
-    rows, tested = [], MaxT()
+def _row(scores: Sequence[float], draws: Floats, first: int, stop: int) -> Floats:
+    """One score minus those that follow it: numbers of ``Gaps``."""
+    rows = []
     for start in range(first + 1, stop, _BLOCK):
         end = min(start + _BLOCK, stop)
         points = [scores[first] - other for other in scores[start:end]]
         gaps = draws[first] - draws[start:end]
-        errors = gaps.std(axis=1)
-        if within[first] and within[start:end].any():
-            tested.add(gaps[within[start:end]])
         gaps.sort(axis=1)  # once, for both ends of the interval and for the p-value
         intervals = list(map(_ends, ordered_intervals(gaps, points)))
-        rows.append(np.column_stack([points, intervals, _p_values(gaps, points), errors]))
-    return np.concatenate(rows), tested.largest
+        rows.append(np.column_stack([points, intervals, _p_values(gaps, points)]))
+    return np.concatenate(rows)
 
 
 def _ends(interval: Interval) -> tuple[float, float]:

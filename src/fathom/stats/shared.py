@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathom.stats.differences import Gap, gap_of, pseudo_streams
-from fathom.stats.flips import flip_p_value
+from fathom.stats.flips import flip_p_value, random_signs
 from fathom.stats.intervals import Clusters, Floats, clusters_of, resampled_sums, shuffled
 
 _KEPT = 400
-"""Sides that are kept, of 80 kB and more."""
+"""Sides that are kept, of 160 kB and more."""
+_SIGNED = 2_048
+"""Clusters of all tasks up to which signs are drawn for ranks; with more, replicates less their mean are as good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,19 @@ _Shared: TypeAlias = tuple[tuple[str, tuple[str, ...], tuple[int, ...], bytes], 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
-    """One model on what it shares with another: its mean, its replicates, and what each cluster adds to the mean."""
+    """One model on what it shares with another.
+
+    Attributes:
+        mean: Its mean.
+        draws: Replicates of the mean.
+        contributions: What each cluster adds to the mean.
+        noise: What it adds to a difference without a true one, in each replicate.
+    """
 
     mean: float
     draws: Floats
     contributions: Floats
+    noise: Floats
 
 
 def _equal(tasks: Sequence[str]) -> list[float]:
@@ -99,6 +109,7 @@ class SharedScores:
         weights: The weights of some tasks in their mean, which sum to 1.
         sides: What was computed last: most pairs share the same items.
         equal: Models by what is compared, task and scores: equal scores have pseudo-clusters of their own.
+        numbers: Numbers of all clusters, by task and name.
     """
 
     models: Sequence[Mapping[str, TaskScores]]
@@ -108,6 +119,7 @@ class SharedScores:
     weights: Callable[[Sequence[str]], Sequence[float]] = _equal
     sides: dict[tuple[int, _Shared], _Side] = field(default_factory=dict)
     equal: dict[tuple[_Shared, str, int], list[int]] = field(default_factory=dict)
+    numbers: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def gap(self, first: int, second: int, tasks: Sequence[str] | None = None) -> tuple[Gap, Floats, Overlap] | None:
         """The difference of two models.
@@ -118,16 +130,22 @@ class SharedScores:
             tasks: Only these tasks.
 
         Returns:
-            The difference, its replicates, and what it is over; None without anything in common.
+            The difference, what it would be without a true one in each replicate, for ranks (``fathom.stats.ranks``),
+            and what it is over; None without anything in common.
         """
         shared = self._shared(self.models[first], self.models[second], tasks)
         if not shared:
             return None
         own, other = (self._side(model, shared) for model in (first, second))
-        draws = own.draws - other.draws
-        gap = gap_of(draws, own.mean - other.mean)
+        gap = gap_of(own.draws - other.draws, own.mean - other.mean)
         p_value = flip_p_value(own.contributions - other.contributions)
-        return Gap(gap.difference, gap.interval, p_value), draws, self._overlap(first, second, shared, tasks)
+        noise = own.noise - other.noise
+        return Gap(gap.difference, gap.interval, p_value), noise, self._overlap(first, second, shared, tasks)
+
+    def noise(self, first: int, second: int) -> Floats | None:
+        """What the difference of two models would be without a true one, as :meth:`gap` gives it."""
+        shared = self._shared(self.models[first], self.models[second], None)
+        return self._side(first, shared).noise - self._side(second, shared).noise if shared else None
 
     def _shared(
         self, first: Mapping[str, TaskScores], second: Mapping[str, TaskScores], only: Sequence[str] | None
@@ -166,7 +184,7 @@ class SharedScores:
         return known
 
     def _drawn(self, model: int, shared: _Shared) -> _Side:
-        mean, draws, contributions = 0.0, np.zeros(self.replicates), []
+        mean, draws, contributions, names_of = 0.0, np.zeros(self.replicates), [], []
         shares = self.weights([task for task, *_ in shared])
         for place, ((task, names, lengths, mask), share) in enumerate(zip(shared, shares, strict=True)):
             table = self.models[model][task].at(names, lengths)
@@ -176,10 +194,26 @@ class SharedScores:
             clusters = clusters_of(np.where(known, table.values, np.nan)[present], groups)
             mean += share * float(clusters.means.mean())
             contributions.append(share * clusters.contributions.mean(axis=1))
+            names_of += [(task, group) for group in sorted(set(groups))]
             sums = resampled_sums(clusters, self.seed, replicates=self.replicates)
             drawn = sums.means(self.seed, 1 / len(shared), self._stream(model, shared, task, clusters))
             draws += share * shuffled(drawn.mean(axis=1), place)
-        return _Side(mean, draws, np.concatenate(contributions))
+        parts = np.concatenate(contributions)
+        return _Side(mean, draws, parts, self._noise(draws, parts, names_of))
+
+    def _noise(self, draws: Floats, contributions: Floats, clusters: Sequence[tuple[str, str]]) -> Floats:
+        """Sums with random signs, the same for a cluster in all models, and as the last one the mean itself."""
+        numbers = self.numbers
+        if not numbers:
+            every = {(task, group) for own in self.models for task, one in own.items() for group in one.groups}
+            numbers.update({cluster: number for number, cluster in enumerate(sorted(every))})
+        if len(numbers) > _SIGNED:
+            centred: Floats = draws - draws.mean()
+            return centred
+        parts = np.zeros(len(numbers), dtype=np.float32)
+        parts[[numbers[cluster] for cluster in clusters]] = contributions
+        signed = random_signs(len(numbers))[: self.replicates - 1] @ parts
+        return np.append(signed.astype(np.float64), contributions.sum())
 
     def _stream(self, model: int, shared: _Shared, task: str, clusters: Clusters) -> int:
         alike = self.equal.setdefault((shared, task, clusters.key), [])
