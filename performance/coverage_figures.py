@@ -217,14 +217,15 @@ def breakdown(made: Simulated) -> Iterator[Outcome]:
             continue  # the shares of tasks differ between languages
         true = scenario.by_question(number_of(score.model), column)
         yield from covers(f"breakdown: {score.dimension}", score.interval, true)
-        if getattr(score, "p_value", None) is None:  # versions before had no differences
+        p_value = getattr(score, "p_value", None)  # versions before had none
+        if p_value is None:
             continue
         truths = [scenario.by_question(number_of(score.model), other) for other in range(len(scenario.asked))]
         gap = 0.0 if column is None else true - float(np.mean(truths[:column] + truths[column + 1 :]))
         yield from covers(f"breakdown: difference, {score.dimension}", score.difference_interval, gap)
         if abs(gap) < 1e-9:
             equal.append(score)
-            yield alarm(f"breakdown: difference, {score.dimension}", score.p_value < 0.05)
+            yield alarm(f"breakdown: difference, {score.dimension}", p_value < 0.05)
     if equal:
         yield family("breakdown: any difference of equal groups", equal)
 
