@@ -19,6 +19,7 @@ from fathom.stats.intervals import (
     jeffreys_interval,
     kept_draws,
     mean_interval,
+    replicates_for,
     resampled_means,
     resampled_sums,
     shuffled,
@@ -333,3 +334,11 @@ def test_design_effect_of_items_that_belong_together() -> None:
         assert math.isnan(nothing.effective)
     opposite = design_of(np.array([1.0, 0, 0, 1]), [*"aabb"])  # clusters are all alike
     assert (opposite.effect, math.isnan(opposite.effective)) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "expected"), [(1, 10_000), (400, 10_000), (401, 9_975), (1_000, 4_000), (2_000, 2_000), (9_999, 2_000)]
+)
+def test_many_clusters_have_fewer_replicates(clusters: int, expected: int) -> None:
+    assert replicates_for(clusters) == expected
+    assert isinstance(replicates_for(clusters), int)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from scipy.stats import norm
 
 from fathom.stats import shared
 from fathom.stats.ranks import MaxT, holm, ranks_of
-from fathom.stats.shared import SharedScores, TaskScores
+from fathom.stats.shared import Overlap, SharedScores, TaskScores
 
 Floats = NDArray[np.float64]
 
@@ -181,3 +182,45 @@ def test_ranks_of_very_many_clusters_come_from_replicates(monkeypatch: pytest.Mo
         assert abs(noise.mean()) < 0.1 * noise.std()
         errors += MaxT().add(noise[None, :]).tolist()
     assert errors[0] == pytest.approx(errors[1], rel=0.05)
+
+
+def scored(names: str, lengths: tuple[int, ...], missing: Sequence[tuple[int, int]] = ()) -> TaskScores:
+    """Scores of items that are named by a letter each."""
+    values = np.random.default_rng(len(names)).random((len(names), len(lengths)))
+    for cell in missing:
+        values[cell] = np.nan
+    return TaskScores(tuple(names), tuple(names), lengths, values)
+
+
+def test_what_a_difference_is_over() -> None:
+    first = {"kv": scored("abcd", (1024, 2048, 4096)), "qa": scored("ef", (1024, 2048))}
+    second = {"kv": scored("bcdx", (1024, 2048), missing=[(0, 0), (1, 0), (1, 1)]), "qa": scored("ef", (1024, 2048))}
+    apart = SharedScores([first, second], seed=0, replicates=200, together=False)
+    whole, kv, qa = (apart.gap(0, 1, tasks) or pytest.fail("nothing") for tasks in (None, ["kv"], ["qa"]))
+    assert whole[2] == Overlap(cells=4, of=5, samples=7, longest=2048, items=4)
+    assert kv[2] == Overlap(cells=2, of=3, samples=3, longest=2048, items=2)
+    assert qa[2] == Overlap(cells=2, of=2, samples=4, longest=2048, items=2)
+    assert [one.partial for *_, one in (whole, kv, qa)] == [True, True, False]
+    together = SharedScores([first, second], seed=0, replicates=200).gap(0, 1)
+    assert together is not None
+    assert together[2] == Overlap(cells=4, of=4, samples=7, longest=2048, items=4)
+    questions = [{"": scored(names, (0,))} for names in ("abc", "bcd", "xy")]
+    unknown = SharedScores(questions, seed=0, replicates=200)
+    some = unknown.gap(0, 1)
+    assert some is not None
+    assert some[2] == Overlap(cells=2, of=4, samples=2, longest=0, items=2)
+    assert unknown.gap(0, 2) is None
+    assert unknown.noise(0, 2) is None
+    assert SharedScores([first, {"qa": scored("xy", (1024,))}], seed=0, replicates=200).gap(0, 1) is None
+
+
+def test_sides_that_are_kept_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    models = [{"kv": scored("abcdefghij"[: 10 - more], (1024, 2048))} for more in range(3)]
+    found = []
+    for kept in (400, 1):
+        monkeypatch.setattr(shared, "_KEPT", kept)
+        compared = SharedScores(models, seed=3, replicates=500)
+        pairs = [compared.gap(*pair) for pair in ((0, 1), (0, 2), (1, 2), (0, 1))]
+        found.append([(one[0], one[1].tolist(), one[2]) for one in pairs if one])
+        assert len(compared.sides) <= kept
+    assert found[0] == found[1]

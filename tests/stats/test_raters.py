@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.stats.agreement import SCALES, Scale, agreement, fleiss_kappa, krippendorff_alpha
+from fathom.stats.agreement import SCALES, Measure, Scale, agreement, fleiss_kappa, krippendorff_alpha
 from fathom.types import FathomError
 
 NAN = math.nan
@@ -116,6 +116,41 @@ def test_kappa_and_nominal_alpha_differ_by_the_correction_only() -> None:
     ratings = drawn(np.random.default_rng(3), items=40, raters=3)
     kappa, alpha = fleiss_kappa(ratings), krippendorff_alpha(ratings)
     assert 1 - alpha == pytest.approx((1 - kappa) * (120 - 1) / 120)
+
+
+@pytest.mark.parametrize("measure", ["kappa", "alpha"])
+def test_ratings_of_one_answer_are_resampled_together(measure: Measure) -> None:
+    def half_width(ratings: Any, groups: Any = None) -> float:
+        found = agreement(ratings, np.random.default_rng(1), measure=measure, groups=groups)
+        return (found.interval.high - found.interval.low) / 2
+
+    once = drawn(np.random.default_rng(5), items=60, raters=3)
+    copied, answers = np.repeat(once, 5, axis=0), np.repeat(np.arange(60), 5)
+    # Five equal ratings of an answer say as much as one, and those of different answers more.
+    assert half_width(copied, answers) == pytest.approx(half_width(once), rel=0.03)
+    assert half_width(copied) < 0.6 * half_width(once)
+    assert half_width(copied, np.arange(300)) == half_width(copied)
+    # Items with one rating are left out, with their groups.
+    alone = np.concatenate([np.full((7, 3), NAN), copied])
+    alone[:7, 0] = 1
+    assert half_width(alone, np.concatenate([np.arange(100, 107), answers])) == half_width(copied, answers)
+
+
+def test_the_pseudo_item_lets_raters_agree_and_differ() -> None:
+    """So the interval includes more and less agreement than was seen, and it is the same for the same seed."""
+    ratings = np.tile([[1.0, 1, 1], [2, 2, 2], [1, 2, 1], [2, 2, 1]], (5, 1))
+    found = [agreement(ratings, np.random.default_rng(seed)).interval for seed in (1, 1, 2)]
+    assert found[0] == found[1]
+    assert found[0] != found[2]
+    assert found[0].low < 0.05
+    assert found[0].high > 0.6
+    agreed = agreement(np.tile([[1.0, 1, 1], [2, 2, 2]], (5, 1)), np.random.default_rng(1)).interval
+    assert 0.3 < agreed.low < 0.9
+    assert agreed.high == 1
+    differing = agreement(np.tile([[1.0, 2], [2, 1]], (10, 1)), np.random.default_rng(1))
+    assert differing.value is not None
+    assert differing.value < -0.8
+    assert differing.interval.high > -0.8
 
 
 @pytest.mark.parametrize(
