@@ -75,7 +75,13 @@ def test_the_p_value_of_a_net_loss_is_that_of_the_binomial_distribution(
     lost = data.draw(st.integers(0, clusters))
     chance = sum(math.comb(clusters, k) * margin**k * (1 - margin) ** (clusters - k) for k in range(lost + 1))
     assert net_loss_p_value(-lost / clusters, margin, clusters) == pytest.approx(chance, abs=1e-9)
-    assert net_loss_p_value(0.4, margin, clusters) == pytest.approx((1 - margin) ** clusters)
+    assert net_loss_p_value(0.05, margin, clusters) == pytest.approx((0.95 - margin) ** clusters)
+    assert net_loss_p_value(1.0, margin, clusters) == 0
+
+
+def test_a_clear_gain_passes_with_few_items() -> None:
+    worse = side({length: np.arange(12) % 2 for length in LENGTHS})
+    assert gate(side(dict.fromkeys(LENGTHS, np.ones(12))), worse, margin=0.1).decision == "PASS"
 
 
 def test_a_gate_with_several_tasks_counts_the_items_of_the_smallest() -> None:

@@ -103,8 +103,17 @@ def test_design_of_profiles_counts_items_and_their_clusters() -> None:
     assert (first.scores, first.clusters) == (8, 4)
     assert first.effect == pytest.approx(2 * (4 / 3) / (8 / 7))
     assert (both.scores, both.clusters) == (10, 6)
-    assert both.effective == pytest.approx(first.effective + 2)
-    assert both.effect == pytest.approx(10 / both.effective)
+    variances = [0.25 * 8 / 7 / 8, 0.16 * 2 / 2]  # of means of as many independent items
+    assert both.effect == pytest.approx((variances[0] * first.effect + variances[1]) / sum(variances))
+    assert both.effective == pytest.approx(10 / both.effect)
+    assert both.independent == pytest.approx(sum(variances) / 4)
+    right = profiles(pl.concat([to_frame(shared), table([[1.0]] * 4, task="t")]), replicates=5)[-1].design
+    assert right is not None
+    assert right.scores == 12
+    assert right.effect == pytest.approx(first.effect)
+    unequal = profiles(pl.concat([table([[0.0], [1.0]] * n, task=f"t{n}") for n in (5, 95)]), replicates=5)[-1].design
+    assert unequal is not None
+    assert unequal.effect == pytest.approx(1)
 
 
 def test_tasks_have_equal_weight_and_share_one_pseudo_item() -> None:

@@ -197,18 +197,19 @@ def test_what_a_difference_is_over() -> None:
     second = {"kv": scored("bcdx", (1024, 2048), missing=[(0, 0), (1, 0), (1, 1)]), "qa": scored("ef", (1024, 2048))}
     apart = SharedScores([first, second], seed=0, replicates=200, together=False)
     whole, kv, qa = (apart.gap(0, 1, tasks) or pytest.fail("nothing") for tasks in (None, ["kv"], ["qa"]))
-    assert whole[2] == Overlap(cells=4, of=5, samples=7, longest=2048, items=4)
-    assert kv[2] == Overlap(cells=2, of=3, samples=3, longest=2048, items=2)
-    assert qa[2] == Overlap(cells=2, of=2, samples=4, longest=2048, items=2)
+    assert whole[2] == Overlap(cells=4, of=5, samples=7, longest=2048, items=4, samples_of=14)
+    assert kv[2] == Overlap(cells=2, of=3, samples=3, longest=2048, items=2, samples_of=10)
+    assert qa[2] == Overlap(cells=2, of=2, samples=4, longest=2048, items=2, samples_of=4)
     assert [one.partial for *_, one in (whole, kv, qa)] == [True, True, False]
     together = SharedScores([first, second], seed=0, replicates=200).gap(0, 1)
     assert together is not None
-    assert together[2] == Overlap(cells=4, of=4, samples=7, longest=2048, items=4)
+    assert together[2] == Overlap(cells=4, of=4, samples=7, longest=2048, items=4, samples_of=14)
+    assert together[2].partial  # of the same cells other items
     questions = [{"": scored(names, (0,))} for names in ("abc", "bcd", "xy")]
     unknown = SharedScores(questions, seed=0, replicates=200)
     some = unknown.gap(0, 1)
     assert some is not None
-    assert some[2] == Overlap(cells=2, of=4, samples=2, longest=0, items=2)
+    assert some[2] == Overlap(cells=2, of=4, samples=2, longest=0, items=2, samples_of=4)
     assert unknown.gap(0, 2) is None
     assert unknown.noise(0, 2) is None
     assert SharedScores([first, {"qa": scored("xy", (1024,))}], seed=0, replicates=200).gap(0, 1) is None

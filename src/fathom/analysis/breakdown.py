@@ -26,6 +26,7 @@ from fathom.stats.differences import Gap, unpaired_gap
 from fathom.stats.intervals import (
     OTHER,
     OWN,
+    REPLICATES,
     Clusters,
     Floats,
     Interval,
@@ -462,7 +463,9 @@ def _scores(cell: _Cell, seed: int) -> Iterable[GroupScore]:
     known = ~np.isnan(cell.values)
     other = other_mean(cell.ended)
     clusters = clusters_of(cell.values, cell.clusters.to_list())
-    draws = resampled_means(clusters, seed, replicates=replicates_for(len(clusters.totals)))
+    # What other tables show too has their replicates, so that one mean has one interval.
+    fewer = REPLICATES if cell.dimension in ("overall", "length") else replicates_for(len(clusters.totals))
+    draws = resampled_means(clusters, seed, replicates=fewer)
     for column, (measure, n) in enumerate(cell.columns):
         values = cell.values[known[:, column], column]
         if not len(values):

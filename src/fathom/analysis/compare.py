@@ -248,8 +248,8 @@ class _Samples:
         self._items: dict[str, int] = {}
         self.names: list[str] = []
         """Names of the items, by number."""
-        self.clusters: dict[str, str] = {}
-        """The cluster of each item, by its name."""
+        self.clusters: dict[tuple[str, str], str] = {}
+        """The cluster of each item, by its task and name."""
 
     def numbers(self, samples: Iterable[str]) -> NDArray[np.int64]:
         known = self._samples
@@ -324,7 +324,8 @@ def _scores_of(counts: pl.DataFrame, samples: _Samples) -> dict[str, _Scores]:
         )
     )
     found = {}
-    samples.clusters.update(summed.select(item_name(), "cluster").iter_rows())
+    named_clusters = summed.select("task", item_name().alias("name"), "cluster").iter_rows()
+    samples.clusters.update({(task, name): cluster for task, name, cluster in named_clusters})
     for (task,), own in summed.partition_by("task", maintain_order=True, as_dict=True).items():
         named = pl.concat_str("suite", "task", "sample", separator="\x1f")
         found[str(task)] = _Scores(
@@ -359,7 +360,7 @@ def _pair_up(a: _Side, b: _Side, samples: _Samples, resampler: Resampler) -> Pai
                 ended = own.ended[own.lengths == length].sum(axis=0).tolist()
                 numbers[model, variant, task, length] = dict(zip(COUNTED, ended, strict=True))
     differences = {
-        task: paired(pair.first, pair.second, task, resampler, [samples.clusters[name] for name in pair.names])
+        task: paired(pair.first, pair.second, task, resampler, [samples.clusters[task, name] for name in pair.names])
         for task, pair in shared.items()
     }
     blank = blank_means(a.cells, b.cells)

@@ -210,10 +210,10 @@ def _claim(loss: Comparison, shift: Comparison, margin: float, clusters: int) ->
 
 
 def net_loss_p_value(difference: float, margin: float, clusters: int) -> float:
-    """The p-value of a loss of the margin if nothing was gained: exact for answers that are right or wrong.
+    """The p-value of a loss of the margin from the net loss alone: exact for answers right or wrong without a gain.
 
     Replicates of scores that hardly differ are too narrow: 20 equal answers do not exclude a loss of 10 points, which
-    shows in none of 20 items with a probability of 12%.
+    shows in none of 20 items with a probability of 12%. A net gain is added to the margin: so much more was lost.
 
     Args:
         difference: Mean of the candidate minus that of the baseline.
@@ -224,7 +224,8 @@ def net_loss_p_value(difference: float, margin: float, clusters: int) -> float:
         Probability of so small a net loss, or a smaller one, under a binomial distribution (Clopper and Pearson 1934).
     """
     lost = clusters * max(0.0, -difference)
-    return 1.0 if lost >= clusters else 1 - beta_lower_tail(margin, lost + 1, clusters - lost)
+    loss = margin + max(0.0, difference)
+    return 1.0 if lost >= clusters else 1 - beta_lower_tail(loss, lost + 1, clusters - lost)
 
 
 def _one_sided(p_value: float, in_direction: bool) -> float:

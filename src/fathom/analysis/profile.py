@@ -4,6 +4,7 @@ A profile is one model on one task (or on the mean of its tasks): its mean at ea
 means at once.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -294,15 +295,18 @@ def _independent(shares: Sequence[Profile]) -> list[Profile]:
 
 
 def _designs(parts: Sequence[Design | None]) -> Design | None:
-    """The design of a mean over tasks with equal weight."""
+    """The design of a mean over tasks with equal weight, against as many independent items of each task."""
     known = [part for part in parts if part is not None]
     if len(known) < len(parts) or not known:
         return None
     scores, clusters = sum(part.scores for part in known), sum(part.clusters for part in known)
     if len(known) == 1:
         return known[0]
-    effective = sum(part.effective for part in known)
-    return Design(scores, clusters, scores / effective, effective)
+    # A task whose scores are all equal adds no variance.
+    variances = [part.effect * part.independent if part.independent > 0 else 0.0 for part in known]
+    independent = math.fsum(part.independent for part in known if part.independent > 0)
+    effect = math.fsum(variances) / independent if independent > 0 else math.nan
+    return Design(scores, clusters, effect, scores / effect if effect > 0 else math.nan, independent / len(known) ** 2)
 
 
 def _lost(means: Sequence[Floats], shares: Sequence[Profile], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:

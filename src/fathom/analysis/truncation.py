@@ -44,7 +44,7 @@ class Truncation:
         interval: Its 95% interval.
         difference: ``full`` minus ``score``: how much the task needs of the text that was removed.
         difference_interval: Its 95% interval, paired over items.
-        p_value: Two-sided p-value of the difference, which agrees with its interval.
+        p_value: Two-sided p-value of the difference by the sign-flip test over items.
         share: ``score`` over ``full``, the share that is kept; None if ``full`` is 0.
         share_interval: Its 95% interval; None if that is.
         chance: Mean chance level; None if unknown.

@@ -266,7 +266,8 @@ def _ties(results: Results) -> str:
     elif apart and ranked:
         said.append(f"The averages of {len(apart)} models are over other tasks or lengths and are not ranked.")
     if len(ranked) > 1:
-        said.append(_distinguishable(results.ranked))
+        scores = "average scores" if results.by_average else "means over questions"
+        said.append(_distinguishable(results.ranked, scores))
     return " ".join(said)
 
 
@@ -290,14 +291,18 @@ def _uneven(results: Results) -> str:
     return f"LongScores are averaged over {named}, which all models have; some have further lengths."
 
 
-def _distinguishable(ranking: Sequence[Ranked]) -> str:
+def _distinguishable(ranking: Sequence[Ranked], scores: str) -> str:
     tied = [system_of(one).name for one in ranking if one.best < one.worst]
+    apart = any(gap is None for one in ranking if one.best < one.worst for gap in one.gaps)
     if not tied:
-        return "The average scores of all models are significantly different."
-    if len(tied) == 2:
-        return f"The average scores of {words.listed(tied)} are not significantly different."
+        return f"The {scores} of all models are significantly different."
     who = words.listed(tied) if len(tied) <= NAMED else f"{len(tied)} models"
-    return f"The average scores of {who} are not all significantly different: those models share ranges of ranks."
+    if apart and len(tied) == 2:
+        return f"{who} cannot be compared: nothing was asked of both."
+    if len(tied) == 2:
+        return f"The {scores} of {who} are not significantly different."
+    some = " Some of them cannot be compared: nothing was asked of both." if apart else ""
+    return f"The {scores} of {who} are not all significantly different: those models share ranges of ranks.{some}"
 
 
 def _apart(results: Results) -> str:

@@ -50,8 +50,8 @@ SCORES = {
 BY_QUESTION = (
     "Mean score in percent over a model's questions, every question with the same weight and its repeats averaged "
     "first, with 95% intervals. The difference is to the next model below, in percentage points, over the questions "
-    "that both have, paired by question; if its interval contains 0 the two are not distinguishable. Ranks use all "
-    "differences of a model."
+    "that both have, paired by item. Ranks, and whether two models are distinguishable, come from one test of all "
+    "differences."
 )
 BASE = "Base: mean at 2k, 4k and 6k; LongScore: mean change from it beyond."
 NOT_ASKED = "not asked"
@@ -139,7 +139,7 @@ def headline(results: Results) -> Table:
             "the longer lengths that all models have, percent",
         ),
         Column(
-            "Difference", help="To the next model below, in percentage points, paired by question", denominator="shared"
+            "Difference", help="To the next model below, in percentage points, paired by item", denominator="shared"
         ),
         CHANCE,
         Column(
@@ -368,9 +368,11 @@ def _next_below(one: Ranked, below: int) -> Cell:
 
 
 def overlap_of(overlap: Overlap) -> str:
-    """What a difference is over, if one of the two has more: "on 12 of 20 cells, up to 8k"; "" otherwise."""
+    """What a difference is over, if one of the two has more: "on 12 of 20 cells, up to 8k", "on 15 of 60 samples"."""
     if not overlap.partial:
         return ""
+    if overlap.cells == overlap.of:
+        return f"on {words.count(overlap.samples)} of {words.count(overlap.samples_of)} samples"
     over = f"on {words.count(overlap.cells)} of {words.count(overlap.of)}"
     return f"{over} cells, up to {words.tokens(overlap.longest)}" if overlap.longest else f"{over} questions"
 
@@ -411,7 +413,8 @@ def neighbour_tables(found: Sequence[Neighbour], systems: Sequence[System] = ())
 def _gap(one: Neighbour) -> Cell:
     if one.gap is None:
         return Cell()
-    return Cell(words.change(one.gap), words.bounds(one.gap_interval, signed=True))
+    below = () if one.p_value is None else (words.chance_of(one.p_value),)
+    return Cell(words.change(one.gap), words.bounds(one.gap_interval, signed=True), below=below)
 
 
 def _mark(one: Neighbour, *, last: bool) -> Cell:

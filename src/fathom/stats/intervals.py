@@ -463,12 +463,14 @@ class Design:
         effect: Design effect: variance of the mean over that of as many independent scores; NaN if all are equal, or
             with a single cluster.
         effective: Effective number of scores: as many independent ones would have this variance; NaN likewise.
+        independent: Variance of the mean of as many independent scores.
     """
 
     scores: int
     clusters: int
     effect: float
     effective: float
+    independent: float
 
 
 def design_of(scores: Floats, groups: Sequence[str]) -> Design:
@@ -484,7 +486,7 @@ def design_of(scores: Floats, groups: Sequence[str]) -> Design:
     total, count = len(values), len(clusters.totals)
     alone = float(values.var(ddof=1)) / total if total > 1 else math.nan
     if count < 2 or not alone > 0:
-        return Design(total, count, math.nan, math.nan)
+        return Design(total, count, math.nan, math.nan, alone)
     errors = clusters.totals[:, 0] - clusters.counts[:, 0] * values.mean()
     effect = float((errors**2).sum()) * count / (count - 1) / total**2 / alone
-    return Design(total, count, effect, total / effect if effect > 0 else math.nan)
+    return Design(total, count, effect, total / effect if effect > 0 else math.nan, alone)

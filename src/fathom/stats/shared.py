@@ -29,6 +29,7 @@ class Overlap:
         samples: Items at these cells (or questions) with a score of both.
         longest: Longest of these lengths in tokens; 0 if unknown.
         items: Items (or questions), however many lengths they share.
+        samples_of: Items at these cells (or questions) with a score of one of them or of both; 0 if unknown.
     """
 
     cells: int
@@ -36,11 +37,12 @@ class Overlap:
     samples: int
     longest: int = 0
     items: int = 0
+    samples_of: int = 0
 
     @property
     def partial(self) -> bool:
-        """Whether one of the two has cells that the other lacks."""
-        return self.cells < self.of
+        """Whether one of the two has a score of something that the other lacks."""
+        return self.cells < self.of or self.samples < self.samples_of
 
 
 NOTHING = Overlap(0, 0, 0)
@@ -70,6 +72,11 @@ class TaskScores:
         rows = [place[name] for name in names]
         groups = tuple(self.groups[row] for row in rows)
         return TaskScores(names, groups, lengths, self.values[np.ix_(rows, [self.lengths.index(at) for at in lengths])])
+
+    def scored_at(self, lengths: Sequence[int]) -> int:
+        """Number of scores at some of its lengths."""
+        chosen = [self.lengths.index(length) for length in lengths]
+        return int((~np.isnan(self.values[:, chosen])).sum())
 
 
 _Shared: TypeAlias = tuple[tuple[str, tuple[str, ...], tuple[int, ...], bytes], ...]
@@ -163,10 +170,13 @@ class SharedScores:
         items = sum(int(_known(mask, lengths).any(axis=1).sum()) for _, _, lengths, mask in shared)
         if longest == 0:
             both = [_questions(self.models[model], only) for model in (first, second)]
-            return Overlap(samples, len(both[0] | both[1]), samples, items=items)
+            every = len(both[0] | both[1])
+            return Overlap(samples, every, samples, items=items, samples_of=every)
         cells = [self._cells(self.models[model], only) for model in (first, second)]
         count = sum(len(lengths) for _, _, lengths, _ in shared)
-        return Overlap(count, len(cells[0] | cells[1]), samples, longest, items)
+        own, other = self.models[first], self.models[second]
+        scored = sum(side[task].scored_at(lengths) for side in (own, other) for task, _, lengths, _ in shared)
+        return Overlap(count, len(cells[0] | cells[1]), samples, longest, items, samples_of=scored - samples)
 
     def _cells(self, tables: Mapping[str, TaskScores], only: Sequence[str] | None) -> set[tuple[str, int]]:
         """The cells that the score of a model is over."""

@@ -18,5 +18,6 @@ def analyze_compare(options: Study) -> "list[Comparison]":
 
 main = on_line(
     analyze_compare,
-    empty="no two models or variants in these rows have a score for the same sample; name runs of one suite",
+    empty="no two models or variants in these rows have scores of one task at one length; name runs of one suite, and "
+    "see above which lengths have no score",
 )
