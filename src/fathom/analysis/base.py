@@ -14,6 +14,7 @@ import numpy as np
 
 from fathom.stats.intervals import OWN, Clusters, Floats, clusters_of, resampled_sums, shuffled
 from fathom.stats.outcomes import Unmeasured
+from fathom.stats.strata import within_stratum
 from fathom.types.choices import BaseRule as BaseRule
 
 BASE_RULES: tuple[BaseRule, ...] = get_args(BaseRule)
@@ -52,7 +53,7 @@ def code_base(
     task: str,
     short: tuple[Floats, Floats],
     alone: tuple[Floats, Floats],
-    groups: Sequence[str],
+    groups: tuple[Sequence[str], Sequence[str]],
     *,
     gap: Unmeasured | None,
     prior: float,
@@ -65,7 +66,7 @@ def code_base(
         task: Name of the task.
         short: Scores and chance levels at the base lengths: items x lengths, NaN without a score.
         alone: The same with the gold document alone: one per item.
-        groups: The cluster of each item.
+        groups: The cluster of each item, and all clusters of the task's stratum (``fathom.stats.strata``).
         gap: Why those cannot be used; then a base from the gold document is missing, without a replacement.
         prior: Weight of the pseudo-item (``fathom.stats.intervals``).
         seed: Seed of the replicates.
@@ -82,7 +83,7 @@ def code_base(
     known, sure = ~np.isnan(scores), ~np.isnan(chances)
     lost = "" if pooled or gap is None else f"the base is not measured with the gold document alone ({gap})"
     # As many clusters as at the task's lengths, so that one has the same weight.
-    both = [clusters_of(table, groups) for table in (scores, chances)]
+    both = [within_stratum(clusters_of(table, groups[0]), *groups) for table in (scores, chances)]
     totals, counts = (
         np.stack([part.sum(axis=1) for part in side], axis=1)
         for side in ([one.totals for one in both], [one.counts for one in both])

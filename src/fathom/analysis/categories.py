@@ -29,6 +29,7 @@ from fathom.stats.intervals import (
     shuffled,
 )
 from fathom.stats.outcomes import Unanswered, added, scored_rows, tallies
+from fathom.stats.strata import strata, within
 from fathom.types import FathomError
 
 CATEGORY = "category"
@@ -80,13 +81,14 @@ class CategoryScore:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """Items of one model in one task and group: their mean, their clusters, and the resampled sums of these."""
+    """Items of one model in one task and group: their mean, their clusters with names, and their resampled sums."""
 
     task: str
     mean: float
     other: float
     items: int
     clusters: Clusters
+    names: tuple[str, ...]
     sums: Sums
 
 
@@ -250,7 +252,8 @@ def _cells(items: pl.DataFrame, seed: int) -> list[_Cell]:
         other = scores["other"].mean()
         other_value = other if isinstance(other, float) else np.nan
         sums = resampled_sums(clusters, seed)
-        cells.append(_Cell(task, float(values.mean()), other_value, len(values), clusters, sums))
+        names = tuple(sorted(set(scores["cluster"])))
+        cells.append(_Cell(task, float(values.mean()), other_value, len(values), clusters, names, sums))
     return cells
 
 
@@ -262,8 +265,11 @@ def _mean(parts: Sequence[Sequence[_Cell]], seed: int) -> tuple[float, Interval]
         return point, exact
     weights = [1 / (len(parts) * len(part)) for part in parts for _ in part]
     draws = np.zeros(REPLICATES)
-    for place, (cell, weight) in enumerate(zip(cells, weights, strict=True)):
-        draws += weight * shuffled(cell.sums.means(seed, 1 / len(cells))[:, 0], place)
+    known = strata({f"{place:09}": cell.names for place, cell in enumerate(cells)})
+    for cell, weight, (_, stratum) in zip(cells, weights, sorted(known.items()), strict=True):
+        every = stratum.clusters
+        sums = resampled_sums(within(cell.clusters, cell.names, every), seed) if every else cell.sums
+        draws += weight * shuffled(sums.means(seed, 1 / len(cells))[:, 0], stratum.place)
     return point, interval_of(draws, point)
 
 

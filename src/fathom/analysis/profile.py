@@ -5,7 +5,7 @@ means at once.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,6 +31,7 @@ from fathom.stats.intervals import (
     shuffled,
 )
 from fathom.stats.outcomes import Unanswered, Unmeasured, added
+from fathom.stats.strata import strata, within_stratum
 from fathom.types import FathomError
 
 
@@ -179,28 +180,33 @@ def profiles_of(
 
 
 def _model_profiles(tables: list[Grid], *, seed: int, replicates: int, base: BaseRule) -> Iterator[Profile]:
-    shares = []
+    shares, known = [], strata({grid.task: grid.groups for grid in tables})
     for grid in tables:
-        priors = (1.0, 1 / len(tables))
-        profile, share = _task_profiles(grid, priors=priors, seed=seed, replicates=replicates, base=base)
+        asked = ((1.0, ()), (1 / len(tables), known[grid.task].clusters))
+        profile, share = _task_profiles(grid, asked, seed=seed, replicates=replicates, base=base)
         shares.append(share)
         yield profile
-    yield mean_profile(shares)
+    yield mean_profile(shares, {task: stratum.place for task, stratum in known.items()})
 
 
 def _task_profiles(
-    grid: Grid, *, priors: tuple[float, ...], seed: int, replicates: int, base: BaseRule
+    grid: Grid, asked: Iterable[tuple[float, tuple[str, ...]]], *, seed: int, replicates: int, base: BaseRule
 ) -> list[Profile]:
-    """The profile of one task, with several weights of the prior: by itself, and as a part of ``all``."""
+    """The profile of one task by itself, and as a part of ``all``.
+
+    Args:
+        grid: Its scores.
+        asked: The weight of the prior, and the clusters of its stratum, of each profile.
+        seed: Seed of the replicates.
+        replicates: Number of replicates.
+        base: See :func:`profiles`.
+    """
     size = len(grid.lengths)
     known = ~np.isnan(grid.scores)
     both = clusters_of(np.concatenate([grid.scores, grid.chance], axis=1), grid.groups)
-    sums = resampled_sums(both, seed, replicates=replicates)
-    scores, chances, levels = (
-        sums.at(range(size)),
-        sums.at(range(size, 2 * size)),
-        clusters_of(grid.scores, grid.groups),
-    )
+    parts = [(prior, within_stratum(both, grid.groups, every), every) for prior, every in asked]
+    resampled = {every: resampled_sums(part, seed, replicates=replicates) for _, part, every in parts}
+    levels = clusters_of(grid.scores, grid.groups)
     columns = np.isin(grid.lengths, BASE_LENGTHS)
     apart = bool(known.any(axis=0).sum() > 1 and known.sum(axis=1).max() == 1)
     short, alone = (grid.scores[:, columns], grid.chance[:, columns]), (grid.alone, grid.alone_chance)
@@ -212,10 +218,10 @@ def _task_profiles(
             tasks=(grid.task,),
             lengths=grid.lengths,
             means=_mean(grid.scores, known),
-            draws=scores.means(seed, prior, OWN),
-            compared=scores.means(seed, prior, OTHER),
+            draws=sums.at(range(size)).means(seed, prior, OWN),
+            compared=sums.at(range(size)).means(seed, prior, OTHER),
             chance=_mean(grid.chance, ~np.isnan(grid.chance)),
-            chance_draws=chances.means(seed, 0),
+            chance_draws=sums.at(range(size, 2 * size)).means(seed, 0),
             items=grid.items,
             scored=known.sum(axis=0),
             complete=(known.sum(axis=0) > 0) & np.array([gap is None for gap in grid.gaps], dtype=np.bool_),
@@ -229,21 +235,30 @@ def _task_profiles(
             base=None
             if base == "paper"
             else code_base(
-                grid.task, short, alone, grid.groups, gap=grid.alone_gap, prior=prior, seed=seed, replicates=replicates
+                grid.task,
+                short,
+                alone,
+                (grid.groups, every),
+                gap=grid.alone_gap,
+                prior=prior,
+                seed=seed,
+                replicates=replicates,
             ),
             apart=apart,
         )
-        for prior in priors
+        for prior, _, every in parts
+        for sums in [resampled[every]]
     ]
 
 
-def mean_profile(shares: Sequence[Profile]) -> Profile:
+def mean_profile(shares: Sequence[Profile], places: Mapping[str, int] | None = None) -> Profile:
     """The profile of ``all``: tasks with equal weight.
 
     Args:
         shares: One profile for each task of one model, whose replicates share one pseudo-cluster.
+        places: The place of the stratum of each task (``fathom.stats.strata``); every task is one by default.
     """
-    shares = _independent(shares)
+    shares = _independent(shares, places)
     lengths = np.unique(np.concatenate([share.lengths for share in shares]))
     means = np.stack([_spread(share.means, share, lengths) for share in shares])
     known = {gap.length: gap for share in reversed(shares) for gap in share.gaps if gap is not None}
@@ -279,9 +294,9 @@ def mean_profile(shares: Sequence[Profile]) -> Profile:
     )
 
 
-def _independent(shares: Sequence[Profile]) -> list[Profile]:
-    """The tasks with independent replicates (``fathom.stats.intervals.shuffled``)."""
-    place = {task: number for number, task in enumerate(sorted(share.task for share in shares))}
+def _independent(shares: Sequence[Profile], places: Mapping[str, int] | None) -> list[Profile]:
+    """The tasks with independent replicates (``fathom.stats.intervals.shuffled``), but for those of one stratum."""
+    place = places or {task: number for number, task in enumerate(sorted(share.task for share in shares))}
     return [
         replace(
             share,

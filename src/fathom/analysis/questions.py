@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.stats.columns import cluster_name, facet
+from fathom.stats.columns import cluster_among_tasks, facet
 from fathom.stats.intervals import Floats
 from fathom.stats.outcomes import Unanswered, blank_by_other, scored_rows
 
@@ -111,9 +111,7 @@ def asked(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Asked]:
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
     """
     name = pl.concat_str("suite", "task", "sample", separator="\x1f").alias("name")
-    # Items of different tasks may have one name.
-    cluster = pl.concat_str("task", cluster_name(), separator="\x1f").alias("cluster")
-    replies = scored_rows(rows, unanswered).with_columns(name, cluster)
+    replies = scored_rows(rows, unanswered).with_columns(name, cluster_among_tasks())
     parts = replies.partition_by(_SYSTEM, maintain_order=True, as_dict=True)
     found = [_asked(str(key[0]), str(key[1]), part) for key, part in parts.items()]
     return [one for one in found if len(one.about)]

@@ -26,6 +26,7 @@ from fathom.stats.flips import DRAWN, flip_p_values, random_signs
 from fathom.stats.intervals import REPLICATES, Floats, Interval, clusters_of, kept_draws, resampled_sums, shuffled
 from fathom.stats.ranks import MaxT, Ranks, ranks_of
 from fathom.stats.shared import SharedScores, TaskScores
+from fathom.stats.strata import Stratum, added_up, strata, within_stratum
 from fathom.types.boards import Board
 
 OVERALL = ""
@@ -113,6 +114,7 @@ def ranking(
     common = np.zeros((len(entries), len(entries)), dtype=np.int64)
     near = None if len(entries) <= MANY else NEAR
     apart = _Apart(board, entries, standings)
+    known_strata = strata(_groups(standings))
     between: dict[str, Pairs] = {}
     for task in dict.fromkeys([*board.tasks, *(task for n in values for task in standings[n].sources)]):
         known = {n: one.tasks.get(task) or one.sources.get(task) for n, one in enumerate(standings)}
@@ -120,7 +122,7 @@ def ranking(
         shared = _shared(sources, len(entries))
         common += shared
         alone: dict[int, _Sides] = {}
-        for n, whole, part in _sides(task, sources, names, {n: standings[n] for n in values}):
+        for n, whole, part in _sides(task, sources, names, {n: standings[n] for n in values}, known_strata):
             if part is not None:
                 every[n].add(part)
             if task in board.tasks:
@@ -180,7 +182,7 @@ class _Sides:
         draws: Replicates of its score.
         flips: What it adds to the differences with random signs of the clusters (``fathom.stats.flips``); of published
             scores replicates less their mean.
-        parts: What each cluster adds to the score, by task.
+        parts: What each cluster adds to the score, by task, or by the first task of a stratum.
     """
 
     draws: Floats
@@ -191,7 +193,7 @@ class _Sides:
         """Adds a part of the score."""
         self.draws += other.draws
         self.flips += other.flips
-        self.parts |= other.parts
+        self.parts = added_up([*self.parts.items(), *other.parts.items()])
 
     def minus(self, other: "_Sides") -> Floats:
         """What each cluster adds to the difference."""
@@ -248,7 +250,11 @@ def _flip_p_values(flipped: Floats, differences: Floats) -> Floats:
 
 
 def _sides(
-    task: str, sources: Mapping[int, Source], names: Sequence[str], counted: Mapping[int, Standing]
+    task: str,
+    sources: Mapping[int, Source],
+    names: Sequence[str],
+    counted: Mapping[int, Standing],
+    known: Mapping[str, Stratum],
 ) -> Iterator[tuple[int, _Sides, _Sides | None]]:
     """All entries on one task, by itself and as a part of the overall score; the same questions have the same weights.
 
@@ -257,7 +263,9 @@ def _sides(
         sources: Its scores by entry.
         names: Names of the entries.
         counted: Standings of the entries with an overall score.
+        known: The strata of all tasks.
     """
+    every = known[task].clusters
     items = {n: one.items for n, one in sources.items() if one.items is not None}
     groups = {name: group for own in items.values() for name, group in zip(own.names, own.groups, strict=True)}
     questions = sorted(groups)
@@ -282,10 +290,29 @@ def _sides(
         if standing is None or task not in standing.sources:
             yield n, whole, None
             continue
-        share, order = standing.weights[task], sorted(standing.sources).index(task)
+        share, order = standing.weights[task], _place(task, standing, known)
+        if n in clusters and every:
+            joint = within_stratum(clusters[n], list(groups.values()), every)
+            sums, own = resampled_sums(joint, SEED), joint.contributions.mean(axis=1)
+            flips = (random_signs(len(every)) @ own.astype(np.float32)).astype(np.float64)
+            parts = {min(other for other, one in known.items() if one == known[task]): own}
         drawn = sums.means(SEED, 1 / len(standing.sources), stream).mean(axis=1)
         shares = {name: share * part for name, part in parts.items()}
         yield n, whole, _Sides(share * shuffled(drawn, order), share * shuffled(flips, order), shares)
+
+
+def _place(task: str, standing: Standing, known: Mapping[str, Stratum]) -> int:
+    """The place of a task's stratum among those of an entry."""
+    return sorted({known[name].place for name in standing.sources}).index(known[task].place)
+
+
+def _groups(standings: Sequence[Standing]) -> dict[str, set[str]]:
+    """The clusters of all entries on each task."""
+    groups: dict[str, set[str]] = {}
+    for standing in standings:
+        for task, source in [*standing.tasks.items(), *standing.sources.items()]:
+            groups.setdefault(task, set()).update(source.items.groups if source.items is not None else ())
+    return groups
 
 
 def _wide(items: Items, place: Mapping[str, int]) -> Floats:

@@ -11,7 +11,7 @@ from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.longscore import LongScore, longscore
 from fathom.board.means import average, by_length, items_of, mean_of
 from fathom.board.model import Estimate, Items, Source
-from fathom.stats.columns import cluster_name, facet
+from fathom.stats.columns import cluster_among_tasks, facet
 from fathom.stats.differences import system_key
 from fathom.stats.outcomes import counted
 from fathom.types.boards import Board
@@ -91,8 +91,7 @@ def _items(rows: pl.DataFrame) -> Items | None:
     if not _whole(rows):
         return None
     name = pl.concat_str("suite", "task", "item", separator="\x1f").alias("name")
-    task = pl.concat_str("task", cluster_name(), separator="\x1f").alias("cluster")
-    means = pl.col("value").mean(), task.first()
+    means = pl.col("value").mean(), cluster_among_tasks().first()
     items = rows.group_by(name, "length").agg(*means).drop_nulls("value").sort("name", "length")
     if items.is_empty():
         return None

@@ -32,22 +32,25 @@ from fathom.stats.intervals import (
     shuffled,
     sums_of_means,
 )
+from fathom.stats.strata import strata, within_stratum
 
 SEED = 0
 """Seed of all replicates, the default of reports."""
 
 
 @lru_cache(maxsize=64)  # of one entry: its categories and the overall score share scores
-def sums_of(source: Source, task: str, name: str) -> Sums:
+def sums_of(source: Source, task: str, name: str, every: Sequence[str] = ()) -> Sums:
     """The resampled sums of a score.
 
     Args:
         source: The score, which must be resampled.
         task: The task of the score.
         name: Name of the entry (:func:`drawn_name`), which seeds the sums of published means.
+        every: All clusters of the task's stratum (``fathom.stats.strata``); none for a task by itself.
     """
     if source.items is not None:
-        return resampled_sums(clusters_of(source.items.scores, source.items.groups), SEED, replicates=REPLICATES)
+        own = clusters_of(source.items.scores, source.items.groups)
+        return resampled_sums(within_stratum(own, source.items.groups, every), SEED, replicates=REPLICATES)
     values, counts = [one.value for one in source.printed], [one.n or 0 for one in source.printed]
     return sums_of_means(values, counts, generator(SEED, f"{task}\x1f{name}"), replicates=REPLICATES)
 
@@ -107,9 +110,10 @@ def _interval(sources: Mapping[str, Source], weights: Mapping[str, float], value
         if exact is not None:
             return exact
     draws = np.zeros(REPLICATES)
-    for place, task in enumerate(sorted(sources)):
-        drawn = sums_of(sources[task], task, name).means(SEED, 1 / len(sources))
-        draws += weights[task] * shuffled(drawn.mean(axis=1), place)
+    groups = {task: () if one.items is None else one.items.groups for task, one in sources.items()}
+    for task, stratum in strata(groups).items():
+        sums = sums_of(sources[task], task, name, stratum.clusters)
+        draws += weights[task] * shuffled(sums.means(SEED, 1 / len(sources)).mean(axis=1), stratum.place)
     return interval_of(draws, value)
 
 

@@ -2,6 +2,9 @@
 
 import polars as pl
 
+NAMED = "\x1fcluster\x1f"
+"""What stands in the name of a cluster that the suite names, and not in that of an item."""
+
 
 def facet(name: str) -> pl.Expr:
     """A facet of the sample as text; null if the sample has no such facet."""
@@ -24,10 +27,16 @@ def item_name() -> pl.Expr:
 def cluster_name() -> pl.Expr:
     """What is resampled together, as the column ``cluster``: the facet ``cluster`` of a suite, or else the item."""
     own = facet("cluster")
-    named = pl.concat_str("suite", pl.lit("\x1fcluster\x1f"), own)
+    named = pl.concat_str("suite", pl.lit(NAMED), own)
     return (
         pl.when(own.is_not_null())
         .then(named)
         .otherwise(pl.concat_str("suite", pl.lit("\x1f"), "item"))
         .alias("cluster")
     )
+
+
+def cluster_among_tasks() -> pl.Expr:
+    """The same among the questions of all tasks: items of different tasks may have one name, named clusters are one."""
+    own = pl.concat_str("task", cluster_name(), separator="\x1f")
+    return pl.when(facet("cluster").is_null()).then(own).otherwise(cluster_name()).alias("cluster")

@@ -29,6 +29,7 @@ from fathom.stats.intervals import (
     resampled_sums,
     shuffled,
 )
+from fathom.stats.strata import added_up, strata, within
 from fathom.stats.student import lower_tail
 
 PAIRED_REPLICATES = REPLICATES
@@ -89,6 +90,7 @@ class PairedTask:
         task: Name of the task; tasks are independent.
         first: The first score.
         second: The second one, with the same clusters and columns.
+        names: Names of the clusters, ascending.
         resampler: Draws replicates.
         drawn: Replicates that were drawn, by the weight of the pseudo-cluster of each side.
     """
@@ -96,6 +98,7 @@ class PairedTask:
     task: str
     first: Clusters
     second: Clusters
+    names: tuple[str, ...]
     resampler: Resampler
     drawn: dict[float, tuple[Floats, Floats]] = field(default_factory=dict)
 
@@ -105,6 +108,13 @@ class PairedTask:
         if chosen == list(range(self.first.totals.shape[1])):
             return self  # with what was drawn
         return replace(self, first=self.first.at(chosen), second=self.second.at(chosen), drawn={})
+
+    def within(self, clusters: Sequence[str]) -> PairedTask:
+        """The same among the clusters of its stratum; unchanged without any."""
+        if not clusters:
+            return self
+        first, second = (within(side, self.names, clusters) for side in (self.first, self.second))
+        return replace(self, first=first, second=second, names=tuple(clusters), drawn={})
 
     def draws(self, prior: float) -> tuple[Floats, Floats]:
         """Replicates of the means of both sides, replicates x columns each."""
@@ -289,9 +299,11 @@ class Differences:
 
     Attributes:
         tasks: The tasks, which have the same columns.
+        joint: The tasks among the clusters of their strata, with the places of these, once they were needed.
     """
 
     tasks: tuple[PairedTask, ...]
+    joint: list[tuple[int, PairedTask]] = field(default_factory=list)
 
     def gap(self, columns: Sequence[int], null: float = 0.0) -> Gap:
         """The mean difference over some columns and all tasks.
@@ -306,10 +318,9 @@ class Differences:
     def sides(self, columns: Sequence[int]) -> tuple[Floats, Floats]:
         """Replicates of the means of both sides over some columns and all tasks, shape (replicates,)."""
         chosen, prior = list(columns), 1 / len(self.tasks)
-        order = sorted(range(len(self.tasks)), key=lambda number: self.tasks[number].task)
         parts = [
-            [shuffled(_mean_of(side, chosen), place) for side in self.tasks[number].draws(prior)]
-            for place, number in enumerate(order)
+            [shuffled(_mean_of(side, chosen), place) for side in task.draws(prior)]
+            for place, task in self._by_stratum()
         ]
         if len(parts) == 1:
             return parts[0][0], parts[0][1]
@@ -317,11 +328,19 @@ class Differences:
         return first, second
 
     def contributions(self, columns: Sequence[int]) -> Floats:
-        """What each cluster of each task adds to the mean difference over some columns, shape (clusters,)."""
+        """What each cluster adds to the mean difference over some columns, shape (clusters,)."""
         chosen, share = list(columns), 1 / len(self.tasks)
-        tasks = sorted(self.tasks, key=lambda one: one.task)  # random signs go by their order
-        parts = (task.first.contributions - task.second.contributions for task in tasks)
-        return np.concatenate([share * part[:, chosen].mean(axis=1) for part in parts])
+        parts = ((place, task.first.contributions - task.second.contributions) for place, task in self._by_stratum())
+        every = added_up((place, share * part[:, chosen].mean(axis=1)) for place, part in parts)
+        return np.concatenate(list(every.values()))
+
+    def _by_stratum(self) -> list[tuple[int, PairedTask]]:
+        """The tasks in the order of their strata: random signs, and replicates in orders of their own, go by it."""
+        if not self.joint:
+            known = strata({task.task: task.names for task in self.tasks})
+            ordered = sorted(self.tasks, key=lambda one: (known[one.task].place, one.task))
+            self.joint.extend((known[one.task].place, one.within(known[one.task].clusters)) for one in ordered)
+        return self.joint
 
     def at(self, columns: Sequence[int]) -> Differences:
         """The differences of some columns."""
@@ -368,4 +387,6 @@ def paired(
         resampler: Draws replicates.
         groups: The cluster of each item; every item is one by default.
     """
-    return Differences((PairedTask(task, clusters_of(first, groups), clusters_of(second, groups), resampler),))
+    sides = clusters_of(first, groups), clusters_of(second, groups)
+    names = sorted(set(groups)) if groups is not None else [f"{row:09}" for row in range(len(first))]
+    return Differences((PairedTask(task, *sides, tuple(names), resampler),))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fathom.stats.differences import Gap, gap_of, pseudo_streams
 from fathom.stats.flips import flip_p_value, random_signs
 from fathom.stats.intervals import Clusters, Floats, clusters_of, resampled_sums, shuffled
+from fathom.stats.strata import cluster_key, strata, within_stratum
 
 _KEPT = 400
 """Sides that are kept, of 160 kB and more."""
@@ -79,8 +80,9 @@ class TaskScores:
         return int((~np.isnan(self.values[:, chosen])).sum())
 
 
-_Shared: TypeAlias = tuple[tuple[str, tuple[str, ...], tuple[int, ...], bytes], ...]
-"""By task: items and lengths of two models, and where both have a score."""
+_Part: TypeAlias = tuple[str, tuple[str, ...], tuple[int, ...], bytes]
+"""What two models share on a task: its name, items and lengths, and where both have a score."""
+_Shared: TypeAlias = tuple[_Part, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,35 +196,46 @@ class SharedScores:
         return known
 
     def _drawn(self, model: int, shared: _Shared) -> _Side:
-        mean, draws, contributions, names_of = 0.0, np.zeros(self.replicates), [], []
+        mean, draws, parts = 0.0, np.zeros(self.replicates), dict[tuple[str, str], float]()
+        known_strata = strata({task: self._present(model, part) for part in shared for task in part[:1]})
         shares = self.weights([task for task, *_ in shared])
-        for place, ((task, names, lengths, mask), share) in enumerate(zip(shared, shares, strict=True)):
+        for (task, names, lengths, mask), share in zip(shared, shares, strict=True):
             table = self.models[model][task].at(names, lengths)
             known = _known(mask, lengths)
             present = np.asarray(known.any(axis=1))
             groups = [group for group, here in zip(table.groups, present.tolist(), strict=True) if here]
             clusters = clusters_of(np.where(known, table.values, np.nan)[present], groups)
             mean += share * float(clusters.means.mean())
-            contributions.append(share * clusters.contributions.mean(axis=1))
-            names_of += [(task, group) for group in sorted(set(groups))]
-            sums = resampled_sums(clusters, self.seed, replicates=self.replicates)
+            own = (share * clusters.contributions.mean(axis=1)).tolist()
+            for name, part in zip(sorted(set(groups)), own, strict=True):
+                parts[cluster_key(task, name)] = parts.get(cluster_key(task, name), 0.0) + part
+            stratum = known_strata[task]
+            every = within_stratum(clusters, groups, stratum.clusters)
+            sums = resampled_sums(every, self.seed, replicates=self.replicates)
             drawn = sums.means(self.seed, 1 / len(shared), self._stream(model, shared, task, clusters))
-            draws += share * shuffled(drawn.mean(axis=1), place)
-        parts = np.concatenate(contributions)
-        return _Side(mean, draws, parts, self._noise(draws, parts, names_of))
+            draws += share * shuffled(drawn.mean(axis=1), stratum.place)
+        contributions = np.array(list(parts.values()))
+        return _Side(mean, draws, contributions, self._noise(draws, contributions, list(parts)))
+
+    def _present(self, model: int, shared: _Part) -> list[str]:
+        """The clusters of the items that two models share on a task."""
+        task, names, lengths, mask = shared
+        groups = self.models[model][task].at(names, lengths).groups
+        here = np.asarray(_known(mask, lengths).any(axis=1))
+        return [group for group, present in zip(groups, here.tolist(), strict=True) if present]
 
     def _noise(self, draws: Floats, contributions: Floats, clusters: Sequence[tuple[str, str]]) -> Floats:
         """Sums with random signs, the same for a cluster in all models, and as the last one the mean itself."""
         numbers = self.numbers
         if not numbers:
-            every = {(task, group) for own in self.models for task, one in own.items() for group in one.groups}
+            every = {cluster_key(task, name) for own in self.models for task, one in own.items() for name in one.groups}
             numbers.update({cluster: number for number, cluster in enumerate(sorted(every))})
         if len(numbers) > _SIGNED:
             centred: Floats = draws - draws.mean()
             return centred
-        parts = np.zeros(len(numbers), dtype=np.float32)
-        parts[[numbers[cluster] for cluster in clusters]] = contributions
-        signed = random_signs(len(numbers))[: self.replicates - 1] @ parts
+        table = np.zeros(len(numbers), dtype=np.float32)
+        table[[numbers[cluster] for cluster in clusters]] = contributions
+        signed = random_signs(len(numbers))[: self.replicates - 1] @ table
         return np.append(signed.astype(np.float64), contributions.sum())
 
     def _stream(self, model: int, shared: _Shared, task: str, clusters: Clusters) -> int:
@@ -248,9 +261,7 @@ def _questions(tables: Mapping[str, TaskScores], only: Sequence[str] | None) -> 
     }
 
 
-def _part(
-    task: str, first: TaskScores, second: TaskScores, lengths: Sequence[int]
-) -> tuple[str, tuple[str, ...], tuple[int, ...], bytes] | None:
+def _part(task: str, first: TaskScores, second: TaskScores, lengths: Sequence[int]) -> _Part | None:
     """What two models share on a task, of some lengths those with a common item; None without any."""
     names = first.names
     if second.names != names:
