@@ -114,7 +114,7 @@ def ranking(
     common = np.zeros((len(entries), len(entries)), dtype=np.int64)
     near = None if len(entries) <= MANY else NEAR
     apart = _Apart(board, entries, standings)
-    known_strata = strata(_groups(standings))
+    known_strata = strata(_groups(board, standings))
     between: dict[str, Pairs] = {}
     for task in dict.fromkeys([*board.tasks, *(task for n in values for task in standings[n].sources)]):
         known = {n: one.tasks.get(task) or one.sources.get(task) for n, one in enumerate(standings)}
@@ -306,9 +306,9 @@ def _place(task: str, standing: Standing, known: Mapping[str, Stratum]) -> int:
     return sorted({known[name].place for name in standing.sources}).index(known[task].place)
 
 
-def _groups(standings: Sequence[Standing]) -> dict[str, set[str]]:
+def _groups(board: Board, standings: Sequence[Standing]) -> dict[str, set[str]]:
     """The clusters of all entries on each task."""
-    groups: dict[str, set[str]] = {}
+    groups: dict[str, set[str]] = {task: set() for task in board.tasks}
     for standing in standings:
         for task, source in [*standing.tasks.items(), *standing.sources.items()]:
             groups.setdefault(task, set()).update(source.items.groups if source.items is not None else ())
