@@ -68,6 +68,7 @@ class Scenario:
         questions: Numbers of questions of items, in turn.
         epochs: Epochs of every sample.
         per_document: Items that share a document; 0 without documents.
+        same_documents: Whether all tasks ask about the same documents.
         columns: How items are asked; () for the lengths from ``start`` on, each twice the one before.
         start: The shortest length in tokens.
         model_facets: Facets of the replies of each model.
@@ -86,6 +87,7 @@ class Scenario:
     questions: tuple[int, ...] = (1,)
     epochs: int = 1
     per_document: int = 0
+    same_documents: bool = False
     columns: tuple[Column, ...] = ()
     start: int = 4096
     model_facets: tuple[Mapping[str, str], ...] = ()
@@ -180,6 +182,10 @@ SCENARIOS = (
         (level(0.8, 3),), (60,), 0.8, (*ONE_RUN, "gate"), per_document=5,
     ),
     Scenario(
+        "4 tasks of 30 items, 2 to each of the same 15 documents, 80%, 2 lengths, luck .8",
+        (level(0.8, 2),) * 4, (30,) * 4, 0.8, (*ONE_RUN, "categories"), per_document=2, same_documents=True,
+    ),
+    Scenario(
         "20 equal models, 20 items, 85%, 3 lengths, luck .8",
         (level(0.85, 3),), (20,), 0.8, ("report", "adjacent", "board"), models=20, share=0.5,
     ),
@@ -247,27 +253,37 @@ def mixed(share: float, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return math.sqrt(share) * first + math.sqrt(1 - share) * second
 
 
-def latent(rng: np.random.Generator, scenario: Scenario, items: int) -> tuple[np.ndarray, np.ndarray]:
+def lucky(rng: np.random.Generator, scenario: Scenario, *units: int) -> np.ndarray:
+    """The latent variable of some units, models x units x columns."""
+    columns = len(scenario.asked)
+    shared, anew = (normals(rng, scenario.models, *units, size) for size in (1, columns))
+    # Two columns both have the shared value with the probability of the luck.
+    return np.where(rng.random((1, *units, columns)) < math.sqrt(scenario.luck), shared, anew)
+
+
+def latent(
+    rng: np.random.Generator, scenario: Scenario, items: int, documents: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
     """The latent variables of one task without and with what is drawn anew for every reply.
+
+    Args:
+        rng: Source of the variables.
+        scenario: The scenario.
+        items: Number of items of the task.
+        documents: Those of the documents, if all tasks have the same.
 
     Returns:
         Models x items x questions x columns, and models x items x questions x columns x epochs.
     """
-
-    def lucky(*units: int) -> np.ndarray:
-        columns = len(scenario.asked)
-        shared, anew = (normals(rng, scenario.models, *units, size) for size in (1, columns))
-        # Two columns both have the shared value with the probability of the luck.
-        return np.where(rng.random((1, *units, columns)) < math.sqrt(scenario.luck), shared, anew)
-
-    each = lucky(items)
+    each = lucky(rng, scenario, items)
     if scenario.per_document:
         document = np.arange(items) // scenario.per_document
-        each = mixed(DOCUMENT, lucky(int(document[-1]) + 1)[:, document], each)
+        own = lucky(rng, scenario, int(document[-1]) + 1) if documents is None else documents
+        each = mixed(DOCUMENT, own[:, document], each)
     questions = max(scenario.questions)
     each = each[:, :, None]
     if questions > 1:
-        each = mixed(ITEM, each, lucky(items, questions))
+        each = mixed(ITEM, each, lucky(rng, scenario, items, questions))
     if scenario.epochs == 1:
         return each, each[..., None]
     return each, mixed(1 - REPLY, each[..., None], normals(rng, scenario.models, *each.shape[1:], scenario.epochs))
@@ -310,7 +326,7 @@ def frame_of(scenario: Scenario, task: int, scores: np.ndarray) -> pl.DataFrame:
         [
             json.dumps(
                 {"question": f"{question}", "category": f"c{task % 2}"}
-                | ({} if document is None else {"cluster": f"d{task}-{document}"})
+                | ({} if document is None else {"cluster": f"d{'' if scenario.same_documents else task}-{document}"})
                 | dict(column.facets)
                 | dict(scenario.model_facets[model] if scenario.model_facets else {})
             )
@@ -378,8 +394,10 @@ class Simulated:
 def simulate(scenario: Scenario, seed: Sequence[int], folder: Path) -> Simulated:
     rng = np.random.default_rng(seed)
     frames, sums = [], np.zeros(scenario.models)
+    count = max(scenario.items) // max(scenario.per_document, 1) + 1
+    documents = lucky(rng, scenario, count) if scenario.same_documents else None
     for task, items in enumerate(scenario.items):
-        each, variable = latent(rng, scenario, items)
+        each, variable = latent(rng, scenario, items, documents)
         frames.append(frame_of(scenario, task, scores_of(scenario, task, variable)))
         if scenario.epochs > 1:
             threshold = -np.array([[NORMAL.inv_cdf(value) for value in own[task]] for own in scenario.truth])

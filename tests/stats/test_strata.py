@@ -50,7 +50,7 @@ def rows(scores: Floats, model: str = "a", documents: bool = True, tasks: tuple[
     return to_frame(
         Row(
             "s", task, f"{task}/{document}.{item}", f"{task}/{document}.{item}@2k", model, 2048, float(value),
-            facets={"category": "all", **({"cluster": f"document {document}"} if documents else {})},
+            facets={"category": "reading", **({"cluster": f"document {document}"} if documents else {})},
         )
         for task in tasks
         for (document, item), value in np.ndenumerate(scores)

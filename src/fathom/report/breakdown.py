@@ -33,7 +33,7 @@ ABOUT = (
 )
 INTERVALS = (
     "Ranges are 95% intervals. They resample clusters: an item with all its questions and lengths, or all items of a "
-    "document where the suite names it, in one task. The intervals under “Scores” and “At a glance” "
+    "document where the suite names it. The intervals under “Scores” and “At a glance” "
     "resample within each task and give tasks equal weight, so that the two differ slightly."
 )
 PUBLISHED = (

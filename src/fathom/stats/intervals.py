@@ -304,8 +304,8 @@ def sums_of_means(
 def shuffled(draws: Floats, place: int) -> Floats:
     """Replicates in another order, so that they are independent of others of as many clusters.
 
-    Tasks with as many clusters have the same weights. A mean over tasks takes the replicates of each in an order of its
-    own, which leaves the interval of the task unchanged.
+    Tasks with as many clusters have the same weights. A mean over tasks takes the replicates of each stratum
+    (``fathom.stats.strata``) in an order of its own, which leaves the interval of the task unchanged.
 
     Args:
         draws: Replicates, in the first axis.
