@@ -2,16 +2,16 @@
 
     python performance/unchanged.py --out before.json                         # of this checkout
     python performance/unchanged.py --out before.json --source CHECKOUT/src   # of another one
-    python performance/unchanged.py --against before.json                     # prints what differs; exit status 1 if any
+    python performance/unchanged.py --against before.json                     # exit status 1 if anything differs
 
 A recording has the manifest of a small build of every suite and task, from the generated corpus and made-up records;
 the files of a report, of a board and of browse pages about offline baselines; the help of every command; and of every
 kind of run its ``run.json``, its rows, what it printed, and the requests that a server on the loopback got.
 
 Texts are recorded as they are, so that differences can be shown, and larger files by their SHA-256 (``--folder`` keeps
-everything, to look at these). Times, this version's number, addresses of servers and the place of the folder are
-replaced first. Every command is a process of its own, in which all replies take no time. Needs the extras ``batch`` and
-``test``.
+the files). Times, fathom's version, addresses of servers and the place of the folder are replaced first, and left out
+is what follows from the bytes of source files (``corpus_state``). The kinds of runs are in unchanged_runs.py.
+Needs the extra ``batch`` and pytest.
 """
 
 from __future__ import annotations
@@ -25,21 +25,17 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-from zlib import crc32
 
-ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT / "tests" / "run")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from batch_server import AnthropicServer, BatchServer, Faults, GoogleServer, JudgeServer
-from embedding_server import by_length
 from made_books import write_books
 from made_infinitebench import write_infinite
 from made_records import write_records, write_templates
@@ -47,10 +43,24 @@ from made_records_pro import write_pro
 from made_records_v2 import write_v2, write_v2_templates
 from made_shots import write_shots
 from made_threads import write_cases, write_threads
-from scripted_likelihood import echo
+from unchanged_runs import KEY, RUNS, Run
 
-FATHOM = "import time; time.perf_counter = lambda: 0.0; from fathom.cli import main; main()"
-"""The program, with a clock that measures no time."""
+SOURCE = Path(__file__).parents[1] / "src"
+FATHOM = """
+import json, sys, time
+
+time.perf_counter = lambda: 0.0
+from fathom.cli import main
+
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["fathom", *words]
+    try:
+        main()
+    except SystemExit as end:
+        if end.code:
+            raise
+"""
+"""Commands one after the other, with a clock by which every reply takes 0 seconds."""
 HELP = """
 import contextlib, io, json, re, sys
 from fathom.cli import main
@@ -67,11 +77,8 @@ def help_of(*words):
 import fathom
 print(json.dumps({"place": fathom.__file__, "version": fathom.__version__, "texts": help_of()}))
 """
-KEY = "made-up-key"
-HOPS = frozenset({"host", "content-length", "user-agent", "connection", "accept-encoding", "accept-language"})
-"""Headers that depend on the machine and on the versions of libraries."""
-SHOWN = 200  # characters at either end of long texts in requests
-
+STATES = ("checksum", "started", "corpus_state", "templates_state")
+"""Fields of manifests that depend on the time and on the bytes of source files."""
 RECORDS = ("--data", "data")
 WORLD = ("--corpus", "world")
 SMALL = ("--items", "1", "--lengths", "1k,2k", "--tokenizer", "words", "--quiet")
@@ -94,8 +101,10 @@ VARIANTS: Mapping[str, tuple[str, Sequence[str]]] = {
 }
 REPLACED = re.compile(
     r"(?P<time>20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?)|(?P<server>127\.0\.0\.1:\d+)"
+    r'|(?P<finished>(?<="finished":)[\d.]+)|(?P<batch>\bfathom-[0-9a-f]{20}(-\d+)?\b)'
     r'|(?P<checksum>(?<="checksum":)\s*"[0-9a-f]{64}")'
 )
+Recording = dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -111,28 +120,22 @@ class Checkout:
     folder: Path
 
     def python(self, code: str, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run code with this fathom; nothing of the machine's environment takes part, and no proxy."""
-        home, source = self.folder / "home", str(self.source.resolve())
+        """Run code with this fathom, and with nothing of this machine's environment."""
         environment = {
-            **{
-                "PATH": os.environ["PATH"],
-                "PYTHONPATH": source,
-                "HOME": str(home),
-                "FATHOM_CACHE": str(home / "cache"),
-            },
+            **{"PATH": os.environ["PATH"], "PYTHONPATH": str(self.source), "HOME": str(self.folder / "home")},
             **{"COLUMNS": "120", "LC_ALL": "C.UTF-8", "TZ": "UTC", "NO_PROXY": "127.0.0.1", "HF_HUB_OFFLINE": "1"},
             **{"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONWARNINGS": "ignore"},
             **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY"), KEY),
         }
         command = [sys.executable, "-c", code, *words]
-        return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300)
+        return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=600)
 
-    def fathom(self, *words: str) -> str:
-        """What a command prints; an error where it fails."""
-        done = self.python(FATHOM, *words)
+    def fathom(self, *commands: Sequence[str]) -> str:
+        """What commands print, called one after the other; an error where one fails."""
+        done = self.python(FATHOM, json.dumps(commands))
         if done.returncode:
-            raise RuntimeError(f"exit status {done.returncode}: fathom {' '.join(words)}\n{done.stderr}")
-        return done.stdout
+            raise RuntimeError(f"exit status {done.returncode}: {commands}\n{done.stderr}")
+        return done.stdout + done.stderr
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,9 @@ class Neutral:
     def json(self, path: Path) -> str:
         """A file of JSON without checksum, moment and versions of libraries."""
         content = json.loads(path.read_text("utf-8"))
-        content = {name: value for name, value in content.items() if name not in ("checksum", "started")}
+        for fields in (content, content.get("inputs", {})):
+            for name in STATES:
+                fields.pop(name, None)
         if isinstance(content.get("versions"), dict):
             content["versions"] = dict.fromkeys(content["versions"], "<version>")
         return self.text(json.dumps(content, indent=1, ensure_ascii=False))
@@ -166,10 +171,8 @@ class Neutral:
     def digest(self, path: Path) -> str:
         """SHA-256 of a file."""
         content = path.read_bytes()
-        try:
+        with suppress(UnicodeDecodeError):
             content = self.text(content.decode()).encode()
-        except UnicodeDecodeError:
-            pass
         return hashlib.sha256(content).hexdigest()
 
     def digests(self, name: str, folder: Path) -> dict[str, str]:
@@ -177,8 +180,6 @@ class Neutral:
         paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".parquet")
         return {f"{name}/{path.relative_to(folder).as_posix()}": self.digest(path) for path in paths}
 
-
-Recording = dict[str, str]
 
 # -------------------------------------------------------------------------------------------------- help and suites
 
@@ -189,7 +190,7 @@ def described(checkout: Checkout) -> tuple[str, Recording]:
     if done.returncode:
         raise RuntimeError(done.stderr)
     found = json.loads(done.stdout)
-    if not Path(found["place"]).is_relative_to(checkout.source.resolve()):
+    if not Path(found["place"]).is_relative_to(checkout.source):
         raise RuntimeError(f"{found['place']} was imported, not {checkout.source}")
     return found["version"], {f"help/{name}": text for name, text in found["texts"].items()}
 
@@ -207,11 +208,11 @@ def write_data(folder: Path) -> None:
 
 def builds(checkout: Checkout) -> dict[str, tuple[str, Sequence[str]]]:
     """What is built and with which options, by name: every suite, and the tasks that are in none."""
-    suites = json.loads(checkout.fathom("list", "suites", "--json"))
+    suites = json.loads(checkout.fathom(("list", "suites", "--json")))
     inside = {task for suite in suites for task in suite["tasks"]}
     found = {suite["suite"]: (suite["suite"], BUILDS.get(suite["suite"], (*WORLD, *SMALL))) for suite in suites}
     needs: dict[str, list[str]] = {}
-    for task in json.loads(checkout.fathom("list", "tasks", "--json")):
+    for task in json.loads(checkout.fathom(("list", "tasks", "--json"))):
         if task["task"] not in inside:
             needs.setdefault(task["needs"], []).append(task["task"])
     options = (*WORLD, "--books", "books", *SMALL)
@@ -221,7 +222,7 @@ def builds(checkout: Checkout) -> dict[str, tuple[str, Sequence[str]]]:
 def build(checkout: Checkout, neutral: Neutral, name: str, target: str, options: Sequence[str]) -> Recording:
     """The manifest of a suite, with the SHA-256 of its files; why it was not built, where it was not."""
     out = checkout.folder / "suites" / name
-    done = checkout.python(FATHOM, "build", target, *options, "--out", f"suites/{name}")
+    done = checkout.python(FATHOM, json.dumps([["build", target, *options, "--out", f"suites/{name}"]]))
     if done.returncode:
         print(f"suite {name}: skipped: {done.stderr.strip()[:300]}", file=sys.stderr)
         return {f"suite/{name}": neutral.text(f"skipped: {done.stderr}")}
@@ -233,185 +234,40 @@ def build(checkout: Checkout, neutral: Neutral, name: str, target: str, options:
 
 def pages(checkout: Checkout, neutral: Neutral) -> Recording:
     """A report, a board and browse pages about two offline baselines."""
-    runs = []
-    for model in ("guess", "lexical"):
-        runs.append(f"pages/runs/{model}")
-        checkout.fathom("run", "suites/hundred", "--model", f"fathom/{model}", "--out", runs[-1], "--yes", "--quiet")
+    runs = ("pages/guess", "pages/lexical")
+    for out in runs:
+        model = out.replace("pages", "fathom")
+        checkout.fathom(("run", "suites/hundred", "--model", model, "--out", out, "--yes", "--quiet"))
+    outs = ("report.html", "report.md", "report.json")
+    reports = [("report", *runs, "--out", f"pages/{out}", "--quiet") for out in outs]
+    site = ("board", "build", *runs, "--out", "pages/board", "--date", "2026-01-01", "--quiet")
+    checkout.fathom(*reports, ("browse", *runs, "--out", "pages/browse", "--quiet"), site)
     folder = checkout.folder / "pages"
-    texts = {
-        "report/markdown": checkout.fathom("report", *runs, "--out", "-", "--format", "markdown", "--quiet"),
-        "report/numbers": checkout.fathom("report", *runs, "--out", "-", "--format", "json", "--quiet"),
-        "report/rows": rows(checkout, *runs),
-    }
-    checkout.fathom("report", *runs, "--out", "pages/report.html", "--quiet")
-    checkout.fathom("browse", *runs, "--out", "pages/browse", "--quiet")
-    checkout.fathom("board", "build", *runs, "--out", "pages/board", "--date", "2026-01-01", "--quiet")
     return {
-        **{name: neutral.text(text) for name, text in texts.items()},
-        "report/html": neutral.digest(folder / "report.html"),
+        "report/html": neutral.digest(folder / outs[0]),
+        **{f"report/{Path(out).suffix[1:]}": neutral.text((folder / out).read_text("utf-8")) for out in outs[1:]},
         **neutral.digests("browse", folder / "browse"),
         **neutral.digests("board", folder / "board"),
     }
 
 
-def rows(checkout: Checkout, *runs: str) -> str:
-    """The rows of runs as CSV."""
-    path = f"{runs[0]}.csv"
-    checkout.fathom("rows", *runs, "--out", path)
-    return (checkout.folder / path).read_text("utf-8")
-
-
-# -------------------------------------------------------------------------------------------------- runs and servers
-
-
-class _Recorder(BatchServer):
-    """A server that keeps its requests; its reply depends on nothing else, and a batch ends at once."""
-
-    def __init__(self) -> None:
-        super().__init__(Faults(looks=0))
-        self.seen: list[str] = []
-
-    def answer(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        self.seen.append(_request(method, path, headers, body))
-        if path == "/v1/completions":
-            return 200, json.dumps(echo(json.loads(body)).body).encode()
-        if path == "/v1/embeddings":
-            vectors = [{"index": at, "embedding": by_length(text)} for at, text in enumerate(json.loads(body)["input"])]
-            return 200, json.dumps({"data": vectors, "usage": {"prompt_tokens": 1, "total_tokens": 1}}).encode()
-        return super().answer(method, path, headers, body)
-
-    def sample_of(self, body: Mapping[str, Any]) -> tuple[int, int]:
-        """A number that stands for the request."""
-        return crc32(json.dumps(body, sort_keys=True).encode()) % 1_000_000, 0
-
-
-class OpenAI(_Recorder, JudgeServer):
-    """Chats, completions, embeddings and batches; replies are those of a judge."""
-
-
-class Anthropic(_Recorder, AnthropicServer):
-    """Batches of Anthropic."""
-
-
-class Google(_Recorder, GoogleServer):
-    """Batches of Google."""
-
-
-def _request(method: str, path: str, headers: Mapping[str, str], body: bytes) -> str:
-    """A request as text: its line, headers that matter without key and boundary, and its body."""
-    kept = {name.lower(): value.replace(KEY, "<key>") for name, value in headers.items()}
-    kept = {name: kept[name] for name in sorted(kept) if name not in HOPS and not name.startswith("x-stainless")}
-    boundary = re.search(r"boundary=(\S+)", kept.get("content-type", ""))
-    lines = [f"{method} {path}", *(f"{name}: {value}" for name, value in kept.items()), "", *_body(body)]
-    text = "\n".join(lines)
-    return text.replace(boundary[1], "<boundary>") if boundary else text
-
-
-def _body(body: bytes) -> Iterator[str]:
-    """The lines of a body; of JSON with sorted names and short texts."""
-    for line in body.decode("utf-8", "replace").splitlines():
-        try:
-            yield json.dumps(_short(json.loads(line)), indent=1, sort_keys=True, ensure_ascii=False)
-        except ValueError:
-            yield line
-
-
-def _short(value: Any) -> Any:
-    """The same value with the middle of long texts replaced by their SHA-256."""
-    if isinstance(value, dict):
-        return {name: _short(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_short(inner) for inner in value]
-    if not isinstance(value, str) or len(value) <= 2 * SHOWN:
-        return value
-    digest = hashlib.sha256(value.encode()).hexdigest()
-    return f"{value[:SHOWN]} <{len(value)} characters, {digest}> {value[-SHOWN:]}"
-
-
-Words = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Run:
-    """A kind of run: commands, in which ``{url}`` is the server and ``{out}`` the run's folder.
-
-    Attributes:
-        commands: What is called, in this order.
-        server: What answers.
-        files: Further files of the folder to record, in JSON.
-        finished: The run folder, below that of the run.
-    """
-
-    commands: tuple[Words, ...]
-    server: Callable[[], _Recorder] = OpenAI
-    files: tuple[str, ...] = ()
-    finished: str = "run"
-    printed: bool = field(default=True)
-
-
-def asked(suite: str, *options: str, model: str = "openai/m", out: str = "{out}/run") -> Words:
-    """The words of a run against the server."""
-    words = ("run", f"suites/{suite}", "--model", model, "--model-base-url", "{url}", "--out", out, "--yes", "--quiet")
-    return (*words, *options)
-
-
-def through(system: str, *options: str) -> Run:
-    """A run of a system around the model."""
-    return Run((asked("starter", "--system", system, "--limit", "1", *options),))
-
-
-EMBEDDED = ("--embedding-base-url", "{url}")
-ORDERS = ("likelihood", "suites/ada", "--model", "openai/m", "--model-base-url", "{url}", "--out", "{out}/run", "--yes")
-ORDERS = (*ORDERS, "--quiet", "--limit", "1", "--lengths", "1k")
-SHARD = asked("starter", out="{out}/shards")
-LEXICAL = ("run", "suites/hundred", "--model", "fathom/lexical", "--out", "{out}/run", "--yes", "--quiet")
-JUDGE = ("judge", "{out}/run", "--judge", "openai/judge", "--judge-base-url", "{url}", "--yes", "--quiet")
-SELECT = ("compress", "select", "suites/starter", "--budget", "5", "--out", "{out}/subset.json")
-THINKING = ("--model-kind", "mixed", "--thinking-switch", "enable_thinking", "--window", "32k", "--thinking")
-BATCH = ("--batch", "--limit", "1")
-RUNS: Mapping[str, Run] = {
-    "plain": Run((asked("starter", "--epochs", "2", "--temperature", "0.5", "-G", "top_p=0.9", "--seed", "7"),)),
-    "truncated": Run((asked("starter", "--window", "1200", "--on-overflow", "middle", "--max-output-tokens", "100"),)),
-    "reasoning": Run((asked("starter", "--limit", "1", "--reasoning-effort", "low", model="openai/gpt-5"),)),
-    "tasks": Run((asked("hundred", "--tasks", "single_doc_qa,multi_doc_summary", "--lengths", "1k"),)),
-    "completions": Run((asked("longbench, official", "--chat-template", "by-task"),)),
-    "second request": Run((asked("longbench_v2_cot"),)),
-    "thinking on": Run((asked("pro", *THINKING, "on"),)),
-    "thinking off": Run((asked("pro", *THINKING, "off"),)),
-    "batch of OpenAI": Run((asked("starter", *BATCH),)),
-    "batch of Anthropic": Run((asked("starter", *BATCH, model="anthropic/m"),), Anthropic),
-    "batch of Google": Run((asked("starter", *BATCH, model="google/m"),), Google),
-    "shards": Run(
-        ((*SHARD, "--shard", "1/2"), (*SHARD, "--shard", "2/2"), ("merge", "{out}/shards", "--out", "{out}/run")),
-        files=("shards/shards.json",),
-    ),
-    "subset": Run((SELECT, asked("starter", "--subset", "{out}/subset.json")), files=("subset.json",)),
-    "judge": Run((LEXICAL, JUDGE)),
-    "judge, batch": Run((LEXICAL, (*JUDGE, "--batch"))),
-    "likelihood of orders": Run((ORDERS,)),
-    "likelihood of pairs": Run(((*ORDERS, "--method", "pairs"),)),
-    "system: retrieval": through("retrieval?top=2"),
-    "system: embeddings": through("retrieval?top=2&by=embed/m", *EMBEDDED),
-    "system: map-reduce": through("map-reduce?chunk=512"),
-    "system: compaction": through("compaction?chunk=512"),
-    "system: agent": through("agent?steps=3"),
-}
+# -------------------------------------------------------------------------------------------------------------- runs
 
 
 def run(checkout: Checkout, neutral: Neutral, name: str, kind: Run) -> Recording:
     """What a run leaves and prints, and what it asked its server."""
     out = f"runs/{re.sub(r'[^a-z]+', '-', name.lower())}"
     (checkout.folder / out).mkdir(parents=True)
+    table = ("rows", "{out}/run", "--out", "{out}/rows.csv")
     with kind.server() as server:
-        printed = [
-            checkout.fathom(*(word.format(url=server.url, out=out) for word in words)) for words in kind.commands
-        ]
-    files = {name: checkout.folder / out / name for name in (f"{kind.finished}/run.json", *kind.files)}
+        commands = [[word.format(url=server.url, out=out) for word in words] for words in (*kind.commands, table)]
+        printed = checkout.fathom(*commands)
+    folder = checkout.folder / out
     return {
-        **{f"run/{name}/{Path(file).name}": neutral.json(path) for file, path in files.items()},
-        f"run/{name}/printed": neutral.text("".join(printed)),
-        f"run/{name}/rows": neutral.text(rows(checkout, f"{out}/{kind.finished}")),
-        f"run/{name}/requests": neutral.text("\n\n".join(sorted(server.seen))),
+        **{f"run/{name}/{Path(file).name}": neutral.json(folder / file) for file in kind.files},
+        f"run/{name}/printed": neutral.text(printed),
+        f"run/{name}/rows": neutral.text((folder / "rows.csv").read_text("utf-8")),
+        f"run/{name}/requests": "\n\n".join(sorted(map(neutral.text, server.requests))),
     }
 
 
@@ -420,7 +276,7 @@ def run(checkout: Checkout, neutral: Neutral, name: str, kind: Run) -> Recording
 
 def record(source: Path, folder: Path, jobs: int) -> Recording:
     """Everything, with so many processes at a time."""
-    checkout = Checkout(source, folder)
+    checkout = Checkout(source.resolve(), folder)
     (folder / "home").mkdir(parents=True)
     write_data(folder)
     version, found = described(checkout)
@@ -451,7 +307,7 @@ def differences(before: Recording, after: Recording) -> Iterator[str]:
 def main() -> int:
     """Record, write, compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", type=Path, default=ROOT / "src", help="the folder src of a checkout")
+    parser.add_argument("--source", type=Path, default=SOURCE, help="the folder src of a checkout")
     parser.add_argument("--out", type=Path, help="write the recording to this file")
     parser.add_argument("--against", type=Path, help="compare with this recording")
     parser.add_argument("--folder", type=Path, help="keep everything here; by default in a folder that is deleted")
