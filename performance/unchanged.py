@@ -299,7 +299,7 @@ def differences(before: Recording, after: Recording) -> Iterator[str]:
             yield f"{name}: {'new' if old is None else 'gone'}"
         elif old != new:
             diff = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=1))[2:]
-            lines = [line if len(line) <= 200 else f"{line[:200]}..." for line in diff[:20]]
+            lines = [line if len(line) <= 210 else f"{line[:100]} ... {line[-100:]}" for line in diff[:20]]
             more = [f"... {len(diff) - 20} more lines"] if len(diff) > 20 else []
             yield "\n    ".join([f"{name}: differs", *lines, *more])
 
