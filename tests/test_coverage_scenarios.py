@@ -16,7 +16,7 @@ ITEMS = 4000
 
 def scores(scenario: Scenario) -> np.ndarray:
     """Models x items x questions x columns x epochs."""
-    return scores_of(scenario, 0, latent(np.random.default_rng(1), scenario, ITEMS)[1])
+    return scores_of(scenario, 0, latent(np.random.default_rng(1), scenario, ITEMS, None)[1])
 
 
 @pytest.mark.parametrize("luck", [0.0, 0.5, 0.8, 1.0])
