@@ -80,7 +80,7 @@ def test_neighbours_prints_ranks_and_ties(call: Call, rows: Path) -> None:
     code, out, _ = call("analyze", "neighbours", rows)
     assert code == 0
     assert len(re.findall(r"\bno\n", re.sub(r" +\n", "\n", out))) >= 6
-    assert "the two are not distinguishable" in " ".join(out.split())
+    assert "whether two models are distinguishable, come from one test of all differences" in " ".join(out.split())
     code, out, _ = call("analyze", "neighbours", rows, "--json")
     assert [one["rank"] for one in json.loads(out)] == list(range(1, 13))
 

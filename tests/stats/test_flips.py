@@ -128,3 +128,10 @@ def test_false_alarms_of_the_test() -> None:
 def test_all_signs_are_all_of_them() -> None:
     signs = flips._all_signs(3)
     assert sorted(map(tuple, signs.tolist())) == sorted((a, b, c) for a in (-1, 1) for b in (-1, 1) for c in (-1, 1))
+
+
+def test_rounding_is_no_difference() -> None:
+    equal = np.array([0.1 + 0.2 - 0.3, 0.0, 0.7 - 0.1 - 0.6, 1e-16, 2e-16]) / 5
+    assert np.abs(equal).max() > 0
+    assert flip_p_value(equal) == 1
+    assert flip_p_value(np.array([0.25, *equal])) == flip_p_value(np.array([0.25]))

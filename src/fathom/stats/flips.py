@@ -24,6 +24,7 @@ DRAWN = 9_999
 _NORMAL = 400.0
 """Effective number of clusters, (sum c^2)^2 / sum c^4, from which the sum of random signs is normal."""
 _EQUAL = 1e-9  # relative difference of sizes that differ by the order of a summation only
+_NOTHING = 1e-13  # what equal scores add by the order of a summation; a million clusters add more
 _ROUNDED = 1e-6  # error of sums with four bytes, of the sum of all sizes
 _WIDTH = 64
 
@@ -63,9 +64,9 @@ def _without_drawing(contributions: Floats) -> float | Floats:
     """The p-value, or the differences themselves, of which the largest is 1, if signs must be drawn."""
     sizes = np.abs(contributions)
     largest = float(sizes.max(initial=0.0))
-    if largest == 0:
+    if largest <= _NOTHING:
         return 1.0
-    nonzero: Floats = contributions[sizes > _EQUAL * largest] / largest
+    nonzero: Floats = contributions[sizes > max(_EQUAL * largest, _NOTHING)] / largest
     observed, count = abs(math.fsum(nonzero.tolist())), len(nonzero)
     if observed <= _EQUAL * count:
         return 1.0
