@@ -16,6 +16,7 @@ from fathom.analysis.profile import Profile
 from fathom.analysis.questions import Asked, Means, means_of
 from fathom.stats.differences import PAIRED_REPLICATES, Gap, gap_of
 from fathom.stats.intervals import (
+    LEVEL,
     Floats,
     Interval,
     clusters_of,
@@ -191,10 +192,12 @@ def _ranked(scores: Sequence[_Score], compared: SharedScores | _Published, *, ev
     others = [one for one in range(count) if one not in comparable] if everyone else []
     order = _order(scores, gaps, comparable) + sorted(others, key=lambda one: -scores[one].mean)
     differences, critical = np.full((count, count), np.nan), tested.critical()
+    p_values = np.ones((count, count))
     for pair, (gap, _) in gaps.items():
-        differences[pair] = gap.difference
+        differences[pair], p_values[pair] = gap.difference, gap.p_value
     chosen = np.ix_(order, order)
     significant = np.abs(differences[chosen]) > critical * errors[chosen]  # NaN is not
+    significant &= p_values[chosen] < 1 - LEVEL
     ranks = ranks_of(differences[chosen], significant)
     return [
         Ranked(

@@ -23,7 +23,16 @@ from fathom.board.model import Entry, Items, Source, Standing
 from fathom.board.standing import weights
 from fathom.stats.differences import Gap, Gaps, gaps_between, pseudo_streams
 from fathom.stats.flips import DRAWN, flip_p_values, random_signs
-from fathom.stats.intervals import REPLICATES, Floats, Interval, clusters_of, kept_draws, resampled_sums, shuffled
+from fathom.stats.intervals import (
+    LEVEL,
+    REPLICATES,
+    Floats,
+    Interval,
+    clusters_of,
+    kept_draws,
+    resampled_sums,
+    shuffled,
+)
 from fathom.stats.ranks import MaxT, Ranks, ranks_of
 from fathom.stats.shared import SharedScores, TaskScores
 from fathom.stats.strata import Stratum, added_up, strata, within_stratum
@@ -151,9 +160,10 @@ def _ranks(
         apart: The entries that were asked different questions.
     """
     scores = [between.gaps.places.index(n) for n in lines]
-    table = np.zeros((len(between.gaps.places),) * 2)
-    table[np.triu_indices(len(table), 1)] = between.gaps.numbers[:, 0]
-    differences = (table - table.T)[np.ix_(scores, scores)]
+    tables = np.zeros((2, *(len(between.gaps.places),) * 2))
+    tables[:, *np.triu_indices(tables.shape[1], 1)] = between.gaps.numbers[:, [0, 3]].T
+    differences = (tables[0] - tables[0].T)[np.ix_(scores, scores)]
+    p_values = (tables[1] + tables[1].T)[np.ix_(scores, scores)]
     centred = {n: sides[n].draws - sides[n].draws.mean() for n in lines}
 
     def noise_of(first: int, second: int, asked_others: bool) -> Floats:
@@ -171,7 +181,8 @@ def _ranks(
             noise = np.stack([noise_of(place, other, differ[other]) for other in others])
             errors[place, others] = errors[others, place] = tested.add(noise)
     critical = tested.critical() if len(lines) > 1 else 0.0
-    return ranks_of(differences, np.abs(differences) > critical * errors)
+    # Replicates of very few scores are so skewed that one alone may be significant here and not by its own p-value.
+    return ranks_of(differences, (np.abs(differences) > critical * errors) & (p_values < 1 - LEVEL))
 
 
 @dataclass(slots=True, eq=False)
