@@ -93,7 +93,7 @@ def test_scores_times_and_verdicts_are_those_of_the_rule(tmp_path: Path) -> None
             else:
                 assert abs(point["mean"] - expected) <= 1 / COUNT, (name, length)
     for name in ("yarn", "rerope window=128", "dca chunk=192 local=32", "yarn + fp8", "retrieval top=1 passage=32"):
-        # So few items give no verdict among eighteen setups: the smallest p-value of a sign-flip test is 2 / 2 ** COUNT.
+        # So few items give no verdict among eighteen setups: the smallest p-value is 2 / 2 ** COUNT.
         assert mean(found[name]) > mean(found["none"]) + 0.1, name
     assert found["streaming sinks=4 window=252"]["verdict"] != "better"
     few, whole = (
