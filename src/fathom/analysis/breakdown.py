@@ -464,8 +464,8 @@ def _scores(cell: _Cell, seed: int) -> Iterable[GroupScore]:
     other = other_mean(cell.ended)
     clusters = clusters_of(cell.values, cell.clusters.to_list())
     # What other tables show too has their replicates, so that one mean has one interval.
-    fewer = REPLICATES if cell.dimension in ("overall", "length") else replicates_for(len(clusters.totals))
-    draws = resampled_means(clusters, seed, replicates=fewer)
+    replicates = REPLICATES if cell.dimension in ("overall", "length") else replicates_for(len(clusters.totals))
+    draws = resampled_means(clusters, seed, replicates=replicates)
     for column, (measure, n) in enumerate(cell.columns):
         values = cell.values[known[:, column], column]
         if not len(values):

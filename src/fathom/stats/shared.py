@@ -197,14 +197,14 @@ class SharedScores:
 
     def _drawn(self, model: int, shared: _Shared) -> _Side:
         mean, draws, parts = 0.0, np.zeros(self.replicates), dict[tuple[str, str], float]()
-        known_strata = strata({task: self._present(model, part) for part in shared for task in part[:1]})
+        clusters_by_task = {part[0]: self._present(model, part) for part in shared}
+        known_strata = strata(clusters_by_task)
         shares = self.weights([task for task, *_ in shared])
         for (task, names, lengths, mask), share in zip(shared, shares, strict=True):
             table = self.models[model][task].at(names, lengths)
             known = _known(mask, lengths)
-            present = np.asarray(known.any(axis=1))
-            groups = [group for group, here in zip(table.groups, present.tolist(), strict=True) if here]
-            clusters = clusters_of(np.where(known, table.values, np.nan)[present], groups)
+            groups = clusters_by_task[task]
+            clusters = clusters_of(np.where(known, table.values, np.nan)[np.asarray(known.any(axis=1))], groups)
             mean += share * float(clusters.means.mean())
             own = (share * clusters.contributions.mean(axis=1)).tolist()
             for name, part in zip(sorted(set(groups)), own, strict=True):
