@@ -18,7 +18,7 @@ pytest.importorskip("torch", reason="torch is not installed; make test-models ru
 pytest.importorskip("transformers", reason="transformers is not installed; make test-models runs this")
 
 LENGTHS = (128, 256, 512, 1024)
-COUNT = 8
+COUNT = 20  # fewer items give no verdict among so many setups
 FACTOR = LENGTHS[-1] // 256
 RULES = {
     "none": "none",
@@ -72,13 +72,8 @@ def compared(folder: Path, *setups: str) -> dict[str, Any]:
     return {one["setup"]["name"]: one for one in json.loads(done.stdout.splitlines()[-1])}
 
 
-def mean(setup: dict[str, Any]) -> float:
-    """The mean score over all lengths."""
-    return sum(point["mean"] or 0.0 for point in setup["points"]) / len(setup["points"])
-
-
 @pytest.mark.slow
-@pytest.mark.timeout(1200)  # nineteen runs of 32 prompts and the times of twelve models
+@pytest.mark.timeout(1200)  # nineteen runs of 80 prompts and the times of twelve models
 def test_scores_times_and_verdicts_are_those_of_the_rule(tmp_path: Path) -> None:
     found = compared(tmp_path, *SETUPS)
     assert len(found) == 1 + len(SETUPS)
@@ -93,8 +88,7 @@ def test_scores_times_and_verdicts_are_those_of_the_rule(tmp_path: Path) -> None
             else:
                 assert abs(point["mean"] - expected) <= 1 / COUNT, (name, length)
     for name in ("yarn", "rerope window=128", "dca chunk=192 local=32", "yarn + fp8", "retrieval top=1 passage=32"):
-        # So few items give no verdict among eighteen setups: the smallest p-value is 2 / 2 ** COUNT.
-        assert mean(found[name]) > mean(found["none"]) + 0.1, name
+        assert found[name]["verdict"] == "better", name
     assert found["streaming sinks=4 window=252"]["verdict"] != "better"
     few, whole = (
         found[name]["points"][-1]["spent"]["tokens_in"]["mean"] for name in ("retrieval top=1 passage=32", "none")
