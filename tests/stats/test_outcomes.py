@@ -312,7 +312,10 @@ def test_a_reply_counts_by_itself_whatever_became_of_the_others() -> None:
 def test_figures_that_are_no_numbers_are_none() -> None:
     found = counted(to_frame([replace(reply(float("nan"), item), chance=float("nan")) for item in range(2)]))
     assert found["chance"].to_list() == found["other"].to_list() == [None, None]
-    assert set(found.columns) == {*to_frame([]).columns, "outcome", "other", "reason", "blank", "lowest", "highest"}
+    assert set(found.columns) == {
+        *to_frame([]).columns,
+        *("outcome", "side", "other", "reason", "blank", "lowest", "highest"),
+    }
     assert set(found["reason"]) == {"missing"}
 
 

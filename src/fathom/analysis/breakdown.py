@@ -26,7 +26,6 @@ from fathom.stats.differences import Gap, unpaired_gap
 from fathom.stats.intervals import (
     OTHER,
     OWN,
-    REPLICATES,
     Clusters,
     Floats,
     Interval,
@@ -464,7 +463,8 @@ def _scores(cell: _Cell, seed: int) -> Iterable[GroupScore]:
     other = other_mean(cell.ended)
     clusters = clusters_of(cell.values, cell.clusters.to_list())
     # What other tables show too has their replicates, so that one mean has one interval.
-    replicates = REPLICATES if cell.dimension in ("overall", "length") else replicates_for(len(clusters.totals))
+    own = cell.dimension in ("overall", "length")
+    replicates = cell.asked.replicates(clusters) if own else replicates_for(len(clusters.totals))
     draws = resampled_means(clusters, seed, replicates=replicates)
     for column, (measure, n) in enumerate(cell.columns):
         values = cell.values[known[:, column], column]

@@ -130,7 +130,7 @@ def _points(group: pl.DataFrame, bins: int, seed: int) -> list[PositionPoint]:
 
 def _clusters(group: pl.DataFrame, names: Sequence[str]) -> list[str]:
     """The cluster of each item."""
-    known = dict(group.select("name", "cluster").iter_rows())
+    known = dict(group.select("name", "cluster").unique("name", keep="last").iter_rows())
     return [known[name] for name in names]
 
 

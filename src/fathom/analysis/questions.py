@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathom.stats.columns import cluster_among_tasks, facet
-from fathom.stats.intervals import Floats
+from fathom.stats.intervals import REPLICATES, Clusters, Floats, replicates_for
 from fathom.stats.outcomes import Unanswered, blank_by_other, scored_rows
 
 RIGHT = 1 - 1e-9
@@ -64,6 +64,10 @@ class Asked:
     def means(self) -> Floats:
         """Mean score of each question."""
         return row_means(self.scores)
+
+    def replicates(self, clusters: Clusters) -> int:
+        """The number of replicates of a mean over clusters of the questions: that of a task is in other tables too."""
+        return REPLICATES if self.about["task"].n_unique() == 1 else replicates_for(len(clusters.totals))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,6 +22,7 @@ from fathom.stats.intervals import (
     clusters_of,
     exact_interval,
     interval_of,
+    kept_draws,
     resampled_means,
 )
 from fathom.stats.ranks import MaxT, ranks_of
@@ -178,6 +179,7 @@ class _Published:
         return gap_of(gaps, mean - mean_other), gaps - gaps.mean(), overlap
 
 
+@kept_draws()  # models with as many clusters share them
 def _ranked(scores: Sequence[_Score], compared: SharedScores | _Published, *, everyone: bool = False) -> list[Ranked]:
     """Ranks all models that can be compared with another one, or all; the latter share all ranks and come last."""
     count = len(scores)

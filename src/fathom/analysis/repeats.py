@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 from fathom.analysis.questions import Asked, asked, best_of_first, passed
 from fathom.stats.intervals import (
     LEVEL,
-    REPLICATES,
     Clusters,
     Floats,
     Interval,
@@ -165,7 +164,7 @@ def _of_model(one: Asked, seed: int) -> Repeats:
     passes = [expected_best(one.passes, n) for n in sizes]
     groups = one.about["cluster"].to_list()
     clusters = clusters_of(np.stack([one.means, *best, *passes], axis=1), groups)
-    draws = resampled_means(clusters, seed, replicates=REPLICATES)
+    draws = resampled_means(clusters, seed, replicates=one.replicates(clusters))
     mean = float(one.means.mean())
     error, questions, replies = _errors(one.scores, clusters.at([0]))
     return Repeats(

@@ -84,6 +84,8 @@ def truncation(rows: pl.DataFrame, *, seed: int = 0, replicates: int = PAIRED_RE
         By model, task (as the rows name them, ``all`` last), full length and length, ascending; empty if no prompt
         was truncated. Cells without a score are left out (``fathom.stats.outcomes``).
     """
+    if not rows.select(cut_from().is_not_null().any()).item():
+        return []
     whole, cut = _sides(rows)
     pairs, lost = _pairs(whole, cut), _lost(whole, cut)
     found: list[Truncation] = []

@@ -22,7 +22,7 @@ from fathom.report.by_question import Outline, PartByQuestion, outline_of, part_
 from fathom.rows.table import Part
 from fathom.stats.columns import facet
 from fathom.stats.intervals import ROOM, kept_draws
-from fathom.stats.outcomes import ScorerError, Unanswered, Unmeasured, counted, scorer_errors
+from fathom.stats.outcomes import ScorerError, Unanswered, Unmeasured, counted, scored_rows, scorer_errors
 from fathom.stats.outcomes import unmeasured as cells_unmeasured
 from fathom.stats.side_rows import is_aggregate, is_side_row
 from fathom.units import MOST_PROCESSES, Progress, cores, run_units
@@ -129,14 +129,14 @@ class _Study:
         left = without(rows.lazy(), self.gone).collect()
         left = left.with_columns(_printable(left[name]) for name in NAMES)
         shown = counted(left, self.unanswered)
-        side = is_side_row()
+        published = whole.select(is_aggregate()).to_series()
         return _Rows(
-            replies=whole.filter(~is_aggregate()),
-            asked=whole.filter(~side),
+            replies=whole.filter(~published) if published.any() else whole,
+            asked=whole.filter(~is_side_row()),
             left=left,
             shown=shown,
-            kept=shown.filter(~side),
-            averages=shown.filter(is_aggregate()),
+            kept=scored_rows(shown),
+            averages=shown.filter(is_aggregate()) if published.any() else shown.clear(),
         )
 
     def outline(self, parts: Sequence[Part]) -> list[Whole]:

@@ -59,7 +59,7 @@ _MOSTLY = 0.8
 
 @dataclass(slots=True)
 class _Draws:
-    """Gamma variates that are kept: by the state of the generator, their shapes and their number, with the next state.
+    """Variates that are kept: by the state of the generator, their shapes and their number, with the next state.
 
     Attributes:
         room: Bytes that may still be kept.
@@ -75,7 +75,7 @@ _kept: ContextVar[_Draws | None] = ContextVar("kept draws", default=None)
 
 @contextmanager
 def kept_draws(room: int = ROOM) -> Iterator[None]:
-    """Keeps gamma variates, which take most of the time, for the intervals of as many clusters.
+    """Keeps the variates of weights, which take most of the time, for the intervals of as many clusters.
 
     Generators are seeded by the number of clusters: intervals are equal with and without. What is kept is freed at the
     end, of the outermost block if there are several.
@@ -93,21 +93,26 @@ def kept_draws(room: int = ROOM) -> Iterator[None]:
         _kept.reset(token)
 
 
-def _gamma(rng: np.random.Generator, shapes: Floats, size: tuple[int, ...]) -> Floats:
-    """``rng.standard_gamma``, or the same variates as they were drawn before."""
+def _drawn(rng: np.random.Generator, shapes: Floats, size: tuple[int, ...]) -> Floats:
+    """Gamma variates, or the same as they were drawn before."""
     kept = _kept.get()
     if kept is None:
-        return rng.standard_gamma(shapes, size)
+        return _gamma(rng, shapes, size)
     key = str(rng.bit_generator.state), shapes.tobytes(), size
     if key in kept.variates:
         draws, rng.bit_generator.state = kept.variates[key]
         return draws
-    draws = rng.standard_gamma(shapes, size)
+    draws = _gamma(rng, shapes, size)
     if draws.nbytes <= kept.room:
         draws.flags.writeable = False
         kept.room -= draws.nbytes
         kept.variates[key] = draws, rng.bit_generator.state
     return draws
+
+
+def _gamma(rng: np.random.Generator, shapes: Floats, size: tuple[int, ...]) -> Floats:
+    # Exponentials are gamma variates of shape 1, and much faster.
+    return rng.standard_exponential(size) if (shapes == 1).all() else rng.standard_gamma(shapes, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +241,7 @@ def _split(replicates: int, seed: int, prior: float, stream: int) -> tuple[Float
     """The weights of the pseudo-cluster's ones and of its zeros, both replicates x 1."""
     rng, half = generator(seed, [1, stream]), np.array(prior / 2)
     # Those of the first streams are the same for all models, others belong to the scores of one.
-    drawn = _gamma(rng, half, (2, replicates, 1)) if stream <= OTHER else rng.standard_gamma(half, (2, replicates, 1))
+    drawn = _drawn(rng, half, (2, replicates, 1)) if stream <= OTHER else rng.standard_gamma(half, (2, replicates, 1))
     return drawn[0], drawn[1]
 
 
@@ -272,7 +277,7 @@ def resampled_sums(clusters: Clusters, seed: int, *, replicates: int = REPLICATE
     block = max(1, _BLOCK // max(count, 1))
     for start in range(0, replicates, block):
         stop = min(start + block, replicates)
-        sums[start:stop] = _weights(rng, shapes, (stop - start, count)) @ table
+        sums[start:stop] = _drawn(rng, shapes, (stop - start, count)) @ table
     present = (clusters.counts > 0).sum(axis=0)
     often = clusters.counts.sum(axis=0) / np.maximum(present, 1)
     return Sums(sums[:, :columns], sums[:, columns:], often)
@@ -317,11 +322,6 @@ def shuffled(draws: Floats, place: int) -> Floats:
 @lru_cache(maxsize=64)  # of 80 kB each
 def _order(replicates: int, place: int) -> NDArray[np.int64]:
     return np.random.default_rng([2, place]).permutation(replicates)
-
-
-def _weights(rng: np.random.Generator, shapes: Floats, size: tuple[int, int]) -> Floats:
-    # Beyond a few hundred clusters shapes are about 1, and exponentials are much faster.
-    return rng.standard_exponential(size) if (shapes == 1).all() else _gamma(rng, shapes, size)
 
 
 def _shapes(counts: Floats) -> Floats:

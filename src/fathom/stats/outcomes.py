@@ -198,6 +198,7 @@ def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame
 
     Returns:
         The rows with ``value`` and ``chance`` as they count, null if they do not, and the columns ``outcome``;
+        ``side`` (``fathom.stats.side_rows``);
         ``other``, the value under the other choice of ``unanswered``; ``reason``, why the cell of the row cannot be
         used (``does not fit``, ``missing``, "" for most); ``blank``, whether the cell has no score: a mean
         over it and other cells would be that of an easier test; and ``lowest`` and ``highest``, the value if all
@@ -216,6 +217,7 @@ def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame
         facet("context").fill_null("").alias("_context"),
         facet("cut_from").fill_null("").alias("_cut_from"),
         is_aggregate().alias("_published"),
+        is_side_row().alias("side"),
     ).with_columns(
         _overflow=(found == "overflow").mean().over(_CELL),
         _missing=found.is_in(LOST).mean().over(_CELL),
@@ -243,7 +245,9 @@ def _if_missing(value: float, unfit: pl.Expr, unanswered: Unanswered) -> pl.Expr
 
 def scored_rows(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame:
     """The rows of questions with their whole context, with the scores that count; see :func:`counted`."""
-    return counted(rows.filter(~is_side_row()), unanswered)
+    if "side" not in rows.columns:
+        return counted(rows.filter(~is_side_row()), unanswered)
+    return rows.filter(~rows["side"]) if rows["side"].any() else rows
 
 
 def blank_by_other() -> pl.Expr:
