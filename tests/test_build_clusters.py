@@ -77,6 +77,16 @@ def test_a_suite_whose_items_share_nothing_has_no_clusters(tmp_path: Path, corpu
     assert not any("cluster" in sample.facets for sample in samples_of(tmp_path / "suite", corpus, items=8))
 
 
+def test_items_of_two_tasks_about_one_document_share_its_cluster(tmp_path: Path, corpus: str) -> None:
+    tasks = "single_doc_qa,multi_doc_qa"
+    wanted = configure(tasks, corpus=[corpus], lengths=(512,), items=4, tokenizer="words", closed_book=False)
+    found: dict[str, set[str]] = {}
+    for sample in open_suite(build(wanted, tmp_path / "suite").folder).samples():
+        if cluster := sample.facets.get("cluster"):
+            found.setdefault(str(cluster), set()).add(sample.task)
+    assert {"single_doc_qa", "multi_doc_qa"} in found.values()
+
+
 def test_records_over_one_context_share_a_cluster(tmp_path: Path) -> None:
     records = [make_record("qasper", row) for row in range(4)]
     records[2]["context"] = records[0]["context"]

@@ -15,6 +15,7 @@ from typing import Any
 
 from fathom import corpus as corpus_package
 from fathom import plugins, suitefile
+from fathom.build.clusters import shared_clusters
 from fathom.build.config import BuildConfig, configure
 from fathom.build.items import BuiltTask, contexts, expected
 from fathom.build.material import Material, Reading, gather
@@ -237,8 +238,8 @@ def _write(
                 progress(done, max(done, expected(wanted, material)))
     if not counts:
         raise FathomError(f"nothing to build: {_why_nothing(wanted, material, notes, values)}")
-    if clusters:
-        suitefile.add_facets(folder, {item: {"cluster": cluster} for item, cluster in clusters.items()})
+    if shared := shared_clusters(clusters):
+        suitefile.add_facets(folder, {item: {"cluster": cluster} for item, cluster in shared.items()})
     documents = [texts.documents[id] for id in sorted(used)]
     suitefile.write_documents(folder, documents)
     facts = {

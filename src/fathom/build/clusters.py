@@ -1,4 +1,4 @@
-"""Clusters: items of a task whose gold texts come from one document, book or thread.
+"""Clusters: items, of one task or several, whose gold texts come from one document, book or thread.
 
 Answers to such items are not independent: a model that misreads the document misses several of them.
 """
@@ -31,7 +31,7 @@ def shared_clusters(clusters: Mapping[str, str]) -> dict[str, str]:
     """The clusters with several items.
 
     Args:
-        clusters: The cluster of each item of a task.
+        clusters: The cluster of each item of a suite.
 
     Returns:
         The cluster of each item that shares it with another one. An item on its own is its own cluster, and needs none.

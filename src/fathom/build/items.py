@@ -8,7 +8,7 @@ from functools import cache
 from random import Random
 from typing import TypeAlias
 
-from fathom.build.clusters import cluster_of, shared_clusters
+from fathom.build.clusters import cluster_of
 from fathom.build.config import RECORDS, BuildConfig, not_given
 from fathom.build.gold import GoldChecks, check_gold
 from fathom.build.material import Material
@@ -70,7 +70,7 @@ class Part:
         notes: Messages about them.
         gold: What was found in the gold texts, by ``TASK/LANGUAGE``.
         pools: Lengths whose contexts use most of their pool (``PoolUse.records``).
-        clusters: The cluster of each item that shares it with another one (``shared_clusters``).
+        clusters: The cluster of each item about a document (``cluster_of``).
     """
 
     contexts: list[list[Sample]] = field(default_factory=list)
@@ -110,9 +110,8 @@ def contexts(
 
     Common prefixes are then adjacent. Messages are added to ``notes``; if ``where`` is given, the facets of all samples
     to ``values``; to ``gold`` what was found in the gold texts of each task, by ``TASK/LANGUAGE``; to ``pools`` lengths
-    whose contexts use most of their pool (``PoolUse.records``); and to ``clusters`` the cluster of each item that
-    shares it with another one, which is known when the task is complete. Tasks that were built before, as ``built``
-    holds them by name, are not built again.
+    whose contexts use most of their pool (``PoolUse.records``); and to ``clusters`` the cluster of each item about a
+    document. Tasks that were built before, as ``built`` holds them by name, are not built again.
     """
     kin = cache(lambda: related(texts.documents.values()))
     records: dict[str, RecordCounts] = {}
@@ -226,7 +225,6 @@ def _of_resources(
     key = f"{wanted.seed}|{task.first_name}|{resources.language}"
     deck = [None] * wanted.items if pool.candidates is None else _deck(pool, wanted.lengths, key)
     made = 0
-    clusters: dict[str, str] = {}
     stand: Tally[int] = Tally()
     asked: Tally[int] = Tally()  # number of longest prompts, by the length to which they were truncated
     for index, candidate in enumerate(deck):
@@ -253,7 +251,7 @@ def _of_resources(
         made += 1
         checks.built(candidate)
         if candidate:
-            clusters[item] = cluster_of(candidate.document)
+            part.clusters[item] = cluster_of(candidate.document)
         stand.update(at)
         for samples in contexts:
             if full := next((one for one in samples if fillers and one.length and "cut_from" not in one.facets), None):
@@ -279,7 +277,6 @@ def _of_resources(
     if checks.checked:
         part.gold[f"{task.name}/{resources.language}"] = checks.record()
     part.pools += use.records()
-    part.clusters |= shared_clusters(clusters)
 
 
 def _chosen(contexts: Sequence[list[Sample]], where: Where, values: Values) -> list[list[Sample]]:
