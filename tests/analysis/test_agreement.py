@@ -25,11 +25,11 @@ def both(first: str | None, second: str | None, item: int, **facts: object) -> l
 
 
 def test_equal_answers_agree_whether_right_or_not() -> None:
-    pairs = [("A", "A"), ("B", "B"), ("A", "B"), (None, None), ("B", "A")]
+    pairs = [("A", "A"), ("B", "B"), ("A", "B"), (None, None), ("A", "C")]
     rows = [one for item, (first, second) in enumerate(pairs) for one in both(first, second, item)]
     (found,) = agreement(to_frame(rows))
     assert (found.variant_a, found.variant_b, found.task, found.length) == ("cheap", "dear", "kv", 2048)
-    assert (found.agreement, found.score_a, found.score_b, found.items) == (2 / 5, 2 / 5, 2 / 5, 5)
+    assert (found.agreement, found.score_a, found.score_b, found.items) == (2 / 5, 3 / 5, 1 / 5, 5)
     assert 0 < found.interval.low < 0.4 < found.interval.high < 1
 
 

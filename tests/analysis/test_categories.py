@@ -85,6 +85,10 @@ def test_compensated_gives_chance_to_replies_without_an_answer_only() -> None:
     rows += [grouped(None, "code", "a", 4, chance=0.25, valid=False, status="refused")]
     assert means(categories(to_frame(rows)))["code", "a"] == 0.0
     assert means(categories(to_frame(rows), compensated=True))["code", "a"] == 0.05
+    # A reply that was cut off says something too; one that is right already has more than chance.
+    rows += [grouped(0.0, "code", "b", 0, chance=0.25, valid=False, status="incomplete")]
+    rows += [grouped(1.0, "code", "b", 1, chance=0.25, valid=False, status="incomplete")]
+    assert means(categories(to_frame(rows), compensated=True))["code", "b"] == 0.625
 
 
 def test_means_over_something_else_are_marked() -> None:

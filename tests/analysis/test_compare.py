@@ -142,6 +142,16 @@ def test_variants_of_one_model() -> None:
     assert (one.difference, one.variant_a, one.variant_b) == (1.0, "long", "short")
 
 
+def test_samples_of_one_name_in_two_suites_are_two() -> None:
+    """What one model alone was asked is neither compared nor counted."""
+    both = [row(value, model=model) for model, value in (("a", 1.0), ("b", 0.0))]
+    alone = row(None, model="a", suite="other", status="refused")
+    one = of(compare(to_frame([*both, alone]), "a", "b"), 2048)
+    assert (one.difference, one.items, one.unanswered_a) == (1.0, 1, 0)
+    one = of(compare(to_frame([*both, alone, row(1.0, model="b", suite="other")]), "a", "b"), 2048)
+    assert (one.difference, one.items, one.unanswered_a) == (0.0, 2, 1)
+
+
 def test_nothing_shared() -> None:
     rows = pl.concat([table([[1]], model="a", task="x"), table([[1]], model="b", task="y")])
     assert compare(rows, "a", "b") == []

@@ -82,17 +82,18 @@ def test_rules_for_summaries(correct: str, right: list[int]) -> None:
 
 def test_a_cut_reply_is_wrong_and_a_question_not_asked_has_no_label() -> None:
     tiers = {"high": ["a", "b"], "mid": ["c", "d"], "low": ["e", "f"]}
-    rows = [one for name in "abcde" for one in replies(name, [1.0, 1.0, 1.0], difficulty="Moderate")]
+    rows = [one for name in "abcde" for one in replies(name, [1.0] * 4, difficulty="Moderate")]
     rows += replies("f", [None, 1.0])
-    rows += [row(None, model="f", item=2, status="error")]
+    rows += [row(None, model="f", item=2, status="error"), row(1.0, model="f", item=3)]
     found = difficulty(to_frame(rows), tiers)
     assert [(one.item, one.label, one.right) for one in found.labels] == [
         ("kv/0", "Moderate", (2, 2, 1)),
         ("kv/1", "Easy", (2, 2, 2)),
+        ("kv/3", "Easy", (2, 2, 2)),
     ]
     assert found.notes == (
-        "1 of 3 questions have no label: some models of the tiers have no reply to them.",
-        "1 of 2 questions have the same label as in their records.",
+        "1 of 4 questions have no label: some models of the tiers have no reply to them.",
+        "1 of 3 questions have the same label as in their records.",
     )
 
 

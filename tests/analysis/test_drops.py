@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from fathom.analysis import profiles
 from fathom.analysis.drops import Drop, drops_of
@@ -54,3 +55,27 @@ def test_scores_that_do_not_change_have_drops_in_a_few_of_a_hundred_reports() ->
 @pytest.mark.parametrize("items", [3, 100])
 def test_few_items_show_only_what_is_clear(items: int) -> None:
     assert bool(drops({"a": (0.7, 0.6, 0.5, 0.45), "b": (0.5,) * 4}, items=items)) is (items == 100)
+
+
+def test_the_p_value_is_that_of_student_s_distribution_of_the_clusters_but_one() -> None:
+    """Of the fewest at the two lengths: six of ten were asked at the longer one."""
+    scores = {1024: [0.9, 0.8, 1.0, 0.7, 0.9, 0.8, 1.0, 0.9, 0.8, 0.9], 8192: [0.3, 0.5, 0.2, 0.4, 0.1, 0.6]}
+    rows = [
+        Row("s", "t", f"t/{item}", f"t/{item}@{length}", "m", length, value)
+        for length, values in scores.items()
+        for item, value in enumerate(values)
+    ]
+    ready = profiles(to_frame(rows))
+    (drop,) = drops_of(ready)
+    error = float((ready[0].compared[:, 1] - ready[0].draws[:, 0]).std())
+    assert drop.difference == pytest.approx(0.35 - 0.87)
+    assert drop.p_value == pytest.approx(float(student.cdf(drop.difference / error, 6 - 1)), rel=1e-6)
+    # Of three losses that could have been found the clearest has three times its p-value.
+    flat = [
+        Row("s", "u", f"u/{item}", f"u/{item}@{length}", "m", length, 0.5 + item % 2 / 4)
+        for length in LENGTHS[:3]
+        for item in range(10)
+    ]
+    (among,) = drops_of(profiles(to_frame([*rows, *flat])))
+    assert among.task == "t"
+    assert among.p_value == pytest.approx(3 * drop.p_value, rel=1e-6)

@@ -186,6 +186,24 @@ def test_no_length_where_guessing_would_pass() -> None:
     assert of(found, "own_base").tokens == 6144
 
 
+def test_guessing_that_just_reaches_the_threshold_passes_it() -> None:
+    rows = grown(dict.fromkeys(LENGTHS[:4], 1.0)).with_columns(chance=pl.lit(0.5))
+    assert of(effective_length(rows), "half_base").note == "guessing scores 50.0% and would pass the threshold of 50.0%"
+    assert of(effective_length(rows), "own_base").tokens == 8192
+
+
+def test_the_fitted_length_weighs_lengths_by_their_items() -> None:
+    """At 8k many items fell below half of the base; a rise of a few at 16k does not bring the curve back."""
+    rows = [row(1.0, item=item, length=length) for item in range(40) for length in LENGTHS[:3]]
+    rows += [row(0.4, item=item, length=8192) for item in range(40)]
+    few = [row(0.8, item=item, length=16384) for item in range(4)]
+    many = [row(0.8, item=item, length=16384) for item in range(40)]
+    alone, pooled = (of(effective_length(to_frame([*rows, *more])), "half_base") for more in (few, many))
+    assert (alone.censored, pooled.tokens, pooled.censored) == ("", 16384, "above")
+    assert alone.tokens is not None
+    assert alone.tokens < 8192
+
+
 def test_nothing_scored() -> None:
     rows = to_frame([row(None, status="error"), row(None, length=8192, status="overflow")])
     found = effective_length(rows)

@@ -112,6 +112,36 @@ def test_a_small_loss_within_the_margin_passes() -> None:
     assert all(one.difference < 0 for one in found.claims)
 
 
+def test_a_loss_within_the_margin_is_no_failure_however_significant() -> None:
+    lost = side({1024: np.arange(60) >= 15})
+    within, beyond = (gate(lost, side({1024: np.ones(60)}), margin=margin) for margin in (0.26, 0.1))
+    assert within.claims[0].p_worse < 0.001
+    assert (within.decision, beyond.decision) == ("INCONCLUSIVE", "FAIL")
+
+
+def test_the_largest_loss_is_the_one_that_is_told() -> None:
+    found = gate(
+        side({1024: np.arange(60) % 2, 2048: np.zeros(60)}), side({1024: np.ones(60), 2048: np.ones(60)}), margin=0.1
+    )
+    assert found.reason == "a significant loss of more than 10 points (-100.0 at worst): kv, kv at 1k, kv at 2k"
+
+
+def test_a_score_of_one_half_is_right() -> None:
+    candidate, baseline = (side({1024: np.array(own)}) for own in ([0.5, 0.5, 0.25, 1.0], [1.0, 0.25, 0.5, 0.5]))
+    found = gate(candidate, baseline, margin=0.1)
+    assert [(one.sample, one.candidate, one.baseline) for one in found.lost] == [("kv/2@1024", 0.25, 0.5)]
+    assert [(one.sample, one.candidate, one.baseline) for one in found.gained] == [("kv/1@1024", 0.5, 0.25)]
+
+
+@pytest.mark.parametrize(
+    ("absent", "said"), [(1, ()), (2, ("the candidate has no score for kv at 1k (2 of 50 samples)",))]
+)
+def test_one_absent_sample_of_fifty_is_wrong_and_two_are_a_gap(absent: int, said: tuple[str, ...]) -> None:
+    found = gate(side({1024: np.ones(50)}).tail(50 - absent), side({1024: np.ones(50)}), margin=0.1)
+    assert found.gaps == said
+    assert len(found.lost) == (0 if said else 1)
+
+
 def test_nothing_comparable_never_passes() -> None:
     other = drawn(1, 400).with_columns(suite=pl.lit("another"))
     found = gate(drawn(1, 400), other, margin=0.5)

@@ -102,6 +102,22 @@ def test_an_example_worked_out_by_hand() -> None:
     assert found.exact_interval.low < 0.5 < found.exact_interval.high
 
 
+def test_scores_that_differ_by_the_tolerance_are_close_however_they_are_rounded() -> None:
+    rows = to_frame(row(value, item=number) for number, value in enumerate((0.4, 0.9, 0.31)))
+    (found,) = judge_agreement(rows, labels_of([0.3, 1.0, 0.2]), tolerance=0.1)
+    assert found.close == pytest.approx(2 / 3)
+
+
+def test_labels_without_a_reply_are_counted_once() -> None:
+    rows = to_frame(row(1.0, task=task) for task in ("kv", "qa"))
+    found = judge_agreement(rows, labels_of([1.0, 1.0, 0.0], sample=["kv/0@2048", "qa/0@2048", "gone"]))
+    assert [(one.by, one.group, one.unmatched) for one in found] == [
+        ("all", "", 1),
+        ("task", "kv", 0),
+        ("task", "qa", 0),
+    ]
+
+
 def test_a_perfect_judge() -> None:
     (found,) = judged([0.0, 0.5, 1.0] * 20, [0.0, 0.5, 1.0] * 20)
     assert (found.exact, found.close, found.bias) == (1, 1, 0)

@@ -123,6 +123,30 @@ def test_there_is_no_average_where_a_length_is_not_measured_and_it_is_said() -> 
     assert "not measured at 16k (5 of 5 replies are missing)" in score.note
 
 
+def test_of_many_lengths_that_are_not_measured_three_are_named_and_the_last() -> None:
+    lengths = (*LENGTHS, 65536, 131072)
+    rows = to_frame(
+        row(1.0 if length < 8192 else None, item=item, length=length, status="ok" if length < 8192 else "error")
+        for item in range(5)
+        for length in lengths
+    )
+    why = "5 of 5 replies are missing"
+    assert of(longscore(rows), "kv").undefined == (
+        f"not measured at 8k ({why}), 16k ({why}), 32k ({why}) and 2 more lengths up to 128k"
+    )
+    fewer = rows.filter(pl.col("length") <= 32768)
+    assert of(longscore(fewer), "kv").undefined == f"not measured at 8k ({why}), 16k ({why}), 32k ({why})"
+
+
+@pytest.mark.parametrize(("items", "said"), [(20, True), (40, False)])
+def test_a_base_that_spans_a_factor_of_two_is_called_uncertain(items: int, said: bool) -> None:
+    """Half of 20 items: [0.29, 0.71]; half of 40: [0.35, 0.65]."""
+    score = of(longscore(table([[1, 1, 1, 1], [0, 0, 0, 0]] * (items // 2))), "kv")
+    assert score.base_factor is not None
+    assert (1.5 < score.base_factor < 2, 2 < score.base_factor < 3) == (not said, said)
+    assert (f"the base is uncertain by a factor of {score.base_factor:.1f}" in score.note) is said
+
+
 def test_there_is_no_base_where_a_base_length_is_not_measured() -> None:
     score = of(longscore(table([[1, None, 1, 0.5]] * 5)), "kv")
     assert (score.base, values(score), score.average) == (None, [None], None)

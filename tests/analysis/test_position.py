@@ -36,6 +36,18 @@ def test_swept_depths_are_points_of_their_own() -> None:
     ]
 
 
+@pytest.mark.parametrize(("depths", "items", "chosen"), [(21, 2, True), (22, 2, False), (21, 1, False)])
+def test_up_to_21_depths_of_two_items_each_are_chosen_ones(depths: int, items: int, chosen: bool) -> None:
+    rows = [
+        row(1.0, item=depth * items + item, facets={"depth": round(depth / (depths - 1), 3)})
+        for depth in range(depths)
+        for item in range(items)
+    ]
+    points = position(to_frame(rows))
+    assert len(points) == (depths if chosen else 5)
+    assert all((point.depth_low == point.depth_high) is chosen for point in points)
+
+
 def test_both_ends_belong_to_a_bin() -> None:
     rows = [row(1.0, item=0, facets={"depth": 0.0}), row(0.0, item=1, facets={"depth": 1.0})]
     assert [(point.depth_low, point.depth_high) for point in position(to_frame(rows), bins=2)] == [(0, 0.5), (0.5, 1)]
@@ -152,6 +164,9 @@ def test_random_depths_are_compared_by_thirds_and_say_so() -> None:
     assert of(found, "front", "middle").p_value < 0.001 < of(found, "front", "rear").p_value
     assert of(found, "front", "middle").difference == of(found, "rear", "middle", None).difference == 1
     assert of(found, "front", "rear").difference == 0
+    assert {(one.first, one.first_depth, one.second_depth) for one in found} == {
+        ("front", 1 / 6, 1 / 2), ("rear", 5 / 6, 1 / 2), ("front", 1 / 6, 5 / 6),
+    }  # fmt: skip
     assert of(found, "front", "middle").items == int((depths < 2 / 3).sum())
 
 
@@ -173,6 +188,9 @@ def test_lengths_that_are_paired_stay_so_beside_others_that_are_not() -> None:
     rows += [row(1.0, item=item, length=8192, facets={"depth": float(rng.random())}) for item in range(30)]
     found = position_contrasts(to_frame(rows))
     assert {(one.length, one.paired) for one in found} == {(2048, True), (8192, False)}
+    # Over two of three lengths it would not be the mean over the lengths.
+    found = position_contrasts(to_frame([*rows, *swept({0.0: 1.0, 0.5: 0.5, 1.0: 1.0}, 10, rng, length=4096)]))
+    assert {(one.length, one.paired) for one in found} == {(2048, True), (4096, True), (8192, False)}
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from simulated import row
 from fathom.analysis import Repeats, repeats
 from fathom.analysis.repeats import expected_best
 from fathom.rows import to_frame
+from fathom.stats.intervals import jeffreys_interval
 
 
 def of(scores: Sequence[Sequence[float | None]], **options: str) -> Repeats:
@@ -94,11 +95,29 @@ def test_without_repeats_the_sources_cannot_be_told_apart() -> None:
 def test_repeats_that_only_few_questions_have() -> None:
     found = of([[1.0], [0.0], [0.5, 1.0]])
     assert (found.runs, found.uneven, len(found.trend)) == (1, 0, 1)
+    assert found.run_means == (0.5,)
     assert found.mean == pytest.approx((1 + 0 + 0.75) / 3)
     assert found.note == (
         "questions with one scored repeat, assumed to vary like the others: 2; "
         "some questions have 2 repeats, most have 1"
     )
+
+
+def test_intervals_of_best_of_n_and_pass_at_n_are_each_of_their_own_figure() -> None:
+    """Nothing passes, and every second best is good."""
+    found = of([[0.5, 0.9]] * 8 + [[0.4, 0.8]] * 8)
+    for one, low, high in zip(found.trend, (0.5, 0.7), (0.75, 0.95), strict=True):
+        assert (one.pass_at, one.pass_at_interval) == (0.0, jeffreys_interval(0, 16))
+        assert low - 0.15 < one.best_of_interval.low < one.best_of_unbiased < one.best_of_interval.high < high
+
+
+@pytest.mark.parametrize(("scores", "low", "high"), [([1.0, 1.0], None, 1.0), ([0.0, 0.0], 0.0, None)])
+def test_the_range_of_repeats_ends_where_scores_do(scores: list[float], low: float | None, high: float | None) -> None:
+    found = of([[1.0, 0.0], scores]).interval_replies
+    assert found is not None
+    reach = 1.96 * 0.25  # of a variance of 1/2 over two replies to one of two questions
+    assert found.low == (low if low is not None else pytest.approx(0.75 - reach, abs=1e-4))
+    assert found.high == (high if high is not None else pytest.approx(0.25 + reach, abs=1e-4))
 
 
 def test_a_repeat_without_any_score_is_no_number() -> None:

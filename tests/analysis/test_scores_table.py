@@ -82,10 +82,17 @@ def test_formats_items_chance_and_variants(tmp_path: Path) -> None:
         assert found.cells[0] == ScoreCell("m", "t", 0, 0.5, 99, 0.2, "v")
 
 
+def test_a_score_of_nobody_has_no_name_made_up_for_it(tmp_path: Path) -> None:
+    path = written(tmp_path, "model,variant,task,length,score\n,,,8k,0.5\n")
+    assert read_scores(path).cells == (ScoreCell("", "all", 8192, 0.5, 100),)
+
+
 def test_chance_by_task(tmp_path: Path) -> None:
     path = written(tmp_path, "model,task,length,score\nm,a,8k,0.5\nm,b,8k,0.5\n")
     assert [cell.chance for cell in read_scores(path, chance={"a": 0.2}).cells] == [0.2, 0.0]
     assert [cell.chance for cell in read_scores(path).cells] == [None, None]
+    told = written(tmp_path, "model,task,length,score,chance\nm,a,8k,0.5,0.25\nm,b,8k,0.5,\n")
+    assert [cell.chance for cell in read_scores(told, chance={"b": 0.2}).cells] == [0.25, 0.2]
 
 
 def test_metrics_and_chosen_lines(tmp_path: Path) -> None:
@@ -113,11 +120,15 @@ def test_means_over_tasks_give_way_to_the_tasks(tmp_path: Path) -> None:
         ("model,length,score\nm,8k,high\n", "expected a number"),
         ("model,length,score\nm,8k,-3\n", "not between 0 and 1"),
         ("model,length,score\nm,8k,300\n", "not between 0 and 100"),
+        ("model,length,score,n\nm,8k,0.5,0\n", "n 0: expected 1 to 1,000,000,000"),
+        ("model,length,score,chance\nm,8k,50,25\n", "all: a chance level of 25 is not between 0 and 1"),
     ],
 )
 def test_bad_tables_are_named(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(FathomError, match=message):
-        read_scores(written(tmp_path, text))
+    path = written(tmp_path, text)
+    with pytest.raises(FathomError, match=message) as error:
+        read_scores(path)
+    assert str(error.value).startswith(f"{path}: ")
 
 
 def test_rows_are_no_table_of_scores(tmp_path: Path) -> None:

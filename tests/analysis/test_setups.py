@@ -11,8 +11,10 @@ import polars as pl
 import pytest
 
 from fathom.analysis import Setup, SetupResult, Timing, compare, compare_setups, frontier
+from fathom.analysis.setup_costs import Amount, ratio, spent_by
 from fathom.analysis.setups import verdict_levels
 from fathom.rows import to_frame
+from fathom.stats.intervals import Interval
 from fathom.types import FathomError, Row
 from made_setups import DEMO, LENGTHS, WHOLE, WINDOW, rows_of, timings
 
@@ -115,6 +117,26 @@ def test_a_gain_is_above_zero_where_the_setup_is_higher() -> None:
     assert found.gain.difference == pytest.approx(0.4)
     assert found.loss.difference == pytest.approx(-0.4)
     assert [point.difference.sign for point in found.points if point.difference] == [-1, -1, -1, 1, 1, 1]
+    where = "at 8k, 16k and 32k, and in the mean beyond the window"
+    assert (found.verdict, found.reason) == ("better", f"higher {where}")
+    turned = result(shares(*(0.9,) * 3, *(0.5,) * 3), shares(*(0.9,) * 6))
+    assert (turned.verdict, turned.reason) == ("worse", f"lower {where}")
+
+
+def test_the_window_itself_counts_among_the_lengths_up_to_it() -> None:
+    found = result(shares(0.9, 0.9, 0.45, 0.9, 0.9, 0.9), shares(*(0.9,) * 6))
+    assert LENGTHS[2] == WINDOW
+    assert found.loss is not None
+    assert found.gain is not None
+    assert found.loss.difference == pytest.approx(-0.15)
+    assert found.gain.difference == 0
+    assert found.first_better is None  # as good is not better
+
+
+def test_only_where_both_are_right_throughout_a_difference_could_not_show() -> None:
+    found = result(shares(1.0, 1.0, 1.0), shares(1.0, 0.5, 1.0))
+    assert [point.limit for point in found.points] == ["ceiling", "", "ceiling"]
+    assert found.reason == "no tested length is beyond the window"
 
 
 # Verdicts
@@ -278,6 +300,34 @@ def test_unknown_amounts_are_none_and_baselines_have_prompts_alone() -> None:
     assert point.tokens_in.mean == 1024
 
 
+def test_what_was_cut_off_a_prompt_was_not_sent() -> None:
+    table = to_frame(rows("own", {1024: [1.0, 0.0]}))
+    cut = spent_by(table.with_columns(truncated=pl.Series([24, 0], dtype=table.schema["truncated"])))
+    known = cut["own", 1024].tokens_in
+    assert known is not None
+    assert known.mean == 1012  # of 1000 and 1024
+
+
+def test_an_amount_is_known_if_at_most_one_reply_of_fifty_lacks_it() -> None:
+    table = to_frame(rows("own", {1024: [1.0] * 50}, cost=0.5))
+    for lacking, known in ((1, True), (2, False)):
+        without = pl.col("item").is_in([f"kv/{item}" for item in range(lacking)])
+        spent = spent_by(table.with_columns(cost=pl.when(~without).then("cost")))["own", 1024]
+        assert (spent.cost is not None) is known
+
+
+def test_prompts_that_were_not_sent_took_nothing() -> None:
+    sent, unsent = rows("own", {1024: [1.0] * 4}, tokens_in=1000), rows("own", {1024: [None] * 8}, status="overflow")
+    known = spent_by(to_frame([*sent, *unsent[4:]]))["own", 1024].tokens_in
+    assert known is not None
+    assert known.mean == 1000
+
+
+def test_nothing_is_a_multiple_of_what_is_free() -> None:
+    some, free = (Amount(mean, Interval(mean, mean)) for mean in (0.5, 0.0))
+    assert (ratio(some, some), ratio(free, some), ratio(some, free), ratio(some, None)) == (1, 0, None, None)
+
+
 def test_frontier_of_score_and_tokens() -> None:
     points = [
         ("whole", 0.8, 1000.0),
@@ -288,6 +338,8 @@ def test_frontier_of_score_and_tokens() -> None:
     ]
     assert frontier(points) == ["top 8", "top 4", "two"]
     assert frontier([]) == []
+    # As dear as a better one, and as good as a cheaper one: neither is worth what it takes.
+    assert frontier([("low", 0.7, 100.0), ("high", 0.8, 100.0), ("dear", 0.8, 101.0)]) == ["high"]
 
 
 # Errors

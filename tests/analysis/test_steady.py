@@ -92,6 +92,18 @@ def test_a_base_that_came_out_low_is_pooled_for_l50() -> None:
     assert one.l50.interval.high == math.inf
 
 
+def test_averages_over_different_lengths_say_at_which_they_can_be_compared() -> None:
+    cells = [ScoreCell(model, "t", length, 0.8, 100, 0.0) for model in "ab" for length in (0, *LENGTHS[:3])]
+    even, uneven = (steady_of(score_profiles(ScoreTable(tuple(own), ""), replicates=50)) for own in (cells, cells[:-1]))
+    assert not any("lengths" in one.note for one in even)
+    said = (
+        "not all models have the same lengths (32k only by a): "
+        "each uses the model's own lengths; --lengths 8k,16k compares at the same"
+    )
+    assert len(uneven) == 4
+    assert all(one.note.startswith(said) for one in uneven)
+
+
 def test_the_rows_of_a_run() -> None:
     rows = table([[1, 1, 1, 0.5, 0.5]] * 30)
     found = steady(rows)

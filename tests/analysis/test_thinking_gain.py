@@ -141,6 +141,24 @@ def test_published_averages_have_gains_without_intervals() -> None:
     assert (found.interval, found.questions, found.tokens, found.model_kind) == (None, None, None, "thinking")
 
 
+def told(one: Row, **facts: Facet) -> Row:
+    return replace(one, facets={**one.facets, **facts})
+
+
+def test_published_averages_over_other_questions_have_no_number_of_questions() -> None:
+    on, off = average("on", 0.75), average("off", 0.5)
+    assert only([told(on, questions=100), told(off, questions=100)]).questions == 100
+    assert only([told(on, questions=100), told(off, questions=90)]).questions is None
+    assert only([told(on, questions=100), off]).questions is None
+
+
+def test_published_gains_are_of_means_and_know_the_kind_that_either_names() -> None:
+    best = told(average("on", 1.0), measure="best_of")
+    on, off = told(average("on", 0.75), model_kind=""), told(average("off", 0.5), model_kind="mixed")
+    found = only([best, on, off])
+    assert (found.gain, found.model_kind) == (0.25, "mixed")
+
+
 def test_replies_go_before_published_averages() -> None:
     rows = [average("on", 0.9, "m"), average("off", 0.1, "m"), *replies("off", [0.0]), *replies("on", [0.0])]
     assert only(rows).gain == 0.0

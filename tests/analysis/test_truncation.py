@@ -30,6 +30,7 @@ from fathom.analysis import (
 )
 from fathom.report import tables
 from fathom.rows import to_frame
+from fathom.stats.intervals import jeffreys_interval
 from fathom.types import Facet, Row
 
 
@@ -112,6 +113,35 @@ def test_tokens_and_chance_are_those_of_the_cut_prompts() -> None:
     rows += [replace(cut(1.0, 2048, item=item, tokens=2040 + item), chance=0.25) for item in (0, 1)]
     one = one_of(truncation(to_frame(rows)))
     assert (one.tokens, one.chance) == (2040.5, 0.25)
+
+
+def test_ranges_are_those_of_the_side_that_they_stand_beside() -> None:
+    one = one_of(truncation(pair([1] * 40, [0, 1] * 20)))
+    assert (one.full_interval, one.interval) == (jeffreys_interval(40, 40), jeffreys_interval(20, 40))
+    assert (one.share, one.share_interval is not None) == (0.5, True)
+    assert one.share_interval is not None
+    assert 0.3 < one.share_interval.low < 0.4
+    assert 0.6 < one.share_interval.high < 0.7
+
+
+def test_tokens_that_are_unknown_for_a_task_are_unknown_for_all() -> None:
+    rows = [row(1.0, task=task, length=8192) for task in "xy"]
+    known, unknown = cut(1.0, 2048, tokens=2000, task="x"), cut(1.0, 2048, task="y")
+    assert [one.tokens for one in truncation(to_frame([*rows, known, unknown]))] == [2000, None, None]
+    both = truncation(to_frame([*rows, known, replace(unknown, tokens=1000)]))
+    assert [one.tokens for one in both] == [2000, 1000, 1500]
+
+
+def test_there_is_no_mean_over_tasks_without_one_that_was_asked_and_is_measured_nowhere() -> None:
+    asked = [("kv", 2048), ("kv", 4096), ("qa", 2048), ("qa", 4096), ("lost", 2048)]
+    rows = pl.concat([pair([1, 1], [1, 0], length, task) for task, length in asked])
+    rows = rows.unique(["task", "sample"], maintain_order=True)
+    lost = (pl.col("task") == "lost") & (pl.col("length") == 2048)
+    gone = rows.with_columns(
+        value=pl.when(~lost).then("value"), status=pl.when(lost).then(pl.lit("error")).otherwise("status")
+    )
+    assert [(one.task, one.length) for one in truncation(rows)] == [*asked, ("all", 2048)]
+    assert [(one.task, one.length) for one in truncation(gone)] == asked[:-1]
 
 
 def test_nothing_is_kept_of_nothing() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from fathom.stats.differences import Differences, Resampler, gap_of, gaps_between, paired, pseudo_streams
+from fathom.stats.differences import Differences, Resampler, gap_of, gaps_between, gaps_over, paired, pseudo_streams
 from fathom.stats.flips import flip_p_value
 from fathom.stats.intervals import interval_of
 
@@ -186,6 +186,14 @@ def test_a_difference_to_a_margin_is_tested_by_its_interval() -> None:
     one, other = both.sides([0])
     assert (shifted.difference, shifted.interval) == (both.gap([0]).difference, both.gap([0]).interval)
     assert shifted.p_value == gap_of(one - other + 0.3, shifted.difference + 0.3).p_value < 0.01
+
+
+def test_differences_that_are_asked_for_together_are_those_of_each() -> None:
+    first, second = of(*scores(9, 12, 2)), of(*scores(10, 7, 2), task="other")
+    asked = [(first, [0]), (second, [0, 1]), (first + second, [1])]
+    assert gaps_over(asked) == [own.gap(columns) for own, columns in asked]
+    assert gaps_over(asked, 0.2) == [own.gap(columns, null=0.2) for own, columns in asked]
+    assert gaps_over([]) == []
 
 
 def test_gaps_of_nearest_scores_are_those_of_each() -> None:

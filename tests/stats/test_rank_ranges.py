@@ -215,6 +215,16 @@ def test_what_a_difference_is_over() -> None:
     assert SharedScores([first, {"qa": scored("xy", (1024,))}], seed=0, replicates=200).gap(0, 1) is None
 
 
+def test_a_task_without_a_common_item_ends_a_mean_over_tasks_that_are_compared_together() -> None:
+    """And is left out where each task counts at its own lengths."""
+    first = {"kv": scored("ab", (1024,)), "qa": scored("cd", (1024,))}
+    second = {"kv": scored("ab", (1024,)), "qa": scored("xy", (1024,))}
+    assert SharedScores([first, second], seed=0, replicates=200).gap(0, 1) is None
+    apart = SharedScores([first, second], seed=0, replicates=200, together=False).gap(0, 1)
+    assert apart is not None
+    assert apart[2] == Overlap(cells=1, of=2, samples=2, longest=1024, items=2, samples_of=2)
+
+
 def test_sides_that_are_kept_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     models = [{"kv": scored("abcdefghij"[: 10 - more], (1024, 2048))} for more in range(3)]
     found = []
