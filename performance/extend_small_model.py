@@ -241,7 +241,7 @@ def trained(state: dict[str, Any], course: Course) -> dict[str, Any]:
 
 def tune(folder: Path, name: str, shape: Shape, course: Course, factor: int, device: str) -> dict[str, Any]:
     """Train a copy of the model further, at ``factor`` windows, with the frequencies of a method."""
-    from fathom.run.hugging_face import load_model
+    from fathom.models.hugging_face import load_model
 
     query = f"extend={name}" if name == "none" else f"extend={name}&factor={factor}"
     loaded = load_model(

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from fathom import registry
+from fathom.models.overflow import Overflow
+from fathom.models.protocol import Call
 from fathom.run.ledger import Ledger
-from fathom.run.model import Call
-from fathom.run.overflow import Overflow
 from fathom.run.worker import this_worker
 from fathom.types import Draw, Plan, Reply, Sample, Score, Task
 

@@ -33,10 +33,10 @@ import pytest
 import files_of_docs
 from fathom.cli import main
 from fathom.cli.app import commands
+from fathom.models.baselines import baselines
 from fathom.options import declare
 from fathom.options.line import Command
 from fathom.registry import suites, tasks
-from fathom.run.baselines import baselines
 from fathom.score.registry import metrics
 from made import make_document
 from site_blocks import NEEDS

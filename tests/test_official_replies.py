@@ -18,12 +18,12 @@ import pytest
 
 from fathom.build import build, configure
 from fathom.length import render
+from fathom.models.baselines import baseline_client, baselines, get_baseline
+from fathom.models.baselines.parsing import numbered, parse_prompt
+from fathom.models.form import PromptForm, form_of
+from fathom.models.protocol import Call, Settings, is_baseline
 from fathom.registry import get_task
 from fathom.run import run
-from fathom.run.baselines import baseline_client, baselines, get_baseline
-from fathom.run.baselines.parsing import numbered, parse_prompt
-from fathom.run.form import PromptForm, form_of
-from fathom.run.model import Call, Settings, is_baseline
 from fathom.score.registry import get_scorer, row_of
 from fathom.suitefile import open_suite
 from fathom.tokens import get_tokenizer

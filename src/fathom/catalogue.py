@@ -81,8 +81,8 @@ def _boards() -> Records:
 
 
 def _models() -> Records:
-    from fathom.run.baselines import baselines
-    from fathom.run.prices import price_table
+    from fathom.models.baselines import baselines
+    from fathom.models.prices import price_table
 
     offline: Records = [
         {"model": name, "window": None, "input": 0.0, "output": 0.0, "checked": "", "description": description}
@@ -104,7 +104,7 @@ def _models() -> Records:
 def _settings() -> Records:
     from dataclasses import asdict
 
-    from fathom.run.model_settings import model_table
+    from fathom.models.model_settings import model_table
 
     return [{"model": name, **asdict(entry)} for name, entry in model_table().items()]
 

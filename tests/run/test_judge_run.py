@@ -15,9 +15,9 @@ import pytest
 from scripted_server import Act, ScriptedServer, completion, refusal
 
 from fathom import api
+from fathom.models.protocol import Settings
 from fathom.run import JudgePlan, JudgeProgress, JudgeSummary, judge
 from fathom.run.judgements import FILE, JudgementStore, case_key, judge_name, judgements, judges, said, spent
-from fathom.run.model import Settings
 from fathom.score.judge import Case, rubrics
 from fathom.types import FathomError, Reply
 from judged_runs import GOOD, Judge, install_tasks, make_run, sample

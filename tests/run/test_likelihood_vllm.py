@@ -11,10 +11,10 @@ import pytest
 from scripted_likelihood import LikelihoodServer
 from vllm_replies import DECODINGS, Split, answering, decoded, splitting
 
+from fathom.models.protocol import RequestError
+from fathom.models.retry import Retry
 from fathom.run.likelihood.completions import CompletionsServer
 from fathom.run.likelihood.tokens import TokenLogprobs, offsets_of
-from fathom.run.model import RequestError
-from fathom.run.retry import Retry
 
 LESSON = "山的那边是海，海的那边没有人知道。老船长说：“明天再来吧。”孩子们点头，沿着堤岸往回走"
 TEXTS = (

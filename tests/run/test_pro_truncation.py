@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fathom.corpus import read_corpus
-from fathom.run.overflow import fit
+from fathom.models.overflow import fit
 from fathom.tokens import TiktokenTokenizer, get_tokenizer
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from run_suites import make_suite, sample
 
-from fathom.run import baselines as baselines_module
+from fathom.models import baselines as baselines_module
 from fathom.run import replies, run, status
 from fathom.run.judgements import FILE as JUDGEMENTS
 from fathom.run.judgements import Judgement, JudgementStore, judges

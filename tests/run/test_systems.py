@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fathom import api
 from fathom.length import render
-from fathom.run.baselines.retrieval import sentences
+from fathom.models.baselines.retrieval import sentences
 from fathom.run.systems import Request, SplitPrompt, Task, Unit, passages_of, split_prompt
 from fathom.run.systems.prompts import GAP, joined
 from fathom.run.systems.retrieval import Retrieval

@@ -51,7 +51,7 @@ switch = "thinking"
 
 @pytest.fixture(autouse=True)
 def _tasks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("fathom.run.request_mode.tasks", lambda: TASKS)
+    monkeypatch.setattr("fathom.models.request_mode.tasks", lambda: TASKS)
     monkeypatch.setattr("fathom.run.runner.task_cap", lambda task: TASKS[task].max_output_tokens)
     (tmp_path / "models.toml").write_text(MODELS)
     monkeypatch.setenv("FATHOM_MODELS", str(tmp_path / "models.toml"))

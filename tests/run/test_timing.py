@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from scripted_server import Act, Script, ScriptedServer, completion, refusal, stream
 
-from fathom.run.clients import kernel_of, open_client
-from fathom.run.model import Settings
+from fathom.models.clients import kernel_of, open_client
+from fathom.models.protocol import Settings
 from fathom.run.timing import Timed, time_model
 from fathom.tokens import get_tokenizer
 

@@ -19,10 +19,10 @@ from fathom.benchmarks.longbench.v2_tasks import ANSWER, IN_TEXT, NOT_READ, READ
 from fathom.build import build, configure
 from fathom.corpus.records import BadRowError
 from fathom.length import render
+from fathom.models.baselines import get_baseline
+from fathom.models.baselines.parsing import parse_prompt
 from fathom.registry import get_suite, get_task
 from fathom.run import replies, run
-from fathom.run.baselines import get_baseline
-from fathom.run.baselines.parsing import parse_prompt
 from fathom.score.registry import get_scorer, row_of
 from fathom.sources import read_sources
 from fathom.suitefile import BuiltSuite, open_suite

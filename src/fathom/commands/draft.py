@@ -56,10 +56,10 @@ def draft(options: DraftOptions) -> "DraftSummary":
     only for what is missing.
     """
     from fathom.corpus import read_corpus
+    from fathom.models.protocol import Settings
+    from fathom.models.retry import Retry
     from fathom.run.drafting import DraftWork, draft
-    from fathom.run.model import Settings
     from fathom.run.options import check_settings, check_work
-    from fathom.run.retry import Retry
 
     check_work(
         max_connections=options.max_connections,

@@ -1,4 +1,4 @@
-"""Embeddings of texts: offline by their characters, or by an embedding model (``fathom.run.embedding``); and as files.
+"""Embeddings of texts: by their characters, offline, or by a model (``fathom.models.embedding``); and as files.
 MiniLongBench embeds every item's text with a model of 1,024 dimensions and keeps 10 principal components (section 3,
 equation 1). The default here needs no model and no network.
 
@@ -17,8 +17,8 @@ import numpy as np
 from fathom.atomic import whole_file
 from fathom.compress.matrix import Floats
 from fathom.length import render
+from fathom.models.embedding import CHARACTERS, Endpoint, SentenceTransformer, check_texts, cut
 from fathom.records import TABLES, checked_records, format_of
-from fathom.run.embedding import CHARACTERS, Endpoint, SentenceTransformer, check_texts, cut
 from fathom.suitefile import is_suite, open_suite
 from fathom.types import FathomError, Sample
 from fathom.units import one_thread

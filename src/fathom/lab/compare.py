@@ -18,13 +18,13 @@ from fathom.extend.methods import WHOLE
 from fathom.lab.checks import check_commands, check_names, check_servers, chosen_samples, run_name, shared_items
 from fathom.lab.plan import Sizes, Wanted, Way, best_way, is_inside, trained, wanted
 from fathom.lab.times import Times, prompts_of, times_of
+from fathom.models.hugging_face import is_local, trained_window
+from fathom.models.local_client import check_local_model
+from fathom.models.protocol import Settings, is_baseline
 from fathom.names import folder_name, listed
 from fathom.rows import load
 from fathom.run import Progress, run
 from fathom.run.chosen import choose
-from fathom.run.hugging_face import is_local, trained_window
-from fathom.run.local_client import check_local_model
-from fathom.run.model import Settings, is_baseline
 from fathom.stats.outcomes import Unanswered
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.tokens import get_tokenizer
@@ -226,7 +226,7 @@ def _window(recipe: Recipe, model: str) -> int:
         raise FathomError(f"model {model}: name methods as setups, as in --setup 'yarn?factor=4'")
     found = recipe.window
     if found is None and is_baseline(model):
-        from fathom.run.baselines import baseline_client
+        from fathom.models.baselines import baseline_client
 
         found = baseline_client(model, get_tokenizer).window
     if found is None and is_local(model):

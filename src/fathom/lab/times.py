@@ -13,7 +13,7 @@ from fathom.atomic import whole_file
 from fathom.lab.checks import chosen_samples
 from fathom.lab.plan import Wanted
 from fathom.length import question_part, render
-from fathom.run.model import Settings
+from fathom.models.protocol import Settings
 from fathom.suitefile import BuiltSuite
 
 TIMES = "times.json"

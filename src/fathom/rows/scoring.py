@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from fathom.extras import MissingLibraryError
+from fathom.models.embedding_judge import judge_kind
 from fathom.registry import get_task
-from fathom.run.embedding_judge import judge_kind
 from fathom.run.judgements import Judgement, case_key, case_of, judgements, judges
 from fathom.run.store import StoredReply
 from fathom.score.checks import checked_score

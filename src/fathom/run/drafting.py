@@ -17,8 +17,12 @@ from fathom.atomic import whole_file
 from fathom.corpus.questions import checksum, find_quotation
 from fathom.corpus.text import normalise
 from fathom.counts import cut_points
+from fathom.models.clients import connections_of, open_client
+from fathom.models.loop import drive
+from fathom.models.prices import find_price, price_range, total_cost
+from fathom.models.protocol import Settings, is_baseline
+from fathom.models.retry import Retry
 from fathom.printing import readable
-from fathom.run.clients import connections_of, open_client
 from fathom.run.judge_plan import PendingCase, estimate
 from fathom.run.judgements import (
     Judgement,
@@ -32,11 +36,7 @@ from fathom.run.judgements import (
     spent,
 )
 from fathom.run.judging import JudgeProgress, JudgeWork, Judging
-from fathom.run.loop import drive
-from fathom.run.model import Settings, is_baseline
 from fathom.run.preflight import output_caps
-from fathom.run.prices import find_price, price_range, total_cost
-from fathom.run.retry import Retry
 from fathom.score.answers import short_answer
 from fathom.score.judge import Ask, Case, Conversation, Parts, asked
 from fathom.score.judge_texts import REMINDER

@@ -18,10 +18,14 @@ from typing import Literal, TypeAlias
 from fathom import plugins
 from fathom.atomic import whole_file
 from fathom.corpus.questions import checksum
+from fathom.models.clients import connections_of, open_client
+from fathom.models.entailment import PREFIX, Entailment, EntailmentClient, is_entailment
+from fathom.models.loop import drive
+from fathom.models.prices import FREE, Price, find_price, shown_cost
+from fathom.models.protocol import Client, Settings, is_baseline
+from fathom.models.retry import Retry
 from fathom.printing import printable, readable
 from fathom.registry import get_task
-from fathom.run.clients import connections_of, open_client
-from fathom.run.entailment import PREFIX, Entailment, EntailmentClient, is_entailment
 from fathom.run.gold_prompts import Finding, conversation, replay
 from fathom.run.judge_plan import JudgePlan, PendingCase, PendingCases, check_limits, plan_judging
 from fathom.run.judgements import (
@@ -38,11 +42,7 @@ from fathom.run.judgements import (
     spent,
 )
 from fathom.run.judging import JudgeProgress, JudgeWork, Judging
-from fathom.run.loop import drive
-from fathom.run.model import Client, Settings, is_baseline
 from fathom.run.preflight import output_caps
-from fathom.run.prices import FREE, Price, find_price, shown_cost
-from fathom.run.retry import Retry
 from fathom.score.judge import Case, UnreadableError
 from fathom.sources.errata import Fault, fingerprint
 from fathom.suitefile import BuiltSuite, open_suite

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from fathom.checksums import CHECKSUM, check_content, check_format, with_checksum
 from fathom.extend.methods import FULL, NONE, WHOLE
 from fathom.extend.servers import method_of_command
-from fathom.run.hugging_face import PLACES, cache_of, is_local, method_of
-from fathom.run.model import Settings, is_baseline, is_ray_vllm
-from fathom.run.model_settings import KINDS, SWITCHES
-from fathom.run.thinking import MODES, PROMPTS
+from fathom.models.hugging_face import PLACES, cache_of, is_local, method_of
+from fathom.models.model_settings import KINDS, SWITCHES
+from fathom.models.protocol import Settings, is_baseline, is_ray_vllm
+from fathom.models.thinking import MODES, PROMPTS
 from fathom.secrets import hide_in_address, hide_in_command, hide_secrets
 from fathom.types import FathomError, Json
 

@@ -8,6 +8,14 @@ from typing import Literal
 
 from fathom import plugins
 from fathom.length import thinking as with_thoughts
+from fathom.models.clients import connections_of, context_of, extension_of, notes_of, open_client, timeout_of
+from fathom.models.hugging_face import is_local
+from fathom.models.loop import drive
+from fathom.models.prices import find_limit
+from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
+from fathom.models.request_mode import request_modes
+from fathom.models.retry import Retry
+from fathom.models.thinking import describe_thinking
 from fathom.names import folder_name
 from fathom.run.batches.open import (
     INTERRUPTED,
@@ -22,12 +30,8 @@ from fathom.run.batches.recording import Recording
 from fathom.run.batches.store import requests_under_way
 from fathom.run.cache_forecast import forecast_cache, provider_cache, sent_whole
 from fathom.run.chosen import choose
-from fathom.run.clients import connections_of, context_of, extension_of, notes_of, open_client, timeout_of
-from fathom.run.hugging_face import is_local
 from fathom.run.ledger import Key, Ledger
-from fathom.run.loop import drive
 from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
-from fathom.run.model import Client, Settings, is_baseline, is_ray_vllm
 from fathom.run.options import check_choice, check_work
 from fathom.run.preflight import (
     Preflight,
@@ -39,17 +43,13 @@ from fathom.run.preflight import (
     reasons,
     sent_cap,
 )
-from fathom.run.prices import find_limit
 from fathom.run.progress import Progress, RunSummary
-from fathom.run.request_mode import request_modes
-from fathom.run.retry import Retry
 from fathom.run.session import Session, Work, let_others_run
 from fathom.run.shards.share import Share
 from fathom.run.shards.spread import Spread
 from fathom.run.store import Peek, Totals, peek
 from fathom.run.subset import describe_subset, members_of
 from fathom.run.systems import hints_of, open_system
-from fathom.run.thinking import describe_thinking
 from fathom.run.worker import this_worker
 from fathom.subsetfile import read_subset
 from fathom.suitefile import Values, open_suite, wanted_of, why_none
@@ -132,7 +132,7 @@ def run(
             ``/completions`` of the server at ``model_base_url``.
         thinking: ``on`` for the model's thinking score, ``off`` for its non-thinking score: prompts, caps, temperature,
             truncation and reasoning switches then follow from the table of models and the arguments given here
-            (``fathom.run.thinking``). None for other runs.
+            (``fathom.models.thinking``). None for other runs.
         model_kind: ``thinking``, ``mixed`` or ``instruct``, if the table of models does not say. All but ``instruct``
             get room for reasoning.
         thinking_switch: How native reasoning is switched, if not as in the table or by the provider: ``effort``,

@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
+from fathom.models.usage import counted, paid, with_counts
 from fathom.run.store_checks import Formats, Rows, check_rows
-from fathom.run.usage import counted, paid, with_counts
 from fathom.run.worker import Worker
 from fathom.types import STATUSES, Facet, FathomError, Reply, Status
 

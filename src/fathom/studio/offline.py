@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 
 from fathom.counts import cut_points
-from fathom.run.model import is_baseline
+from fathom.models.protocol import is_baseline
 from fathom.studio.asking import Asking, Prompt, ask_model
 from fathom.studio.candidates import Drafted, Rejected, candidate_id
 from fathom.studio.exports import Collection, context_of, joined

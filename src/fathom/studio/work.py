@@ -15,9 +15,9 @@ from random import Random
 import polars as pl
 
 from fathom.length import format_length
+from fathom.models.prices import total_cost
 from fathom.names import chosen
 from fathom.printing import readable
-from fathom.run.prices import total_cost
 from fathom.studio.asking import Asking, limited
 from fathom.studio.candidates import Drafted
 from fathom.studio.critique import CRITIQUE, Critique, criticise

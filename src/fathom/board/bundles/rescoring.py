@@ -10,11 +10,11 @@ import polars as pl
 from fathom.board.bundles.bundle import ROWS, RULES, Bundle, JudgedReply, ReplyLog, Result, canonical, row_record
 from fathom.board.bundles.bundling import kept_judgements
 from fathom.board.bundles.findings import Finding, Level
+from fathom.models.embedding_judge import judge_kind
 from fathom.printing import printable
 from fathom.registry import get_task
 from fathom.rows.runs import scored_rows
 from fathom.rows.scoring import NOT_JUDGED, Judged
-from fathom.run.embedding_judge import judge_kind
 from fathom.run.manifest import fathom_version
 from fathom.run.store import StoredReply
 from fathom.score.registry import metric_name

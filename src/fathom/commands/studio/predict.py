@@ -61,7 +61,7 @@ class Line(PredictOptions, Start, kw_only=True):
 
 def main(line: Line) -> int:
     """Ask, and say what failed."""
-    from fathom.run.prices import shown_cost
+    from fathom.models.prices import shown_cost
     from fathom.terminal import confirmed, progress_bar, tell
 
     with progress_bar("asking", line.quiet) as progress:

@@ -6,6 +6,9 @@ from importlib import import_module
 from pathlib import Path
 
 from fathom.extras import MissingLibraryError, install
+from fathom.models.protocol import Settings
+from fathom.models.request_mode import RequestModes
+from fathom.models.retry import Retry
 from fathom.run.batches.judging import JudgeAsking, batches_of
 from fathom.run.batches.provider import HOURS, Provider
 from fathom.run.batches.recording import Recording
@@ -13,10 +16,7 @@ from fathom.run.batches.sender import Pace, Sender
 from fathom.run.batches.session import BatchSession
 from fathom.run.batches.store import FILE, BatchStore, waiting, without_batches
 from fathom.run.ledger import Ledger
-from fathom.run.model import Settings
 from fathom.run.progress import RunSummary
-from fathom.run.request_mode import RequestModes
-from fathom.run.retry import Retry
 from fathom.run.session import Work
 from fathom.run.worker import this_worker
 from fathom.types import FathomError, Sample

@@ -105,9 +105,9 @@ def _tasks() -> Check:
 
 
 def _tables() -> Check:
-    from fathom.run.failures import provider_errors
-    from fathom.run.model_settings import model_table
-    from fathom.run.prices import price_table
+    from fathom.models.failures import provider_errors
+    from fathom.models.model_settings import model_table
+    from fathom.models.prices import price_table
 
     return _tried(
         "tables",

@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fathom.run.hugging_face import is_local
+from fathom.models.hugging_face import is_local
+from fathom.models.protocol import is_ray_vllm
+from fathom.models.ray_vllm import gpus_of
 from fathom.run.manifest import FILE
-from fathom.run.model import is_ray_vllm
 from fathom.run.progress import RunSummary
-from fathom.run.ray_vllm import gpus_of
 from fathom.run.runner import run
 from fathom.run.shards.cutting import Shard
 from fathom.run.shards.files import read_plan

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from fathom.models.baselines.retrieval import sentences
 from fathom.registry import task_name, tasks
-from fathom.run.baselines.retrieval import sentences
 from fathom.tokens import Tokenizer
 from fathom.types import Part, Sample, Span
 

@@ -5,7 +5,7 @@ The rules, in order:
 * the provider stopped because the prompt left no room (``model_length``) -> ``overflow``;
 * a content filter, or a reply that the provider marks as a refusal -> ``refused``;
 * a stop at the output cap -> ``incomplete``: truncated, in the reasoning or in the answer. Visible text is scored as it
-  is and counted as truncated. ``fathom.run.request_mode`` knows the tasks where such a reply is complete;
+  is and counted as truncated. ``fathom.models.request_mode`` knows the tasks where such a reply is complete;
 * no visible text but reasoning -> ``incomplete``: the model reasoned and then said nothing;
 * nothing at all, with an unknown stop reason -> ``error``: something other than the model failed;
 * more than ``MOST_CHARACTERS`` -> ``error``;
@@ -17,8 +17,8 @@ Inspect logs are read by the same rules (``fathom.rows.inspect_log``).
 import re
 from dataclasses import dataclass
 
-from fathom.run.failures import Failure, shorten
-from fathom.run.model import RequestError
+from fathom.models.failures import Failure, shorten
+from fathom.models.protocol import RequestError
 from fathom.types import Reply, Status
 
 MOST_CHARACTERS = 8_000_000

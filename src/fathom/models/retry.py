@@ -13,9 +13,9 @@ from random import Random
 from time import perf_counter
 from typing import TypeAlias
 
-from fathom.run.failures import Failure, classify
-from fathom.run.model import PROBE, TINY_PROMPT, Call, Client, RequestError
-from fathom.run.usage import with_counts
+from fathom.models.failures import Failure, classify
+from fathom.models.protocol import PROBE, TINY_PROMPT, Call, Client, RequestError
+from fathom.models.usage import with_counts
 from fathom.types import FathomError, Reply
 from fathom.types.choices import RETRIES, TIMEOUT
 

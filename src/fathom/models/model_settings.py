@@ -122,7 +122,7 @@ def _last(model: str) -> str:
 
 def _built_in() -> dict[str, ModelSettings]:
     return read_table(
-        files("fathom.run").joinpath("model_settings.toml").read_text("utf-8"), "model_settings.toml", _entry
+        files("fathom.models").joinpath("model_settings.toml").read_text("utf-8"), "model_settings.toml", _entry
     )
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from fathom.models.protocol import CHAT_TEMPLATES, ChatTemplate
 from fathom.registry import task_name, tasks
-from fathom.run.model import CHAT_TEMPLATES, ChatTemplate
 from fathom.tokens import Tokenizer
 from fathom.types import AnswerKind, FathomError, Reply, Sample
 

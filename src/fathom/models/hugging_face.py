@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fathom.extend.methods import FULL, NONE, Method, split_name
 from fathom.extras import install
-from fathom.run.failures import Failure, shorten
+from fathom.models.failures import Failure, shorten
 from fathom.terminal import no_widgets
 from fathom.types import FathomError, Json
 

@@ -12,9 +12,9 @@ from dataclasses import replace
 from random import Random
 from uuid import UUID
 
-from fathom.run.baselines.parsing import ParsedPrompt, any_entity, any_relations, numbered, parse_prompt
-from fathom.run.baselines.retrieval import sentences
-from fathom.run.form import PromptForm
+from fathom.models.baselines.parsing import ParsedPrompt, any_entity, any_relations, numbered, parse_prompt
+from fathom.models.baselines.retrieval import sentences
+from fathom.models.form import PromptForm
 from fathom.types import AnswerKind
 
 _WORDS = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")

@@ -1,7 +1,7 @@
 """Parses a prompt into its context, its question and the candidates to choose from.
 
 The kind of answer is known from the task (``Task.answer``), and what is around the texts from the sample
-(``fathom.run.form``); a window may have removed any of it. Without a sample, the last paragraph is the question, and
+(``fathom.models.form``); a window may have removed any of it. Without a sample, the last paragraph is the question, and
 everything before it the context.
 
 Some texts have numbered headings: parts to be ordered, answers to choose from. Such a heading is after an empty line.
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Literal, TypeAlias
 
-from fathom.run.form import GAP, Heading, PromptForm
+from fathom.models.form import GAP, Heading, PromptForm
 from fathom.types import AnswerKind
 
 Kind: TypeAlias = Literal["order", "label"]

@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from fathom.run.answers import LARGE_TEXT, MOST_CHARACTERS, split_reasoning, too_long
-from fathom.run.failures import Failure, failure_of, meaning_of_stop, shorten
-from fathom.run.model import RequestError
-from fathom.run.usage import count
+from fathom.models.answers import LARGE_TEXT, MOST_CHARACTERS, split_reasoning, too_long
+from fathom.models.failures import Failure, failure_of, meaning_of_stop, shorten
+from fathom.models.protocol import RequestError
+from fathom.models.usage import count
 
 MOST_BYTES = 8 * MOST_CHARACTERS
 """Larger bodies are not read to the end; a text of the maximum length fits even if fully escaped."""

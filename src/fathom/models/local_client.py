@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from fathom.extend.hf.calls import cache_in, with_cache
 from fathom.extend.methods import FULL, evicts, is_apart
-from fathom.run.answers import Output, checked, to_reply
-from fathom.run.failures import Failure
-from fathom.run.hugging_face import (
+from fathom.models.answers import Output, checked, to_reply
+from fathom.models.failures import Failure
+from fathom.models.hugging_face import (
     Loaded,
     cache_of,
     failure_of_model,
@@ -29,9 +29,9 @@ from fathom.run.hugging_face import (
     plan,
     turns_by_length,
 )
-from fathom.run.loop import in_thread
-from fathom.run.model import Call, Measured, RequestError, Settings
-from fathom.run.overflow import Overflow
+from fathom.models.loop import in_thread
+from fathom.models.overflow import Overflow
+from fathom.models.protocol import Call, Measured, RequestError, Settings
 from fathom.types import FathomError, Json, Reply
 
 if TYPE_CHECKING:

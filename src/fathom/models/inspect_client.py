@@ -16,13 +16,13 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
-from fathom.run.answers import LARGE_TEXT, Output, checked, to_reply
-from fathom.run.failures import Failure, classify
-from fathom.run.model import Call, Chat, RequestError, Settings, Turn
-from fathom.run.overflow import Overflow
-from fathom.run.thinking import unknown_switch
-from fathom.run.usage import count
-from fathom.run.wire import watch
+from fathom.models.answers import LARGE_TEXT, Output, checked, to_reply
+from fathom.models.failures import Failure, classify
+from fathom.models.overflow import Overflow
+from fathom.models.protocol import Call, Chat, RequestError, Settings, Turn
+from fathom.models.thinking import unknown_switch
+from fathom.models.usage import count
+from fathom.models.wire import watch
 from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _outside_notebooks() -> Iterator[None]:
     """Inspect opens a model without changing the process.
 
     In a notebook it asks for ipywidgets, lets event loops nest, and shows every error with all frames. Models need none
-    of these: ``fathom.run.loop`` gives them a thread and a loop of their own.
+    of these: ``fathom.models.loop`` gives them a thread and a loop of their own.
     """
     from inspect_ai._util import platform
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fathom.extend.servers import notes_of_command
-from fathom.run.hugging_face import is_local
-from fathom.run.local_client import LocalClient, open_local_client
-from fathom.run.model import Client, Settings, is_baseline, is_ray_vllm
-from fathom.run.ray_vllm import RayVllmClient, open_ray_vllm_client
+from fathom.models.hugging_face import is_local
+from fathom.models.local_client import LocalClient, open_local_client
+from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
+from fathom.models.ray_vllm import RayVllmClient, open_ray_vllm_client
 from fathom.tokens import Tokenizer
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
         FathomError: The model is unknown, its library is absent, or a key is missing.
     """
     if is_baseline(settings.model):
-        from fathom.run.baselines import baseline_client
+        from fathom.models.baselines import baseline_client
 
         return baseline_client(settings.model, tokenizer)
     if is_local(settings.model):
@@ -33,10 +33,10 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
     if is_ray_vllm(settings.model):
         return open_ray_vllm_client(settings)
     if settings.chat_template != "always":
-        from fathom.run.completions import open_continuing_client
+        from fathom.models.completions import open_continuing_client
 
         return open_continuing_client(settings)
-    from fathom.run.inspect_client import open_inspect_client
+    from fathom.models.inspect_client import open_inspect_client
 
     return open_inspect_client(settings)
 

@@ -17,8 +17,8 @@ from itertools import pairwise
 from math import exp, log, sqrt
 from random import Random
 
-from fathom.run.baselines.guess import choice_reply, guess_answer, order_reply
-from fathom.run.baselines.parsing import (
+from fathom.models.baselines.guess import choice_reply, guess_answer, order_reply
+from fathom.models.baselines.parsing import (
     ParsedPrompt,
     common_relations,
     headed,
@@ -27,8 +27,8 @@ from fathom.run.baselines.parsing import (
     numbered,
     parse_prompt,
 )
-from fathom.run.baselines.retrieval import excerpt, rank, sentences, terms
-from fathom.run.form import PromptForm
+from fathom.models.baselines.retrieval import excerpt, rank, sentences, terms
+from fathom.models.form import PromptForm
 from fathom.types import AnswerKind
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

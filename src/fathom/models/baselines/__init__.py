@@ -1,7 +1,7 @@
 """Offline baselines: plain functions that answer a prompt without a model.
 
 They get the prompt, the kind of answer it asks for (``Task.answer``) and the form of the sample's prompt
-(``fathom.run.form``), and nothing else.
+(``fathom.models.form``), and nothing else.
 
 ``fathom/guess`` shows the chance level, ``fathom/lexical`` what word matching achieves; either of them with a window
 of known size validates the measurement itself. ``fathom/longest``, ``fathom/first`` and ``fathom/copy`` take shortcuts
@@ -16,13 +16,13 @@ from typing import Protocol
 from urllib.parse import parse_qsl
 
 from fathom.length import WIDEST, parse_length
+from fathom.models.baselines.guess import copy, first, guess, longest
+from fathom.models.baselines.lexical import read
+from fathom.models.failures import Failure, shorten
+from fathom.models.form import PromptForm
+from fathom.models.overflow import Overflow, fit, parse_policy
+from fathom.models.protocol import Call, RequestError
 from fathom.names import unknown
-from fathom.run.baselines.guess import copy, first, guess, longest
-from fathom.run.baselines.lexical import read
-from fathom.run.failures import Failure, shorten
-from fathom.run.form import PromptForm
-from fathom.run.model import Call, RequestError
-from fathom.run.overflow import Overflow, fit, parse_policy
 from fathom.tokens import Tokenizer
 from fathom.types import AnswerKind, FathomError, Reply
 

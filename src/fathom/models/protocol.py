@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkabl
 
 from fathom.address import check_address
 from fathom.extend.methods import WHOLE, Method
-from fathom.run.failures import Failure
-from fathom.run.form import PromptForm
-from fathom.run.model_settings import Kind
-from fathom.run.overflow import Overflow
-from fathom.run.thinking import Thinking
+from fathom.models.failures import Failure
+from fathom.models.form import PromptForm
+from fathom.models.model_settings import Kind
+from fathom.models.overflow import Overflow
+from fathom.models.thinking import Thinking
 from fathom.secrets import remember, remember_command
 from fathom.types import AnswerKind, Json, Reply
 

@@ -121,7 +121,7 @@ def provider_errors() -> Mapping[str, Line]:
 def _lines(named: str | None, home: str) -> Mapping[str, Line]:
     """Cached per location of the user's table."""
     own = users_table(VARIABLE, FILE, _entry)
-    built_in = read_table(files("fathom.run").joinpath(FILE).read_text("utf-8"), FILE, _entry)
+    built_in = read_table(files("fathom.models").joinpath(FILE).read_text("utf-8"), FILE, _entry)
     return {**own, **{name: line for name, line in built_in.items() if name not in own}}
 
 
@@ -191,8 +191,8 @@ def classify(error: BaseException) -> Failure:
 
     Returns:
         The failure, by status code and message. 408, 409, 425, 429, 5xx, connection failures and timeouts are worth a
-        retry; 400, 401, 403, 404 and other 4xx are not. Failures that ``fathom.run.wire`` found in a reply with status
-        200 are returned unchanged.
+        retry; 400, 401, 403, 404 and other 4xx are not. Failures that ``fathom.models.wire`` found in a reply with
+        status 200 are returned unchanged.
     """
     chain = list(chain_of(error))
     found = next((found for link in chain if isinstance(found := getattr(link, "failure", None), Failure)), None)

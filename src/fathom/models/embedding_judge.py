@@ -17,10 +17,10 @@ from typing import Protocol
 import numpy as np
 
 from fathom.extras import install
-from fathom.run.embedding import Endpoint, Floats, SentenceTransformer
-from fathom.run.failures import Failure, classify, shorten
-from fathom.run.model import TINY_PROMPT, Call, RequestError, Settings
-from fathom.run.overflow import Overflow
+from fathom.models.embedding import Endpoint, Floats, SentenceTransformer
+from fathom.models.failures import Failure, classify, shorten
+from fathom.models.overflow import Overflow
+from fathom.models.protocol import TINY_PROMPT, Call, RequestError, Settings
 from fathom.score.judge import JudgeKind
 from fathom.types import FathomError, Reply
 from fathom.types.choices import TIMEOUT

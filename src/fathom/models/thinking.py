@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
-from fathom.run.model_settings import (
+from fathom.models.model_settings import (
     KINDS,
     SWITCHES,
     Kind,
@@ -21,7 +21,7 @@ from fathom.run.model_settings import (
     like_models,
     reasoning_settings,
 )
-from fathom.run.overflow import EFFECTS, Overflow, parse_policy
+from fathom.models.overflow import EFFECTS, Overflow, parse_policy
 from fathom.types import FathomError, Json
 
 Mode: TypeAlias = Literal["on", "off"]

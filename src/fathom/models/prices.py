@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 
-from fathom.run.hugging_face import is_local
-from fathom.run.model import Client, Settings, is_baseline, is_ray_vllm
-from fathom.run.overflow import Overflow
+from fathom.models.hugging_face import is_local
+from fathom.models.overflow import Overflow
+from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
 from fathom.types import FathomError
 from fathom.usertable import read_table, users_table
 
@@ -171,7 +171,7 @@ def price_table() -> dict[str, Price]:
 
 
 def _built_in() -> dict[str, Price]:
-    return read_table(files("fathom.run").joinpath("prices.toml").read_text("utf-8"), "prices.toml", _entry)
+    return read_table(files("fathom.models").joinpath("prices.toml").read_text("utf-8"), "prices.toml", _entry)
 
 
 def _users() -> dict[str, Price]:

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fathom.run.completions import PROVIDERS
-from fathom.run.failures import Failure, classify
-from fathom.run.model import Call, Measured, RequestError, Settings
-from fathom.run.usage import count
+from fathom.models.completions import PROVIDERS
+from fathom.models.failures import Failure, classify
+from fathom.models.protocol import Call, Measured, RequestError, Settings
+from fathom.models.usage import count
 from fathom.types import Json
 from fathom.types.choices import TIMEOUT
 

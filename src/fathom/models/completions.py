@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fathom.run.answers import LARGE_TEXT, Output, checked, to_reply
-from fathom.run.failures import Failure, classify
-from fathom.run.model import Call, Client, RequestError, Settings
-from fathom.run.overflow import Overflow
-from fathom.run.usage import count
-from fathom.run.wire import normalized, watch
+from fathom.models.answers import LARGE_TEXT, Output, checked, to_reply
+from fathom.models.failures import Failure, classify
+from fathom.models.overflow import Overflow
+from fathom.models.protocol import Call, Client, RequestError, Settings
+from fathom.models.usage import count
+from fathom.models.wire import normalized, watch
 from fathom.types import FathomError, Json, Reply
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def open_continuing_client(settings: Settings) -> Client:
     _check_options(settings)
     if settings.chat_template == "never":
         return CompletionsClient(_connect(settings), name, settings)
-    from fathom.run.inspect_client import open_inspect_client
+    from fathom.models.inspect_client import open_inspect_client
 
     chat = open_inspect_client(settings)
     return ContinuingClient(chat, CompletionsClient(_connect(settings), name, settings))

@@ -16,9 +16,9 @@ from typing import Any
 
 from fathom.counts import cut_points
 from fathom.extras import install
-from fathom.run.failures import Failure, shorten
-from fathom.run.model import TINY_PROMPT, Call, RequestError
-from fathom.run.overflow import Overflow
+from fathom.models.failures import Failure, shorten
+from fathom.models.overflow import Overflow
+from fathom.models.protocol import TINY_PROMPT, Call, RequestError
 from fathom.terminal import no_widgets
 from fathom.types import FathomError, Reply
 

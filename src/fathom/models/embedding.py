@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from fathom.address import check_address
 from fathom.extras import install
-from fathom.run.failures import shorten
-from fathom.run.usage import count
+from fathom.models.failures import shorten
+from fathom.models.usage import count
 from fathom.secrets import remember
 from fathom.types import FathomError
 from fathom.types.choices import RETRIES, TIMEOUT
