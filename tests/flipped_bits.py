@@ -24,12 +24,12 @@ from fathom.checksums import with_checksum
 from fathom.length import render, thinking
 from fathom.rows import rows_from_run
 from fathom.run import status
-from fathom.run.judgements import JudgementStore, judgements, judges, said, spent
-from fathom.run.ledger import Ledger
-from fathom.run.manifest import FORMAT
-from fathom.run.manifest import read_manifest as read_run
-from fathom.run.store import replies
-from fathom.run.worker import this_worker
+from fathom.runfile.judgements import JudgementStore, judgements, judges, said, spent
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.manifest import FORMAT
+from fathom.runfile.manifest import read_manifest as read_run
+from fathom.runfile.store import replies
+from fathom.runfile.worker import this_worker
 from fathom.subsetfile import read_subset, write_subset
 from fathom.suitefile import open_suite
 from fathom.types import FathomError, Member, Reply, Subset

@@ -14,10 +14,10 @@ from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.rescoring import needed_judgements, rescored
 from fathom.length import render
 from fathom.length import thinking as told_to_think
-from fathom.run.judgements import Judgement, JudgementStore, case_key, case_of
-from fathom.run.ledger import Ledger
-from fathom.run.store import replies
-from fathom.run.worker import this_worker
+from fathom.runfile.judgements import Judgement, JudgementStore, case_key, case_of
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.store import replies
+from fathom.runfile.worker import this_worker
 from fathom.score.judge import get_rubric
 from fathom.suitefile import SampleWriter, fresh_folder, open_suite, write_documents, write_manifest
 from fathom.types import Document, Json, Reply, Sample, Span

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from fathom import api
 from fathom.corpus import document_id
-from fathom.run.ledger import Ledger
-from fathom.run.worker import this_worker
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.worker import this_worker
 from fathom.suitefile import SampleWriter, write_documents, write_manifest
 from fathom.types import Document, Json, Reply, Sample, Span
 

@@ -15,7 +15,7 @@ from fathom.build.items import _fillers
 from fathom.compose import CountedTexts
 from fathom.counts import TokenCounter
 from fathom.rows import shared_contexts as shared_by_runs
-from fathom.run.manifest import read_manifest
+from fathom.runfile.manifest import read_manifest
 from fathom.suitefile import open_suite
 from fathom.suitefile.pools import PoolUse, shared_contexts
 from fathom.tokens import get_tokenizer

@@ -18,7 +18,7 @@ from fathom.board.published import published_files, read_published
 from fathom.build import BuildConfig, build, configure
 from fathom.registry import get_task, task_name, tasks
 from fathom.rows import read_labels, read_rows, write_rows
-from fathom.run.store import replies
+from fathom.runfile.store import replies
 from fathom.suitefile import open_suite
 from fathom.types import FathomError
 

@@ -27,8 +27,8 @@ from fathom.board.serve.store import Store, Submission
 from fathom.board.serve.tokens import make_token
 from fathom.length import render
 from fathom.registry import get_board
-from fathom.run.ledger import Ledger
-from fathom.run.worker import this_worker
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.worker import this_worker
 from fathom.suitefile import open_suite
 from fathom.types import Reply, Sample
 from loopback_board import GOOD, list_bundles, read_word

@@ -11,7 +11,7 @@ import pytest
 from command_line import Call
 from fathom import api, discovery, plugins
 from fathom.rows.scoring import score_reply
-from fathom.run.store import replies
+from fathom.runfile.store import replies
 from fathom.types import FathomError
 
 TASK = """

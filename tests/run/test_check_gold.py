@@ -20,7 +20,7 @@ from scripted_server import Act, ScriptedServer, completion
 from fathom import api
 from fathom.run import gold_prompts
 from fathom.run.gold import gold_spans, gold_texts
-from fathom.run.judgements import judgements
+from fathom.runfile.judgements import judgements
 from fathom.score.judge import Case
 from fathom.sources.errata import fingerprint, read_errata
 from fathom.suitefile import open_suite

@@ -83,7 +83,7 @@ def test_an_error_names_the_file_of_replies(folder: Path, monkeypatch: pytest.Mo
         raise FathomError("questions.draft/judgements.sqlite cannot be written")
 
     model_of(monkeypatch, good)
-    monkeypatch.setattr("fathom.run.judgements.JudgementStore._do_together", full)
+    monkeypatch.setattr("fathom.runfile.judgements.JudgementStore._do_together", full)
     with pytest.raises(FathomError, match=r"questions\.draft/judgements\.sqlite cannot be written"):
         draft(folder)
 

@@ -21,7 +21,7 @@ from fathom.models.embedding_judge import EmbeddingClient, judge_kind, open_embe
 from fathom.models.protocol import Call, Settings
 from fathom.rows import load, rows_from_run
 from fathom.run import JudgePlan, JudgeSummary, check_judge, judge
-from fathom.run.judgements import judgements, judges
+from fathom.runfile.judgements import judgements, judges
 from fathom.score.judge import Case, UnreadableError, rubrics
 from fathom.types import FathomError, Reply
 from judged_runs import GOOD, Judge, install_tasks, make_run, sample

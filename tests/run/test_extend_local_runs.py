@@ -16,7 +16,7 @@ from fathom.models.local_client import LocalClient, check_local_model, open_loca
 from fathom.models.model_settings import find_settings
 from fathom.models.protocol import Call, RequestError, Settings
 from fathom.run.likelihood.local import LocalModel
-from fathom.run.manifest import describe_run, read_manifest
+from fathom.runfile.manifest import describe_run, read_manifest
 from fathom.types import FathomError, Reply
 
 pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")

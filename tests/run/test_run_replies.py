@@ -25,9 +25,9 @@ from fathom.models.protocol import RequestError
 from fathom.models.usage import MOST_TOKENS, count
 from fathom.models.wire import check_response, normalized
 from fathom.run import replies, status
-from fathom.run.judgements import FILE as JUDGEMENTS
-from fathom.run.judgements import JudgementStore, Spent, spent
-from fathom.run.store import FILE
+from fathom.runfile.judgements import FILE as JUDGEMENTS
+from fathom.runfile.judgements import JudgementStore, Spent, spent
+from fathom.runfile.store import FILE
 from fathom.types import Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")

@@ -21,9 +21,9 @@ from fathom.models import baselines as baselines_module
 from fathom.models.prices import UNKNOWN
 from fathom.models.usage import MOST_TOKENS
 from fathom.run import Progress, read_manifest, replies, run, status
-from fathom.run.ledger import Ledger
-from fathom.run.store import FILE
-from fathom.run.worker import Worker, _born, is_alive, retire, this_worker
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.store import FILE
+from fathom.runfile.worker import Worker, _born, is_alive, retire, this_worker
 from fathom.secrets import hide_secrets
 from fathom.types import STATUSES, AnswerKind, FathomError, Reply
 

@@ -22,11 +22,11 @@ from fathom.models.request_mode import RequestMode
 from fathom.models.retry import Retry
 from fathom.models.thinking import Thinking
 from fathom.run import replies
-from fathom.run.ledger import Key, Ledger
-from fathom.run.progress import Progress, RunSummary
 from fathom.run.session import LOOK_SECONDS, Session, Work, _first
-from fathom.run.store import StoredReply
-from fathom.run.worker import this_worker
+from fathom.runfile.ledger import Key, Ledger
+from fathom.runfile.progress import Progress, RunSummary
+from fathom.runfile.store import StoredReply
+from fathom.runfile.worker import this_worker
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError, Reply, Sample
 

@@ -15,7 +15,7 @@ from fathom.board.likeness import Answer, Prints, expected_alike, likeness, plai
 from fathom.board.model import Entry
 from fathom.names import system_name
 from fathom.registry import task_name
-from fathom.run.store import replies
+from fathom.runfile.store import replies
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from typing import Any
 from fathom.browse.pages import status_word
 from fathom.browse.reasons import judge_replies, reasons
 from fathom.browse.replies import Answered, Run, read_replies
-from fathom.run.judgements import said
-from fathom.run.manifest import FILE as RUN
+from fathom.runfile.judgements import said
+from fathom.runfile.manifest import FILE as RUN
 from fathom.suitefile.records import facts_of
 from fathom.types import FathomError
 

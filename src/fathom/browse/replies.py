@@ -12,9 +12,9 @@ from fathom import plugins
 from fathom.rows.runs import labels, scored_rows, unfinished
 from fathom.rows.schema import read_rows
 from fathom.rows.scoring import Judged, choose_judges, read_judged
-from fathom.run.judgements import judges
-from fathom.run.manifest import read_manifest
-from fathom.run.store import StoredReply, replies, unasked
+from fathom.runfile.judgements import judges
+from fathom.runfile.manifest import read_manifest
+from fathom.runfile.store import StoredReply, replies, unasked
 from fathom.suitefile import BuiltSuite, is_suite, open_suite
 from fathom.types import FathomError, Row
 

@@ -20,7 +20,7 @@ from fathom.convert.formats import RELATIONSHIPS, Choices, Written
 from fathom.convert.material import Figure, Material, Prompts, RunFolder, Told, without_score
 from fathom.convert.places import refuse_existing
 from fathom.report.results import ALL, System
-from fathom.run.manifest import fathom_version
+from fathom.runfile.manifest import fathom_version
 from fathom.stats.intervals import REPLICATES
 from fathom.types import FathomError
 

@@ -16,7 +16,7 @@ from fathom.convert.material import Figure, Material, counts_text, only_system, 
 from fathom.convert.places import file_name, library, refuse_existing
 from fathom.length import named_lengths
 from fathom.report.results import ALL, System
-from fathom.run.manifest import fathom_version
+from fathom.runfile.manifest import fathom_version
 from fathom.types import FathomError
 
 FOLDER = ".eval_results"

@@ -16,8 +16,8 @@ from fathom.names import first_of
 from fathom.printing import printable
 from fathom.report.results import ALL, Results, System, measure
 from fathom.rows.runs import labels
-from fathom.run.manifest import read_manifest
-from fathom.run.store import StoredReply, replies, unasked
+from fathom.runfile.manifest import read_manifest
+from fathom.runfile.store import StoredReply, replies, unasked
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered
 from fathom.stats.side_rows import is_aggregate

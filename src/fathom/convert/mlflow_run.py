@@ -17,7 +17,7 @@ from fathom.convert.material import Figure, Material, RunFolder, without_score
 from fathom.convert.places import library
 from fathom.report.results import System
 from fathom.rows import write_rows
-from fathom.run.manifest import fathom_version
+from fathom.runfile.manifest import fathom_version
 from fathom.secrets import hide_in_address, hide_in_text, hide_secrets, remember
 from fathom.types import FathomError
 

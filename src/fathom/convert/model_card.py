@@ -12,7 +12,7 @@ from fathom.convert.formats import Choices, Written
 from fathom.convert.material import Figure, Material, only_system, without_score
 from fathom.convert.places import library, refuse_existing
 from fathom.report.results import ALL, System
-from fathom.run.manifest import fathom_version
+from fathom.runfile.manifest import fathom_version
 from fathom.stats.outcomes import LOST
 from fathom.types import FathomError
 

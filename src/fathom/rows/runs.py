@@ -19,9 +19,9 @@ from fathom.rows.parts import Wanted
 from fathom.rows.schema import NUMBER, SCHEMA, check_rows, in_slices, scan_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
 from fathom.rows.table import Held, RowsTable
-from fathom.run.manifest import FILE, read_manifest
-from fathom.run.progress import status
-from fathom.run.store import StoredReply, peek, replies, unasked
+from fathom.runfile.manifest import FILE, read_manifest
+from fathom.runfile.progress import status
+from fathom.runfile.store import StoredReply, peek, replies, unasked
 from fathom.stats.outcomes import SCORER_FAILED, scorer_errors
 from fathom.suitefile.pools import shared_contexts as said_of_pools
 from fathom.tokens import public_name

@@ -8,8 +8,8 @@ from pathlib import Path
 from fathom.extras import MissingLibraryError
 from fathom.models.embedding_judge import judge_kind
 from fathom.registry import get_task
-from fathom.run.judgements import Judgement, case_key, case_of, judgements, judges
-from fathom.run.store import StoredReply
+from fathom.runfile.judgements import Judgement, case_key, case_of, judgements, judges
+from fathom.runfile.store import StoredReply
 from fathom.score.checks import checked_score
 from fathom.score.judge import JUDGE_KINDS, JudgeKind, Rubric, get_rubric
 from fathom.score.registry import Crash, crash, get_scorer, row_of
@@ -27,7 +27,7 @@ class Judged:
 
     Attributes:
         name: The judge.
-        judgements: Its judgements by ``fathom.run.judgements.case_key``.
+        judgements: Its judgements by ``fathom.runfile.judgements.case_key``.
     """
 
     name: str

@@ -24,7 +24,9 @@ from fathom.models.protocol import Settings, is_baseline
 from fathom.models.retry import Retry
 from fathom.printing import readable
 from fathom.run.judge_plan import PendingCase, estimate
-from fathom.run.judgements import (
+from fathom.run.judging import JudgeProgress, JudgeWork, Judging
+from fathom.run.preflight import output_caps
+from fathom.runfile.judgements import (
     Judgement,
     JudgementStore,
     Spent,
@@ -35,8 +37,6 @@ from fathom.run.judgements import (
     said,
     spent,
 )
-from fathom.run.judging import JudgeProgress, JudgeWork, Judging
-from fathom.run.preflight import output_caps
 from fathom.score.answers import short_answer
 from fathom.score.judge import Ask, Case, Conversation, Parts, asked
 from fathom.score.judge_texts import REMINDER

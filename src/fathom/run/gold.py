@@ -28,7 +28,9 @@ from fathom.printing import printable, readable
 from fathom.registry import get_task
 from fathom.run.gold_prompts import Finding, conversation, replay
 from fathom.run.judge_plan import JudgePlan, PendingCase, PendingCases, check_limits, plan_judging
-from fathom.run.judgements import (
+from fathom.run.judging import JudgeProgress, JudgeWork, Judging
+from fathom.run.preflight import output_caps
+from fathom.runfile.judgements import (
     FILE,
     Judgement,
     JudgementStore,
@@ -41,8 +43,6 @@ from fathom.run.judgements import (
     said,
     spent,
 )
-from fathom.run.judging import JudgeProgress, JudgeWork, Judging
-from fathom.run.preflight import output_caps
 from fathom.score.judge import Case, UnreadableError
 from fathom.sources.errata import Fault, fingerprint
 from fathom.suitefile import BuiltSuite, open_suite

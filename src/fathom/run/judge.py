@@ -34,11 +34,11 @@ from fathom.run.batches.open import (
 )
 from fathom.run.batches.recording import Recording
 from fathom.run.judge_plan import JudgePlan, PendingCase, PendingCases, check_limits, find_cases, plan_judging
-from fathom.run.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
 from fathom.run.judging import JudgeProgress, JudgeWork, Judging
-from fathom.run.manifest import read_manifest
 from fathom.run.options import check_settings, check_work, generation_of
 from fathom.run.preflight import output_caps
+from fathom.runfile.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
+from fathom.runfile.manifest import read_manifest
 from fathom.score.judge import JudgeKind
 from fathom.tokens import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json

@@ -11,7 +11,7 @@ from fathom.models.prices import Price
 from fathom.models.protocol import Call, Client
 from fathom.models.retry import Health, Retry, ask
 from fathom.run.judge_plan import PendingCase
-from fathom.run.judgements import Judgement, JudgementStore, Outcome, Spent, hashed
+from fathom.runfile.judgements import Judgement, JudgementStore, Outcome, Spent, hashed
 from fathom.score.judge import Ask, UnreadableError
 from fathom.types import FathomError, Reply
 

@@ -27,11 +27,8 @@ from fathom.run.batches.open import (
     work_in_batches,
 )
 from fathom.run.batches.recording import Recording
-from fathom.run.batches.store import requests_under_way
 from fathom.run.cache_forecast import forecast_cache, provider_cache, sent_whole
 from fathom.run.chosen import choose
-from fathom.run.ledger import Key, Ledger
-from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
 from fathom.run.options import check_choice, check_work
 from fathom.run.preflight import (
     Preflight,
@@ -43,14 +40,17 @@ from fathom.run.preflight import (
     reasons,
     sent_cap,
 )
-from fathom.run.progress import Progress, RunSummary
 from fathom.run.session import Session, Work, let_others_run
 from fathom.run.shards.share import Share
 from fathom.run.shards.spread import Spread
-from fathom.run.store import Peek, Totals, peek
 from fathom.run.subset import describe_subset, members_of
 from fathom.run.systems import hints_of, open_system
-from fathom.run.worker import this_worker
+from fathom.runfile.batches import requests_under_way
+from fathom.runfile.ledger import Key, Ledger
+from fathom.runfile.manifest import FILE, check_run, describe_run, join_run, read_manifest
+from fathom.runfile.progress import Progress, RunSummary
+from fathom.runfile.store import Peek, Totals, peek
+from fathom.runfile.worker import this_worker
 from fathom.subsetfile import read_subset
 from fathom.suitefile import Values, open_suite, wanted_of, why_none
 from fathom.tokens import Tokenizer, get_tokenizer

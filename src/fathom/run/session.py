@@ -20,12 +20,12 @@ from fathom.models.protocol import Call, Chat, Client, Conversing, Turn
 from fathom.models.request_mode import PLAIN, RequestMode, RequestModes, ended, together, within
 from fathom.models.retry import Health, Retry, Sending, ask
 from fathom.models.thinking import Thinking, doubts
-from fathom.run.ledger import Key, Ledger
 from fathom.run.preflight import Caps
-from fathom.run.progress import Progress, RunSummary
 from fathom.run.queue import AHEAD, Queue, Queued, prefix_key
 from fathom.run.systems import TURN, Request, System, Task, split_prompt, too_long
-from fathom.run.worker import BEAT_SECONDS
+from fathom.runfile.ledger import Key, Ledger
+from fathom.runfile.progress import Progress, RunSummary
+from fathom.runfile.worker import BEAT_SECONDS
 from fathom.tokens import Tokenizer
 from fathom.types import FathomError, Reply, Sample, Status
 

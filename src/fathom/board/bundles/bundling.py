@@ -26,9 +26,9 @@ from fathom.board.bundles.opening import parse_bundle
 from fathom.registry import get_task
 from fathom.rows.runs import scored_rows
 from fathom.rows.scoring import Judged, choose_judges, read_judged
-from fathom.run.judgements import case_key, case_of
-from fathom.run.manifest import fathom_version, read_manifest
-from fathom.run.store import StoredReply, replies
+from fathom.runfile.judgements import case_key, case_of
+from fathom.runfile.manifest import fathom_version, read_manifest
+from fathom.runfile.store import StoredReply, replies
 from fathom.score.judge import get_rubric
 from fathom.secrets import HIDDEN, hide_secrets
 from fathom.types import FathomError, Json, Reply

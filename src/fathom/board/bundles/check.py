@@ -15,7 +15,7 @@ from fathom.printing import readable
 from fathom.registry import suites as known_suites
 from fathom.registry import task_name
 from fathom.registry import tasks as known_tasks
-from fathom.run.manifest import fathom_version
+from fathom.runfile.manifest import fathom_version
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.types import Json
 

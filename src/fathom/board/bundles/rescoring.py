@@ -15,8 +15,8 @@ from fathom.printing import printable
 from fathom.registry import get_task
 from fathom.rows.runs import scored_rows
 from fathom.rows.scoring import NOT_JUDGED, Judged
-from fathom.run.manifest import fathom_version
-from fathom.run.store import StoredReply
+from fathom.runfile.manifest import fathom_version
+from fathom.runfile.store import StoredReply
 from fathom.score.registry import metric_name
 from fathom.stats.outcomes import DOES_NOT_FIT, counted, scorer_errors, tally, unmeasured
 from fathom.types import Reply, Row

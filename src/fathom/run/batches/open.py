@@ -14,11 +14,11 @@ from fathom.run.batches.provider import HOURS, Provider
 from fathom.run.batches.recording import Recording
 from fathom.run.batches.sender import Pace, Sender
 from fathom.run.batches.session import BatchSession
-from fathom.run.batches.store import FILE, BatchStore, waiting, without_batches
-from fathom.run.ledger import Ledger
-from fathom.run.progress import RunSummary
 from fathom.run.session import Work
-from fathom.run.worker import this_worker
+from fathom.runfile.batches import FILE, BatchStore, waiting, without_batches
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.progress import RunSummary
+from fathom.runfile.worker import this_worker
 from fathom.types import FathomError, Sample
 
 _LIBRARIES = {"openai": "openai", "openai-api": "openai", "anthropic": "anthropic", "google": "google.genai"}

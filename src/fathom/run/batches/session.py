@@ -10,13 +10,13 @@ from fathom.models.retry import ended_by
 from fathom.run.batches.provider import Provider
 from fathom.run.batches.recording import Recording
 from fathom.run.batches.sender import Pace, Sender, Wanted
-from fathom.run.batches.store import Asked, BatchStore
-from fathom.run.ledger import Key, Ledger
-from fathom.run.progress import Progress
 from fathom.run.queue import Queue, prefix_key
 from fathom.run.session import Job, Session, Work
-from fathom.run.store import peek
-from fathom.run.worker import is_alive
+from fathom.runfile.batches import Asked, BatchStore
+from fathom.runfile.ledger import Key, Ledger
+from fathom.runfile.progress import Progress
+from fathom.runfile.store import peek
+from fathom.runfile.worker import is_alive
 from fathom.types import FathomError, Reply, Sample
 
 

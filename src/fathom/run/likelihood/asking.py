@@ -17,12 +17,12 @@ from fathom.run.likelihood.client import METHODS, TIED, LikelihoodClient, Method
 from fathom.run.likelihood.completions import VIAS, CompletionsServer, Via
 from fathom.run.likelihood.local import LocalModel
 from fathom.run.likelihood.tokens import Backend
-from fathom.run.manifest import check_run, describe_run, join_run
 from fathom.run.options import check_choice, check_work
-from fathom.run.progress import Progress, RunSummary
 from fathom.run.runner import work_on
 from fathom.run.session import Work
-from fathom.run.store import peek, replies
+from fathom.runfile.manifest import check_run, describe_run, join_run
+from fathom.runfile.progress import Progress, RunSummary
+from fathom.runfile.store import peek, replies
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.tokens import get_tokenizer
 from fathom.types import FathomError, Json, Ordering, Sample

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from fathom.run.ledger import Key
-from fathom.run.store import BUSY_SECONDS, clear_errors, reading
+from fathom.runfile.ledger import Key
+from fathom.runfile.store import BUSY_SECONDS, clear_errors, reading
 
 FILE = "batches.sqlite"
 MARK = "fathom-"

@@ -4,7 +4,7 @@ The file is in WAL mode with small pages, so that a row costs two or three kilob
 prompt (which is never stored). With ``synchronous=NORMAL`` a commit survives ``kill -9``; after a power failure the
 last commits may be missing, but the file is intact.
 
-This module is the reading side; ``fathom.run.ledger`` writes.
+This module is the reading side; ``fathom.runfile.ledger`` writes.
 """
 
 import json
@@ -19,8 +19,8 @@ from typing import Any
 from urllib.parse import quote
 
 from fathom.models.usage import counted, paid, with_counts
-from fathom.run.store_checks import Formats, Rows, check_rows
-from fathom.run.worker import Worker
+from fathom.runfile.store_checks import Formats, Rows, check_rows
+from fathom.runfile.worker import Worker
 from fathom.types import STATUSES, Facet, FathomError, Reply, Status
 
 FILE = "replies.sqlite"

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fathom.printing import readable
-from fathom.run.batches.store import waiting
-from fathom.run.manifest import read_manifest
-from fathom.run.store import peek
-from fathom.run.worker import is_alive
+from fathom.runfile.batches import waiting
+from fathom.runfile.manifest import read_manifest
+from fathom.runfile.store import peek
+from fathom.runfile.worker import is_alive
 from fathom.types import Status
 
 

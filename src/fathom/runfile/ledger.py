@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
-from fathom.run.manifest import fathom_version
-from fathom.run.store import (
+from fathom.runfile.manifest import fathom_version
+from fathom.runfile.store import (
     BUSY_SECONDS,
     CHECKED,
     FILE,
@@ -27,8 +27,8 @@ from fathom.run.store import (
     clear_errors,
     read_totals,
 )
-from fathom.run.store_checks import add_checksums
-from fathom.run.worker import Worker, is_alive, retire
+from fathom.runfile.store_checks import add_checksums
+from fathom.runfile.worker import Worker, is_alive, retire
 from fathom.secrets import hide_in_text, redact
 from fathom.types import FathomError, Reply, Sample, Status
 

@@ -18,10 +18,10 @@ from typing import Literal, TypeAlias
 
 from fathom.models.protocol import Settings
 from fathom.models.usage import counted, paid, with_counts
-from fathom.run.ledger import enter_wal, leave_wal, storable, without_secrets
-from fathom.run.manifest import fathom_version
-from fathom.run.store import BUSY_SECONDS, StoredReply, clear_errors, reading
-from fathom.run.store_checks import Formats, Rows, add_checksums, check_rows
+from fathom.runfile.ledger import enter_wal, leave_wal, storable, without_secrets
+from fathom.runfile.manifest import fathom_version
+from fathom.runfile.store import BUSY_SECONDS, StoredReply, clear_errors, reading
+from fathom.runfile.store_checks import Formats, Rows, add_checksums, check_rows
 from fathom.score.judge import Case, Conversation
 from fathom.secrets import hide_in_text, hide_secrets
 from fathom.types import Reply
