@@ -24,10 +24,10 @@ from random import Random
 from fathom.benchmarks.starter.passkey import plan
 from fathom.compose import CountedTexts, compose
 from fathom.corpus.world import generate
-from fathom.counts import CountCache, TokenCounter, cut_points
-from fathom.length import format_length, render
 from fathom.suitefile import open_suite
-from fathom.tokens import Tokenizer, get_tokenizer
+from fathom.tokens.counts import CountCache, TokenCounter, cut_points
+from fathom.tokens.length import format_length, render
+from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import Document, Draw, Haystack, Resources, Span
 
 

@@ -31,12 +31,12 @@ from statistics import median
 
 from fathom.build import configure
 from fathom.build.material import gather
-from fathom.counts import TokenCounter
-from fathom.length import parse_length
 from fathom.suitefile import open_suite
 from fathom.tasks.evidence import NEAR, best_places, distinct
 from fathom.tasks.support import Support, best_support
-from fathom.tokens import get_tokenizer
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.length import parse_length
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Sample, Span
 
 TASKS = ("single_doc_qa", "multi_doc_qa", "single_doc_summary", "multi_doc_summary")

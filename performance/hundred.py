@@ -25,11 +25,11 @@ from random import Random
 
 from fathom.build.config import BuildConfig, configure
 from fathom.build.material import Material, gather
-from fathom.counts import TokenCounter, cut_points
-from fathom.length import format_length, parse_length, render
 from fathom.registry import get_suite, get_task
 from fathom.suitefile import open_suite
-from fathom.tokens import Tokenizer, get_tokenizer
+from fathom.tokens.counts import TokenCounter, cut_points
+from fathom.tokens.length import format_length, parse_length, render
+from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 
 FILLED = 2  # prompts of a task and length that are filled to measure how long that takes
 CHECKED = 20  # prompts a length that are tokenized again, on both sides

@@ -20,8 +20,6 @@ from fathom.board.bundles.bundle import write_bundle
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.opening import read_bundle
 from fathom.board.changes import read_snapshot
-from fathom.checksums import with_checksum
-from fathom.length import render, thinking
 from fathom.rows import rows_from_run
 from fathom.run import status
 from fathom.runfile.judgements import JudgementStore, judgements, judges, said, spent
@@ -30,8 +28,10 @@ from fathom.runfile.manifest import FORMAT
 from fathom.runfile.manifest import read_manifest as read_run
 from fathom.runfile.store import replies
 from fathom.runfile.worker import this_worker
+from fathom.storage.checksums import with_checksum
 from fathom.subsetfile import read_subset, write_subset
 from fathom.suitefile import open_suite
+from fathom.tokens.length import render, thinking
 from fathom.types import FathomError, Member, Reply, Subset
 from made_bundles import JUDGE, make_run, make_suite
 

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from fathom import api
 from fathom.build import build, configure
-from fathom.checksums import with_checksum
-from fathom.length import render
 from fathom.registry import get_task
+from fathom.storage.checksums import with_checksum
 from fathom.suitefile import MANIFEST, open_suite
+from fathom.tokens.length import render
 from fathom.types import FathomError
 from made import write_corpus
 from processes import start_program

@@ -18,8 +18,8 @@ from fathom.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitErr
 from fathom.compose.draft import arrange, merged
 from fathom.compose.texts import bounds
 from fathom.compose.truncate import cut_sample, truncated
-from fathom.counts import TokenCounter
-from fathom.tokens import Tokenizer, get_tokenizer
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import (
     Arranged,
     Document,

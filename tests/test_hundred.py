@@ -11,9 +11,9 @@ from math import sqrt
 import pytest
 
 from fathom.build import build, configure
-from fathom.length import render
 from fathom.registry import get_suite
 from fathom.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import render
 from fathom.types import Document, Sample, Span
 
 pytestmark = pytest.mark.slow
@@ -71,7 +71,7 @@ def test_all_eight_tasks_are_there_at_every_length(samples: list[Sample]) -> Non
 
 
 def test_prompts_have_99_to_100_percent_of_their_length(built: BuiltSuite, samples: list[Sample]) -> None:
-    from fathom.tokens import get_tokenizer
+    from fathom.tokens.tokenizers import get_tokenizer
 
     texts, count = built.texts(), get_tokenizer("words").count
     for sample in (s for s in samples if s.length):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from fathom.compose import CountedTexts
 from fathom.compose.keep import shortened
 from fathom.corpus.world import generate
-from fathom.counts import TokenCounter
-from fathom.tokens import get_tokenizer
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Document, Part, Span
 
 QUESTION = "\n\nWhat does the text say?"

@@ -14,10 +14,10 @@ from command_line import Call
 from fathom.benchmarks.leader.suite import TOKENIZER
 from fathom.build import BuildConfig, build, configure
 from fathom.compose import compose
-from fathom.length import format_length
 from fathom.registry import get_suite, get_task
 from fathom.sources.lock import LOCK, data_folder
-from fathom.tokens import DEFAULT, is_at_hand
+from fathom.tokens.length import format_length
+from fathom.tokens.tokenizers import DEFAULT, is_at_hand
 from fathom.types import FathomError, Plan
 from made import write_corpus
 from made_infinitebench import write_infinite
@@ -206,7 +206,7 @@ def test_a_downloaded_tokenizer_needs_no_network(tmp_path: Path, monkeypatch: py
     import huggingface_hub
     import tokenizers
 
-    from fathom.tokens import get_tokenizer
+    from fathom.tokens.tokenizers import get_tokenizer
 
     assert not is_at_hand("hf:nobody/nothing-of-this-name")
     assert not is_at_hand("tekken")

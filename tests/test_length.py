@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from fathom.build import build, configure
 from fathom.compose import CountedTexts, compose
-from fathom.counts import TokenCounter
-from fathom.length import format_length, named_lengths, parse_length, question_part, render
 from fathom.suitefile import open_suite
-from fathom.tokens import get_tokenizer
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.length import format_length, named_lengths, parse_length, question_part, render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Ending, FathomError, Haystack, Layout, Needle, Part, Passages, Sample, Span
 from made import make_document, write_corpus
 

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from fathom.build import build, configure
-from fathom.length import render
 from fathom.models.baselines import baseline_client, baselines, get_baseline
 from fathom.models.baselines.parsing import numbered, parse_prompt
 from fathom.models.form import PromptForm, form_of
@@ -26,7 +25,8 @@ from fathom.registry import get_task
 from fathom.run import run
 from fathom.score.registry import get_scorer, row_of
 from fathom.suitefile import open_suite
-from fathom.tokens import get_tokenizer
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Reply, Sample
 from made_books import write_books
 from made_infinitebench import write_infinite

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.length import render, thinking
 from fathom.suitefile import (
     DOCUMENTS,
     SAMPLES,
@@ -28,6 +27,7 @@ from fathom.suitefile import (
     write_manifest,
 )
 from fathom.suitefile import texts as texts_module
+from fathom.tokens.length import render, thinking
 from fathom.types import Document, FathomError, Json, Sample, Span
 from made import make_document
 

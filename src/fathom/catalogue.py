@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from fathom.length import format_length
 from fathom.registry import boards, suites, tasks
+from fathom.tokens.length import format_length
 from fathom.types import FathomError, Json
 
 Records = list[dict[str, Json]]

@@ -1,10 +1,10 @@
-"""Tasks, suites, boards and results formats by name; ``fathom.discovery`` finds their declarations."""
+"""Tasks, suites, boards and results formats by name; ``fathom.plugins.discovery`` finds their declarations."""
 
 from collections.abc import Mapping
 from typing import TypeVar
 
-from fathom.discovery import declared
-from fathom.names import unknown
+from fathom.plugins.discovery import declared
+from fathom.plugins.names import unknown
 from fathom.types import Results, Suite, Task
 from fathom.types.boards import Board
 

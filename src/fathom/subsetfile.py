@@ -18,8 +18,8 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from fathom.atomic import whole_file
-from fathom.checksums import CHECKSUM, check_content, check_format, with_checksum
+from fathom.storage.atomic import whole_file
+from fathom.storage.checksums import CHECKSUM, check_content, check_format, with_checksum
 from fathom.types import FathomError, Json, Member, Subset
 
 FORMAT = "fathom subset"

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from fathom.benchmarks.ada import bestanswer_prompt, tsort
 from fathom.build import build, configure
-from fathom.length import render
 from fathom.models.baselines import baseline_client, baselines, get_baseline
 from fathom.models.baselines.lexical import in_order
 from fathom.models.baselines.parsing import KINDS, Kind, find_pieces, parse_prompt
@@ -28,7 +27,8 @@ from fathom.models.form import Heading, PromptForm, form_of
 from fathom.models.protocol import Call
 from fathom.registry import get_task, tasks
 from fathom.suitefile import open_suite
-from fathom.tokens import get_tokenizer
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, Sample, Span
 from made_books import write_books
 from made_threads import write_cases, write_threads

@@ -17,7 +17,7 @@ from fathom.models.request_mode import within
 from fathom.models.wire import tool_calls
 from fathom.run.systems import Request, SplitPrompt, Task, Unit
 from fathom.run.systems.agent import AROUND, Agent, _words, as_json, parts_of
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Reply
 
 TOKENIZER = get_tokenizer("words")

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from fathom.benchmarks.starter.single_doc_qa import PROMPTS
 from fathom.build import build, configure
-from fathom.length import render
 from fathom.models.baselines import baseline_client, baselines, get_baseline
 from fathom.models.baselines.parsing import numbered, parse_prompt
 from fathom.models.baselines.retrieval import rank, sentences
@@ -26,7 +25,8 @@ from fathom.models.overflow import fit
 from fathom.models.protocol import Call
 from fathom.registry import get_task, tasks
 from fathom.suitefile import open_suite
-from fathom.tokens import get_tokenizer
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, FathomError, Sample
 
 pytestmark = pytest.mark.slow

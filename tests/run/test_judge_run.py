@@ -94,7 +94,7 @@ def test_runs_are_judged_in_units_of_a_cluster_once_all_are_confirmed(
             done.append(name)
             yield name, work(units[name])
 
-    monkeypatch.setattr("fathom.cluster.in_tasks", lambda address: engine)
+    monkeypatch.setattr("fathom.parallel.on_ray.in_tasks", lambda address: engine)
     said = [True, False]
     refused = api.judge(runs, "lab/judge", engine="ray", backoff=0.0, confirm=lambda plan: said.pop(0))
     assert [one.stopped for one in refused] == ["not confirmed"]

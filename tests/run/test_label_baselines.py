@@ -12,7 +12,7 @@ from fathom.models.baselines.parsing import any_relations, common_relations, kno
 from fathom.models.overflow import Overflow, fit
 from fathom.registry import get_task
 from fathom.score.registry import get_scorer, row_of
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, Sample
 from made_infinitebench import build_leader, write_infinite
 from made_records import prompts_of

@@ -40,7 +40,7 @@ def vocabulary(name: str, folder: Path) -> Split:
         from tokenizers import Tokenizer
 
         return splitting(Tokenizer.from_file(str(folder / "gpt2" / "tokenizer.json")))
-    from fathom.tokens import get_tokenizer
+    from fathom.tokens.tokenizers import get_tokenizer
 
     engine = get_tokenizer(str(folder / name)).encoding  # type: ignore[attr-defined]
     return lambda text: [engine.decode_single_token_bytes(token) for token in engine.encode_ordinary(text)]

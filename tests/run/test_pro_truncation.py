@@ -8,7 +8,7 @@ import pytest
 
 from fathom.corpus import read_corpus
 from fathom.models.overflow import fit
-from fathom.tokens import TiktokenTokenizer, get_tokenizer
+from fathom.tokens.tokenizers import TiktokenTokenizer, get_tokenizer
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from fathom.models.prices import FREE, UNKNOWN, Price, find_price, price_table
 from fathom.models.protocol import Settings
 from fathom.run import Preflight, Progress, RunSummary, replies, run
 from fathom.run.preflight import REASONING_ALLOWANCE, output_caps
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, FathomError
 
 CAP = 50

@@ -74,7 +74,7 @@ def test_whatever_a_client_raises_is_one_samples_error(
 def test_whatever_fails_around_a_request_is_one_samples_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer
 ) -> None:
-    from fathom.length import render as rendered
+    from fathom.tokens.length import render as rendered
 
     def render(sample: Any, texts: Any) -> str:
         if sample.id == "item1@256":

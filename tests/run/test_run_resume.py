@@ -28,7 +28,7 @@ from fathom.run.session import Session, Work
 from fathom.runfile import ledger as ledger_module
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.worker import Worker, retire, this_worker
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Reply, Sample
 from processes import start_program, until
 

@@ -24,7 +24,7 @@ from fathom.run import Progress, read_manifest, replies, run, status
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.store import FILE
 from fathom.runfile.worker import Worker, _born, is_alive, retire, this_worker
-from fathom.secrets import hide_secrets
+from fathom.safety.secrets import hide_secrets
 from fathom.types import STATUSES, AnswerKind, FathomError, Reply
 
 

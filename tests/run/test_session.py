@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from run_suites import FILLER, TOKENS, sample
 
-from fathom.length import render
 from fathom.models.answers import LARGE_TEXT
 from fathom.models.overflow import Overflow
 from fathom.models.prices import FREE, TRUNCATION, UNKNOWN, Limit, Price
@@ -27,7 +26,8 @@ from fathom.runfile.ledger import Key, Ledger
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.runfile.store import StoredReply
 from fathom.runfile.worker import this_worker
-from fathom.tokens import get_tokenizer
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Reply, Sample
 
 TEXTS = {"doc": FILLER}

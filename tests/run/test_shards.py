@@ -22,7 +22,6 @@ from scripted_server import Act, ScriptedServer, completion
 
 from command_line import Call
 from fathom import api
-from fathom.checksums import row_checksum
 from fathom.run import RunSummary, replies, run
 from fathom.run.shards.cutting import Shard, cut, parse_shard, shards
 from fathom.run.shards.files import (
@@ -44,6 +43,7 @@ from fathom.run.shards.share import MOST_PARTS
 from fathom.run.shards.store import FolderStore
 from fathom.runfile import store, store_checks
 from fathom.runfile.manifest import read_manifest
+from fathom.storage.checksums import row_checksum
 from fathom.suitefile import open_suite
 from fathom.types import FathomError, Sample
 from processes import start_program, until

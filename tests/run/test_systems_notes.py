@@ -25,7 +25,7 @@ from fathom.run.preflight import Preflight
 from fathom.run.systems import Request, SplitPrompt, System, Task, Unit, open_system
 from fathom.run.systems.notes import Compaction, MapReduce
 from fathom.run.systems.prompts import parts_of
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Reply, Status
 from processes import start_program, until
 

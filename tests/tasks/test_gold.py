@@ -14,7 +14,6 @@ from fathom.benchmarks.hundred.multi_doc_summary import pool as multi_doc_summar
 from fathom.benchmarks.hundred.single_doc_summary import pool as single_doc_summary_pool
 from fathom.benchmarks.hundred.single_doc_summary import score
 from fathom.corpus import document_id
-from fathom.counts import TokenCounter
 from fathom.registry import get_task
 from fathom.tasks.evidence import (
     best_stretch,
@@ -27,7 +26,8 @@ from fathom.tasks.evidence import (
     sentences_of,
 )
 from fathom.tasks.several import apart, heads, pieces_of, separate_texts
-from fathom.tokens import get_tokenizer
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Document, Draw, Question, Resources, Sample, Span
 from made import make_document
 

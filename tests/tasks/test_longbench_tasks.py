@@ -16,7 +16,7 @@ from fathom.build import build, configure
 from fathom.registry import get_suite, get_task
 from fathom.score.registry import get_scorer, row_of
 from fathom.suitefile import open_suite
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 from made_records import (
     build_records,

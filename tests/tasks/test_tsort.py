@@ -21,12 +21,12 @@ from fathom.benchmarks.ada.tsort import PROMPTS, Start, pool
 from fathom.build import build, configure
 from fathom.compose import CountedTexts
 from fathom.corpus.books import read_book
-from fathom.counts import TokenCounter
-from fathom.length import render
 from fathom.registry import get_task, tasks
 from fathom.rows.scoring import score_reply
 from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tokens import get_tokenizer
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Candidate, Document, Draw, FathomError, Resources, Sample, Span, Whole
 from made_books import book_document, make_book, write_books
 from stored_replies import stored

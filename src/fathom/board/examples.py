@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fathom.length import render
 from fathom.registry import task_name, tasks
 from fathom.suitefile import open_suite
+from fathom.tokens.length import render
 from fathom.types import FathomError, Sample, Span
 
 SHOWN = 1200

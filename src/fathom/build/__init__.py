@@ -14,7 +14,7 @@ from stat import S_ISDIR
 from typing import Any
 
 from fathom import corpus as corpus_package
-from fathom import plugins, suitefile
+from fathom import suitefile
 from fathom.build.clusters import shared_clusters
 from fathom.build.config import BuildConfig, configure
 from fathom.build.items import BuiltTask, contexts, expected
@@ -25,7 +25,8 @@ from fathom.compose import CountedTexts
 from fathom.corpus import is_world, parse_spec
 from fathom.corpus.questions import checksum
 from fathom.corpus.spec import path_of
-from fathom.counts import CountCache, TokenCounter, cache_folder
+from fathom.parallel.units import Engine
+from fathom.plugins import loading
 from fathom.printing import printable, readable
 from fathom.records import Walker
 from fathom.registry import get_task
@@ -34,9 +35,9 @@ from fathom.sources.errata import checksum as errata_checksum
 from fathom.sources.errata import read_errata
 from fathom.sources.finder import in_short
 from fathom.suitefile.pools import shared_contexts
-from fathom.tokens import Tokenizer, get_tokenizer, is_path
+from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
+from fathom.tokens.tokenizers import Tokenizer, get_tokenizer, is_path
 from fathom.types import Document, FathomError, Json, Span
-from fathom.units import Engine
 
 __all__ = ["BuildConfig", "Built", "build", "configure"]
 
@@ -142,7 +143,7 @@ def _inputs(wanted: BuildConfig, tokenizer: Tokenizer) -> Mapping[str, Json]:
         "task_versions": {(task := get_task(name)).first_name: task.version for name in wanted.tasks},
         "corpus_state": [_state(spec) for spec in wanted.given()],
     }
-    if files := plugins.records({wanted.suite, *wanted.tasks}):
+    if files := loading.records({wanted.suite, *wanted.tasks}):
         inputs["plugins"] = [file["sha256"] for file in files]
     # The content of tables of questions counts, not their names.
     del inputs["questions"]
@@ -278,7 +279,7 @@ def _write(
         facts["official_prompts"] = material.wording.record()
     if config is not None:
         facts["config"] = config
-    if files := plugins.records({wanted.suite, *wanted.tasks}):
+    if files := loading.records({wanted.suite, *wanted.tasks}):
         facts["plugins"] = files
     manifest = _storable(facts)
     return suitefile.write_manifest(folder, manifest)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fathom.corpus import Fields, is_world
-from fathom.length import format_length
-from fathom.names import unknown
+from fathom.plugins.names import unknown
 from fathom.registry import get_task, suite_name, suites, task_name, tasks
 from fathom.sources.lock import LOCK, data_folder
-from fathom.tokens import DEFAULT, is_at_hand
+from fathom.tokens.length import format_length
+from fathom.tokens.tokenizers import DEFAULT, is_at_hand
 from fathom.types import FathomError, Grid, Role, Suite, Task
 
 QA: tuple[Role, ...] = ("qa", "multi_qa")

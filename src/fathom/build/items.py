@@ -16,13 +16,13 @@ from fathom.build.notes import RecordCounts, about_records, missing, published, 
 from fathom.build.wording import facets, missing_text
 from fathom.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitError, compose, compose_alone
 from fathom.compose.truncate import cut_sample
-from fathom.length import format_length
 from fathom.registry import get_task
 from fathom.sources.errata import Erratum
 from fathom.suitefile import Values, Where, may_be, wanted_of
 from fathom.suitefile.pools import PoolUse
 from fathom.tasks import passages
 from fathom.tasks.related import related
+from fathom.tokens.length import format_length
 from fathom.types import (
     Candidate,
     CandidatePool,

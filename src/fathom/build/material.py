@@ -13,12 +13,12 @@ from fathom.corpus.questions import read_questions
 from fathom.corpus.spec import path_of
 from fathom.corpus.stackexchange import case_documents, thread_documents
 from fathom.corpus.synthetic import pairs_document, refrain_document
-from fathom.counts import TokenCounter
 from fathom.records import Unread
 from fathom.registry import get_task
 from fathom.sources import Found, read_sources
 from fathom.sources.errata import Erratum, corrected, read_errata
 from fathom.sources.templates import Templates, read_templates
+from fathom.tokens.counts import TokenCounter
 from fathom.types import ROLES, Document, FathomError, Json, Role
 
 CONTEXTS = 2  # longest contexts that a generated text could fill, so that items share half of its pairs on average

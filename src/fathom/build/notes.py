@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fathom.build.config import BuildConfig
-from fathom.length import format_length
-from fathom.names import first_of
+from fathom.plugins.names import first_of
 from fathom.registry import suites
-from fathom.tokens import DEFAULT
+from fathom.tokens.length import format_length
+from fathom.tokens.tokenizers import DEFAULT
 from fathom.types import CandidatePool, Resources, Sample, Task
 
 SHOWN = 3  # tasks listed if many share a note

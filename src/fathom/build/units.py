@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,12 @@ from fathom.build.items import BuiltTask, Part, build_task, names_of_tasks
 from fathom.build.material import Material
 from fathom.build.notes import RecordCounts
 from fathom.compose import CountedTexts
-from fathom.counts import CountCache, TokenCounter, cache_folder
+from fathom.parallel.units import Engine, Kept, run_units
+from fathom.storage.versions import fathom_version
 from fathom.suitefile.samples import record_of, sample_of
-from fathom.tokens import get_tokenizer
+from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Json, Sample, Span
-from fathom.units import Engine, Kept, run_units
 
 _TALLIES = ("lengths", "cut", "over")
 
@@ -37,7 +37,7 @@ def built_tasks(
         The tasks by name.
     """
     names = names_of_tasks(wanted)
-    keep = Kept(kept, version("fathom-eval"), dict(inputs))
+    keep = Kept(kept, fathom_version(), dict(inputs))
     done = run_units({name: name for name in names}, partial(_built, wanted, material), keep=keep, workers=engine)
     return {name: _read(found) for name, found in zip(names, done, strict=True)}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fathom.build.config import RECORDS, BuildConfig
 from fathom.corpus.spec import path_of
-from fathom.discovery import declared
+from fathom.plugins.discovery import declared
 from fathom.records import path_text, walk
 from fathom.registry import get_task
 from fathom.sources.finder import check_folder

@@ -96,7 +96,7 @@ def check_gold(options: CheckGoldOptions) -> "GoldSummary":
 
 def main(line: CheckGoldOptions) -> int:
     """Check, and print what came of it."""
-    from fathom.terminal import confirmed, print_summary, progress_bar
+    from fathom.options.terminal import confirmed, print_summary, progress_bar
 
     with progress_bar("checking", line.quiet) as bar:
         asked = line.but(

@@ -113,7 +113,7 @@ def draft(options: DraftOptions) -> "DraftSummary":
 
 def main(line: DraftOptions) -> int:
     """Draft, and print what came of it."""
-    from fathom.terminal import confirmed, print_summary, progress_bars
+    from fathom.options.terminal import confirmed, print_summary, progress_bars
 
     with progress_bars(line.quiet) as bars:
         shown = {stage: bars(stage) for stage in ("drafting", "checking")}

@@ -26,8 +26,8 @@ class ExportOptions(Options):
 @command(ExportOptions)
 def export(options: ExportOptions) -> int:
     """Write samples with their full text, one JSON object a line, for other tools; returns their number."""
-    from fathom.atomic import whole_file
     from fathom.run.subset import members_of
+    from fathom.storage.atomic import whole_file
     from fathom.subsetfile import read_subset
     from fathom.suitefile import open_suite
     from fathom.suitefile.records import exported

@@ -98,7 +98,7 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
 
 def main(line: ForecastOptions) -> None:
     """Print a table, or JSON."""
-    from fathom.terminal import print_json, print_records
+    from fathom.options.terminal import print_json, print_records
 
     found = forecast.body(line)
     if line.as_json:

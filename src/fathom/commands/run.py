@@ -197,7 +197,7 @@ def _run_shards(options: RunOptions) -> "RunSummary":
 def _suite(options: RunOptions) -> tuple[Path, str]:
     """The folder of the suite, which is built first where there is none, and its name for run folders."""
     from fathom.commands.build import build
-    from fathom.names import folder_name
+    from fathom.plugins.names import folder_name
     from fathom.suitefile import is_suite
 
     wanted = options.of(Build)
@@ -219,7 +219,7 @@ def main(line: RunOptions) -> int:
     """Run, print what came of it, and judge where that was asked for."""
     from fathom.commands.judge import JudgeOptions, check_judge
     from fathom.commands.judge import main as judge_runs
-    from fathom.terminal import confirmed, print_summary, progress_bar, tell
+    from fathom.options.terminal import confirmed, print_summary, progress_bar, tell
 
     judge = None if line.judge == "none" else line.judge
     if judge is not None and (line.shard or line.engine):

@@ -2,7 +2,7 @@
 
 A length is the budget of the whole prompt: instruction, context and question. Fillers have a fixed order per item, each
 length takes as many as fit, and the last one is truncated, so that the prompt has 99% to 100% of its budget. Nothing is
-tokenized here: token counts of parts are added up (see ``fathom.counts``).
+tokenized here: token counts of parts are added up (see ``fathom.tokens.counts``).
 """
 
 from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from fathom.compose.texts import CountedTexts
-from fathom.counts import TokenCounter
+from fathom.tokens.counts import TokenCounter
 from fathom.types import Ending, Haystack, Layout, Part, Passages, Span
 
 GAP = "\n\n"

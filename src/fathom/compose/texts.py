@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fathom.counts import REACH, WINDOW, TokenCounter
+from fathom.tokens.counts import REACH, WINDOW, TokenCounter
 from fathom.types import Document, Part, Span
 
 

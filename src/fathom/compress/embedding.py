@@ -14,14 +14,14 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from fathom.atomic import whole_file
 from fathom.compress.matrix import Floats
-from fathom.length import render
 from fathom.models.embedding import CHARACTERS, Endpoint, SentenceTransformer, check_texts, cut
+from fathom.parallel.units import one_thread
 from fathom.records import TABLES, checked_records, format_of
+from fathom.storage.atomic import whole_file
 from fathom.suitefile import is_suite, open_suite
+from fathom.tokens.length import render
 from fathom.types import FathomError, Sample
-from fathom.units import one_thread
 
 Embed: TypeAlias = Callable[[Sequence[str]], Floats]
 SUFFIX = ".npz"

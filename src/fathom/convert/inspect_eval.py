@@ -19,7 +19,7 @@ from fathom.convert.material import Figure, Material, Prompts, RunFolder, Told, 
 from fathom.convert.places import file_name
 from fathom.registry import tasks
 from fathom.report.results import System
-from fathom.runfile.manifest import fathom_version
+from fathom.storage.versions import fathom_version
 from fathom.suitefile.fresh import check_contents, fresh_folder
 from fathom.types import FathomError, Row
 

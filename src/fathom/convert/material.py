@@ -11,8 +11,7 @@ import polars as pl
 
 from fathom.analysis import AverageScore, Counts, CurvePoint, Filtered
 from fathom.browse.replies import find_suite
-from fathom.length import format_length, render, thinking
-from fathom.names import first_of
+from fathom.plugins.names import first_of
 from fathom.printing import printable
 from fathom.report.results import ALL, Results, System, measure
 from fathom.rows.runs import labels
@@ -22,6 +21,7 @@ from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered
 from fathom.stats.side_rows import is_aggregate
 from fathom.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import format_length, render, thinking
 from fathom.types import FathomError, Row, Sample
 
 NORMAL_95 = 1.959964

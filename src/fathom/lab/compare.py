@@ -9,11 +9,9 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from fathom import plugins
 from fathom.analysis import curve
 from fathom.analysis.grid import ALL
 from fathom.analysis.setups import Setup, SetupResult, Trial, Tuned, compare_setups
-from fathom.atomic import whole_file
 from fathom.extend.methods import WHOLE
 from fathom.lab.checks import check_commands, check_names, check_servers, chosen_samples, run_name, shared_items
 from fathom.lab.plan import Sizes, Wanted, Way, best_way, is_inside, trained, wanted
@@ -21,13 +19,15 @@ from fathom.lab.times import Times, prompts_of, times_of
 from fathom.models.hugging_face import is_local, trained_window
 from fathom.models.local_client import check_local_model
 from fathom.models.protocol import Settings, is_baseline
-from fathom.names import folder_name, listed
+from fathom.plugins import loading
+from fathom.plugins.names import folder_name, listed
 from fathom.rows import load
 from fathom.run import Progress, run
 from fathom.run.chosen import choose
 from fathom.stats.outcomes import Unanswered
+from fathom.storage.atomic import whole_file
 from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
 RECORD = "lab.json"
@@ -185,7 +185,7 @@ def compare(
 def _opened(folder: Path) -> BuiltSuite:
     """A suite, with the files of tasks that it was built with."""
     suite = open_suite(folder)
-    plugins.use_again(suite.manifest.get("plugins"), folder)
+    loading.use_again(suite.manifest.get("plugins"), folder)
     return suite
 
 

@@ -8,7 +8,7 @@ from fathom.models.hugging_face import is_local
 from fathom.models.local_client import LocalClient, open_local_client
 from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
 from fathom.models.ray_vllm import RayVllmClient, open_ray_vllm_client
-from fathom.tokens import Tokenizer
+from fathom.tokens.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
     from fathom.extend.hf.extension import Extension

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.address import check_address
-from fathom.extras import install
 from fathom.models.failures import shorten
 from fathom.models.usage import count
-from fathom.secrets import remember
+from fathom.plugins.extras import install
+from fathom.safety.address import check_address
+from fathom.safety.secrets import remember
 from fathom.types import FathomError
 from fathom.types.choices import RETRIES, TIMEOUT
 

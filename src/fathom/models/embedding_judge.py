@@ -16,11 +16,11 @@ from typing import Protocol
 
 import numpy as np
 
-from fathom.extras import install
 from fathom.models.embedding import Endpoint, Floats, SentenceTransformer
 from fathom.models.failures import Failure, classify, shorten
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import TINY_PROMPT, Call, RequestError, Settings
+from fathom.plugins.extras import install
 from fathom.score.judge import JudgeKind
 from fathom.types import FathomError, Reply
 from fathom.types.choices import TIMEOUT

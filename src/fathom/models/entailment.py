@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from fathom.counts import cut_points
-from fathom.extras import install
 from fathom.models.failures import Failure, shorten
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import TINY_PROMPT, Call, RequestError
-from fathom.terminal import no_widgets
+from fathom.options.terminal import no_widgets
+from fathom.plugins.extras import install
+from fathom.tokens.counts import cut_points
 from fathom.types import FathomError, Reply
 
 PREFIX = "nli/"

@@ -15,9 +15,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from fathom.secrets import hide_in_text
+from fathom.plugins.usertable import read_table, users_table
+from fathom.safety.secrets import hide_in_text
 from fathom.types import FathomError
-from fathom.usertable import read_table, users_table
 
 Kind: TypeAlias = Literal["overflow", "refused", "busy", "silent", "denied", "later", "bad"]
 KINDS: tuple[Kind, ...] = ("overflow", "refused", "denied", "busy", "bad")

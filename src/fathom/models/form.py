@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fathom.length import question_part
+from fathom.tokens.length import question_part
 from fathom.types import AnswerKind, Sample
 
 GAP = "\n\n"

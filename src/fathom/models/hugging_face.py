@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fathom.extend.methods import FULL, NONE, Method, split_name
-from fathom.extras import install
 from fathom.models.failures import Failure, shorten
-from fathom.terminal import no_widgets
+from fathom.options.terminal import no_widgets
+from fathom.plugins.extras import install
 from fathom.types import FathomError, Json
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from importlib.resources import files
 from typing import Literal, TypeAlias, get_args
 
+from fathom.plugins.usertable import read_table, users_table
 from fathom.types import FathomError
-from fathom.usertable import read_table, users_table
 
 VARIABLE = "FATHOM_MODELS"
 HOTTEST = 100  # no temperature is higher; excludes nan and infinity

@@ -8,8 +8,8 @@ from importlib.resources import files
 from fathom.models.hugging_face import is_local
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
+from fathom.plugins.usertable import read_table, users_table
 from fathom.types import FathomError
-from fathom.usertable import read_table, users_table
 
 VARIABLE = "FATHOM_PRICES"
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
-from fathom.address import check_address
 from fathom.extend.methods import WHOLE, Method
 from fathom.models.failures import Failure
 from fathom.models.form import PromptForm
 from fathom.models.model_settings import Kind
 from fathom.models.overflow import Overflow
 from fathom.models.thinking import Thinking
-from fathom.secrets import remember, remember_command
+from fathom.safety.address import check_address
+from fathom.safety.secrets import remember, remember_command
 from fathom.types import AnswerKind, Json, Reply
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from fathom.cluster import connected, said_by
 from fathom.models.answers import Output, checked, to_reply
 from fathom.models.failures import Failure, failure_of
 from fathom.models.loop import in_thread
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import RAY_VLLM, Call, RequestError, Settings
+from fathom.parallel.on_ray import connected, said_by
 from fathom.types import FathomError, Json, Reply
 
 AT_ONCE = 1000

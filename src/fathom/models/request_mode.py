@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from fathom.models.protocol import CHAT_TEMPLATES, ChatTemplate
 from fathom.registry import task_name, tasks
-from fathom.tokens import Tokenizer
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import AnswerKind, FathomError, Reply, Sample
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Generic, TypeVar
 
-from fathom.names import first_of
+from fathom.plugins.names import first_of
 from fathom.records.streams import COMPRESSED
 from fathom.types import FathomError
 

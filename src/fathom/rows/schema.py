@@ -14,7 +14,6 @@ from types import MappingProxyType
 
 import polars as pl
 
-from fathom.atomic import whole_file
 from fathom.records import (
     ARCHIVE,
     COMPRESSED,
@@ -31,6 +30,7 @@ from fathom.records import (
 )
 from fathom.registry import task_name
 from fathom.score.registry import metric_name
+from fathom.storage.atomic import whole_file
 from fathom.types import STATUSES, FathomError, Results, Row, Tell
 
 LARGE = 200_000

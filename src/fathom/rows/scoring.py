@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from fathom.extras import MissingLibraryError
 from fathom.models.embedding_judge import judge_kind
+from fathom.plugins.extras import MissingLibraryError
 from fathom.registry import get_task
 from fathom.runfile.judgements import Judgement, case_key, case_of, judgements, judges
 from fathom.runfile.store import StoredReply

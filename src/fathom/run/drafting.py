@@ -13,10 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
-from fathom.atomic import whole_file
 from fathom.corpus.questions import checksum, find_quotation
 from fathom.corpus.text import normalise
-from fathom.counts import cut_points
 from fathom.models.clients import connections_of, open_client
 from fathom.models.loop import drive
 from fathom.models.prices import find_price, price_range, total_cost
@@ -41,7 +39,9 @@ from fathom.score.answers import short_answer
 from fathom.score.judge import Ask, Case, Conversation, Parts, asked
 from fathom.score.judge_texts import REMINDER
 from fathom.score.text import token_f1, without_reasoning
-from fathom.tokens import DEFAULT, get_tokenizer
+from fathom.storage.atomic import whole_file
+from fathom.tokens.counts import cut_points
+from fathom.tokens.tokenizers import DEFAULT, get_tokenizer
 from fathom.types import Document, FathomError
 from fathom.types.choices import THRESHOLD
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from fathom import plugins
-from fathom.atomic import whole_file
 from fathom.corpus.questions import checksum
 from fathom.models.clients import connections_of, open_client
 from fathom.models.entailment import PREFIX, Entailment, EntailmentClient, is_entailment
@@ -24,6 +22,7 @@ from fathom.models.loop import drive
 from fathom.models.prices import FREE, Price, find_price, shown_cost
 from fathom.models.protocol import Client, Settings, is_baseline
 from fathom.models.retry import Retry
+from fathom.plugins import loading
 from fathom.printing import printable, readable
 from fathom.registry import get_task
 from fathom.run.gold_prompts import Finding, conversation, replay
@@ -45,9 +44,10 @@ from fathom.runfile.judgements import (
 )
 from fathom.score.judge import Case, UnreadableError
 from fathom.sources.errata import Fault, fingerprint
+from fathom.storage.atomic import whole_file
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.tasks.support import KEPT
-from fathom.tokens import DEFAULT, get_tokenizer
+from fathom.tokens.tokenizers import DEFAULT, get_tokenizer
 from fathom.types import FathomError, Json, Sample, Span
 
 REPLY_TOKENS = 1024  # output cap of a reply; a model that reasons gets more
@@ -173,7 +173,7 @@ def check_gold(
             is reached. All replies are kept.
     """
     built = open_suite(suite)
-    plugins.use_again(built.manifest.get("plugins"), suite)
+    loading.use_again(built.manifest.get("plugins"), suite)
     _check_model(model)
     _check_folder(out)
     golds = list(gold_texts(built))

@@ -6,8 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from fathom import plugins
-from fathom.length import thinking as with_thoughts
 from fathom.models.clients import connections_of, context_of, extension_of, notes_of, open_client, timeout_of
 from fathom.models.hugging_face import is_local
 from fathom.models.loop import drive
@@ -16,7 +14,8 @@ from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
 from fathom.models.request_mode import request_modes
 from fathom.models.retry import Retry
 from fathom.models.thinking import describe_thinking
-from fathom.names import folder_name
+from fathom.plugins import loading
+from fathom.plugins.names import folder_name
 from fathom.run.batches.open import (
     INTERRUPTED,
     check_none_waits,
@@ -53,7 +52,8 @@ from fathom.runfile.store import Peek, Totals, peek
 from fathom.runfile.worker import this_worker
 from fathom.subsetfile import read_subset
 from fathom.suitefile import Values, open_suite, wanted_of, why_none
-from fathom.tokens import Tokenizer, get_tokenizer
+from fathom.tokens.length import thinking as with_thoughts
+from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json, Sample
 from fathom.types.choices import RETRIES, TIMEOUT
 
@@ -203,7 +203,7 @@ def run(
         built.check()
     elif share is not None:
         built = replace(built, known=share.verified)
-    plugins.use_again(built.manifest.get("plugins"), suite)
+    loading.use_again(built.manifest.get("plugins"), suite)
     check_choice(built.manifest, tasks, lengths)
     only = members_of(chosen, built) if chosen else None
     manifest = describe_run(suite, built.manifest, settings, command=command)

@@ -10,7 +10,6 @@ from hashlib import sha256
 from itertools import islice
 from typing import TypeAlias
 
-from fathom.length import question_part, render
 from fathom.models.answers import LARGE_TEXT
 from fathom.models.failures import shorten
 from fathom.models.form import form_of
@@ -26,7 +25,8 @@ from fathom.run.systems import TURN, Request, System, Task, split_prompt, too_lo
 from fathom.runfile.ledger import Key, Ledger
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.runfile.worker import BEAT_SECONDS
-from fathom.tokens import Tokenizer
+from fathom.tokens.length import question_part, render
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import FathomError, Reply, Sample, Status
 
 # Claims are written in batches: small ones write more often, large ones delay others if a process dies.

@@ -16,7 +16,7 @@ from fathom.models.completions import CompletionsClient, ContinuingClient
 from fathom.models.local_client import LocalClient
 from fathom.models.loop import drive
 from fathom.models.protocol import Call, Client, Measured, RequestError, Settings, is_baseline
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 
 REPEATS = 5
 NO_ENDINGS: Mapping[int, int] = MappingProxyType({})

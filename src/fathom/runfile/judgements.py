@@ -19,11 +19,11 @@ from typing import Literal, TypeAlias
 from fathom.models.protocol import Settings
 from fathom.models.usage import counted, paid, with_counts
 from fathom.runfile.ledger import enter_wal, leave_wal, storable, without_secrets
-from fathom.runfile.manifest import fathom_version
 from fathom.runfile.store import BUSY_SECONDS, StoredReply, clear_errors, reading
 from fathom.runfile.store_checks import Formats, Rows, add_checksums, check_rows
+from fathom.safety.secrets import hide_in_text, hide_secrets
 from fathom.score.judge import Case, Conversation
-from fathom.secrets import hide_in_text, hide_secrets
+from fathom.storage.versions import fathom_version
 from fathom.types import Reply
 
 FILE = "judgements.sqlite"

@@ -15,7 +15,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
-from fathom.runfile.manifest import fathom_version
 from fathom.runfile.store import (
     BUSY_SECONDS,
     CHECKED,
@@ -29,7 +28,8 @@ from fathom.runfile.store import (
 )
 from fathom.runfile.store_checks import add_checksums
 from fathom.runfile.worker import Worker, is_alive, retire
-from fathom.secrets import hide_in_text, redact
+from fathom.safety.secrets import hide_in_text, redact
+from fathom.storage.versions import fathom_version
 from fathom.types import FathomError, Reply, Sample, Status
 
 Key: TypeAlias = tuple[str, int]

@@ -10,14 +10,14 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
-from fathom.checksums import CHECKSUM, check_content, check_format, with_checksum
 from fathom.extend.methods import FULL, NONE, WHOLE
 from fathom.extend.servers import method_of_command
 from fathom.models.hugging_face import PLACES, cache_of, is_local, method_of
 from fathom.models.model_settings import KINDS, SWITCHES
 from fathom.models.protocol import Settings, is_baseline, is_ray_vllm
 from fathom.models.thinking import MODES, PROMPTS
-from fathom.secrets import hide_in_address, hide_in_command, hide_secrets
+from fathom.safety.secrets import hide_in_address, hide_in_command, hide_secrets
+from fathom.storage.checksums import CHECKSUM, check_content, check_format, with_checksum
 from fathom.types import FathomError, Json
 
 FILE = "run.json"
@@ -71,14 +71,6 @@ _SUITE_FIELDS = {
     "unread_files": _Kind(int, "a whole number or null"),
     "pools": _Kind(list, "a list"),
 }
-
-
-def fathom_version() -> str:
-    """The installed version, or ``0`` if the package runs from source without being installed."""
-    try:
-        return version("fathom-eval")
-    except PackageNotFoundError:
-        return "0"
 
 
 def describe_run(

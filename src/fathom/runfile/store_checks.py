@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from fathom.checksums import check_format, row_checksum
 from fathom.printing import printable
+from fathom.storage.checksums import check_format, row_checksum
 from fathom.types import FathomError
 
 _ADVICE = "restore it from a copy, or move it away and run the same command again"

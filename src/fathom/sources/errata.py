@@ -18,9 +18,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+from fathom.plugins.usertable import read_table
 from fathom.records import path_text
 from fathom.types import Document, FathomError
-from fathom.usertable import read_table
 
 Fault: TypeAlias = Literal["absent", "ambiguous", "dependent", "wrong", "unsuitable"]
 """What is wrong: the text does not have the answer; several answers are right; the question makes no sense without

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from fathom.corpus.records import SHOWN_FIELDS, BadRowError
-from fathom.names import unknown
+from fathom.plugins.names import unknown
 from fathom.records import (
     TABLES,
     TEXTS,

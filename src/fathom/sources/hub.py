@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
-from fathom.extras import install
+from fathom.plugins.extras import install
 from fathom.types import FathomError
 
 T = TypeVar("T")

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from fathom.atomic import whole_file
-from fathom.counts import cache_folder
 from fathom.printing import readable
 from fathom.sources.source import HubFile, Source
+from fathom.storage.atomic import whole_file
+from fathom.tokens.counts import cache_folder
 from fathom.types import FathomError
 
 LOCK = "data.lock.json"

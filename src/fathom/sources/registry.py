@@ -1,8 +1,8 @@
-"""Data sources by name: those of ``fathom.benchmarks``, and those of other packages (``fathom.discovery``)."""
+"""Data sources by name: those of ``fathom.benchmarks``, and those of other packages (``fathom.plugins.discovery``)."""
 
 from collections.abc import Mapping
 
-from fathom.discovery import declared
+from fathom.plugins.discovery import declared
 from fathom.sources.source import Source
 
 

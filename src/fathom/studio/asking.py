@@ -18,7 +18,7 @@ from fathom.run.judging import cost_of
 from fathom.run.options import check_settings, check_work
 from fathom.run.preflight import sent_cap
 from fathom.score.text import without_reasoning
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, FathomError, Json, Reply
 from fathom.types.choices import RETRIES, TIMEOUT
 

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from fathom.benchmarks.pro.secondary_tasks import LANGUAGES
 from fathom.corpus import Corpus, is_world, parse_spec, read_corpus
 from fathom.corpus.text import document_id, normalise
-from fathom.counts import CountCache, TokenCounter, cache_folder
-from fathom.length import format_length
 from fathom.printing import readable
 from fathom.studio.types import BUCKETS, NEAR, TOLERANCE, DocumentState, SetIntake, StudioDocument
-from fathom.tokens import Tokenizer
+from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
+from fathom.tokens.length import format_length
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import Document, FathomError
 
 Sketch: TypeAlias = bytes

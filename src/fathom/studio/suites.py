@@ -19,8 +19,6 @@ from fathom.benchmarks.pro.tasks import GAP, chance_of
 from fathom.benchmarks.studio.tasks import task_of
 from fathom.compose import CountedTexts
 from fathom.compose.keep import shortened
-from fathom.counts import CountCache, TokenCounter, cache_folder
-from fathom.length import format_length
 from fathom.registry import get_task
 from fathom.studio.exports import (
     Collection,
@@ -35,7 +33,9 @@ from fathom.studio.exports import (
 from fathom.studio.tasks import StudioTask, find_task
 from fathom.studio.types import Evidence, Sample
 from fathom.suitefile import FORMAT as SUITE_FORMAT
-from fathom.tokens import DEFAULT, get_tokenizer
+from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
+from fathom.tokens.length import format_length
+from fathom.tokens.tokenizers import DEFAULT, get_tokenizer
 from fathom.types import Facet, FathomError, Json, Part, Span
 from fathom.types import Sample as Recipe
 

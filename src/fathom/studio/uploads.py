@@ -18,7 +18,7 @@ from fathom.studio.reading import own_name, read_limited, reader, reason_of
 from fathom.studio.store import Store
 from fathom.studio.types import Person, StudioDocument
 from fathom.studio.work import sketches_of, store_document
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
 SECONDS = 600.0

@@ -14,9 +14,8 @@ from random import Random
 
 import polars as pl
 
-from fathom.length import format_length
 from fathom.models.prices import total_cost
-from fathom.names import chosen
+from fathom.plugins.names import chosen
 from fathom.printing import readable
 from fathom.studio.asking import Asking, limited
 from fathom.studio.candidates import Drafted
@@ -57,7 +56,8 @@ from fathom.studio.types import (
     State,
     StudioDocument,
 )
-from fathom.tokens import get_tokenizer
+from fathom.tokens.length import format_length
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
 TASKS = "tasks"

@@ -7,8 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fathom.checksums import CHECKSUM, check_content, check_file, check_format, check_size, file_facts, with_checksum
 from fathom.registry import task_name
+from fathom.storage.checksums import (
+    CHECKSUM,
+    check_content,
+    check_file,
+    check_format,
+    check_size,
+    file_facts,
+    with_checksum,
+)
 from fathom.suitefile.fresh import check_contents, fresh_folder
 from fathom.suitefile.samples import FACTS, SAMPLES, SamplesById, SampleWriter, add_facets, read_groups, sample_of
 from fathom.suitefile.texts import DOCUMENTS, Texts, readable, write_documents

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fathom.length import format_length
-from fathom.names import first_of
+from fathom.plugins.names import first_of
+from fathom.tokens.length import format_length
 from fathom.types import Json, Part, Span
 
 MOST = 1 / 2  # share of the pool above which a length is recorded

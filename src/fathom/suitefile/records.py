@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from fathom.length import render, thinking
 from fathom.suitefile import BuiltSuite
+from fathom.tokens.length import render, thinking
 from fathom.types import Document, FathomError, Sample, Span
 
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from fathom.length import format_length
 from fathom.printing import printable
 from fathom.registry import task_name
+from fathom.tokens.length import format_length
 from fathom.types import Facet, Sample
 
 Where: TypeAlias = Mapping[str, Collection[str]]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from fathom.counts import cut_points
+from fathom.tokens.counts import cut_points
 from fathom.types import Candidate, Counter, Document, Question, Resources, Span
 
 NEAR = 300  # characters on each side of an answer in which the words of its question are looked for

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from fathom.counts import cut_points
+from fathom.tokens.counts import cut_points
 from fathom.types import Counter, Document, Draw, Layout, Span
 
 SHARE = 3 / 5  # share of the shortest length that the gold passages may take

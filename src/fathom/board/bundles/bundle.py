@@ -27,10 +27,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fathom.atomic import whole_file
 from fathom.printing import readable
 from fathom.rows.schema import SCHEMA, to_frame
 from fathom.runfile.judgements import Judgement
+from fathom.storage.atomic import whole_file
 from fathom.types import Facet, Json, Row
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from fathom.printing import printable
 from fathom.registry import get_task
 from fathom.rows.runs import scored_rows
 from fathom.rows.scoring import NOT_JUDGED, Judged
-from fathom.runfile.manifest import fathom_version
 from fathom.runfile.store import StoredReply
 from fathom.score.registry import metric_name
 from fathom.stats.outcomes import DOES_NOT_FIT, counted, scorer_errors, tally, unmeasured
+from fathom.storage.versions import fathom_version
 from fathom.types import Reply, Row
 
 SAME = 1e-9

@@ -43,7 +43,7 @@ def compress_embed(options: EmbedOptions) -> tuple[int, int]:
 
 def main(options: EmbedOptions) -> None:
     """Print how many items were embedded."""
-    from fathom.terminal import tell
+    from fathom.options.terminal import tell
 
     items, dimensions = compress_embed.body(options.but(tell=tell))
     tell(f"{options.out}: {items:,} items, {dimensions:,} dimensions")

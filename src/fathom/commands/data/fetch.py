@@ -52,8 +52,8 @@ def data_fetch(options: FetchOptions) -> "list[Fetched]":
 
 def main(line: FetchOptions) -> None:
     """Fetch, and print the files; those that came are shown also where another source failed."""
+    from fathom.options.terminal import download_bar, print_json, print_records
     from fathom.sources.lock import data_folder
-    from fathom.terminal import download_bar, print_json, print_records
 
     folder = Path(line.folder or data_folder())
     files: list[Fetched] = []

@@ -22,7 +22,7 @@ def data_sources(names: Sequence[str], suite: str | None) -> "list[Source]":
     Raises:
         FathomError: A name is not known, or the suite has no data sources.
     """
-    from fathom.names import unknown
+    from fathom.plugins.names import unknown
     from fathom.registry import get_suite
     from fathom.sources.registry import sources
 

@@ -44,8 +44,8 @@ def data_verify(options: VerifyOptions) -> "list[Checked]":
 
 def main(line: VerifyOptions) -> int:
     """Print the status of each file; 1 if one is changed or missing."""
+    from fathom.options.terminal import print_json, print_records
     from fathom.sources.lock import data_folder
-    from fathom.terminal import print_json, print_records
 
     checked = data_verify.body(line)
     if line.as_json:

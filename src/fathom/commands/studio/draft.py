@@ -70,7 +70,7 @@ class Line(DraftOptions, Start, kw_only=True):
 def main(line: Line) -> int:
     """Draft, and say what was rejected."""
     from fathom.models.prices import shown_cost
-    from fathom.terminal import confirmed, progress_bar, tell
+    from fathom.options.terminal import confirmed, progress_bar, tell
 
     with progress_bar("drafting", line.quiet) as progress:
         found = studio_draft.body(

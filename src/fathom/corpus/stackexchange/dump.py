@@ -19,7 +19,7 @@ from xml.parsers.expat import ExpatError, ParserCreate, XMLParserType
 
 from fathom.corpus.stackexchange.markup import post_text
 from fathom.corpus.stackexchange.threads import Answer, Progress, Thread
-from fathom.extras import install
+from fathom.plugins.extras import install
 from fathom.records import COMPRESSED, DamagedError, Problem, Problems, path_text, read_chunks
 from fathom.types import FathomError
 

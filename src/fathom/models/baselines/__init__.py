@@ -15,15 +15,15 @@ from types import MappingProxyType
 from typing import Protocol
 from urllib.parse import parse_qsl
 
-from fathom.length import WIDEST, parse_length
 from fathom.models.baselines.guess import copy, first, guess, longest
 from fathom.models.baselines.lexical import read
 from fathom.models.failures import Failure, shorten
 from fathom.models.form import PromptForm
 from fathom.models.overflow import Overflow, fit, parse_policy
 from fathom.models.protocol import Call, RequestError
-from fathom.names import unknown
-from fathom.tokens import Tokenizer
+from fathom.plugins.names import unknown
+from fathom.tokens.length import WIDEST, parse_length
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import AnswerKind, FathomError, Reply
 
 

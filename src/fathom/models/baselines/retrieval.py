@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from fathom.terminal import no_widgets
+from fathom.options.terminal import no_widgets
 
 # Each Chinese character is a term; UUIDs, dates and numbers with separators are one term.
 _TERM = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:[-'’.,][^\W_\u3400-\u9fff]+)*")

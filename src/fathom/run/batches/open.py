@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
-from fathom.extras import MissingLibraryError, install
 from fathom.models.protocol import Settings
 from fathom.models.request_mode import RequestModes
 from fathom.models.retry import Retry
+from fathom.plugins.extras import MissingLibraryError, install
 from fathom.run.batches.judging import JudgeAsking, batches_of
 from fathom.run.batches.provider import HOURS, Provider
 from fathom.run.batches.recording import Recording

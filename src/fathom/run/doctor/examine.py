@@ -10,7 +10,6 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
-from fathom.length import format_length
 from fathom.models.clients import context_of, open_client
 from fathom.models.completions import CompletionsClient, ContinuingClient
 from fathom.models.failures import Failure
@@ -45,7 +44,8 @@ from fathom.run.doctor.survey import SECONDS, Survey, like, survey
 from fathom.run.doctor.window import Shot
 from fathom.run.options import check_work
 from fathom.run.preflight import reasons
-from fathom.tokens import get_tokenizer
+from fathom.tokens.length import format_length
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:

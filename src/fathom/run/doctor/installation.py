@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from fathom.extras import EXTRAS, PACKAGE, install
+from fathom.plugins.extras import EXTRAS, PACKAGE, install
 from fathom.run.doctor.checks import Check, Diagnosis
 from fathom.types import FathomError
 
@@ -93,7 +93,7 @@ def _installed(name: str) -> bool:
 
 
 def _tokenizer() -> Check:
-    from fathom.tokens import DEFAULT, get_tokenizer
+    from fathom.tokens.tokenizers import DEFAULT, get_tokenizer
 
     return _tried("tokenizer", lambda: f"{DEFAULT} counts {get_tokenizer().count('nine lanterns')} tokens, offline")
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from random import Random
 
 from fathom.corpus.world import article
-from fathom.tokens import Tokenizer
+from fathom.tokens.tokenizers import Tokenizer
 
 PLACES = ("beginning", "middle", "end")
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"

@@ -10,7 +10,7 @@ from fathom.models.model_settings import ModelSettings
 from fathom.models.protocol import PROBE, TINY_PROMPT, Call, Client, Settings
 from fathom.models.retry import Retry, request_once
 from fathom.run.doctor.checks import Check
-from fathom.tokens import Tokenizer
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import FathomError, Reply
 
 FIRST_CAP, PLAIN_CAP, REASONING_CAP = 512, 96, 2048

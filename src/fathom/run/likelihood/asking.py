@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fathom import plugins
 from fathom.models.hugging_face import is_local
 from fathom.models.loop import drive
 from fathom.models.prices import FREE, Limit, Price, find_price
 from fathom.models.protocol import Settings
 from fathom.models.retry import Retry
+from fathom.plugins import loading
 from fathom.registry import get_task, tasks
 from fathom.run.likelihood.client import METHODS, TIED, LikelihoodClient, Method, how_many, too_many
 from fathom.run.likelihood.completions import VIAS, CompletionsServer, Via
@@ -24,7 +24,7 @@ from fathom.runfile.manifest import check_run, describe_run, join_run
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.runfile.store import peek, replies
 from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Json, Ordering, Sample
 from fathom.types.choices import RETRIES, TIMEOUT
 
@@ -127,7 +127,7 @@ def likelihood(
         raise FathomError(f"--most-orders {most_orders}: expected a positive number")
     way, how = _method_of(method), _via_of(via)
     built, out = open_suite(Path(suite)), Path(out)
-    plugins.use_again(built.manifest.get("plugins"), built.folder)
+    loading.use_again(built.manifest.get("plugins"), built.folder)
     check_choice(built.manifest, tasks, lengths)
     asked, passed_over = _tasks_of(built, tasks)
     questions = _Questions(built, asked, lengths, limit, built.texts())

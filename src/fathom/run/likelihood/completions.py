@@ -20,7 +20,7 @@ from fathom.models.protocol import RequestError
 from fathom.models.retry import Retry
 from fathom.models.wire import error_in
 from fathom.run.likelihood.tokens import TokenLogprobs, believed, offsets_of
-from fathom.secrets import hide_in_address
+from fathom.safety.secrets import hide_in_address
 from fathom.types import FathomError
 
 Via: TypeAlias = Literal["auto", "echo", "prompt_logprobs"]

@@ -18,7 +18,7 @@ from fathom.models.failures import shorten
 from fathom.models.protocol import Chat, Turn
 from fathom.run.systems.prompts import Passage, passages_of
 from fathom.run.systems.system import TURN, Forecasted, Task
-from fathom.tokens import Tokenizer
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import Reply
 
 if TYPE_CHECKING:

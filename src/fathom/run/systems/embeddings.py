@@ -6,8 +6,8 @@ from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from fathom.address import check_address
-from fathom.extras import install
+from fathom.plugins.extras import install
+from fathom.safety.address import check_address
 from fathom.types import FathomError
 
 if TYPE_CHECKING:

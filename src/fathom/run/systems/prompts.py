@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from fathom.models.baselines.retrieval import sentences
 from fathom.registry import task_name, tasks
-from fathom.tokens import Tokenizer
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import Part, Sample, Span
 
 BREAK = "\n\n"

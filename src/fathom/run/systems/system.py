@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 from fathom.models.protocol import Chat, Turn
 from fathom.models.request_mode import together
 from fathom.run.systems.prompts import SplitPrompt
-from fathom.tokens import Tokenizer
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import Reply
 
 

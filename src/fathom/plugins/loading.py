@@ -17,8 +17,8 @@ from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
-from fathom.atomic import whole_file
 from fathom.printing import printable
+from fathom.storage.atomic import whole_file
 from fathom.types import FathomError
 
 VARIABLE = "FATHOM_PLUGINS"

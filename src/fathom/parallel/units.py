@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias, TypeVar
 
-from fathom.atomic import whole_file
+from fathom.storage.atomic import whole_file
 from fathom.types import FathomError
 
 Unit = TypeVar("Unit")

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from fathom.secrets import hide_in_text
+from fathom.safety.secrets import hide_in_text
 from fathom.types import FathomError
 
 EXAMPLE = "http://127.0.0.1:8000/v1"

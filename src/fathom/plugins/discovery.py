@@ -3,7 +3,7 @@
 A module declares tuples ``TASKS``, ``SUITES``, ``METRICS``, ``RUBRICS``, ``SOURCES``, ``BOARDS`` or ``RESULTS``.
 Another package registers its benchmark, a package or a module, as an entry point in the group ``fathom.benchmarks``; or
 modules with one kind of declaration in the group ``fathom.tasks``, ``fathom.suites``, and so on. For files see
-``fathom.plugins``.
+``fathom.plugins.loading``.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,7 @@ from pkgutil import walk_packages
 from types import MappingProxyType, ModuleType
 from typing import Any, TypeVar
 
-from fathom import plugins
+from fathom.plugins import loading
 from fathom.types import FathomError
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ def declared(kind: str, name_of: Callable[[T], str], order: Callable[[T], Any] |
     Raises:
         FathomError: Two declarations have the same name.
     """
-    key = kind, *plugins.in_use()
+    key = kind, *loading.in_use()
     if key not in _FOUND:
         found = _declared(kind, name_of)
         _FOUND[key] = MappingProxyType(
@@ -67,7 +67,7 @@ def modules(kind: str) -> Iterator[ModuleType]:
             yield import_module(info.name)
     for point in entry_points(group=f"fathom.{kind}"):
         yield import_module(point.module)
-    for plugin in plugins.in_use():
+    for plugin in loading.in_use():
         yield plugin.module
 
 

@@ -36,7 +36,7 @@ def explain(error: BaseException) -> str | None:
     Returns:
         What failed, where, and what to do; None for anything else, which is a bug.
     """
-    from fathom.plugins import place_of
+    from fathom.plugins.loading import place_of
 
     if place := place_of(error):
         return f"{place}: {type(error).__name__}: {' '.join(str(error).split())[:200]}"

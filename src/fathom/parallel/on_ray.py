@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from fathom.parallel.units import Engine
 from fathom.types import FathomError
-from fathom.units import Engine
 
 RETRIES = 100
 """How often a task is started again after its process or machine died."""
@@ -39,7 +39,7 @@ def connected(address: str | None) -> Iterator[None]:
 
 
 def in_tasks(address: str | None = None) -> Engine:
-    """An engine of ``fathom.units``: each unit is a task with one CPU; what they share is sent to a machine once.
+    """An engine of ``fathom.parallel.units``: a unit is a task with one CPU; what they share is sent to a machine once.
 
     Args:
         address: See ``connected``.
