@@ -23,7 +23,7 @@ from random import Random
 
 from fathom.benchmarks.starter.passkey import plan
 from fathom.compose import CountedTexts, compose
-from fathom.corpus.world import generate
+from fathom.documents.world import generate
 from fathom.suitefile import open_suite
 from fathom.tokens.counts import CountCache, TokenCounter, cut_points
 from fathom.tokens.length import format_length, render

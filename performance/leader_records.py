@@ -21,7 +21,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias, TypeVar
 
-from fathom.corpus.world import generate
+from fathom.documents.world import generate
 from fathom.storage.atomic import whole_file
 from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import Document

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fathom import api
-from fathom.corpus import document_id
+from fathom.documents.corpus import document_id
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.worker import this_worker
 from fathom.suitefile import SampleWriter, write_documents, write_manifest

@@ -12,7 +12,7 @@ import pytest
 from fathom import api
 from fathom.build import build, configure
 from fathom.build.clusters import cluster_of, shared_clusters
-from fathom.corpus import document_id
+from fathom.documents.corpus import document_id
 from fathom.registry import get_task
 from fathom.suitefile import SAMPLES, SampleWriter, add_facets, open_suite
 from fathom.types import Document, Sample

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fathom.compose import CountedTexts
 from fathom.compose.texts import measure
-from fathom.corpus import document_id
+from fathom.documents.corpus import document_id
 from fathom.tokens.counts import STRETCH, CountCache, TokenCounter, cut_points
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Document, Part, Span

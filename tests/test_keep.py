@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fathom.compose import CountedTexts
 from fathom.compose.keep import shortened
-from fathom.corpus.world import generate
+from fathom.documents.world import generate
 from fathom.tokens.counts import TokenCounter
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Document, Part, Span

@@ -14,8 +14,8 @@ from command_line import Call
 from fathom.benchmarks.leader.suite import TOKENIZER
 from fathom.build import BuildConfig, build, configure
 from fathom.compose import compose
+from fathom.documents.sources.lock import LOCK, data_folder
 from fathom.registry import get_suite, get_task
-from fathom.sources.lock import LOCK, data_folder
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import DEFAULT, is_at_hand
 from fathom.types import FathomError, Plan

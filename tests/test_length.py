@@ -237,7 +237,7 @@ def test_prompts_of_odd_texts_are_within_their_budget_too(tmp_path: Path) -> Non
 
 
 def test_needles_in_text_without_sentence_ends_are_paragraphs_of_their_own() -> None:
-    from fathom.corpus import document_id
+    from fathom.documents.corpus import document_id
     from fathom.types import Document
 
     text = "river market tower " * 2000

@@ -9,7 +9,7 @@ import pytest
 
 from fathom.build import build, configure
 from fathom.build.wording import read_wording
-from fathom.sources.templates import read_templates
+from fathom.documents.sources.templates import read_templates
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render
 from fathom.types import FathomError

@@ -110,7 +110,7 @@ def _settings() -> Records:
 
 
 def _data() -> Records:
-    from fathom.sources.registry import sources
+    from fathom.documents.sources.registry import sources
 
     return [
         {

@@ -15,9 +15,9 @@ import pytest
 
 from fathom.build import configure
 from fathom.cli import main
+from fathom.documents.sources import HubFile, Source, registry
+from fathom.documents.sources.lock import place_of
 from fathom.registry import get_suite
-from fathom.sources import HubFile, Source, registry
-from fathom.sources.lock import place_of
 from fathom.suitefile import open_suite
 from loopback_hub import LoopbackHub, source_of
 from made import make_document

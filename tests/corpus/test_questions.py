@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fathom import api
-from fathom.corpus import read_corpus
-from fathom.corpus.questions import Asked, find_quotation, read_questions
+from fathom.documents.corpus import read_corpus
+from fathom.documents.corpus.questions import Asked, find_quotation, read_questions
 from fathom.suitefile import open_suite
 from fathom.types import FathomError
 

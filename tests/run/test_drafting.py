@@ -12,7 +12,7 @@ import pytest
 from scripted_server import Act, ScriptedServer, completion
 
 from fathom import api
-from fathom.corpus import read_corpus
+from fathom.documents.corpus import read_corpus
 from fathom.run.drafting import passages_of, read_drafts
 from fathom.suitefile import open_suite
 from fathom.types import Document, FathomError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fathom.corpus import read_corpus
+from fathom.documents.corpus import read_corpus
 from fathom.models.overflow import fit
 from fathom.tokens.tokenizers import TiktokenTokenizer, get_tokenizer
 

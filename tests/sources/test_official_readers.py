@@ -12,7 +12,7 @@ from fathom.benchmarks.ada import official_prompts as ada
 from fathom.benchmarks.ada.tsort import ordering
 from fathom.benchmarks.leader import official_prompts as infinite
 from fathom.build import build, configure
-from fathom.sources.python_texts import texts_in
+from fathom.documents.sources.python_texts import texts_in
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render
 from fathom.types import FathomError

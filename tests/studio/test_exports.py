@@ -12,7 +12,7 @@ import pytest
 from fathom import api
 from fathom.benchmarks.pro.records import read_record
 from fathom.benchmarks.pro.secondary_tasks import SECONDARY
-from fathom.corpus.text import document_id
+from fathom.documents.corpus.text import document_id
 from fathom.studio.exports import (
     CARD,
     DOCUMENTS,

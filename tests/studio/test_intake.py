@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.corpus.world import generate
+from fathom.documents.world import generate
 from fathom.studio.intake import (
     KEPT,
     Intake,

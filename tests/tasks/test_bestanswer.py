@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fathom.benchmarks.ada import bestanswer
 from fathom.benchmarks.ada.bestanswer_prompt import place
 from fathom.build import build, configure
-from fathom.corpus.stackexchange import thread_documents
+from fathom.documents.corpus.stackexchange import thread_documents
 from fathom.registry import get_task
 from fathom.rows.scoring import score_reply
 from fathom.suitefile import BuiltSuite, open_suite

@@ -13,7 +13,7 @@ from fathom.benchmarks.hundred.multi_doc_qa import pool as multi_doc_qa_pool
 from fathom.benchmarks.hundred.multi_doc_summary import pool as multi_doc_summary_pool
 from fathom.benchmarks.hundred.single_doc_summary import pool as single_doc_summary_pool
 from fathom.benchmarks.hundred.single_doc_summary import score
-from fathom.corpus import document_id
+from fathom.documents.corpus import document_id
 from fathom.registry import get_task
 from fathom.tasks.evidence import (
     best_stretch,

@@ -10,7 +10,7 @@ import pytest
 
 from fathom.benchmarks.longbench.v2_records import read_record
 from fathom.build import build, configure
-from fathom.corpus.records import BadRowError
+from fathom.documents.corpus.records import BadRowError
 from fathom.registry import get_task
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.types import FathomError

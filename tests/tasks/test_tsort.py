@@ -20,7 +20,7 @@ from fathom.benchmarks.ada.segments import limits, story_of
 from fathom.benchmarks.ada.tsort import PROMPTS, Start, pool
 from fathom.build import build, configure
 from fathom.compose import CountedTexts
-from fathom.corpus.books import read_book
+from fathom.documents.corpus.books import read_book
 from fathom.registry import get_task, tasks
 from fathom.rows.scoring import score_reply
 from fathom.suitefile import BuiltSuite, open_suite

@@ -13,7 +13,6 @@ from pathlib import Path
 from stat import S_ISDIR
 from typing import Any
 
-from fathom import corpus as corpus_package
 from fathom import suitefile
 from fathom.build.clusters import shared_clusters
 from fathom.build.config import BuildConfig, configure
@@ -22,18 +21,19 @@ from fathom.build.material import Material, Reading, gather
 from fathom.build.notes import counted_otherwise
 from fathom.build.units import built_tasks
 from fathom.compose import CountedTexts
-from fathom.corpus import is_world, parse_spec
-from fathom.corpus.questions import checksum
-from fathom.corpus.spec import path_of
+from fathom.documents import corpus as corpus_package
+from fathom.documents.corpus import is_world, parse_spec
+from fathom.documents.corpus.questions import checksum
+from fathom.documents.corpus.spec import path_of
+from fathom.documents.records import Walker
+from fathom.documents.sources.errata import checksum as errata_checksum
+from fathom.documents.sources.errata import read_errata
+from fathom.documents.sources.finder import in_short
 from fathom.parallel.units import Engine
 from fathom.plugins import loading
 from fathom.printing import printable, readable
-from fathom.records import Walker
 from fathom.registry import get_task
 from fathom.score.checks import check_scorer
-from fathom.sources.errata import checksum as errata_checksum
-from fathom.sources.errata import read_errata
-from fathom.sources.finder import in_short
 from fathom.suitefile.pools import shared_contexts
 from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
 from fathom.tokens.tokenizers import Tokenizer, get_tokenizer, is_path

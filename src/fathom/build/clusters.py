@@ -6,7 +6,7 @@ Answers to such items are not independent: a model that misreads the document mi
 from collections import Counter
 from collections.abc import Mapping
 
-from fathom.corpus.text import document_id
+from fathom.documents.corpus.text import document_id
 from fathom.types import Document
 
 

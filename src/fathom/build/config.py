@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fathom.corpus import Fields, is_world
+from fathom.documents.corpus import Fields, is_world
+from fathom.documents.sources.lock import LOCK, data_folder
 from fathom.plugins.names import unknown
 from fathom.registry import get_task, suite_name, suites, task_name, tasks
-from fathom.sources.lock import LOCK, data_folder
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import DEFAULT, is_at_hand
 from fathom.types import FathomError, Grid, Role, Suite, Task
@@ -45,9 +45,9 @@ class BuildConfig:
         languages: Languages of the prompts; empty for those of the corpus.
         exact: Whether to fill each budget to the last token.
         own: Corpus specifications of documents for certain roles only.
-        questions: Tables of questions about the documents; see ``fathom.corpus.questions``.
-        errata: Files of faulty questions besides fathom's own, or ``none``; see ``fathom.sources.errata``.
-        threads: Dumps or JSONL files of Stack Exchange threads; see ``fathom.corpus.stackexchange``.
+        questions: Tables of questions about the documents; see ``fathom.documents.corpus.questions``.
+        errata: Files of faulty questions besides fathom's own, or ``none``; see ``fathom.documents.sources.errata``.
+        threads: Dumps or JSONL files of Stack Exchange threads; see ``fathom.documents.corpus.stackexchange``.
         cases: Files with published cases of BestAnswer.
         data: Folders with the suite's data sources.
         sources: Names of the data sources for each role.

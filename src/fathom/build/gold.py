@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from fathom.build.config import RECORDS
-from fathom.sources.errata import Erratum, fingerprint, listed
+from fathom.documents.sources.errata import Erratum, fingerprint, listed
 from fathom.tasks.evidence import content_words, distinct
 from fathom.tasks.support import COVERED, KEPT, Support, best_support
 from fathom.types import Candidate, CandidatePool, Document, Facet, Json, Question, Task

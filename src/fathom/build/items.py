@@ -16,8 +16,8 @@ from fathom.build.notes import RecordCounts, about_records, missing, published, 
 from fathom.build.wording import facets, missing_text
 from fathom.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitError, compose, compose_alone
 from fathom.compose.truncate import cut_sample
+from fathom.documents.sources.errata import Erratum
 from fathom.registry import get_task
-from fathom.sources.errata import Erratum
 from fathom.suitefile import Values, Where, may_be, wanted_of
 from fathom.suitefile.pools import PoolUse
 from fathom.tasks import passages

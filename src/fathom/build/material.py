@@ -8,16 +8,16 @@ from typing import TypeAlias, get_args
 
 from fathom.build.config import BuildConfig
 from fathom.build.wording import OfficialWording, read_wording
-from fathom.corpus import Problem, is_world, merged, parse_spec, read_corpus
-from fathom.corpus.questions import read_questions
-from fathom.corpus.spec import path_of
-from fathom.corpus.stackexchange import case_documents, thread_documents
-from fathom.corpus.synthetic import pairs_document, refrain_document
-from fathom.records import Unread
+from fathom.documents.corpus import Problem, is_world, merged, parse_spec, read_corpus
+from fathom.documents.corpus.questions import read_questions
+from fathom.documents.corpus.spec import path_of
+from fathom.documents.corpus.stackexchange import case_documents, thread_documents
+from fathom.documents.corpus.synthetic import pairs_document, refrain_document
+from fathom.documents.records import Unread
+from fathom.documents.sources import Found, read_sources
+from fathom.documents.sources.errata import Erratum, corrected, read_errata
+from fathom.documents.sources.templates import Templates, read_templates
 from fathom.registry import get_task
-from fathom.sources import Found, read_sources
-from fathom.sources.errata import Erratum, corrected, read_errata
-from fathom.sources.templates import Templates, read_templates
 from fathom.tokens.counts import TokenCounter
 from fathom.types import ROLES, Document, FathomError, Json, Role
 
@@ -246,7 +246,7 @@ def _generate(material: Material, wanted: BuildConfig, counter: TokenCounter) ->
 
 def _world(spec: str, wanted: BuildConfig, language: str, counter: TokenCounter) -> list[Document]:
     """Enough articles for the longest context with room to draw from, and two for each item."""
-    from fathom.corpus.world import generate
+    from fathom.documents.world import generate
 
     choices = parse_spec(spec)[1]
     unknown = set(choices) - {"seed"}

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fathom.build.config import RECORDS, BuildConfig
-from fathom.corpus.spec import path_of
+from fathom.documents.corpus.spec import path_of
+from fathom.documents.records import path_text, walk
+from fathom.documents.sources.finder import check_folder
+from fathom.documents.sources.wording import CONTEXT, around_context, checksum_of, fields_of, format_string
 from fathom.plugins.discovery import declared
-from fathom.records import path_text, walk
 from fathom.registry import get_task
-from fathom.sources.finder import check_folder
-from fathom.sources.wording import CONTEXT, around_context, checksum_of, fields_of, format_string
 from fathom.types import Facet, FathomError, Json, PromptSource, Task, Wording
 
 OWN_FILE = ".toml"

@@ -11,7 +11,7 @@ from fathom.options.values import Several, folders_of, lengths_of
 
 if TYPE_CHECKING:
     from fathom.build import Built
-    from fathom.corpus import Fields
+    from fathom.documents.corpus import Fields
 
 
 class BuildOptions(Build, Cluster, Recorded, Terminal):

@@ -55,7 +55,7 @@ def draft(options: DraftOptions) -> "DraftSummary":
     Before it sends anything, it prints the number of requests and the cost. If it is interrupted, the same command asks
     only for what is missing.
     """
-    from fathom.corpus import read_corpus
+    from fathom.documents.corpus import read_corpus
     from fathom.models.protocol import Settings
     from fathom.models.retry import Retry
     from fathom.run.drafting import DraftWork, draft

@@ -15,9 +15,9 @@ from zipfile import BadZipFile
 import numpy as np
 
 from fathom.compress.matrix import Floats
+from fathom.documents.records import TABLES, checked_records, format_of
 from fathom.models.embedding import CHARACTERS, Endpoint, SentenceTransformer, check_texts, cut
 from fathom.parallel.units import one_thread
-from fathom.records import TABLES, checked_records, format_of
 from fathom.storage.atomic import whole_file
 from fathom.suitefile import is_suite, open_suite
 from fathom.tokens.length import render
@@ -170,9 +170,9 @@ def item_texts(source: Path) -> ItemTexts:
     """The texts of items.
 
     Args:
-        source: A built suite, whose texts are the rendered prompts; or a file of ``fathom.records.TABLES``, also with
-            ``.gz`` or ``.zst``, with fields ``item`` and ``text``. Items of a suite are named as in the matrix of a
-            run of it (``tables.of_rows``): by their items if each has one sample, else by their samples. Closed-book
+        source: A built suite, whose texts are the rendered prompts; or a file of ``documents.records.TABLES``, also
+            with ``.gz`` or ``.zst``, with fields ``item`` and ``text``. Items of a suite are named as in the matrix of
+            a run of it (``tables.of_rows``): by their items if each has one sample, else by their samples. Closed-book
             questions and truncated prompts are left out.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import cast
 
 import polars as pl
 
-from fathom.records import ARCHIVE, TABLES, find_files, walk
+from fathom.documents.records import ARCHIVE, TABLES, find_files, walk
 from fathom.registry import results
 from fathom.rows.parts import Part, Reader, Wanted, with_wanted
 from fathom.rows.schema import check_rows, to_frame

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-from fathom.records import (
+from fathom.documents.records import (
     ARCHIVE,
     COMPRESSED,
     TABLES,
@@ -346,7 +346,7 @@ def in_slices(rows: pl.LazyFrame) -> Iterator[pl.LazyFrame]:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """Read any table, in any format of ``fathom.records.TABLES``; all columns except those of Parquet are texts.
+    """Read any table, in any format of ``documents.records.TABLES``; all columns except those of Parquet are texts.
 
     Args:
         path: A file, also with ``.gz`` or ``.zst``, or a ZIP archive with one table.

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
-from fathom.corpus.questions import checksum, find_quotation
-from fathom.corpus.text import normalise
+from fathom.documents.corpus.questions import checksum, find_quotation
+from fathom.documents.corpus.text import normalise
 from fathom.models.clients import connections_of, open_client
 from fathom.models.loop import drive
 from fathom.models.prices import find_price, price_range, total_cost

@@ -2,7 +2,7 @@
 
 A build compares words (``fathom.build.gold``); here a model decides about each statement of a summary and each answer.
 What is not supported, or not the only answer, becomes errata, which the next build leaves out
-(``fathom.sources.errata``).
+(``fathom.documents.sources.errata``).
 
 Requests, retries, limits and stored replies are those of judging, so an interrupted check resumes, and no request is
 paid for twice. A reply that cannot be parsed leaves its gold text undecided: neither supported nor in the errata.
@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from fathom.corpus.questions import checksum
+from fathom.documents.corpus.questions import checksum
+from fathom.documents.sources.errata import Fault, fingerprint
 from fathom.models.clients import connections_of, open_client
 from fathom.models.entailment import PREFIX, Entailment, EntailmentClient, is_entailment
 from fathom.models.loop import drive
@@ -43,7 +44,6 @@ from fathom.runfile.judgements import (
     spent,
 )
 from fathom.score.judge import Case, UnreadableError
-from fathom.sources.errata import Fault, fingerprint
 from fathom.storage.atomic import whole_file
 from fathom.suitefile import BuiltSuite, open_suite
 from fathom.tasks.support import KEPT

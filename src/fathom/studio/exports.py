@@ -14,7 +14,7 @@ from typing import Any
 
 from fathom.benchmarks.pro.records import read_record
 from fathom.benchmarks.pro.secondary_tasks import LANGUAGES, LENGTHS
-from fathom.corpus.records import BadRowError
+from fathom.documents.corpus.records import BadRowError
 from fathom.storage.atomic import whole_file
 from fathom.studio.records import as_record
 from fathom.studio.states import DONE

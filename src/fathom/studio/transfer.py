@@ -7,9 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+from fathom.documents.records import path_text
 from fathom.plugins.names import chosen, folder_name
 from fathom.printing import readable
-from fathom.records import path_text
 from fathom.storage.atomic import whole_file
 from fathom.studio.checks import is_id
 from fathom.studio.exports import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from fathom.records.extractor import Extractor
+from fathom.documents.records.extractor import Extractor
 from fathom.server.database import FullStoreError
 from fathom.studio.intake import IntakeRules, read_documents
 from fathom.studio.reading import own_name, read_limited, reader, reason_of

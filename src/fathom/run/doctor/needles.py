@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
-from fathom.corpus.world import article
+from fathom.documents.world import article
 from fathom.tokens.tokenizers import Tokenizer
 
 PLACES = ("beginning", "middle", "end")
