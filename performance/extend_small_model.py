@@ -32,7 +32,7 @@ from fathom.analysis.profile import profiles
 from fathom.extend.frequencies import frequencies
 from fathom.extend.methods import FULL, make_method, settled, split_name
 from fathom.stats.intervals import interval_of
-from fathom.suitefile import read_manifest
+from fathom.suites.suitefile import read_manifest
 from small_model_tasks import REPLY, SHORTEST, TASKS_OF_ITEMS, fingerprint, write_suite
 from small_model_training import Course, Shape, steps_of, train
 

@@ -180,7 +180,7 @@ def relabelled_runs(given: Surroundings) -> Counts:
     from fathom.run import replies
     from fathom.runfile.ledger import Ledger
     from fathom.runfile.worker import this_worker
-    from fathom.suitefile import open_suite
+    from fathom.suites.suitefile import open_suite
     from fathom.types import STATUSES, FathomError
 
     counts, run = Counts(), given.world / "done"

@@ -33,7 +33,7 @@ from fathom.runfile.ledger import Ledger
 from fathom.runfile.manifest import describe_run
 from fathom.runfile.worker import this_worker
 from fathom.storage.checksums import row_checksum
-from fathom.suitefile import open_suite
+from fathom.suites.suitefile import open_suite
 from fathom.types import Json, Reply, Sample
 
 Result = TypeVar("Result")

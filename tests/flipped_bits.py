@@ -29,8 +29,8 @@ from fathom.runfile.manifest import read_manifest as read_run
 from fathom.runfile.store import replies
 from fathom.runfile.worker import this_worker
 from fathom.storage.checksums import with_checksum
-from fathom.subsetfile import read_subset, write_subset
-from fathom.suitefile import open_suite
+from fathom.suites.subsetfile import read_subset, write_subset
+from fathom.suites.suitefile import open_suite
 from fathom.tokens.length import render, thinking
 from fathom.types import FathomError, Member, Reply, Subset
 from made_bundles import JUDGE, make_run, make_suite

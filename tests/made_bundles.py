@@ -17,7 +17,7 @@ from fathom.runfile.ledger import Ledger
 from fathom.runfile.store import replies
 from fathom.runfile.worker import this_worker
 from fathom.score.judge import get_rubric
-from fathom.suitefile import SampleWriter, fresh_folder, open_suite, write_documents, write_manifest
+from fathom.suites.suitefile import SampleWriter, fresh_folder, open_suite, write_documents, write_manifest
 from fathom.tokens.length import render
 from fathom.tokens.length import thinking as told_to_think
 from fathom.types import Document, Json, Reply, Sample, Span

@@ -14,9 +14,9 @@ from fathom.board.published import published_files
 from fathom.documents.sources.registry import sources
 from fathom.plugins import discovery
 from fathom.plugins.discovery import declared, modules
-from fathom.registry import tasks
 from fathom.score.judge import rubrics
 from fathom.score.registry import metrics
+from fathom.suites.registry import tasks
 from fathom.types import FathomError, Results, Row, Task
 
 

@@ -29,7 +29,7 @@ from fathom.runfile.ledger import Ledger
 from fathom.runfile.store import FILE
 from fathom.runfile.worker import this_worker
 from fathom.score.registry import RULES, metric_name
-from fathom.suitefile import DOCUMENTS, SampleWriter, fresh_folder, open_suite, write_manifest
+from fathom.suites.suitefile import DOCUMENTS, SampleWriter, fresh_folder, open_suite, write_manifest
 from fathom.types import FathomError
 from processes import start_program
 
@@ -190,7 +190,7 @@ import os, sys
 from pathlib import Path
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.worker import this_worker
-from fathom.suitefile import open_suite
+from fathom.suites.suitefile import open_suite
 from fathom.types import Reply
 old = Path(sys.argv[1])
 ledger = Ledger(old / "run", this_worker())

@@ -10,9 +10,9 @@ from math import sqrt
 
 import pytest
 
-from fathom.build import build, configure
-from fathom.registry import get_suite
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_suite
+from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render
 from fathom.types import Document, Sample, Span
 
@@ -230,7 +230,7 @@ def test_closed_book_prompts_hold_nothing_of_the_documents(built: BuiltSuite, sa
 
 
 def test_a_document_that_shares_text_with_the_gold_one_is_no_distractor() -> None:
-    from fathom.tasks.related import related
+    from fathom.suites.tasks.related import related
 
     lines = [f"Sentence {n} of a report that is long enough to be known again. " for n in range(40)]
     others = [f"Quite another sentence {n}, also long enough to be told from all of the others. " for n in range(40)]

@@ -12,10 +12,10 @@ import pytest
 
 from command_line import Call
 from fathom.benchmarks.leader.suite import TOKENIZER
-from fathom.build import BuildConfig, build, configure
-from fathom.compose import compose
 from fathom.documents.sources.lock import LOCK, data_folder
-from fathom.registry import get_suite, get_task
+from fathom.suites.build import BuildConfig, build, configure
+from fathom.suites.compose import compose
+from fathom.suites.registry import get_suite, get_task
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import DEFAULT, is_at_hand
 from fathom.types import FathomError, Plan
@@ -23,7 +23,7 @@ from made import write_corpus
 from made_infinitebench import write_infinite
 from made_threads import write_threads
 
-CONFIG = import_module("fathom.build.config")
+CONFIG = import_module("fathom.suites.build.config")
 
 # Table 3 of the paper; a number that five lengths do not divide is missed by one.
 SAMPLES = {
@@ -157,7 +157,7 @@ def test_a_choice_of_a_set_composes_no_other_task(tmp_path: Path, monkeypatch: p
         composed.append(plan)
         return compose(plan, *given, **more)
 
-    monkeypatch.setattr("fathom.build.items.compose", counted)
+    monkeypatch.setattr("fathom.suites.build.items.compose", counted)
     manifest = made(tmp_path, lengths=(2000,), where={"set": ("32K",)})
     assert set(manifest["samples"]) == {
         *(f"leader_passkey_{digits}_short" for digits in (5, 100, 1000)),

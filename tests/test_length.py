@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.build import build, configure
-from fathom.compose import CountedTexts, compose
-from fathom.suitefile import open_suite
+from fathom.suites.build import build, configure
+from fathom.suites.compose import CountedTexts, compose
+from fathom.suites.suitefile import open_suite
 from fathom.tokens.counts import TokenCounter
 from fathom.tokens.length import format_length, named_lengths, parse_length, question_part, render
 from fathom.tokens.tokenizers import get_tokenizer

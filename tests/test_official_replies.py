@@ -16,15 +16,15 @@ from typing import Any
 
 import pytest
 
-from fathom.build import build, configure
 from fathom.models.baselines import baseline_client, baselines, get_baseline
 from fathom.models.baselines.parsing import numbered, parse_prompt
 from fathom.models.form import PromptForm, form_of
 from fathom.models.protocol import Call, Settings, is_baseline
-from fathom.registry import get_task
 from fathom.run import run
 from fathom.score.registry import get_scorer, row_of
-from fathom.suitefile import open_suite
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import open_suite
 from fathom.tokens.length import render
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Reply, Sample

@@ -12,9 +12,9 @@ import pytest
 from command_line import Call
 from fathom import api
 from fathom.plugins import discovery, loading
-from fathom.registry import get_task, suites, tasks
 from fathom.storage.checksums import with_checksum
-from fathom.suitefile import open_suite
+from fathom.suites.registry import get_task, suites, tasks
+from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError
 
 GUIDE = Path(__file__).parents[1] / "docs" / "how-to" / "adding-a-task.md"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from fathom.registry import boards, suites, tasks
+from fathom.suites.registry import boards, suites, tasks
 from fathom.tokens.length import format_length
 from fathom.types import FathomError, Json
 

@@ -31,7 +31,7 @@ from fathom.board.bundles.opening import parse_bundle, read_bundle
 from fathom.rows import SCHEMA, rows_from_run
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.worker import this_worker
-from fathom.suitefile import open_suite
+from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError, Reply
 from made_bundles import JUDGE, MODEL, files_of, make_run, make_suite
 

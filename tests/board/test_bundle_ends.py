@@ -15,7 +15,7 @@ from fathom.board.bundles.opening import parse_bundle
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.worker import this_worker
 from fathom.stats.outcomes import counted, tally
-from fathom.suitefile import open_suite
+from fathom.suites.suitefile import open_suite
 from fathom.types import Reply
 from made_bundles import Content, in_format_2, make_run, make_suite, taken_apart
 

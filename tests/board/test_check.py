@@ -18,7 +18,7 @@ from fathom.board.bundles.rescoring import check_scores
 from fathom.rows.scoring import NOT_JUDGED
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.worker import this_worker
-from fathom.suitefile import add_facets, open_suite, write_manifest
+from fathom.suites.suitefile import add_facets, open_suite, write_manifest
 from fathom.types import FathomError, Reply
 from made_bundles import Content, consistent, make_run, make_suite, taken_apart
 

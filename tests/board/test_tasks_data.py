@@ -8,7 +8,7 @@ import pytest
 
 from fathom.board.tasks_data import GENERATED, Levels, tasks_data
 from fathom.documents.sources.registry import sources
-from fathom.registry import boards, tasks
+from fathom.suites.registry import boards, tasks
 
 BOARDS = tuple(boards().values())
 

@@ -21,7 +21,7 @@ from fathom import api
 from fathom.documents.corpus import Corpus, drawn, files, read_corpus
 from fathom.documents.corpus.questions import read_questions
 from fathom.documents.records import FileFinder, Walker, parts, reading, walk
-from fathom.suitefile import open_suite, samples
+from fathom.suites.suitefile import open_suite, samples
 from fathom.tokens.counts import TokenCounter
 from fathom.tokens.length import WIDEST, parse_length
 from fathom.tokens.tokenizers import get_tokenizer

@@ -12,7 +12,7 @@ import pytest
 from fathom import api
 from fathom.documents.corpus import read_corpus
 from fathom.documents.world import generate
-from fathom.suitefile import open_suite
+from fathom.suites.suitefile import open_suite
 from fathom.types import Document, FathomError
 from made_documents import docx_bytes, mixed_folder, need_libraries, pdf_bytes, scanned_pdf
 

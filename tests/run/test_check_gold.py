@@ -23,7 +23,7 @@ from fathom.run import gold_prompts
 from fathom.run.gold import gold_spans, gold_texts
 from fathom.runfile.judgements import judgements
 from fathom.score.judge import Case
-from fathom.suitefile import open_suite
+from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError, Reply, Span
 from judged_runs import Judge
 

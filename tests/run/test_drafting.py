@@ -14,7 +14,7 @@ from scripted_server import Act, ScriptedServer, completion
 from fathom import api
 from fathom.documents.corpus import read_corpus
 from fathom.run.drafting import passages_of, read_drafts
-from fathom.suitefile import open_suite
+from fathom.suites.suitefile import open_suite
 from fathom.types import Document, FathomError
 from judged_runs import Judge
 

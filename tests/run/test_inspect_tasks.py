@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 from inspect_script import answer
 
-from fathom.build import build, configure
-from fathom.registry import get_task, tasks
 from fathom.rows import rows_from_inspect
-from fathom.suitefile import open_suite
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_task, tasks
+from fathom.suites.suitefile import open_suite
 from fathom.tokens.counts import cache_folder
 from fathom.tokens.length import render
 from made_books import write_books

@@ -17,9 +17,9 @@ from fathom.models import baselines as baselines_module
 from fathom.models.completions import CompletionsClient, ContinuingClient, open_continuing_client, read_completion
 from fathom.models.protocol import RequestError, Settings
 from fathom.models.request_mode import RequestMode, ended, request_modes, together
-from fathom.registry import get_task
 from fathom.rows import load
 from fathom.run import Preflight, RunSummary, StoredReply, replies, run
+from fathom.suites.registry import get_task
 from fathom.types import AnswerKind, FathomError, Reply, Sample, Task
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.

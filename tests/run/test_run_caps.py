@@ -11,8 +11,8 @@ from run_suites import make_suite
 from scripted_server import Act, ScriptedServer, completion
 
 from fathom.models.request_mode import RequestMode, ended
-from fathom.registry import get_task
 from fathom.run import Preflight, StoredReply, replies, run
+from fathom.suites.registry import get_task
 from fathom.types import Reply, Sample, Task
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.

@@ -44,7 +44,7 @@ from fathom.run.shards.store import FolderStore
 from fathom.runfile import store, store_checks
 from fathom.runfile.manifest import read_manifest
 from fathom.storage.checksums import row_checksum
-from fathom.suitefile import open_suite
+from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError, Sample
 from processes import start_program, until
 

@@ -14,7 +14,7 @@ from fathom.models.baselines.retrieval import sentences
 from fathom.run.systems import Request, SplitPrompt, Task, Unit, passages_of, split_prompt
 from fathom.run.systems.prompts import GAP, joined
 from fathom.run.systems.retrieval import Retrieval
-from fathom.suitefile import open_suite
+from fathom.suites.suitefile import open_suite
 from fathom.tokens.length import render
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Reply, Sample

@@ -9,7 +9,7 @@ import pytest
 
 from fathom import api
 from fathom.run.systems import SplitPrompt, split_prompt
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render, thinking
 from fathom.types import Sample
 from made_books import write_books

@@ -13,11 +13,11 @@ from run_suites import FILLER, TOKENS, sample
 from scripted_server import Act, ScriptedServer, completion, refusal
 
 from command_line import Call
-from fathom.registry import get_task
 from fathom.rows import load, rows_from_run
 from fathom.run import Preflight, RunSummary, StoredReply, read_manifest, replies, run
 from fathom.storage.checksums import with_checksum
-from fathom.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
 from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import Document, FathomError, Json, Task
 

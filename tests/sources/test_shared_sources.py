@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fathom.documents.sources import Found, read_sources
-from fathom.registry import suites
+from fathom.suites.registry import suites
 
 pytestmark = pytest.mark.slow  # all look at what takes long to make
 

@@ -17,7 +17,7 @@ from fathom.documents.corpus.records import BadRowError
 from fathom.documents.corpus.text import normalise
 from fathom.documents.sources import Shape, registry
 from fathom.documents.sources.forms import LEFT_OUT, LookupShape, PassedOverError, joined, with_texts
-from fathom.registry import suites
+from fathom.suites.registry import suites
 from fathom.types import Document
 
 

@@ -31,7 +31,7 @@ from fathom.studio.exports import (
 from fathom.studio.imports import read_import
 from fathom.studio.suites import recipes_of, write_suite
 from fathom.studio.types import Evidence, Sample
-from fathom.suitefile import open_suite
+from fathom.suites.suitefile import open_suite
 from fathom.tokens.counts import TokenCounter
 from fathom.tokens.length import render
 from fathom.tokens.tokenizers import get_tokenizer

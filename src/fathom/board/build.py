@@ -27,10 +27,10 @@ from fathom.board.tasks_data import levels, tasks_data
 from fathom.parallel.units import MOST_PROCESSES, Progress, cores, one_thread, run_units
 from fathom.plugins.names import unknown
 from fathom.printing import readable
-from fathom.registry import boards as known_boards
 from fathom.stats.intervals import kept_draws
 from fathom.stats.outcomes import Unanswered
-from fathom.suitefile.fresh import fresh_folder
+from fathom.suites.registry import boards as known_boards
+from fathom.suites.suitefile.fresh import fresh_folder
 from fathom.types import FathomError, Json
 from fathom.types.boards import Board
 from fathom.web import assets, site_place

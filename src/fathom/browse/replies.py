@@ -15,7 +15,7 @@ from fathom.rows.scoring import Judged, choose_judges, read_judged
 from fathom.runfile.judgements import judges
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.store import StoredReply, replies, unasked
-from fathom.suitefile import BuiltSuite, is_suite, open_suite
+from fathom.suites.suitefile import BuiltSuite, is_suite, open_suite
 from fathom.types import FathomError, Row
 
 Tell = Callable[[str], None]

@@ -10,8 +10,8 @@ from fathom.options.declare import Read, arg, command, given, hidden, opt, unset
 from fathom.options.values import Several, folders_of, lengths_of
 
 if TYPE_CHECKING:
-    from fathom.build import Built
     from fathom.documents.corpus import Fields
+    from fathom.suites.build import Built
 
 
 class BuildOptions(Build, Cluster, Recorded, Terminal):
@@ -117,8 +117,8 @@ def build(options: BuildOptions) -> "Built":
 
     Repeating the command finds the existing suite and does nothing.
     """
-    from fathom.build import build, configure
     from fathom.plugins import loading
+    from fathom.suites.build import build, configure
 
     target = str(options.target)
     wanted = configure(

@@ -67,8 +67,8 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
     from fathom.run.preflight import Caps, output_caps
     from fathom.run.runner import task_cap
     from fathom.run.subset import members_of
-    from fathom.subsetfile import read_subset
-    from fathom.suitefile import open_suite
+    from fathom.suites.subsetfile import read_subset
+    from fathom.suites.suitefile import open_suite
     from fathom.types import FathomError
 
     built = open_suite(Path(options.suite))

@@ -25,8 +25,8 @@ def show(options: ShowOptions) -> dict[str, Any]:
     Of a run, also the replies: status, extracted answer, scores by every rule, and why.
     """
     from fathom.browse.facts import facts_of_replies, is_run
-    from fathom.suitefile import open_suite
-    from fathom.suitefile.records import facts_of
+    from fathom.suites.suitefile import open_suite
+    from fathom.suites.suitefile.records import facts_of
 
     folder, how = Path(options.folder), {"text": options.text, "thoughts": options.thinking}
     if is_run(folder):

@@ -32,7 +32,7 @@ from fathom.parallel.units import one_thread
 from fathom.printing import readable
 from fathom.rows.runs import load
 from fathom.stats.outcomes import COUNTED, MISSING_AT_MOST, Unanswered, differ
-from fathom.subsetfile import read_subset, write_subset
+from fathom.suites.subsetfile import read_subset, write_subset
 from fathom.types import FathomError, Json, Member, Subset
 
 FIRST = 100  # items of the first round: fewer say too little about a model's abilities and about the error

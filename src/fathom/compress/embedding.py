@@ -19,7 +19,7 @@ from fathom.documents.records import TABLES, checked_records, format_of
 from fathom.models.embedding import CHARACTERS, Endpoint, SentenceTransformer, check_texts, cut
 from fathom.parallel.units import one_thread
 from fathom.storage.atomic import whole_file
-from fathom.suitefile import is_suite, open_suite
+from fathom.suites.suitefile import is_suite, open_suite
 from fathom.tokens.length import render
 from fathom.types import FathomError, Sample
 

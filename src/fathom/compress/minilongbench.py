@@ -24,7 +24,7 @@ from fathom.compress.released import array_of
 from fathom.parallel.units import one_thread
 from fathom.storage.atomic import whole_file
 from fathom.storage.checksums import check_file, file_facts
-from fathom.subsetfile import read_subset, write_subset
+from fathom.suites.subsetfile import read_subset, write_subset
 from fathom.types import FathomError, Json, Member, Subset
 
 METHOD = "minilongbench"

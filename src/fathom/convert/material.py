@@ -20,7 +20,7 @@ from fathom.runfile.store import StoredReply, replies, unasked
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered
 from fathom.stats.side_rows import is_aggregate
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import format_length, render, thinking
 from fathom.types import FathomError, Row, Sample
 

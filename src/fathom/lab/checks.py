@@ -7,7 +7,7 @@ from fathom.lab.plan import Wanted, Way
 from fathom.models.hugging_face import is_local
 from fathom.models.protocol import is_baseline
 from fathom.plugins.names import folder_name, listed
-from fathom.suitefile import BuiltSuite
+from fathom.suites.suitefile import BuiltSuite
 from fathom.types import FathomError, Sample
 
 OF_SAMPLES = ("tasks", "lengths", "limit", "where")

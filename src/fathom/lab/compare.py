@@ -26,7 +26,7 @@ from fathom.run import Progress, run
 from fathom.run.chosen import choose
 from fathom.stats.outcomes import Unanswered
 from fathom.storage.atomic import whole_file
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
@@ -258,7 +258,7 @@ def _wanted(recipe: Recipe, suite: BuiltSuite, model: str, window: int, *, more:
 
 
 def _sizes(recipe: Recipe, suite: BuiltSuite, window: int) -> Sizes:
-    from fathom.registry import get_task
+    from fathom.suites.registry import get_task
 
     options = recipe.options
     facts = list(chosen_samples(suite, options))

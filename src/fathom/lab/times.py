@@ -13,7 +13,7 @@ from fathom.lab.checks import chosen_samples
 from fathom.lab.plan import Wanted
 from fathom.models.protocol import Settings
 from fathom.storage.atomic import whole_file
-from fathom.suitefile import BuiltSuite
+from fathom.suites.suitefile import BuiltSuite
 from fathom.tokens.length import question_part, render
 
 TIMES = "times.json"

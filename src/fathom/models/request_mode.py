@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from fathom.models.protocol import CHAT_TEMPLATES, ChatTemplate
-from fathom.registry import task_name, tasks
+from fathom.suites.registry import task_name, tasks
 from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import AnswerKind, FathomError, Reply, Sample
 

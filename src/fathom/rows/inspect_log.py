@@ -20,9 +20,9 @@ from fathom.documents.records.reading import MOST_BYTES, MOST_TIMES, SMALL
 from fathom.models.answers import to_reply
 from fathom.models.inspect_client import read_output
 from fathom.models.request_mode import answered_to_cap
-from fathom.registry import task_name, tasks
 from fathom.rows.parts import MOST, Part, Record, Wanted, first_key, head_of, say_chosen
 from fathom.rows.schema import check_rows, to_frame
+from fathom.suites.registry import task_name, tasks
 from fathom.types import Facet, FathomError, Row, Status
 
 if TYPE_CHECKING:

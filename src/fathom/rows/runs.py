@@ -13,7 +13,6 @@ import polars as pl
 
 from fathom.plugins import loading
 from fathom.plugins.extras import MissingLibraryError
-from fathom.registry import task_name
 from fathom.rows.origins import origin_of, read_origin
 from fathom.rows.parts import Wanted
 from fathom.rows.schema import NUMBER, SCHEMA, check_rows, in_slices, scan_rows, to_frame
@@ -23,7 +22,8 @@ from fathom.runfile.manifest import FILE, read_manifest
 from fathom.runfile.progress import status
 from fathom.runfile.store import StoredReply, peek, replies, unasked
 from fathom.stats.outcomes import SCORER_FAILED, scorer_errors
-from fathom.suitefile.pools import shared_contexts as said_of_pools
+from fathom.suites.registry import task_name
+from fathom.suites.suitefile.pools import shared_contexts as said_of_pools
 from fathom.tokens.tokenizers import public_name
 from fathom.types import FathomError, Row
 from fathom.types.origins import ORIGINS, TABLE, Origin

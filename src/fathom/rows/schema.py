@@ -28,9 +28,9 @@ from fathom.documents.records import (
     read_whole,
     unpacked,
 )
-from fathom.registry import task_name
 from fathom.score.registry import metric_name
 from fathom.storage.atomic import whole_file
+from fathom.suites.registry import task_name
 from fathom.types import STATUSES, FathomError, Results, Row, Tell
 
 LARGE = 200_000

@@ -1,7 +1,7 @@
 """``check-gold``: have a model check whether the gold texts of a suite are supported by their passages.
 
-A build compares words (``fathom.build.gold``); here a model decides about each statement of a summary and each answer.
-What is not supported, or not the only answer, becomes errata, which the next build leaves out
+A build compares words (``fathom.suites.build.gold``); here a model decides about each statement of a summary and each
+answer. What is not supported, or not the only answer, becomes errata, which the next build leaves out
 (``fathom.documents.sources.errata``).
 
 Requests, retries, limits and stored replies are those of judging, so an interrupted check resumes, and no request is
@@ -25,7 +25,6 @@ from fathom.models.protocol import Client, Settings, is_baseline
 from fathom.models.retry import Retry
 from fathom.plugins import loading
 from fathom.printing import printable, readable
-from fathom.registry import get_task
 from fathom.run.gold_prompts import Finding, conversation, replay
 from fathom.run.judge_plan import JudgePlan, PendingCase, PendingCases, check_limits, plan_judging
 from fathom.run.judging import JudgeProgress, JudgeWork, Judging
@@ -45,8 +44,9 @@ from fathom.runfile.judgements import (
 )
 from fathom.score.judge import Case, UnreadableError
 from fathom.storage.atomic import whole_file
-from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tasks.support import KEPT
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.suites.tasks.support import KEPT
 from fathom.tokens.tokenizers import DEFAULT, get_tokenizer
 from fathom.types import FathomError, Json, Sample, Span
 

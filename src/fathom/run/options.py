@@ -9,7 +9,7 @@ from fathom.extend.methods import AGENT
 from fathom.models.failures import provider_errors
 from fathom.models.hugging_face import is_local
 from fathom.models.protocol import Settings, is_baseline
-from fathom.registry import task_name
+from fathom.suites.registry import task_name
 from fathom.tokens.length import format_length, named_lengths
 from fathom.types import FathomError, Json
 

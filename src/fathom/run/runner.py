@@ -50,8 +50,8 @@ from fathom.runfile.manifest import FILE, check_run, describe_run, join_run, rea
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.runfile.store import Peek, Totals, peek
 from fathom.runfile.worker import this_worker
-from fathom.subsetfile import read_subset
-from fathom.suitefile import Values, open_suite, wanted_of, why_none
+from fathom.suites.subsetfile import read_subset
+from fathom.suites.suitefile import Values, open_suite, wanted_of, why_none
 from fathom.tokens.length import thinking as with_thoughts
 from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json, Sample
@@ -141,9 +141,9 @@ def run(
         server_command: The command line with which the server was started, for ``run.json``. A run with another one is
             another run.
         embedding_base_url: Address of the server of ``retrieval?by=embed/NAME``; by default OpenAI's.
-        subset: Subset file (``fathom.subsetfile``): only its samples and items are run. It is part of the run: another
-            subset, even a larger one, needs another run folder.
-        where: Only samples with one of the given values of each facet (``fathom.suitefile.is_where``).
+        subset: Subset file (``fathom.suites.subsetfile``): only its samples and items are run. It is part of the run:
+            another subset, even a larger one, needs another run folder.
+        where: Only samples with one of the given values of each facet (``fathom.suites.suitefile.is_where``).
         retries: Further attempts after 408, 409, 429, 5xx, timeouts and lost connections.
         timeout: Seconds for one attempt.
         backoff: Seconds before the first retry, doubling with each; ``Retry-After`` is obeyed up to 15 minutes.
@@ -425,6 +425,6 @@ def _is_provider(settings: Settings) -> bool:
 
 def task_cap(task: str) -> int:
     """A task's own output cap in tokens, for replies without reasoning."""
-    from fathom.registry import get_task
+    from fathom.suites.registry import get_task
 
     return get_task(task).max_output_tokens

@@ -32,7 +32,7 @@ from fathom.studio.suites import write_suite
 from fathom.studio.tasks import StudioTask
 from fathom.studio.types import IMPORT, DocumentState, SetDifficulty
 from fathom.studio.work import collection_of, settle_intake, store_document
-from fathom.suitefile import check_contents
+from fathom.suites.suitefile import check_contents
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 

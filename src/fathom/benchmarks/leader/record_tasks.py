@@ -22,7 +22,7 @@ from fathom.benchmarks.longbench.prompts import PROMPTS
 from fathom.documents.sources.templates import PROMPTS as TEMPLATES
 from fathom.documents.sources.templates import filled
 from fathom.score.registry import get_scorer, row_of
-from fathom.tasks.natural import most_tokens, natural, stands_at
+from fathom.suites.tasks.natural import most_tokens, natural, stands_at
 from fathom.types import (
     Arranged,
     Candidate,

@@ -17,7 +17,7 @@ from fathom.benchmarks.longbench.records import EVEN, LANGUAGES
 from fathom.documents.sources.templates import PROMPTS as TEMPLATES
 from fathom.documents.sources.templates import filled
 from fathom.score.registry import get_scorer, row_of
-from fathom.tasks.natural import natural, stands_at
+from fathom.suites.tasks.natural import natural, stands_at
 from fathom.types import (
     AnswerKind,
     Candidate,

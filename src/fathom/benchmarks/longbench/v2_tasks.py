@@ -15,7 +15,7 @@ from functools import partial
 from fathom.benchmarks.longbench.v2_records import GROUPS, LETTERS, NAME
 from fathom.documents.sources.templates import filled
 from fathom.score.registry import get_scorer, row_of
-from fathom.tasks.natural import natural, stands_at
+from fathom.suites.tasks.natural import natural, stands_at
 from fathom.types import (
     Candidate,
     CandidatePool,

@@ -23,7 +23,6 @@ from fathom.board.bundles.bundle import (
 from fathom.board.bundles.findings import RefusedError
 from fathom.board.bundles.opening import parse_bundle
 from fathom.plugins import loading
-from fathom.registry import get_task
 from fathom.rows.runs import scored_rows
 from fathom.rows.scoring import Judged, choose_judges, read_judged
 from fathom.runfile.judgements import case_key, case_of
@@ -32,6 +31,7 @@ from fathom.runfile.store import StoredReply, replies
 from fathom.safety.secrets import HIDDEN, hide_secrets
 from fathom.score.judge import get_rubric
 from fathom.storage.versions import fathom_version
+from fathom.suites.registry import get_task
 from fathom.types import FathomError, Json, Reply
 
 # An address, or an absolute, home, drive or parent path.

@@ -12,11 +12,11 @@ from fathom.board.bundles.rescoring import check_scores
 from fathom.board.bundles.suite_check import check_suites
 from fathom.plugins import loading
 from fathom.printing import readable
-from fathom.registry import suites as known_suites
-from fathom.registry import task_name
-from fathom.registry import tasks as known_tasks
 from fathom.storage.versions import fathom_version
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.registry import suites as known_suites
+from fathom.suites.registry import task_name
+from fathom.suites.registry import tasks as known_tasks
+from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.types import Json
 
 

@@ -21,7 +21,7 @@ from fathom.server.backup import serving
 from fathom.server.listening import address_of, listening, private_files, serve_app
 from fathom.server.logs import LogFormat, set_up
 from fathom.server.metrics import Metrics, exposed
-from fathom.suitefile import read_manifest as read_suite
+from fathom.suites.suitefile import read_manifest as read_suite
 from fathom.types import FathomError
 
 log = logging.getLogger("fathom.board")

@@ -24,7 +24,7 @@ def data_sources(names: Sequence[str], suite: str | None) -> "list[Source]":
     """
     from fathom.documents.sources.registry import sources
     from fathom.plugins.names import unknown
-    from fathom.registry import get_suite
+    from fathom.suites.registry import get_suite
 
     known = sources()
     wanted = list(names)

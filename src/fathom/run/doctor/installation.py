@@ -99,7 +99,7 @@ def _tokenizer() -> Check:
 
 
 def _tasks() -> Check:
-    from fathom.registry import suites, tasks
+    from fathom.suites.registry import suites, tasks
 
     return _tried("tasks", lambda: f"{len(tasks())} tasks, {len(suites())} suites")
 

@@ -12,7 +12,6 @@ from fathom.models.prices import FREE, Limit, Price, find_price
 from fathom.models.protocol import Settings
 from fathom.models.retry import Retry
 from fathom.plugins import loading
-from fathom.registry import get_task, tasks
 from fathom.run.likelihood.client import METHODS, TIED, LikelihoodClient, Method, how_many, too_many
 from fathom.run.likelihood.completions import VIAS, CompletionsServer, Via
 from fathom.run.likelihood.local import LocalModel
@@ -23,7 +22,8 @@ from fathom.run.session import Work
 from fathom.runfile.manifest import check_run, describe_run, join_run
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.runfile.store import peek, replies
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.registry import get_task, tasks
+from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Json, Ordering, Sample
 from fathom.types.choices import RETRIES, TIMEOUT

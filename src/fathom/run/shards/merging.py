@@ -11,7 +11,7 @@ from fathom.runfile.ledger import Ledger
 from fathom.runfile.manifest import join_run
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.runfile.worker import this_worker
-from fathom.suitefile import fresh_folder
+from fathom.suites.suitefile import fresh_folder
 from fathom.types import FathomError
 
 SHOWN = 10  # shards named in a message

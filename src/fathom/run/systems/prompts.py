@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fathom.models.baselines.retrieval import sentences
-from fathom.registry import task_name, tasks
+from fathom.suites.registry import task_name, tasks
 from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import Part, Sample, Span
 

@@ -13,8 +13,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from fathom.compose.draft import merged
-from fathom.compose.texts import CountedTexts, bounds
+from fathom.suites.compose.draft import merged
+from fathom.suites.compose.texts import CountedTexts, bounds
 from fathom.types import Document, Part, Sample, Span
 
 _ROUNDS = 8

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from fathom.printing import printable
-from fathom.registry import task_name
+from fathom.suites.registry import task_name
 from fathom.tokens.length import format_length
 from fathom.types import Facet, Sample
 

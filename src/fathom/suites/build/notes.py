@@ -4,9 +4,9 @@ from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fathom.build.config import BuildConfig
 from fathom.plugins.names import first_of
-from fathom.registry import suites
+from fathom.suites.build.config import BuildConfig
+from fathom.suites.registry import suites
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import DEFAULT
 from fathom.types import CandidatePool, Resources, Sample, Task

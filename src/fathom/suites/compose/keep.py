@@ -8,9 +8,9 @@ So the kept spans stay where they were, relative to the whole, and the prompt is
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from fathom.compose.draft import merged
-from fathom.compose.texts import CountedTexts, bounds
-from fathom.compose.truncate import cut_before
+from fathom.suites.compose.draft import merged
+from fathom.suites.compose.texts import CountedTexts, bounds
+from fathom.suites.compose.truncate import cut_before
 from fathom.types import Part, Span
 
 _ROUNDS = 12

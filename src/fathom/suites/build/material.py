@@ -6,8 +6,6 @@ from functools import partial
 from itertools import chain
 from typing import TypeAlias, get_args
 
-from fathom.build.config import BuildConfig
-from fathom.build.wording import OfficialWording, read_wording
 from fathom.documents.corpus import Problem, is_world, merged, parse_spec, read_corpus
 from fathom.documents.corpus.questions import read_questions
 from fathom.documents.corpus.spec import path_of
@@ -17,7 +15,9 @@ from fathom.documents.records import Unread
 from fathom.documents.sources import Found, read_sources
 from fathom.documents.sources.errata import Erratum, corrected, read_errata
 from fathom.documents.sources.templates import Templates, read_templates
-from fathom.registry import get_task
+from fathom.suites.build.config import BuildConfig
+from fathom.suites.build.wording import OfficialWording, read_wording
+from fathom.suites.registry import get_task
 from fathom.tokens.counts import TokenCounter
 from fathom.types import ROLES, Document, FathomError, Json, Role
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fathom.documents.corpus import Fields, is_world
 from fathom.documents.sources.lock import LOCK, data_folder
 from fathom.plugins.names import unknown
-from fathom.registry import get_task, suite_name, suites, task_name, tasks
+from fathom.suites.registry import get_task, suite_name, suites, task_name, tasks
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import DEFAULT, is_at_hand
 from fathom.types import FathomError, Grid, Role, Suite, Task
@@ -58,7 +58,7 @@ class BuildConfig:
         prompts: Wording of the prompts: ``own``, or ``official`` for the authors', from ``data`` or ``templates``.
         templates: Copies of authors' repositories, and files of the user's, with prompts for ``official``.
         only: Names of the items to build; empty for all.
-        where: Only samples with one of the given values of each facet; see ``fathom.suitefile.is_where``.
+        where: Only samples with one of the given values of each facet; see ``fathom.suites.suitefile.is_where``.
         skip_bad: Whether to skip unusable rows of published records.
         grids: Items, lengths and depths of tasks with their own.
     """

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from fathom.suitefile import BuiltSuite
+from fathom.suites.suitefile import BuiltSuite
 from fathom.tokens.length import render, thinking
 from fathom.types import Document, FathomError, Sample, Span
 

@@ -8,20 +8,20 @@ from functools import cache
 from random import Random
 from typing import TypeAlias
 
-from fathom.build.clusters import cluster_of
-from fathom.build.config import RECORDS, BuildConfig, not_given
-from fathom.build.gold import GoldChecks, check_gold
-from fathom.build.material import Material
-from fathom.build.notes import RecordCounts, about_records, missing, published, short, uncut
-from fathom.build.wording import facets, missing_text
-from fathom.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitError, compose, compose_alone
-from fathom.compose.truncate import cut_sample
 from fathom.documents.sources.errata import Erratum
-from fathom.registry import get_task
-from fathom.suitefile import Values, Where, may_be, wanted_of
-from fathom.suitefile.pools import PoolUse
-from fathom.tasks import passages
-from fathom.tasks.related import related
+from fathom.suites.build.clusters import cluster_of
+from fathom.suites.build.config import RECORDS, BuildConfig, not_given
+from fathom.suites.build.gold import GoldChecks, check_gold
+from fathom.suites.build.material import Material
+from fathom.suites.build.notes import RecordCounts, about_records, missing, published, short, uncut
+from fathom.suites.build.wording import facets, missing_text
+from fathom.suites.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitError, compose, compose_alone
+from fathom.suites.compose.truncate import cut_sample
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import Values, Where, may_be, wanted_of
+from fathom.suites.suitefile.pools import PoolUse
+from fathom.suites.tasks import passages
+from fathom.suites.tasks.related import related
 from fathom.tokens.length import format_length
 from fathom.types import (
     Candidate,

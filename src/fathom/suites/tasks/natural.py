@@ -1,7 +1,7 @@
 """Shared code of tasks on published records: prompts of fixed length.
 
 A record appears once in a build, at the smallest length that holds its prompt; a longer one is truncated in the middle,
-as in LongBench (section 4.1; see ``fathom.compose.truncate`` for the position).
+as in LongBench (section 4.1; see ``fathom.suites.compose.truncate`` for the position).
 """
 
 from collections.abc import Sequence

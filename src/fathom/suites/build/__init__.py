@@ -13,14 +13,6 @@ from pathlib import Path
 from stat import S_ISDIR
 from typing import Any
 
-from fathom import suitefile
-from fathom.build.clusters import shared_clusters
-from fathom.build.config import BuildConfig, configure
-from fathom.build.items import BuiltTask, contexts, expected
-from fathom.build.material import Material, Reading, gather
-from fathom.build.notes import counted_otherwise
-from fathom.build.units import built_tasks
-from fathom.compose import CountedTexts
 from fathom.documents import corpus as corpus_package
 from fathom.documents.corpus import is_world, parse_spec
 from fathom.documents.corpus.questions import checksum
@@ -32,9 +24,17 @@ from fathom.documents.sources.finder import in_short
 from fathom.parallel.units import Engine
 from fathom.plugins import loading
 from fathom.printing import printable, readable
-from fathom.registry import get_task
 from fathom.score.checks import check_scorer
-from fathom.suitefile.pools import shared_contexts
+from fathom.suites import suitefile
+from fathom.suites.build.clusters import shared_clusters
+from fathom.suites.build.config import BuildConfig, configure
+from fathom.suites.build.items import BuiltTask, contexts, expected
+from fathom.suites.build.material import Material, Reading, gather
+from fathom.suites.build.notes import counted_otherwise
+from fathom.suites.build.units import built_tasks
+from fathom.suites.compose import CountedTexts
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile.pools import shared_contexts
 from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
 from fathom.tokens.tokenizers import Tokenizer, get_tokenizer, is_path
 from fathom.types import Document, FathomError, Json, Span

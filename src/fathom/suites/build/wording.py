@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fathom.build.config import RECORDS, BuildConfig
 from fathom.documents.corpus.spec import path_of
 from fathom.documents.records import path_text, walk
 from fathom.documents.sources.finder import check_folder
 from fathom.documents.sources.wording import CONTEXT, around_context, checksum_of, fields_of, format_string
 from fathom.plugins.discovery import declared
-from fathom.registry import get_task
+from fathom.suites.build.config import RECORDS, BuildConfig
+from fathom.suites.registry import get_task
 from fathom.types import Facet, FathomError, Json, PromptSource, Task, Wording
 
 OWN_FILE = ".toml"

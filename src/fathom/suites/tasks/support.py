@@ -1,8 +1,8 @@
 """Lexical support: how much of a gold text is in the passage that it is asked of.
 
 Grusky et al. (2018, section 3.2) call the share of a summary's words that are in extractive fragments of its article
-*coverage*. Here the words are the distinct content words (``fathom.tasks.evidence.content_words``), which leaves out
-function words and the order, so that a paraphrase is not penalized more than it has to be. Coverage alone mixes two
+*coverage*. Here the words are the distinct content words (``fathom.suites.tasks.evidence.content_words``), which leaves
+out function words and the order, so that a paraphrase is not penalized more than it has to be. Coverage alone mixes two
 things: how abstractive a reference is, and what a truncated document lost of it. So the words that the passage has are
 also compared with those that the whole document has: *kept*.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fathom.tasks.evidence import content_words
+from fathom.suites.tasks.evidence import content_words
 
 KEPT = 0.75
 """Minimum share, of a reference's words in the document, that are in the passage: at most a quarter is lost."""

@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fathom.registry import task_name
 from fathom.storage.checksums import (
     CHECKSUM,
     check_content,
@@ -17,10 +16,19 @@ from fathom.storage.checksums import (
     file_facts,
     with_checksum,
 )
-from fathom.suitefile.fresh import check_contents, fresh_folder
-from fathom.suitefile.samples import FACTS, SAMPLES, SamplesById, SampleWriter, add_facets, read_groups, sample_of
-from fathom.suitefile.texts import DOCUMENTS, Texts, readable, write_documents
-from fathom.suitefile.where import Values, Where, facts_in, facts_of, is_where, may_be, wanted_of, why_none
+from fathom.suites.registry import task_name
+from fathom.suites.suitefile.fresh import check_contents, fresh_folder
+from fathom.suites.suitefile.samples import (
+    FACTS,
+    SAMPLES,
+    SamplesById,
+    SampleWriter,
+    add_facets,
+    read_groups,
+    sample_of,
+)
+from fathom.suites.suitefile.texts import DOCUMENTS, Texts, readable, write_documents
+from fathom.suites.suitefile.where import Values, Where, facts_in, facts_of, is_where, may_be, wanted_of, why_none
 from fathom.types import Document, FathomError, Json, Sample
 
 __all__ = [

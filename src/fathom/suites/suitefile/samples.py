@@ -11,7 +11,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from fathom.suitefile.texts import need_columns, readable
+from fathom.suites.suitefile.texts import need_columns, readable
 from fathom.types import Facet, Part, Sample, Span
 
 SAMPLES = "samples.parquet"

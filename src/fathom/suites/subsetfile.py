@@ -24,7 +24,7 @@ from fathom.types import FathomError, Json, Member, Subset
 
 FORMAT = "fathom subset"
 VERSION = 2
-_ADVICE = "expected a file written by `fathom compress select` or fathom.subsetfile.write_subset"
+_ADVICE = "expected a file written by `fathom compress select` or fathom.suites.subsetfile.write_subset"
 
 
 def read_subset(path: Path) -> Subset:

@@ -8,9 +8,9 @@ tokenized here: token counts of parts are added up (see ``fathom.tokens.counts``
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from fathom.compose.draft import GAP, Draft, arrange, merged
-from fathom.compose.texts import CountedTexts, bounds
-from fathom.compose.truncate import truncated
+from fathom.suites.compose.draft import GAP, Draft, arrange, merged
+from fathom.suites.compose.texts import CountedTexts, bounds
+from fathom.suites.compose.truncate import truncated
 from fathom.types import Ending, FathomError, Haystack, Part, Passages, Plan, Span, Whole
 
 __all__ = ["Composed", "CorpusTooSmallError", "CountedTexts", "UnfitError", "compose", "compose_alone"]

@@ -6,14 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fathom.build.config import BuildConfig
-from fathom.build.items import BuiltTask, Part, build_task, names_of_tasks
-from fathom.build.material import Material
-from fathom.build.notes import RecordCounts
-from fathom.compose import CountedTexts
 from fathom.parallel.units import Engine, Kept, run_units
 from fathom.storage.versions import fathom_version
-from fathom.suitefile.samples import record_of, sample_of
+from fathom.suites.build.config import BuildConfig
+from fathom.suites.build.items import BuiltTask, Part, build_task, names_of_tasks
+from fathom.suites.build.material import Material
+from fathom.suites.build.notes import RecordCounts
+from fathom.suites.compose import CountedTexts
+from fathom.suites.suitefile.samples import record_of, sample_of
 from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Json, Sample, Span

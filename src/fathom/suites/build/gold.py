@@ -1,17 +1,17 @@
 """Checks that gold texts are in the passages that are asked about, and names questions without a unique answer.
 
-Items whose passage lacks too much of their gold text (``fathom.tasks.support``) are left out; published records are
-used unchanged, so these are only counted.
+Items whose passage lacks too much of their gold text (``fathom.suites.tasks.support``) are left out; published records
+are used unchanged, so these are only counted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from fathom.build.config import RECORDS
 from fathom.documents.sources.errata import Erratum, fingerprint, listed
-from fathom.tasks.evidence import content_words, distinct
-from fathom.tasks.support import COVERED, KEPT, Support, best_support
+from fathom.suites.build.config import RECORDS
+from fathom.suites.tasks.evidence import content_words, distinct
+from fathom.suites.tasks.support import COVERED, KEPT, Support, best_support
 from fathom.types import Candidate, CandidatePool, Document, Facet, Json, Question, Task
 
 QUOTED = 80  # characters of a question in the manifest

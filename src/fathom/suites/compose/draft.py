@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from fathom.compose.texts import CountedTexts
+from fathom.suites.compose.texts import CountedTexts
 from fathom.tokens.counts import TokenCounter
 from fathom.types import Ending, Haystack, Layout, Part, Passages, Span
 
