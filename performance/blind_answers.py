@@ -21,9 +21,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fathom.length import format_length, render
-from fathom.registry import get_task
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import format_length, render
 from fathom.types import FathomError, Sample, Score
 
 PROMPTS, GOLD = "prompts.jsonl", "gold.jsonl"

@@ -27,7 +27,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from fathom import api
-from fathom.run.baselines import get_baseline
+from fathom.models.baselines import get_baseline
 
 LENGTHS = (2048, 4096, 6144, 8192, 16384, 32768, 65536, 131072)
 ITEMS = 25

@@ -22,12 +22,12 @@ from pathlib import Path
 from random import Random
 
 from fathom.benchmarks.starter.passkey import plan
-from fathom.compose import CountedTexts, compose
-from fathom.corpus.world import generate
-from fathom.counts import CountCache, TokenCounter, cut_points
-from fathom.length import format_length, render
-from fathom.suitefile import open_suite
-from fathom.tokens import Tokenizer, get_tokenizer
+from fathom.documents.world import generate
+from fathom.suites.compose import CountedTexts, compose
+from fathom.suites.suitefile import open_suite
+from fathom.tokens.counts import CountCache, TokenCounter, cut_points
+from fathom.tokens.length import format_length, render
+from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import Document, Draw, Haystack, Resources, Span
 
 
@@ -97,7 +97,8 @@ def whole_suite(items: int, lengths: Sequence[int]) -> None:
     """Time, peak memory and size of a whole suite, built in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         code = (
-            "import json, resource, sys, time; from pathlib import Path; from fathom.build import build, configure\n"
+            "import json, resource, sys, time; from pathlib import Path\n"
+            "from fathom.suites.build import build, configure\n"
             "start = time.perf_counter()\n"
             f"tasks = {TASKS!r}\n"
             f"built = build(configure(tasks, lengths={tuple(lengths)!r}, items={items}), Path(sys.argv[1]))\n"

@@ -18,11 +18,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from fathom.checksums import check_file, file_facts
-from fathom.run.ledger import Ledger
-from fathom.run.store import CHECKED, COLUMNS, FILE, replies
-from fathom.run.store_checks import check_rows, know_checksums
-from fathom.run.worker import this_worker
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.store import CHECKED, COLUMNS, FILE, replies
+from fathom.runfile.store_checks import check_rows, know_checksums
+from fathom.runfile.worker import this_worker
+from fathom.storage.checksums import check_file, file_facts
 from fathom.types import Reply, Sample
 
 TURNS = 5

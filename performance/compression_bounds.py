@@ -31,7 +31,7 @@ from fathom.compress.ranks import spearman
 from fathom.compress.sampling import inclusion
 from fathom.compress.tables import read_matrix
 from fathom.compress.validate import Split, splits_of
-from fathom.units import one_thread
+from fathom.parallel.units import one_thread
 
 SHOWN = (0, 4, 9, 14, 18)  # ranks among an item's known scores that the trees are shown
 

@@ -23,8 +23,8 @@ from fathom.benchmarks.longbench.tasks import TASKS
 from fathom.compress.matrix import Floats, ScoreMatrix, balanced
 from fathom.compress.methods import METHODS
 from fathom.compress.tables import read_matrix
+from fathom.parallel.units import one_thread
 from fathom.score.registry import ScoringRow, get_scorer
-from fathom.units import one_thread
 
 OFFICIAL = {task.name: task.official for task in TASKS}
 CHINESE = ("multifieldqa_zh", "dureader", "vcsum", "lsht", "passage_retrieval_zh")

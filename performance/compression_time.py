@@ -19,7 +19,7 @@ from fathom.compress.methods import METHODS
 from fathom.compress.released import read_embeddings, read_split
 from fathom.compress.tables import read_matrix
 from fathom.compress.validate import Draw, Rows, splits_of, tried
-from fathom.units import run_units
+from fathom.parallel.units import run_units
 
 
 def timed(matrix: ScoreMatrix, embeddings: Floats, draw: Draw) -> tuple[float, list[Rows]]:

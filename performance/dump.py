@@ -30,7 +30,7 @@ ANSWERS = 2  # a question, on average; a fifth of the questions has none
 
 OURS = """
 import json, resource, sys, time
-from fathom.corpus.stackexchange import thread_documents
+from fathom.documents.corpus.stackexchange import thread_documents
 calls, last, rising = 0, 0, True
 def progress(read, size):
     global calls, last, rising

@@ -32,7 +32,7 @@ from fathom.analysis.profile import profiles
 from fathom.extend.frequencies import frequencies
 from fathom.extend.methods import FULL, make_method, settled, split_name
 from fathom.stats.intervals import interval_of
-from fathom.suitefile import read_manifest
+from fathom.suites.suitefile import read_manifest
 from small_model_tasks import REPLY, SHORTEST, TASKS_OF_ITEMS, fingerprint, write_suite
 from small_model_training import Course, Shape, steps_of, train
 
@@ -241,7 +241,7 @@ def trained(state: dict[str, Any], course: Course) -> dict[str, Any]:
 
 def tune(folder: Path, name: str, shape: Shape, course: Course, factor: int, device: str) -> dict[str, Any]:
     """Train a copy of the model further, at ``factor`` windows, with the frequencies of a method."""
-    from fathom.run.hugging_face import load_model
+    from fathom.models.hugging_face import load_model
 
     query = f"extend={name}" if name == "none" else f"extend={name}&factor={factor}"
     loaded = load_model(

@@ -29,14 +29,14 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-from fathom.build import configure
-from fathom.build.material import gather
-from fathom.counts import TokenCounter
-from fathom.length import parse_length
-from fathom.suitefile import open_suite
-from fathom.tasks.evidence import NEAR, best_places, distinct
-from fathom.tasks.support import Support, best_support
-from fathom.tokens import get_tokenizer
+from fathom.suites.build import configure
+from fathom.suites.build.material import gather
+from fathom.suites.suitefile import open_suite
+from fathom.suites.tasks.evidence import NEAR, best_places, distinct
+from fathom.suites.tasks.support import Support, best_support
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.length import parse_length
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Sample, Span
 
 TASKS = ("single_doc_qa", "multi_doc_qa", "single_doc_summary", "multi_doc_summary")
@@ -47,7 +47,7 @@ EVERY = 100_000  # more items than there are
 CHILD = """
 import json, sys
 from pathlib import Path
-from fathom.build import build, configure
+from fathom.suites.build import build, configure
 target, folder, choice = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
 print(json.dumps(dict(build(configure(target, **choice), folder).manifest)))
 """

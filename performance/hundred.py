@@ -23,13 +23,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from fathom.build.config import BuildConfig, configure
-from fathom.build.material import Material, gather
-from fathom.counts import TokenCounter, cut_points
-from fathom.length import format_length, parse_length, render
-from fathom.registry import get_suite, get_task
-from fathom.suitefile import open_suite
-from fathom.tokens import Tokenizer, get_tokenizer
+from fathom.suites.build.config import BuildConfig, configure
+from fathom.suites.build.material import Material, gather
+from fathom.suites.registry import get_suite, get_task
+from fathom.suites.suitefile import open_suite
+from fathom.tokens.counts import TokenCounter, cut_points
+from fathom.tokens.length import format_length, parse_length, render
+from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 
 FILLED = 2  # prompts of a task and length that are filled to measure how long that takes
 CHECKED = 20  # prompts a length that are tokenized again, on both sides
@@ -86,7 +86,7 @@ def measure_plain(
 CHILD = """
 import json, resource, sys, time
 from pathlib import Path
-from fathom.build import build, configure
+from fathom.suites.build import build, configure
 choice = json.loads(sys.argv[1])
 built = build(configure("hundred", **choice), Path(sys.argv[2]))
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -32,9 +32,9 @@ from scripted_server import Act, Script, ScriptedServer, completion
 
 from fathom.rows import rows_from_run
 from fathom.run import replies
-from fathom.run.judgements import FILE as JUDGEMENTS
-from fathom.run.judgements import judgements, said
-from fathom.run.store import FILE as REPLIES
+from fathom.runfile.judgements import FILE as JUDGEMENTS
+from fathom.runfile.judgements import judgements, said
+from fathom.runfile.store import FILE as REPLIES
 from fathom.types import FathomError
 from flipped_bits import prompts
 from judged_runs import GOOD, make_run, sample

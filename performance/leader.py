@@ -20,8 +20,8 @@ import polars as pl
 
 from fathom import api
 from fathom.benchmarks.leader.suite import NAMES
-from fathom.suitefile import open_suite
-from fathom.tokens import get_tokenizer
+from fathom.suites.suitefile import open_suite
+from fathom.tokens.tokenizers import get_tokenizer
 from leader_records import write
 
 TABLE_3: dict[str, tuple[int, float]] = {

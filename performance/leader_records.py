@@ -21,9 +21,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias, TypeVar
 
-from fathom.atomic import whole_file
-from fathom.corpus.world import generate
-from fathom.tokens import Tokenizer, get_tokenizer
+from fathom.documents.world import generate
+from fathom.storage.atomic import whole_file
+from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import Document
 
 Record: TypeAlias = dict[str, Any]

@@ -32,12 +32,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fathom import api
+from fathom.models.prices import Limit, Price, find_price
+from fathom.models.protocol import Settings
 from fathom.run.cache_forecast import BLOCK, cache_table, provider_cache, sent_whole
-from fathom.run.model import Settings
 from fathom.run.prefix_cache import Cache, Prefixes, Prompt, prompts_of, share, simulate
-from fathom.run.prices import Limit, Price, find_price
 from fathom.run.runner import task_cap
-from fathom.suitefile import SampleWriter, open_suite, read_manifest, write_documents, write_manifest
+from fathom.suites.suitefile import SampleWriter, open_suite, read_manifest, write_documents, write_manifest
 
 SUITES = {"blocks": ([512, 768], 24), "llama.cpp": ([256, 512], 8)}
 """Lengths and items."""

@@ -22,7 +22,7 @@ from pathlib import Path
 
 BUILD = "from fathom.cli import main; main()"
 # The way of the earlier versions: cut points of every document.
-SENTENCES = "from fathom.compose import CountedTexts; CountedTexts._at_once = lambda self, parts: None; "
+SENTENCES = "from fathom.suites.compose import CountedTexts; CountedTexts._at_once = lambda self, parts: None; "
 
 
 def sample(records: Path, every: int, out: Path) -> float:

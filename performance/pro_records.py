@@ -19,12 +19,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from fathom.atomic import whole_file
 from fathom.benchmarks.pro.secondary_tasks import DIFFICULTIES, LANGUAGES, LENGTHS, SECONDARY, SecondaryTask
-from fathom.corpus import read_corpus
-from fathom.corpus.world import generate
-from fathom.length import format_length, parse_length
-from fathom.tokens import Tokenizer, get_tokenizer
+from fathom.documents.corpus import read_corpus
+from fathom.documents.world import generate
+from fathom.storage.atomic import whole_file
+from fathom.tokens.length import format_length, parse_length
+from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 
 NOTES = 8
 PASSAGE = 1_200  # characters at least

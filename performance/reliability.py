@@ -178,9 +178,9 @@ def relabelled_runs(given: Surroundings) -> Counts:
     from test_relabelled_runs import averages, wrong_replies
 
     from fathom.run import replies
-    from fathom.run.ledger import Ledger
-    from fathom.run.worker import this_worker
-    from fathom.suitefile import open_suite
+    from fathom.runfile.ledger import Ledger
+    from fathom.runfile.worker import this_worker
+    from fathom.suites.suitefile import open_suite
     from fathom.types import STATUSES, FathomError
 
     counts, run = Counts(), given.world / "done"

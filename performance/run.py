@@ -203,7 +203,7 @@ def client_fathom(case: Case) -> Cost:
 
 def write_suite(case: Case, samples: int) -> None:
     """Write ``suiteN``, a suite of N recipes: every prompt is made of spans of a few kilobytes."""
-    from fathom.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
+    from fathom.suites.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
     from fathom.types import Document, Part, Sample, Span
 
     text = (SENTENCE * (DOCUMENT_BYTES // len(SENTENCE) + 1))[:DOCUMENT_BYTES]

@@ -23,17 +23,17 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "run"))
 
 from run_suites import make_suite, sample
 
-from fathom.checksums import row_checksum
 from fathom.run.chosen import choose
-from fathom.run.ledger import Ledger
-from fathom.run.manifest import describe_run
 from fathom.run.shards.cutting import Shard, cut, shards
 from fathom.run.shards.files import COLUMNS, Plan, Row, finished_file, join_plan, read_rows, write_rows
 from fathom.run.shards.merging import merge
 from fathom.run.shards.share import Share
 from fathom.run.shards.store import FolderStore
-from fathom.run.worker import this_worker
-from fathom.suitefile import open_suite
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.manifest import describe_run
+from fathom.runfile.worker import this_worker
+from fathom.storage.checksums import row_checksum
+from fathom.suites.suitefile import open_suite
 from fathom.types import Json, Reply, Sample
 
 Result = TypeVar("Result")

@@ -14,7 +14,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from fathom.run.hugging_face import load_model
+from fathom.models.hugging_face import load_model
 from small_model_tasks import COPY, TASKS_OF_ITEMS, make_items
 from small_model_training import right_replies
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
+from fathom.suites.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
 from fathom.types import Json, Plan, Sample, Score, Task
 
 PASSKEY, PAIRS, COPY = "small_passkey", "small_pairs", "small_copy"

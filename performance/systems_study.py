@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from fathom import api
-from fathom.length import format_length
+from fathom.tokens.length import format_length
 
 WINDOW = "fathom/lexical?window=8k&truncate=middle"
 ALL = "fathom/lexical"

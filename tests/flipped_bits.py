@@ -20,18 +20,18 @@ from fathom.board.bundles.bundle import write_bundle
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.opening import read_bundle
 from fathom.board.changes import read_snapshot
-from fathom.checksums import with_checksum
-from fathom.length import render, thinking
 from fathom.rows import rows_from_run
 from fathom.run import status
-from fathom.run.judgements import JudgementStore, judgements, judges, said, spent
-from fathom.run.ledger import Ledger
-from fathom.run.manifest import FORMAT
-from fathom.run.manifest import read_manifest as read_run
-from fathom.run.store import replies
-from fathom.run.worker import this_worker
-from fathom.subsetfile import read_subset, write_subset
-from fathom.suitefile import open_suite
+from fathom.runfile.judgements import JudgementStore, judgements, judges, said, spent
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.manifest import FORMAT
+from fathom.runfile.manifest import read_manifest as read_run
+from fathom.runfile.store import replies
+from fathom.runfile.worker import this_worker
+from fathom.storage.checksums import with_checksum
+from fathom.suites.subsetfile import read_subset, write_subset
+from fathom.suites.suitefile import open_suite
+from fathom.tokens.length import render, thinking
 from fathom.types import FathomError, Member, Reply, Subset
 from made_bundles import JUDGE, make_run, make_suite
 

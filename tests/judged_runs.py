@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from fathom import registry
-from fathom.run.ledger import Ledger
-from fathom.run.model import Call
-from fathom.run.overflow import Overflow
-from fathom.run.worker import this_worker
+from fathom.models.overflow import Overflow
+from fathom.models.protocol import Call
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.worker import this_worker
+from fathom.suites import registry
 from fathom.types import Draw, Plan, Reply, Sample, Score, Task
 
 # Read by every step of the rubrics: two of three points for an answer, the first sentence supported, one point covered.

@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from urllib.parse import unquote
 
-from fathom.sources import HubFile, Shape, Source
+from fathom.documents.sources import HubFile, Shape, Source
 
 # A proxy of the machine must not stand between a test and its server.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"

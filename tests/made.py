@@ -6,7 +6,7 @@ import json
 import random
 from pathlib import Path
 
-from fathom.corpus import document_id
+from fathom.documents.corpus import document_id
 from fathom.types import Document, Question
 
 EN = "river market tower ledger winter garden council bridge lantern harbour teacher orchard letter stone music"

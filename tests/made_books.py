@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from fathom.corpus import document_id
-from fathom.corpus.text import normalise
+from fathom.documents.corpus import document_id
+from fathom.documents.corpus.text import normalise
 from fathom.types import Document
 
 NUMERALS = ((100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))

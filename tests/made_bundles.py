@@ -12,14 +12,14 @@ from typing import Any
 from fathom.board.bundles.bundle import HEAD, REPLIES, ROWS, Bundle, archive, canonical, facts_of_part, zipped
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.rescoring import needed_judgements, rescored
-from fathom.length import render
-from fathom.length import thinking as told_to_think
-from fathom.run.judgements import Judgement, JudgementStore, case_key, case_of
-from fathom.run.ledger import Ledger
-from fathom.run.store import replies
-from fathom.run.worker import this_worker
+from fathom.runfile.judgements import Judgement, JudgementStore, case_key, case_of
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.store import replies
+from fathom.runfile.worker import this_worker
 from fathom.score.judge import get_rubric
-from fathom.suitefile import SampleWriter, fresh_folder, open_suite, write_documents, write_manifest
+from fathom.suites.suitefile import SampleWriter, fresh_folder, open_suite, write_documents, write_manifest
+from fathom.tokens.length import render
+from fathom.tokens.length import thinking as told_to_think
 from fathom.types import Document, Json, Reply, Sample, Span
 
 MODEL, JUDGE = "lab/model-7b", "lab/judge-1"

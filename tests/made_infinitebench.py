@@ -11,8 +11,8 @@ from typing import Any
 from fathom.benchmarks.leader import icl_tasks, record_tasks
 from fathom.benchmarks.leader.infinitebench_records import ABOUT
 from fathom.benchmarks.leader.prompts import SHORT
-from fathom.build import build, configure
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.build import build, configure
+from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.types import Grid
 from made import make_document
 from made_records import write_rows

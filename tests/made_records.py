@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fathom.benchmarks.longbench.records import EVEN, LANGUAGES
-from fathom.build import build, configure
-from fathom.length import render
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.build import build, configure
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import render
 from fathom.types import Sample
 from made import make_document
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fathom import api
-from fathom.corpus import document_id
-from fathom.run.ledger import Ledger
-from fathom.run.worker import this_worker
-from fathom.suitefile import SampleWriter, write_documents, write_manifest
+from fathom.documents.corpus import document_id
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.worker import this_worker
+from fathom.suites.suitefile import SampleWriter, write_documents, write_manifest
 from fathom.types import Document, Json, Reply, Sample, Span
 
 TASKS = "passkey,kv_retrieval,counting_stars,passage_count,passage_retrieval,single_doc_qa"

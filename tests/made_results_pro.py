@@ -10,8 +10,8 @@ from pathlib import Path
 import polars as pl
 
 from fathom.benchmarks.pro.secondary_tasks import DIFFICULTIES, LANGUAGES, LENGTHS, PRIMARY, REQUIREMENTS, SECONDARY
-from fathom.registry import results
 from fathom.rows import rows_from_results
+from fathom.suites.registry import results
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "token_length": tuple(LENGTHS),

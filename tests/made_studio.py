@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from itertools import islice
 
-from fathom.corpus.text import document_id
-from fathom.corpus.world import generate
+from fathom.documents.corpus.text import document_id
+from fathom.documents.world import generate
 from fathom.studio.exports import Collection
 from fathom.studio.tasks import StudioTask, find_task, read_task, standard_prompts, studio_tasks
 from fathom.studio.types import Component, Content, Evidence, Sample, State, StudioDocument

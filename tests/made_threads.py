@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fathom.suitefile import BuiltSuite
+from fathom.suites.suitefile import BuiltSuite
 from fathom.types import Sample, Span
 
 EN = "pump valve hose gauge filter motor spring bolt bearing sleeve seal handle switch cable socket bracket lever"

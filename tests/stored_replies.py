@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fathom.run.store import StoredReply
+from fathom.runfile.store import StoredReply
 from fathom.types import Reply, Sample
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fathom.atomic import whole_file
+from fathom.storage.atomic import whole_file
 from fathom.types import FathomError
 
 

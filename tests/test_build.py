@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fathom import api
-from fathom.build import build, configure
-from fathom.checksums import with_checksum
-from fathom.length import render
-from fathom.registry import get_task
-from fathom.suitefile import MANIFEST, open_suite
+from fathom.storage.checksums import with_checksum
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import MANIFEST, open_suite
+from fathom.tokens.length import render
 from fathom.types import FathomError
 from made import write_corpus
 from processes import start_program
@@ -145,7 +145,7 @@ def test_what_is_asked_over_the_gold_alone_is_declared_and_does_not_follow_from_
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own: dict[str, list[str]], name: str, declared: Any, asked: bool
 ) -> None:
     task = replace(get_task(name), **declared)
-    monkeypatch.setattr("fathom.build.items.get_task", lambda _: task)
+    monkeypatch.setattr("fathom.suites.build.items.get_task", lambda _: task)
     wanted = configure(name, lengths=(2048,), items=2, alone=True, **own)  # type: ignore[arg-type]
     samples = open_suite(build(wanted, tmp_path / "a").folder).samples()
     assert ("alone" in {sample.facets.get("context") for sample in samples}) == asked
@@ -361,7 +361,7 @@ BUILD = """
 import sys
 from pathlib import Path
 from fathom import api
-from fathom.build import build, configure
+from fathom.suites.build import build, configure
 build(configure("kv_retrieval", corpus=(sys.argv[1],), lengths=(1024, 2048), items=int(sys.argv[3])), Path(sys.argv[2]))
 """
 
@@ -490,7 +490,7 @@ def test_a_replacement_killed_half_way_is_undone(tmp_path: Path, corpus: Path) -
     (tmp_path / "a").rename(tmp_path / f".a.{dead.pid}.old")
     (tmp_path / f".a.{dead.pid}.part").mkdir()
     (tmp_path / f".a.{os.getpid()}.part").mkdir()
-    from fathom.suitefile.fresh import _sweep
+    from fathom.suites.suitefile.fresh import _sweep
 
     _sweep(tmp_path / "a")
     assert list(open_suite(tmp_path / "a").samples())

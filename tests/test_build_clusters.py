@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from fathom import api
-from fathom.build import build, configure
-from fathom.build.clusters import cluster_of, shared_clusters
-from fathom.corpus import document_id
-from fathom.registry import get_task
-from fathom.suitefile import SAMPLES, SampleWriter, add_facets, open_suite
+from fathom.documents.corpus import document_id
+from fathom.suites.build import build, configure
+from fathom.suites.build.clusters import cluster_of, shared_clusters
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import SAMPLES, SampleWriter, add_facets, open_suite
 from fathom.types import Document, Sample
 from made import make_document
 from made_records import build_records, make_record, write_rows
@@ -98,7 +98,7 @@ def test_records_over_one_context_share_a_cluster(tmp_path: Path) -> None:
 
 def test_a_cluster_that_the_task_gives_stays(tmp_path: Path, corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
     task = replace(get_task("single_doc_qa"), facets={"cluster": "town"})
-    monkeypatch.setattr("fathom.build.items.get_task", lambda _: task)
+    monkeypatch.setattr("fathom.suites.build.items.get_task", lambda _: task)
     assert {sample.facets["cluster"] for sample in samples_of(tmp_path / "suite", corpus, items=11)} == {"town"}
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from fathom.build import Built, build, configure
-from fathom.build.gold import GoldChecks, check_gold
 from fathom.cli.app import command
-from fathom.corpus import document_id
+from fathom.documents.corpus import document_id
+from fathom.documents.sources.errata import fingerprint
 from fathom.options.line import run_line
-from fathom.registry import get_task
-from fathom.sources.errata import fingerprint
-from fathom.suitefile import open_suite
+from fathom.suites.build import Built, build, configure
+from fathom.suites.build.gold import GoldChecks, check_gold
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import open_suite
 from fathom.types import Candidate, CandidatePool, Document, FathomError, Question, Sample, Span
 
 FILLING = " ".join(f"Nothing of note was said in minute {n} about carts and geese." for n in range(60))

@@ -12,16 +12,17 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from fathom import suitefile
-from fathom.checksums import check_content, check_file, check_format, file_facts, row_checksum, with_checksum
 from fathom.cli import main
-from fathom.run import status, store
-from fathom.run.judgements import FILE as JUDGEMENTS
-from fathom.run.judgements import JudgementStore, judges
-from fathom.run.ledger import Ledger
-from fathom.run.store import replies
-from fathom.run.worker import this_worker
-from fathom.suitefile import DOCUMENTS, MANIFEST, SAMPLES, open_suite, read_manifest
+from fathom.run import status
+from fathom.runfile import store
+from fathom.runfile.judgements import FILE as JUDGEMENTS
+from fathom.runfile.judgements import JudgementStore, judges
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.store import replies
+from fathom.runfile.worker import this_worker
+from fathom.storage.checksums import check_content, check_file, check_format, file_facts, row_checksum, with_checksum
+from fathom.suites import suitefile
+from fathom.suites.suitefile import DOCUMENTS, MANIFEST, SAMPLES, open_suite, read_manifest
 from fathom.types import FathomError
 from flipped_bits import KINDS, Kind, flip_bits, flipped, make_all, prompts
 from made_bundles import JUDGE, make_run, make_suite

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitError, compose, compose_alone
-from fathom.compose.draft import arrange, merged
-from fathom.compose.texts import bounds
-from fathom.compose.truncate import cut_sample, truncated
-from fathom.counts import TokenCounter
-from fathom.tokens import Tokenizer, get_tokenizer
+from fathom.suites.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitError, compose, compose_alone
+from fathom.suites.compose.draft import arrange, merged
+from fathom.suites.compose.texts import bounds
+from fathom.suites.compose.truncate import cut_sample, truncated
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import (
     Arranged,
     Document,

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.compose import CountedTexts
-from fathom.compose.texts import measure
-from fathom.corpus import document_id
-from fathom.counts import STRETCH, CountCache, TokenCounter, cut_points
-from fathom.tokens import get_tokenizer
+from fathom.documents.corpus import document_id
+from fathom.suites.compose import CountedTexts
+from fathom.suites.compose.texts import measure
+from fathom.tokens.counts import STRETCH, CountCache, TokenCounter, cut_points
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Document, Part, Span
 from made import make_document
 

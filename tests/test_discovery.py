@@ -9,13 +9,14 @@ from types import ModuleType
 
 import pytest
 
-from fathom import api, discovery
+from fathom import api
 from fathom.board.published import published_files
-from fathom.discovery import declared, modules
-from fathom.registry import tasks
+from fathom.documents.sources.registry import sources
+from fathom.plugins import discovery
+from fathom.plugins.discovery import declared, modules
 from fathom.score.judge import rubrics
 from fathom.score.registry import metrics
-from fathom.sources.registry import sources
+from fathom.suites.registry import tasks
 from fathom.types import FathomError, Results, Row, Task
 
 

@@ -33,11 +33,11 @@ import pytest
 import files_of_docs
 from fathom.cli import main
 from fathom.cli.app import commands
+from fathom.models.baselines import baselines
 from fathom.options import declare
 from fathom.options.line import Command
-from fathom.registry import suites, tasks
-from fathom.run.baselines import baselines
 from fathom.score.registry import metrics
+from fathom.suites.registry import suites, tasks
 from made import make_document
 from site_blocks import NEEDS
 
@@ -362,8 +362,8 @@ import sys
 import pytest
 from pathlib import Path
 from fathom import api
-from fathom.registry import get_task
-from fathom.suitefile import open_suite
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import open_suite
 
 for name in sys.argv[1:]:
     api.build(name, name, lengths=[1024, 2048], items=3)

@@ -9,12 +9,12 @@ from random import Random
 import pytest
 
 from fathom import types
-from fathom.build import configure
-from fathom.counts import TokenCounter
-from fathom.registry import get_board, get_suite, get_task
 from fathom.rows.schema import read_rows, to_frame
 from fathom.score.registry import get_metric, metrics
-from fathom.tokens import get_tokenizer
+from fathom.suites.build import configure
+from fathom.suites.registry import get_board, get_suite, get_task
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Candidate, CandidatePool, Document, Draw, Resources, Row, Score, Task
 
 

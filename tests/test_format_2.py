@@ -25,11 +25,11 @@ from fathom.board.bundles.check import check
 from fathom.board.bundles.opening import read_bundle
 from fathom.rows import rows_from_run
 from fathom.run import replies, run
-from fathom.run.ledger import Ledger
-from fathom.run.store import FILE
-from fathom.run.worker import this_worker
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.store import FILE
+from fathom.runfile.worker import this_worker
 from fathom.score.registry import RULES, metric_name
-from fathom.suitefile import DOCUMENTS, SampleWriter, fresh_folder, open_suite, write_manifest
+from fathom.suites.suitefile import DOCUMENTS, SampleWriter, fresh_folder, open_suite, write_manifest
 from fathom.types import FathomError
 from processes import start_program
 
@@ -188,9 +188,9 @@ def test_a_process_that_is_killed_while_it_resumes_a_run_loses_nothing(old: Path
 KILLED = """
 import os, sys
 from pathlib import Path
-from fathom.run.ledger import Ledger
-from fathom.run.worker import this_worker
-from fathom.suitefile import open_suite
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.worker import this_worker
+from fathom.suites.suitefile import open_suite
 from fathom.types import Reply
 old = Path(sys.argv[1])
 ledger = Ledger(old / "run", this_worker())

@@ -10,10 +10,10 @@ from math import sqrt
 
 import pytest
 
-from fathom.build import build, configure
-from fathom.length import render
-from fathom.registry import get_suite
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_suite
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import render
 from fathom.types import Document, Sample, Span
 
 pytestmark = pytest.mark.slow
@@ -71,7 +71,7 @@ def test_all_eight_tasks_are_there_at_every_length(samples: list[Sample]) -> Non
 
 
 def test_prompts_have_99_to_100_percent_of_their_length(built: BuiltSuite, samples: list[Sample]) -> None:
-    from fathom.tokens import get_tokenizer
+    from fathom.tokens.tokenizers import get_tokenizer
 
     texts, count = built.texts(), get_tokenizer("words").count
     for sample in (s for s in samples if s.length):
@@ -230,7 +230,7 @@ def test_closed_book_prompts_hold_nothing_of_the_documents(built: BuiltSuite, sa
 
 
 def test_a_document_that_shares_text_with_the_gold_one_is_no_distractor() -> None:
-    from fathom.tasks.related import related
+    from fathom.suites.tasks.related import related
 
     lines = [f"Sentence {n} of a report that is long enough to be known again. " for n in range(40)]
     others = [f"Quite another sentence {n}, also long enough to be told from all of the others. " for n in range(40)]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from fathom.extras import EXTRAS, install
+from fathom.plugins.extras import EXTRAS, install
 
 ROOT = Path(__file__).parents[1]
 UV = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.compose import CountedTexts
-from fathom.compose.keep import shortened
-from fathom.corpus.world import generate
-from fathom.counts import TokenCounter
-from fathom.tokens import get_tokenizer
+from fathom.documents.world import generate
+from fathom.suites.compose import CountedTexts
+from fathom.suites.compose.keep import shortened
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Document, Part, Span
 
 QUESTION = "\n\nWhat does the text say?"

@@ -12,18 +12,18 @@ import pytest
 
 from command_line import Call
 from fathom.benchmarks.leader.suite import TOKENIZER
-from fathom.build import BuildConfig, build, configure
-from fathom.compose import compose
-from fathom.length import format_length
-from fathom.registry import get_suite, get_task
-from fathom.sources.lock import LOCK, data_folder
-from fathom.tokens import DEFAULT, is_at_hand
+from fathom.documents.sources.lock import LOCK, data_folder
+from fathom.suites.build import BuildConfig, build, configure
+from fathom.suites.compose import compose
+from fathom.suites.registry import get_suite, get_task
+from fathom.tokens.length import format_length
+from fathom.tokens.tokenizers import DEFAULT, is_at_hand
 from fathom.types import FathomError, Plan
 from made import write_corpus
 from made_infinitebench import write_infinite
 from made_threads import write_threads
 
-CONFIG = import_module("fathom.build.config")
+CONFIG = import_module("fathom.suites.build.config")
 
 # Table 3 of the paper; a number that five lengths do not divide is missed by one.
 SAMPLES = {
@@ -157,7 +157,7 @@ def test_a_choice_of_a_set_composes_no_other_task(tmp_path: Path, monkeypatch: p
         composed.append(plan)
         return compose(plan, *given, **more)
 
-    monkeypatch.setattr("fathom.build.items.compose", counted)
+    monkeypatch.setattr("fathom.suites.build.items.compose", counted)
     manifest = made(tmp_path, lengths=(2000,), where={"set": ("32K",)})
     assert set(manifest["samples"]) == {
         *(f"leader_passkey_{digits}_short" for digits in (5, 100, 1000)),
@@ -206,7 +206,7 @@ def test_a_downloaded_tokenizer_needs_no_network(tmp_path: Path, monkeypatch: py
     import huggingface_hub
     import tokenizers
 
-    from fathom.tokens import get_tokenizer
+    from fathom.tokens.tokenizers import get_tokenizer
 
     assert not is_at_hand("hf:nobody/nothing-of-this-name")
     assert not is_at_hand("tekken")

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.build import build, configure
-from fathom.compose import CountedTexts, compose
-from fathom.counts import TokenCounter
-from fathom.length import format_length, named_lengths, parse_length, question_part, render
-from fathom.suitefile import open_suite
-from fathom.tokens import get_tokenizer
+from fathom.suites.build import build, configure
+from fathom.suites.compose import CountedTexts, compose
+from fathom.suites.suitefile import open_suite
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.length import format_length, named_lengths, parse_length, question_part, render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Ending, FathomError, Haystack, Layout, Needle, Part, Passages, Sample, Span
 from made import make_document, write_corpus
 
@@ -237,7 +237,7 @@ def test_prompts_of_odd_texts_are_within_their_budget_too(tmp_path: Path) -> Non
 
 
 def test_needles_in_text_without_sentence_ends_are_paragraphs_of_their_own() -> None:
-    from fathom.corpus import document_id
+    from fathom.documents.corpus import document_id
     from fathom.types import Document
 
     text = "river market tower " * 2000

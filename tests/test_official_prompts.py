@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fathom.build import build, configure
-from fathom.build.wording import read_wording
-from fathom.length import render
-from fathom.sources.templates import read_templates
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.documents.sources.templates import read_templates
+from fathom.suites.build import build, configure
+from fathom.suites.build.wording import read_wording
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import render
 from fathom.types import FathomError
 
 CODE = """

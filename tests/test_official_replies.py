@@ -16,17 +16,17 @@ from typing import Any
 
 import pytest
 
-from fathom.build import build, configure
-from fathom.length import render
-from fathom.registry import get_task
+from fathom.models.baselines import baseline_client, baselines, get_baseline
+from fathom.models.baselines.parsing import numbered, parse_prompt
+from fathom.models.form import PromptForm, form_of
+from fathom.models.protocol import Call, Settings, is_baseline
 from fathom.run import run
-from fathom.run.baselines import baseline_client, baselines, get_baseline
-from fathom.run.baselines.parsing import numbered, parse_prompt
-from fathom.run.form import PromptForm, form_of
-from fathom.run.model import Call, Settings, is_baseline
 from fathom.score.registry import get_scorer, row_of
-from fathom.suitefile import open_suite
-from fathom.tokens import get_tokenizer
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import open_suite
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Reply, Sample
 from made_books import write_books
 from made_infinitebench import write_infinite

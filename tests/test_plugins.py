@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from command_line import Call
-from fathom import api, discovery, plugins
-from fathom.checksums import with_checksum
-from fathom.registry import get_task, suites, tasks
-from fathom.suitefile import open_suite
+from fathom import api
+from fathom.plugins import discovery, loading
+from fathom.storage.checksums import with_checksum
+from fathom.suites.registry import get_task, suites, tasks
+from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError
 
 GUIDE = Path(__file__).parents[1] / "docs" / "how-to" / "adding-a-task.md"
@@ -28,8 +29,8 @@ def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "_IN_USE", {})
-    monkeypatch.setattr(plugins, "_READ", set())
+    monkeypatch.setattr(loading, "_IN_USE", {})
+    monkeypatch.setattr(loading, "_READ", set())
     monkeypatch.setattr(discovery, "_FOUND", {})
 
 
@@ -136,12 +137,12 @@ def test_a_file_that_is_gone_or_has_changed_is_named_with_what_to_do(
 
 def test_the_environment_names_files(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("other.py").write_text(file.read_text().replace("umbrella", "glove"))
-    monkeypatch.setenv(plugins.VARIABLE, os.pathsep.join(["lost_umbrella.py", "other.py"]))
+    monkeypatch.setenv(loading.VARIABLE, os.pathsep.join(["lost_umbrella.py", "other.py"]))
     assert {"lost_umbrella", "lost_glove"} <= {*tasks()}
 
 
 def test_a_file_of_the_environment_that_is_not_there_is_told_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(plugins.VARIABLE, "nowhere.py")
+    monkeypatch.setenv(loading.VARIABLE, "nowhere.py")
     for _ in range(2):
         with pytest.raises(FathomError, match=r"nowhere\.py: cannot be read"):
             tasks()

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom import api
-from fathom.build import Built, build, configure
-from fathom.build.items import _fillers
-from fathom.compose import CountedTexts
-from fathom.counts import TokenCounter
 from fathom.rows import shared_contexts as shared_by_runs
-from fathom.run.manifest import read_manifest
-from fathom.suitefile import open_suite
-from fathom.suitefile.pools import PoolUse, shared_contexts
-from fathom.tokens import get_tokenizer
+from fathom.runfile.manifest import read_manifest
+from fathom.suites.build import Built, build, configure
+from fathom.suites.build.items import _fillers
+from fathom.suites.compose import CountedTexts
+from fathom.suites.suitefile import open_suite
+from fathom.suites.suitefile.pools import PoolUse, shared_contexts
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Document, Ending, Haystack, Passages, Span
 from made import write_corpus
 

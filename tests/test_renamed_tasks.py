@@ -10,16 +10,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-from fathom import api, registry
+from fathom import api
 from fathom.analysis import compare
 from fathom.board.bundles.check import check
 from fathom.board.examples import examples
 from fathom.board.published import published_files, read_published
-from fathom.build import BuildConfig, build, configure
-from fathom.registry import get_task, task_name, tasks
 from fathom.rows import read_labels, read_rows, write_rows
-from fathom.run.store import replies
-from fathom.suitefile import open_suite
+from fathom.runfile.store import replies
+from fathom.suites import registry
+from fathom.suites.build import BuildConfig, build, configure
+from fathom.suites.registry import get_task, task_name, tasks
+from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError
 
 NEW, OLD = ("leader_kv_short", "leader_needle_long"), ("leader_kv_32k", "leader_needle_128k")

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from fathom.address import check_address
-from fathom.secrets import (
+from fathom.safety.address import check_address
+from fathom.safety.secrets import (
     hide_in_address,
     hide_in_command,
     hide_in_text,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.subsetfile import FORMAT, read_subset, subset_hash, write_subset
+from fathom.suites.subsetfile import FORMAT, read_subset, subset_hash, write_subset
 from fathom.types import FathomError, Member, Subset
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)

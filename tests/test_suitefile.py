@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.length import render, thinking
-from fathom.suitefile import (
+from fathom.suites.suitefile import (
     DOCUMENTS,
     SAMPLES,
     BuiltSuite,
@@ -27,7 +26,8 @@ from fathom.suitefile import (
     write_documents,
     write_manifest,
 )
-from fathom.suitefile import texts as texts_module
+from fathom.suites.suitefile import texts as texts_module
+from fathom.tokens.length import render, thinking
 from fathom.types import Document, FathomError, Json, Sample, Span
 from made import make_document
 

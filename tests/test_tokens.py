@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.tokens import get_tokenizer, public_name
+from fathom.tokens.tokenizers import get_tokenizer, public_name
 from fathom.types import FathomError
 
 

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fathom.build import build, configure
-from fathom.compose import CountedTexts, compose
-from fathom.compose.truncate import truncated
-from fathom.counts import TokenCounter
-from fathom.length import render
 from fathom.options.values import depths_of
 from fathom.run.options import check_choice
-from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tokens import get_tokenizer
+from fathom.suites.build import build, configure
+from fathom.suites.compose import CountedTexts, compose
+from fathom.suites.compose.truncate import truncated
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Document, Ending, FathomError, Haystack, Layout, Needle, Part, Passages, Sample, Span
 from made import make_document, write_corpus
 from made_threads import made_thread

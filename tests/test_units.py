@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fathom.parallel.units import Kept, one_thread, run_units
 from fathom.types import FathomError
-from fathom.units import Kept, one_thread, run_units
 
 UNITS = {f"unit {number}": number for number in range(4)}
 
@@ -138,7 +138,7 @@ def test_linear_algebra_has_one_thread_until_the_last_user_has_ended() -> None:
 def test_processes_have_as_many_threads_of_polars_as_somebody_wants(monkeypatch: pytest.MonkeyPatch) -> None:
     from joblib.externals.loky import get_reusable_executor
 
-    monkeypatch.setattr("fathom.units.cores", lambda: 6)
+    monkeypatch.setattr("fathom.parallel.units.cores", lambda: 6)
     for given, expected in (("1", 1), ("5", 3)):
         get_reusable_executor().shutdown()  # processes of other tests have what was set when they started
         monkeypatch.setenv("POLARS_MAX_THREADS", given)
@@ -149,7 +149,7 @@ def test_processes_have_as_many_threads_of_polars_as_somebody_wants(monkeypatch:
 @pytest.mark.slow
 def test_what_is_used_is_loaded_first() -> None:
     code = (
-        "from fathom.units import one_thread; from threadpoolctl import threadpool_info\n"
+        "from fathom.parallel.units import one_thread; from threadpoolctl import threadpool_info\n"
         "with one_thread('scipy.linalg'): print(sorted({one['num_threads'] for one in threadpool_info()}))"
     )
     many = {**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}

@@ -13,12 +13,15 @@ import importlib
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
+from fathom.plugins.former import install
+
 if TYPE_CHECKING:
     from fathom import api as api
     from fathom import types as types
 
 __version__ = "0.1.0"
 _OFFERED = ("api", "types")
+install()
 
 
 def __getattr__(name: str) -> Any:

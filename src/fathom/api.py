@@ -89,7 +89,7 @@ from fathom.commands.studio.stats import studio_stats as studio_stats
 from fathom.commands.studio.tasks import studio_tasks as studio_tasks
 from fathom.commands.studio.users import studio_user as studio_user
 from fathom.commands.studio.users import studio_users as studio_users
-from fathom.plugins import use as _use
+from fathom.plugins.loading import use as _use
 
 STUDIES, use_plugin = _NAMES, _use
 # Former names.

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from fathom.length import format_length
-from fathom.registry import boards, suites, tasks
+from fathom.suites.registry import boards, suites, tasks
+from fathom.tokens.length import format_length
 from fathom.types import FathomError, Json
 
 Records = list[dict[str, Json]]
@@ -81,8 +81,8 @@ def _boards() -> Records:
 
 
 def _models() -> Records:
-    from fathom.run.baselines import baselines
-    from fathom.run.prices import price_table
+    from fathom.models.baselines import baselines
+    from fathom.models.prices import price_table
 
     offline: Records = [
         {"model": name, "window": None, "input": 0.0, "output": 0.0, "checked": "", "description": description}
@@ -104,13 +104,13 @@ def _models() -> Records:
 def _settings() -> Records:
     from dataclasses import asdict
 
-    from fathom.run.model_settings import model_table
+    from fathom.models.model_settings import model_table
 
     return [{"model": name, **asdict(entry)} for name, entry in model_table().items()]
 
 
 def _data() -> Records:
-    from fathom.sources.registry import sources
+    from fathom.documents.sources.registry import sources
 
     return [
         {

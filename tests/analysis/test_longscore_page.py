@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from fathom.analysis import LongScore, Steady, longscore_of, read_scores, score_profiles, steady_of
-from fathom.length import format_length
+from fathom.tokens.length import format_length
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "longscore.md"
 

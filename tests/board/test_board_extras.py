@@ -9,8 +9,8 @@ import pytest
 
 from fathom.board.extras import extras_of
 from fathom.board.facts import merged
-from fathom.registry import get_board
 from fathom.rows import to_frame
+from fathom.suites.registry import get_board
 from made_results_board import made_rows, row
 
 ADA, HUNDRED, PRO = get_board("ada"), get_board("hundred"), get_board("pro")

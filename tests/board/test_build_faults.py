@@ -19,8 +19,8 @@ from fathom.board.changes import read_snapshot
 from fathom.board.published import read_published
 from fathom.board.results import NAMELESS, read_results
 from fathom.board.table import model_keys
-from fathom.registry import get_board
 from fathom.rows import to_frame, write_rows
+from fathom.suites.registry import get_board
 from fathom.types import FathomError
 from made_results_board import made_entry, made_rows, row
 

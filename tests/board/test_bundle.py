@@ -29,9 +29,9 @@ from fathom.board.bundles.fields import EPOCHS, NAME, ROW_FIELDS, name, named, s
 from fathom.board.bundles.findings import RefusedError
 from fathom.board.bundles.opening import parse_bundle, read_bundle
 from fathom.rows import SCHEMA, rows_from_run
-from fathom.run.ledger import Ledger
-from fathom.run.worker import this_worker
-from fathom.suitefile import open_suite
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.worker import this_worker
+from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError, Reply
 from made_bundles import JUDGE, MODEL, files_of, make_run, make_suite
 

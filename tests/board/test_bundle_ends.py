@@ -12,10 +12,10 @@ from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.check import Checked, check
 from fathom.board.bundles.findings import RefusedError
 from fathom.board.bundles.opening import parse_bundle
-from fathom.run.ledger import Ledger
-from fathom.run.worker import this_worker
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.worker import this_worker
 from fathom.stats.outcomes import counted, tally
-from fathom.suitefile import open_suite
+from fathom.suites.suitefile import open_suite
 from fathom.types import Reply
 from made_bundles import Content, in_format_2, make_run, make_suite, taken_apart
 

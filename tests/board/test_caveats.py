@@ -14,9 +14,9 @@ from fathom.board.model import Entry
 from fathom.board.published import published
 from fathom.board.results import Batch
 from fathom.board.standing import standing
-from fathom.registry import boards, get_board
 from fathom.rows import to_frame
 from fathom.rows.table import RowsTable
+from fathom.suites.registry import boards, get_board
 from fathom.types import Row
 from fathom.types.boards import Board
 from made_results_board import row

@@ -27,8 +27,8 @@ from fathom.board.measured import measured
 from fathom.board.model import Entry
 from fathom.board.results import About, Batch
 from fathom.board.table import model_keys, table
-from fathom.registry import get_board
 from fathom.rows.table import RowsTable
+from fathom.suites.registry import get_board
 from fathom.types import FathomError, Json
 from fathom.types.boards import Board
 from made_results_board import BOARD, made_rows

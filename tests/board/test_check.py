@@ -16,9 +16,9 @@ from fathom.board.bundles.check import Checked, check
 from fathom.board.bundles.opening import parse_bundle
 from fathom.board.bundles.rescoring import check_scores
 from fathom.rows.scoring import NOT_JUDGED
-from fathom.run.ledger import Ledger
-from fathom.run.worker import this_worker
-from fathom.suitefile import add_facets, open_suite, write_manifest
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.worker import this_worker
+from fathom.suites.suitefile import add_facets, open_suite, write_manifest
 from fathom.types import FathomError, Reply
 from made_bundles import Content, consistent, make_run, make_suite, taken_apart
 

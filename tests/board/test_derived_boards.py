@@ -8,9 +8,9 @@ from fathom.board.derived import LONGEST, derived
 from fathom.board.measured import measured
 from fathom.board.results import Batch
 from fathom.board.table import table
-from fathom.registry import boards, get_suite
 from fathom.rows import to_frame
 from fathom.rows.table import RowsTable
+from fathom.suites.registry import boards, get_suite
 from fathom.types.boards import Board
 from made_results_board import BOARD, TASKS, made_rows, row
 

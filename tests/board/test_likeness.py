@@ -25,7 +25,7 @@ from fathom.board.likeness import (
     unpacked,
 )
 from fathom.board.sameness import answers_of
-from fathom.checksums import with_checksum
+from fathom.storage.checksums import with_checksum
 
 WORDS = (
     "ferry",

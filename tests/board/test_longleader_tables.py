@@ -18,7 +18,7 @@ import pytest
 from fathom.board.model import Entry
 from fathom.board.published import published, published_files
 from fathom.board.standing import averages_as_paper
-from fathom.registry import get_board
+from fathom.suites.registry import get_board
 from fathom.types.boards import Board, Category
 
 LEADER_32K, LEADER_128K = get_board("leader-32k"), get_board("leader-128k")

@@ -22,9 +22,9 @@ from fathom.board.model import Ended, Entry, Estimate, Standing
 from fathom.board.results import About, Batch, read_results
 from fathom.board.standing import standing
 from fathom.board.table import table
-from fathom.checksums import with_checksum
 from fathom.rows import to_frame, write_rows
 from fathom.rows.table import RowsTable
+from fathom.storage.checksums import with_checksum
 from fathom.types import STATUSES, FathomError, Row, Status
 from fathom.types.boards import Board, Category, Part
 from made_results_board import BOARD, made_rows, row

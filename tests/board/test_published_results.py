@@ -13,7 +13,7 @@ import pytest
 from fathom.board.model import Entry
 from fathom.board.published import published, published_files, read_published
 from fathom.board.standing import standing
-from fathom.registry import boards, get_board
+from fathom.suites.registry import boards, get_board
 from fathom.types import FathomError
 from fathom.types.boards import Board
 

@@ -14,8 +14,8 @@ from fathom.board.differences import OVERALL, Ranking, ranking
 from fathom.board.means import bounded
 from fathom.board.model import Cell, Entry, Estimate, Origin
 from fathom.board.standing import standing
-from fathom.registry import boards
 from fathom.stats.intervals import kept_draws
+from fathom.suites.registry import boards
 from fathom.types.boards import Board
 from made_results_board import BOARD, QUESTIONS, TASKS, made_entry
 

@@ -25,9 +25,9 @@ from fathom.board.model import PROVENANCES, Entry, Estimate, Origin
 from fathom.board.results import Batch
 from fathom.board.standing import standing
 from fathom.board.table import model_keys, table
-from fathom.registry import boards, get_board
 from fathom.rows import to_frame, write_rows
 from fathom.rows.table import RowsTable
+from fathom.suites.registry import boards, get_board
 from fathom.types import FathomError
 from made_results_board import made_rows, row
 

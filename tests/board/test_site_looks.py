@@ -10,7 +10,7 @@ import pytest
 
 from board_tabs import BOARD, PROGRAM, Open, head, sites, tabs, whole
 from chromium import browsers, violations
-from fathom.registry import boards
+from fathom.suites.registry import boards
 
 BOARDS = tuple(boards().values())
 

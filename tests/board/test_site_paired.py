@@ -12,8 +12,8 @@ from board_tabs import VIEWS, Open, sites, tabs
 from chromium import browsers
 from fathom.analysis import compare
 from fathom.board.build import Wanted, build_site
-from fathom.registry import get_board
 from fathom.rows import write_rows
+from fathom.suites.registry import get_board
 from made_results_board import made_rows
 
 if TYPE_CHECKING:

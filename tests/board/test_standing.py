@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fathom.board.means import average, combined, over_lengths
 from fathom.board.model import Cell, Ended, Entry, Estimate, Origin, Source
 from fathom.board.standing import averages_as_paper, standing
-from fathom.registry import boards, get_board, get_suite, tasks
+from fathom.suites.registry import boards, get_board, get_suite, tasks
 from fathom.types import FathomError
 from fathom.types.boards import Board, Category, Part
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from fathom.registry import boards, task_title
+from fathom.suites.registry import boards, task_title
 from fathom.types.boards import Board
 
 BOARDS = tuple(boards().values())

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fathom.board.tasks_data import GENERATED, Levels, tasks_data
-from fathom.registry import boards, tasks
-from fathom.sources.registry import sources
+from fathom.documents.sources.registry import sources
+from fathom.suites.registry import boards, tasks
 
 BOARDS = tuple(boards().values())
 

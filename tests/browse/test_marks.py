@@ -8,8 +8,8 @@ import pytest
 
 from fathom.benchmarks.ada.bestanswer_prompt import PROMPTS, laid_out
 from fathom.browse.marks import Segment, answer_pattern, answers_of, number_of, segments
-from fathom.registry import get_task
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.types import Part, Sample, Span
 from made_replies import document, make_runs, passkey
 

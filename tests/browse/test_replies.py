@@ -19,7 +19,7 @@ from fathom.browse.pages import Pages, differ
 from fathom.browse.reasons import judge_replies, reasons
 from fathom.browse.replies import Answered, read_replies
 from fathom.rows.scoring import read_judged
-from fathom.run.judgements import Judgement, JudgementStore, case_key, case_of, hashed, said
+from fathom.runfile.judgements import Judgement, JudgementStore, case_key, case_of, hashed, said
 from fathom.score.judge import get_rubric
 from fathom.types import FathomError, Reply
 from made_replies import Made, document, make_run, make_runs, make_suite, passkey

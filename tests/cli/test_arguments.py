@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fathom.terminal import print_json, print_records
+from fathom.options.terminal import print_json, print_records
 
 MODEL = "openai/a\x1b[31mb"
 LONG = "fathom/lexical?window=16k&truncate=middle"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from command_line import Call
-from fathom.registry import get_board
 from fathom.rows import write_rows
+from fathom.suites.registry import get_board
 from made_results_board import made_rows
 
 ADA = get_board("ada")

@@ -13,7 +13,7 @@ from command_line import Call
 from fathom.compress.matrix import ScoreMatrix, checked_matrix
 from fathom.compress.minilongbench import select, write_mini
 from fathom.compress.tables import write_matrix
-from fathom.subsetfile import write_subset
+from fathom.suites.subsetfile import write_subset
 from fathom.types import Member, Subset
 
 

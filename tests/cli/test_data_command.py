@@ -13,12 +13,12 @@ from zipfile import ZipFile
 
 import pytest
 
-from fathom.build import configure
 from fathom.cli import main
-from fathom.registry import get_suite
-from fathom.sources import HubFile, Source, registry
-from fathom.sources.lock import place_of
-from fathom.suitefile import open_suite
+from fathom.documents.sources import HubFile, Source, registry
+from fathom.documents.sources.lock import place_of
+from fathom.suites.build import configure
+from fathom.suites.registry import get_suite
+from fathom.suites.suitefile import open_suite
 from loopback_hub import LoopbackHub, source_of
 from made import make_document
 

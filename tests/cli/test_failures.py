@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from command_line import Call
-from fathom.failures import BUG, explain
+from fathom.cli.failures import BUG, explain
 
 WORLD = ("--corpus", "world", "--tokenizer", "words", "--quiet")
 SMALL = ("--items", "3", "--lengths", "512,1k", *WORLD)

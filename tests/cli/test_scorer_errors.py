@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from command_line import Call
-from fathom import api, discovery, plugins
+from fathom import api
+from fathom.plugins import discovery, loading
 from fathom.rows.scoring import score_reply
-from fathom.run.store import replies
+from fathom.runfile.store import replies
 from fathom.types import FathomError
 
 TASK = """
@@ -43,8 +44,8 @@ TASKS = (
 @pytest.fixture(autouse=True)
 def _no_plugins(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a new process: no file is in use; the folder is that of the test."""
-    monkeypatch.setattr(plugins, "_IN_USE", {})
-    monkeypatch.setattr(plugins, "_READ", set())
+    monkeypatch.setattr(loading, "_IN_USE", {})
+    monkeypatch.setattr(loading, "_READ", set())
     monkeypatch.setattr(discovery, "_FOUND", {})
 
 

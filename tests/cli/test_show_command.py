@@ -10,7 +10,7 @@ import pytest
 
 from command_line import Call
 from fathom import api
-from fathom.suitefile import SampleWriter, write_documents, write_manifest
+from fathom.suites.suitefile import SampleWriter, write_documents, write_manifest
 from fathom.types import FathomError, Json, Sample, Span
 from made import make_document
 

@@ -23,7 +23,7 @@ from fathom.compress.minilongbench import write_mini
 from fathom.compress.tables import of_rows, write_matrix, write_sampled
 from fathom.rows import to_frame, write_rows
 from fathom.stats.outcomes import Unanswered
-from fathom.subsetfile import read_subset
+from fathom.suites.subsetfile import read_subset
 from fathom.types import STATUSES, FathomError, Row, Status
 from made_scores import made_scores
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fathom.compress.embedding import TfIdf, embedder, reduced
-from fathom.run.embedding import Endpoint, Floats, SentenceTransformer
+from fathom.models.embedding import Endpoint, Floats, SentenceTransformer
 from fathom.types import FathomError
 
 TEXTS = [

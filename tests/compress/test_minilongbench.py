@@ -16,7 +16,7 @@ from fathom.compress.minilongbench import aligned, predict, published, read_mini
 from fathom.compress.ranks import agreement, spearman
 from fathom.compress.study import measured
 from fathom.compress.tables import read_matrix
-from fathom.subsetfile import write_subset
+from fathom.suites.subsetfile import write_subset
 from fathom.types import FathomError
 
 

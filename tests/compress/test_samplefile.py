@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fathom.checksums import file_facts
 from fathom.compress.design import select
 from fathom.compress.estimates import estimate
 from fathom.compress.tables import read_sampled, write_sampled
+from fathom.storage.checksums import file_facts
 from fathom.types import FathomError
 from made_scores import made_scores
 

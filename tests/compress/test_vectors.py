@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fathom.compress.embedding import TfIdf, item_texts, read_vectors, write_vectors
-from fathom.run.embedding import CHARACTERS
-from fathom.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
+from fathom.models.embedding import CHARACTERS
+from fathom.suites.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
 from fathom.types import Document, FathomError, Json, Sample, Span
 
 FILLER = "The ferry leaves at nine. "

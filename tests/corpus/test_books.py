@@ -8,8 +8,8 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.corpus.books import Book, read_book, without_notes
-from fathom.corpus.text import normalise
+from fathom.documents.corpus.books import Book, read_book, without_notes
+from fathom.documents.corpus.text import normalise
 
 CHAPTERS = {
     "en/dorian_gray": 20,

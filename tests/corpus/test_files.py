@@ -14,9 +14,9 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.corpus import Corpus, Fields, document_id, read_corpus
-from fathom.corpus.text import normalise
-from fathom.records import EXAMPLES_PER_FILE
+from fathom.documents.corpus import Corpus, Fields, document_id, read_corpus
+from fathom.documents.corpus.text import normalise
+from fathom.documents.records import EXAMPLES_PER_FILE
 from fathom.types import FathomError
 
 

@@ -18,13 +18,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fathom import api
-from fathom.corpus import Corpus, drawn, files, read_corpus
-from fathom.corpus.questions import read_questions
-from fathom.counts import TokenCounter
-from fathom.length import WIDEST, parse_length
-from fathom.records import FileFinder, Walker, parts, reading, walk
-from fathom.suitefile import open_suite, samples
-from fathom.tokens import get_tokenizer
+from fathom.documents.corpus import Corpus, drawn, files, read_corpus
+from fathom.documents.corpus.questions import read_questions
+from fathom.documents.records import FileFinder, Walker, parts, reading, walk
+from fathom.suites.suitefile import open_suite, samples
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.length import WIDEST, parse_length
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Document, FathomError, Question, Sample
 
 LONG, PART, MOST = 1 << 18, 1 << 16, 1 << 19

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from fathom import api
-from fathom.corpus import read_corpus
-from fathom.corpus.world import generate
-from fathom.suitefile import open_suite
+from fathom.documents.corpus import read_corpus
+from fathom.documents.world import generate
+from fathom.suites.suitefile import open_suite
 from fathom.types import Document, FathomError
 from made_documents import docx_bytes, mixed_folder, need_libraries, pdf_bytes, scanned_pdf
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from fathom import api
-from fathom.corpus import read_corpus
-from fathom.corpus.questions import Asked, find_quotation, read_questions
-from fathom.suitefile import open_suite
+from fathom.documents.corpus import read_corpus
+from fathom.documents.corpus.questions import Asked, find_quotation, read_questions
+from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError
 
 TEXT = "The harbour of Kessmoor was built in 1788.\nIt has   two piers.\n\nThe keeper lives in the lighthouse."

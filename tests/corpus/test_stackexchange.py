@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.corpus import Problem
-from fathom.corpus.stackexchange import Answer, Thread, post_text, read_threads
-from fathom.corpus.stackexchange import dump as dump_module
-from fathom.corpus.stackexchange.dump import PostsParser, site_of
+from fathom.documents.corpus import Problem
+from fathom.documents.corpus.stackexchange import Answer, Thread, post_text, read_threads
+from fathom.documents.corpus.stackexchange import dump as dump_module
+from fathom.documents.corpus.stackexchange.dump import PostsParser, site_of
 from fathom.types import FathomError
 
 DATE = "2014-01-{:02}T20:00:00.000"
@@ -420,7 +420,7 @@ def test_one_file_of_a_folder_that_cannot_be_opened_is_left_out(tmp_path: Path) 
 def test_a_full_disk_is_not_taken_for_a_bad_file_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     jsonl(tmp_path, record(1))
     dump(tmp_path, question(1))
-    monkeypatch.setattr("fathom.corpus.stackexchange.dump._SCHEMA", "CREATE TABLE;")
+    monkeypatch.setattr("fathom.documents.corpus.stackexchange.dump._SCHEMA", "CREATE TABLE;")
     with pytest.raises(FathomError, match="Set TMPDIR"):
         split(tmp_path)
 

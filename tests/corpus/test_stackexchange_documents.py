@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.corpus.stackexchange import Thread, case_documents, document_of, read_threads, thread_documents
-from fathom.corpus.stackexchange.documents import Wanted, popularity, selected, wanted_threads
-from fathom.corpus.stackexchange.threads import Answer
+from fathom.documents.corpus.stackexchange import Thread, case_documents, document_of, read_threads, thread_documents
+from fathom.documents.corpus.stackexchange.documents import Wanted, popularity, selected, wanted_threads
+from fathom.documents.corpus.stackexchange.threads import Answer
 from fathom.types import FathomError
 from made_threads import answer, made_case, made_thread, thread, write_cases, write_lines, write_threads
 

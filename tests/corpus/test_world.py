@@ -13,12 +13,12 @@ import mistral_common
 import pytest
 from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
-from fathom.corpus.text import document_id
-from fathom.corpus.world import article, generate
-from fathom.corpus.world.cluster import EVENT_KINDS, cluster_of
-from fathom.corpus.world.draws import KeyedRandom
-from fathom.corpus.world.generator import heading
-from fathom.corpus.world.grammar import Choice, Plan, Slot, load, parse
+from fathom.documents.corpus.text import document_id
+from fathom.documents.world import article, generate
+from fathom.documents.world.cluster import EVENT_KINDS, cluster_of
+from fathom.documents.world.draws import KeyedRandom
+from fathom.documents.world.generator import heading
+from fathom.documents.world.grammar import Choice, Plan, Slot, load, parse
 from fathom.types import Document, FathomError
 
 pytestmark = pytest.mark.slow

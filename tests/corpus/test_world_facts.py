@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from fathom.corpus.world.cluster import cluster_of
-from fathom.corpus.world.facts import Cluster, Firm, Person
+from fathom.documents.world.cluster import cluster_of
+from fathom.documents.world.facts import Cluster, Firm, Person
 
 LANGUAGES = ("en", "zh")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from handwritten_reader import CODED, REPLY, WORDS, Item, make_items
 
-from fathom.corpus import document_id
-from fathom.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
+from fathom.documents.corpus import document_id
+from fathom.suites.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
 from fathom.types import Document, Json, Sample, Span
 
 LINE = 12

@@ -10,7 +10,7 @@ from test_extend_local_reader import generated
 
 from fathom.extend.hf.calls import with_cache
 from fathom.extend.methods import is_apart
-from fathom.run.hugging_face import load_model
+from fathom.models.hugging_face import load_model
 
 torch = pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")
 pytest.importorskip("transformers", reason="transformers is not installed; make test-models runs this")

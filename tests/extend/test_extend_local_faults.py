@@ -14,7 +14,7 @@ from made_extended import make_extended, some_ids
 from test_extend_local_reader import DIVISORS, THETA, YARN, generated, outcomes
 
 from fathom.extend.frequencies import plain
-from fathom.run.hugging_face import load_model
+from fathom.models.hugging_face import load_model
 
 torch = pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")
 pytest.importorskip("transformers", reason="transformers is not installed; make test-models runs this")

@@ -11,7 +11,7 @@ from handwritten_reader import BASE, HEAD, REPLY, WINDOW, Item, Rule, make_items
 
 from fathom.extend.frequencies import frequencies, plain
 from fathom.extend.methods import make_method
-from fathom.run.hugging_face import Loaded, load_model
+from fathom.models.hugging_face import Loaded, load_model
 
 torch = pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")
 pytest.importorskip("transformers", reason="transformers is not installed; make test-models runs this")

@@ -12,7 +12,7 @@ from handwritten_reader import REPLY, WORDS, Rule, make_items, save_reader
 from test_extend_local_reader import LENGTHS, TABLE
 
 from fathom.extend.methods import settled, split_name
-from fathom.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
+from fathom.suites.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
 from fathom.types import Json, Sample
 
 pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")

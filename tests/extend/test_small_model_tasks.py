@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "performance"))
 
-from fathom.suitefile import open_suite
+from fathom.suites.suitefile import open_suite
 from small_model_tasks import (
     CHAINS,
     FIRST,

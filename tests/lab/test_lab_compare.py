@@ -95,7 +95,7 @@ def test_the_same_call_asks_nothing_again(
         raise AssertionError("asked again")
 
     out, found = compared
-    monkeypatch.setattr("fathom.run.baselines.BaselineClient.complete", asked)
+    monkeypatch.setattr("fathom.models.baselines.BaselineClient.complete", asked)
     (again,) = api.lab_compare(
         suites[0], MODEL, ["retrieval?top=1", "retrieval?top=2|6&passage=64|128"], out=out, tuning=suites[1]
     )

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fathom.corpus import Corpus, read_corpus
-from fathom.records import Fault, read_records
-from fathom.records.extracting import Extracted, NoTextError, extract
-from fathom.records.extractor import Extractor
+from fathom.documents.corpus import Corpus, read_corpus
+from fathom.documents.records import Fault, read_records
+from fathom.documents.records.extracting import Extracted, NoTextError, extract
+from fathom.documents.records.extractor import Extractor
 from fathom.types import FathomError
 from made_documents import (
     docx_bytes,

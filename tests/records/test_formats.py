@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from fathom.corpus import read_corpus
-from fathom.records import Fault, File, Record, checked_records, find_files, read_records, unread, walk
-from fathom.sources import read_sources
+from fathom.documents.corpus import read_corpus
+from fathom.documents.records import Fault, File, Record, checked_records, find_files, read_records, unread, walk
+from fathom.documents.sources import read_sources
 from fathom.types import FathomError
 
 ROWS: list[dict[str, str | None]] = [
@@ -178,7 +178,7 @@ def test_a_cell_that_cannot_be_read_names_its_field(tmp_path: Path) -> None:
 
 
 def test_an_endless_cell_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fathom.records.reading.LONGEST_CELL", 100)
+    monkeypatch.setattr("fathom.documents.records.reading.LONGEST_CELL", 100)
     limit = csv.field_size_limit()
     (tmp_path / "a.csv").write_text('a\n1\n"' + "x\n" * 1000)
     try:
@@ -191,7 +191,7 @@ def test_an_endless_cell_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_text_bomb_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fathom.records.streams.MOST_AT_ONCE", 1 << 20)
+    monkeypatch.setattr("fathom.documents.records.streams.MOST_AT_ONCE", 1 << 20)
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b" " * (2 << 20), mtime=0))
     (fault,) = read_records(tmp_path / "a.txt.gz")
     assert fault == Fault(None, "the file is larger than 1 MiB; convert it to JSONL, or split it")
@@ -234,7 +234,7 @@ def test_a_file_by_its_path() -> None:
 
 
 def test_without_its_libraries_a_document_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fathom.records import extractor
+    from fathom.documents.records import extractor
 
     for name in ("pypdfium2", "mammoth", "pptx", "lxml"):
         monkeypatch.setitem(sys.modules, name, None)

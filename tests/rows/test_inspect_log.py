@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fathom.models.answers import Output, to_reply
 from fathom.rows import rows_from_inspect
-from fathom.run.answers import Output, to_reply
 from fathom.types import FathomError
 
 pytestmark = pytest.mark.slow  # all look at what takes long to make

@@ -12,8 +12,8 @@ import pytest
 from fathom import api
 from fathom.analysis import average_scores
 from fathom.rows import rows_from_run
-from fathom.run.store import CHECKED, SPLIT
-from fathom.run.store_checks import know_checksums
+from fathom.runfile.store import CHECKED, SPLIT
+from fathom.runfile.store_checks import know_checksums
 from fathom.types import STATUSES, FathomError, Status
 
 pytestmark = pytest.mark.slow

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from fathom import registry
 from fathom.rows import SCHEMA, load, rows_from_run, to_frame, write_rows
 from fathom.run import status
-from fathom.run.ledger import Ledger
-from fathom.run.manifest import check_run
-from fathom.run.worker import this_worker
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.manifest import check_run
+from fathom.runfile.worker import this_worker
+from fathom.suites import registry
 from fathom.types import Draw, FathomError, Plan, Reply, Sample, Score, Status, Task
 
 SAMPLE = Sample(

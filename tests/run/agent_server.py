@@ -16,11 +16,11 @@ from typing import Any, TypeAlias
 
 from scripted_server import Act, ScriptedServer, completion
 
-from fathom.registry import get_task
-from fathom.run.baselines import get_baseline
+from fathom.models.baselines import get_baseline
 from fathom.run.systems import split_prompt
 from fathom.run.systems.agent import NOTE
-from fathom.suitefile import open_suite
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import open_suite
 from fathom.types import AnswerKind
 
 Messages: TypeAlias = list[dict[str, Any]]

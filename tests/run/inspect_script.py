@@ -10,8 +10,8 @@ import sys
 from random import Random
 from typing import Any
 
-from fathom.registry import get_task
-from fathom.run.baselines import get_baseline
+from fathom.models.baselines import get_baseline
+from fathom.suites.registry import get_task
 from fathom.types import AnswerKind
 
 ARGUMENTS = {"length": "512,1k", "items": 4, "tokenizer": "words", "seed": 5}

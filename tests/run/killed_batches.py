@@ -22,7 +22,7 @@ from batch_server import BatchServer, Faults, JudgeServer, Moment, tokens
 from run_suites import make_suite
 
 from fathom.run import replies
-from fathom.run.judgements import judgements, spent
+from fathom.runfile.judgements import judgements, spent
 from judged_runs import make_run, sample
 
 NURSERY = """

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from random import Random
 
-from fathom.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
+from fathom.suites.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
 from fathom.types import Document, Json, Part, Sample, Span
 
 WORDS = 6  # of each piece

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from fathom.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
+from fathom.suites.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
 from fathom.types import Document, Json, Sample, Span
 
 FILLER = "The ferry leaves at nine. " * 40

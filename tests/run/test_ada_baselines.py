@@ -19,16 +19,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.benchmarks.ada import bestanswer_prompt, tsort
-from fathom.build import build, configure
-from fathom.length import render
-from fathom.registry import get_task, tasks
-from fathom.run.baselines import baseline_client, baselines, get_baseline
-from fathom.run.baselines.lexical import in_order
-from fathom.run.baselines.parsing import KINDS, Kind, find_pieces, parse_prompt
-from fathom.run.form import Heading, PromptForm, form_of
-from fathom.run.model import Call
-from fathom.suitefile import open_suite
-from fathom.tokens import get_tokenizer
+from fathom.models.baselines import baseline_client, baselines, get_baseline
+from fathom.models.baselines.lexical import in_order
+from fathom.models.baselines.parsing import KINDS, Kind, find_pieces, parse_prompt
+from fathom.models.form import Heading, PromptForm, form_of
+from fathom.models.protocol import Call
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_task, tasks
+from fathom.suites.suitefile import open_suite
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, Sample, Span
 from made_books import write_books
 from made_threads import write_cases, write_threads
@@ -192,7 +192,7 @@ def test_text_before_and_after_tell_first_and_last() -> None:
 def test_the_best_order_is_the_best_of_all() -> None:
     from itertools import permutations
 
-    from fathom.run.baselines.lexical import _best_path
+    from fathom.models.baselines.lexical import _best_path
 
     rng = Random(5)
     for size in (1, 2, 3, 6):
@@ -344,7 +344,9 @@ def test_parts_that_cannot_be_seen_stand_anywhere() -> None:
 @pytest.mark.slow
 def test_guesses_reach_the_chance_level(prompts: Prompts, monkeypatch: pytest.MonkeyPatch) -> None:
     # All rounds over a prompt parse_prompt it alike.
-    monkeypatch.setattr(sys.modules["fathom.run.baselines.guess"], "parse_prompt", lru_cache(maxsize=1)(parse_prompt))
+    monkeypatch.setattr(
+        sys.modules["fathom.models.baselines.guess"], "parse_prompt", lru_cache(maxsize=1)(parse_prompt)
+    )
     guess, rounds, checked = get_baseline("fathom/guess"), 300, set()
     for sample, prompt in prompts:
         if sample.task in ("tsort", "tsort_2", "tsort_3", "bestanswer", "bestanswer_published"):
@@ -363,7 +365,7 @@ def test_guesses_reach_the_chance_level(prompts: Prompts, monkeypatch: pytest.Mo
 
 def test_the_same_dice_give_the_same_reply_in_every_process(prompts: Prompts) -> None:
     code = (
-        "import pickle, sys; from random import Random; from fathom.run.baselines import get_baseline, baselines; "
+        "import pickle, sys; from random import Random; from fathom.models.baselines import get_baseline, baselines; "
         "prompt, form = pickle.load(sys.stdin.buffer); "
         "print(*(get_baseline(name)(prompt, sys.argv[1], Random(3), form) for name in baselines()))"
     )

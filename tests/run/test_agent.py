@@ -15,7 +15,7 @@ from scripted_server import Act, completion, refusal
 from fathom import api
 from fathom.run import replies, run
 from fathom.run.systems.agent import CALLS, DROPPED, NOW
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Reply
 from processes import start_program, until
 

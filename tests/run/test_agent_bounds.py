@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.run.model import Chat, Turn
-from fathom.run.request_mode import within
+from fathom.models.protocol import Chat, Turn
+from fathom.models.request_mode import within
+from fathom.models.wire import tool_calls
 from fathom.run.systems import Request, SplitPrompt, Task, Unit
 from fathom.run.systems.agent import AROUND, Agent, _words, as_json, parts_of
-from fathom.run.wire import tool_calls
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Reply
 
 TOKENIZER = get_tokenizer("words")

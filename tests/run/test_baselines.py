@@ -16,17 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.benchmarks.starter.single_doc_qa import PROMPTS
-from fathom.build import build, configure
-from fathom.length import render
-from fathom.registry import get_task, tasks
-from fathom.run.baselines import baseline_client, baselines, get_baseline
-from fathom.run.baselines.parsing import numbered, parse_prompt
-from fathom.run.baselines.retrieval import rank, sentences
-from fathom.run.form import Heading, PromptForm, form_of
-from fathom.run.model import Call
-from fathom.run.overflow import fit
-from fathom.suitefile import open_suite
-from fathom.tokens import get_tokenizer
+from fathom.models.baselines import baseline_client, baselines, get_baseline
+from fathom.models.baselines.parsing import numbered, parse_prompt
+from fathom.models.baselines.retrieval import rank, sentences
+from fathom.models.form import Heading, PromptForm, form_of
+from fathom.models.overflow import fit
+from fathom.models.protocol import Call
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_task, tasks
+from fathom.suites.suitefile import open_suite
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, FathomError, Sample
 
 pytestmark = pytest.mark.slow
@@ -270,7 +270,7 @@ def test_understands_a_request_for_a_summary(ending: str, passages: tuple[int, .
 
 def test_a_baseline_reads_alike_in_every_process() -> None:
     code = (
-        "from random import Random; from fathom.run.baselines import get_baseline; "
+        "from random import Random; from fathom.models.baselines import get_baseline; "
         "text = ' '.join(f'Alpha{n} wrote beta{n % 7} and gamma{n % 5}.' for n in range(40)); "
         "prompt = f'Read.\\n\\nPassage 1:\\n{text}\\n\\nSummarise Passage 1 from what the passage says.\\n"
         "Reply with a summary of about 50 words only.\\nSummary:'; "

@@ -26,7 +26,7 @@ from fathom.run.batches.google_files import GoogleFiles
 from fathom.run.batches.openai_files import OpenAIFiles
 from fathom.run.batches.provider import FileForm
 from fathom.run.batches.sender import TOO_MANY, Pace
-from fathom.run.batches.store import Batch
+from fathom.runfile.batches import Batch
 from fathom.types import FathomError
 
 pytestmark = [

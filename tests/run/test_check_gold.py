@@ -18,12 +18,12 @@ import pytest
 from scripted_server import Act, ScriptedServer, completion
 
 from fathom import api
+from fathom.documents.sources.errata import fingerprint, read_errata
 from fathom.run import gold_prompts
 from fathom.run.gold import gold_spans, gold_texts
-from fathom.run.judgements import judgements
+from fathom.runfile.judgements import judgements
 from fathom.score.judge import Case
-from fathom.sources.errata import fingerprint, read_errata
-from fathom.suitefile import open_suite
+from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError, Reply, Span
 from judged_runs import Judge
 

@@ -21,7 +21,7 @@ from fathom.run.doctor import Check, Diagnosis, Plan, check_installation
 from fathom.run.doctor.needles import PLACES, make_hunt
 from fathom.run.doctor.survey import alternatives, like, survey
 from fathom.run.doctor.window import BUDGET, Shot, limit_in, read_shots, sizes
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")

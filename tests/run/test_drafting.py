@@ -12,9 +12,9 @@ import pytest
 from scripted_server import Act, ScriptedServer, completion
 
 from fathom import api
-from fathom.corpus import read_corpus
+from fathom.documents.corpus import read_corpus
 from fathom.run.drafting import passages_of, read_drafts
-from fathom.suitefile import open_suite
+from fathom.suites.suitefile import open_suite
 from fathom.types import Document, FathomError
 from judged_runs import Judge
 
@@ -83,7 +83,7 @@ def test_an_error_names_the_file_of_replies(folder: Path, monkeypatch: pytest.Mo
         raise FathomError("questions.draft/judgements.sqlite cannot be written")
 
     model_of(monkeypatch, good)
-    monkeypatch.setattr("fathom.run.judgements.JudgementStore._do_together", full)
+    monkeypatch.setattr("fathom.runfile.judgements.JudgementStore._do_together", full)
     with pytest.raises(FathomError, match=r"questions\.draft/judgements\.sqlite cannot be written"):
         draft(folder)
 

@@ -13,7 +13,7 @@ from embedding_server import EmbeddingServer, give
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.run.embedding import Endpoint, Floats, SentenceTransformer, cut
+from fathom.models.embedding import Endpoint, Floats, SentenceTransformer, cut
 from fathom.types import FathomError
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fathom import api
-from fathom.run.entailment import Entailment
+from fathom.models.entailment import Entailment
 from fathom.types import FathomError
 
 torch = pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")

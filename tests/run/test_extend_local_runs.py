@@ -11,12 +11,12 @@ import pytest
 from run_suites import make_suite
 from tiny_models import SENTENCE, WINDOW, make_hugging_face
 
-from fathom.run.hugging_face import load_model, load_tokenizer, method_of, window_of
+from fathom.models.hugging_face import load_model, load_tokenizer, method_of, window_of
+from fathom.models.local_client import LocalClient, check_local_model, open_local_client, tokens_before
+from fathom.models.model_settings import find_settings
+from fathom.models.protocol import Call, RequestError, Settings
 from fathom.run.likelihood.local import LocalModel
-from fathom.run.local_client import LocalClient, check_local_model, open_local_client, tokens_before
-from fathom.run.manifest import describe_run, read_manifest
-from fathom.run.model import Call, RequestError, Settings
-from fathom.run.model_settings import find_settings
+from fathom.runfile.manifest import describe_run, read_manifest
 from fathom.types import FathomError, Reply
 
 pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")

@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 from inspect_script import answer
 
-from fathom.build import build, configure
-from fathom.counts import cache_folder
-from fathom.length import render
-from fathom.registry import get_task, tasks
 from fathom.rows import rows_from_inspect
-from fathom.suitefile import open_suite
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_task, tasks
+from fathom.suites.suitefile import open_suite
+from fathom.tokens.counts import cache_folder
+from fathom.tokens.length import render
 from made_books import write_books
 from made_infinitebench import write_infinite
 from made_records import write_records

@@ -12,12 +12,12 @@ from batch_server import Faults, JudgeServer, OpenAIServer
 
 from fathom.run import JudgePlan, JudgeSummary, judge
 from fathom.run.batches import open as opening
-from fathom.run.batches import store as batch_store
 from fathom.run.batches.judging import batches_of
 from fathom.run.batches.sender import Pace
-from fathom.run.batches.store import BatchStore
-from fathom.run.judgements import judgements
 from fathom.run.judging import JudgeProgress
+from fathom.runfile import batches as batch_store
+from fathom.runfile.batches import BatchStore
+from fathom.runfile.judgements import judgements
 from fathom.types import FathomError
 from judged_runs import GOOD, install_tasks, make_run, sample
 

@@ -15,9 +15,9 @@ import pytest
 from scripted_server import Act, ScriptedServer, completion, refusal
 
 from fathom import api
+from fathom.models.protocol import Settings
 from fathom.run import JudgePlan, JudgeProgress, JudgeSummary, judge
-from fathom.run.judgements import FILE, JudgementStore, case_key, judge_name, judgements, judges, said, spent
-from fathom.run.model import Settings
+from fathom.runfile.judgements import FILE, JudgementStore, case_key, judge_name, judgements, judges, said, spent
 from fathom.score.judge import Case, rubrics
 from fathom.types import FathomError, Reply
 from judged_runs import GOOD, Judge, install_tasks, make_run, sample
@@ -94,7 +94,7 @@ def test_runs_are_judged_in_units_of_a_cluster_once_all_are_confirmed(
             done.append(name)
             yield name, work(units[name])
 
-    monkeypatch.setattr("fathom.cluster.in_tasks", lambda address: engine)
+    monkeypatch.setattr("fathom.parallel.on_ray.in_tasks", lambda address: engine)
     said = [True, False]
     refused = api.judge(runs, "lab/judge", engine="ray", backoff=0.0, confirm=lambda plan: said.pop(0))
     assert [one.stopped for one in refused] == ["not confirmed"]
@@ -189,7 +189,7 @@ def test_a_sample_without_references_cannot_be_judged(tmp_path: Path, here: Judg
 def test_whatever_fails_around_one_judgement_is_its_error(
     tmp_path: Path, here: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fathom.run.judgements import hashed
+    from fathom.runfile.judgements import hashed
 
     def odd(prompt: str) -> str:
         if "[sample 1]" in prompt:
@@ -229,7 +229,7 @@ def test_a_judge_of_itself_is_told(tmp_path: Path, here: Judge) -> None:
 
 
 def test_a_failed_judgement_never_replaces_a_good_one(tmp_path: Path) -> None:
-    from fathom.run.judgements import Judgement
+    from fathom.runfile.judgements import Judgement
 
     store = JudgementStore(tmp_path, "lab/judge")
     good, bad = Judgement("ok", {"fluency": 2}), Judgement("unreadable", {}, "what?")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from tiny_models import SENTENCE, make_hugging_face
 
-from fathom.run.local_client import LocalClient, check_local_model, open_local_client
-from fathom.run.model import Call, Settings
+from fathom.models.local_client import LocalClient, check_local_model, open_local_client
+from fathom.models.protocol import Call, Settings
 from fathom.types import FathomError
 
 torch = pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")

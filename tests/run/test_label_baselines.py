@@ -7,12 +7,12 @@ from random import Random
 
 import pytest
 
-from fathom.registry import get_task
-from fathom.run.baselines import baselines, get_baseline
-from fathom.run.baselines.parsing import any_relations, common_relations, known_entities, parse_prompt
-from fathom.run.overflow import Overflow, fit
+from fathom.models.baselines import baselines, get_baseline
+from fathom.models.baselines.parsing import any_relations, common_relations, known_entities, parse_prompt
+from fathom.models.overflow import Overflow, fit
 from fathom.score.registry import get_scorer, row_of
-from fathom.tokens import get_tokenizer
+from fathom.suites.registry import get_task
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, Sample
 from made_infinitebench import build_leader, write_infinite
 from made_records import prompts_of

@@ -11,11 +11,11 @@ from llama_server import CONTEXT, serving
 from order_suites import make_order_suite
 from tiny_models import SENTENCE, make_gguf, make_gguf_of_bytes
 
+from fathom.models.retry import Retry
 from fathom.rows import load
 from fathom.run import likelihood, replies
 from fathom.run.likelihood.completions import CompletionsServer, Via
 from fathom.run.likelihood.tokens import TokenLogprobs
-from fathom.run.retry import Retry
 from fathom.types import FathomError
 
 pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed; make test-models runs this")

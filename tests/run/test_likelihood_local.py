@@ -13,13 +13,13 @@ from order_suites import make_order_suite, story, true_order
 from tiny_models import SENTENCE, WIDTH, WINDOW, make_hugging_face, make_tokenizer
 
 from fathom.analysis import agreement
+from fathom.models.protocol import RequestError
 from fathom.rows import load
 from fathom.run import likelihood, read_manifest, replies
 from fathom.run.likelihood import passes
 from fathom.run.likelihood.client import candidates
 from fathom.run.likelihood.local import LocalModel
 from fathom.run.likelihood.tokens import TokenLogprobs
-from fathom.run.model import RequestError
 from fathom.types import Ordering
 
 torch = pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")

@@ -11,10 +11,10 @@ import pytest
 from scripted_likelihood import LikelihoodServer
 from vllm_replies import DECODINGS, Split, answering, decoded, splitting
 
+from fathom.models.protocol import RequestError
+from fathom.models.retry import Retry
 from fathom.run.likelihood.completions import CompletionsServer
 from fathom.run.likelihood.tokens import TokenLogprobs, offsets_of
-from fathom.run.model import RequestError
-from fathom.run.retry import Retry
 
 LESSON = "山的那边是海，海的那边没有人知道。老船长说：“明天再来吧。”孩子们点头，沿着堤岸往回走"
 TEXTS = (
@@ -40,7 +40,7 @@ def vocabulary(name: str, folder: Path) -> Split:
         from tokenizers import Tokenizer
 
         return splitting(Tokenizer.from_file(str(folder / "gpt2" / "tokenizer.json")))
-    from fathom.tokens import get_tokenizer
+    from fathom.tokens.tokenizers import get_tokenizer
 
     engine = get_tokenizer(str(folder / name)).encoding  # type: ignore[attr-defined]
     return lambda text: [engine.decode_single_token_bytes(token) for token in engine.encode_ordinary(text)]

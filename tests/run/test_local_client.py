@@ -13,10 +13,10 @@ from run_suites import make_suite
 from tiny_models import ANSWER, SENTENCE, WINDOW, make_answering, make_hugging_face
 
 from command_line import Call as CommandLine
+from fathom.models.local_client import LocalClient, open_local_client
+from fathom.models.protocol import Call, RequestError, Settings
 from fathom.rows import load
 from fathom.run import check_judge, judge, read_manifest, replies, run
-from fathom.run.local_client import LocalClient, open_local_client
-from fathom.run.model import Call, RequestError, Settings
 from fathom.types import FathomError, Json, Reply
 from test_docs import DOCS, blocks_of, command_lines
 
@@ -302,7 +302,7 @@ def test_a_whole_run(chat: Path, tmp_path: Path) -> None:
 def test_a_run_is_resumed_with_smaller_batches_but_not_with_other_numbers(
     chat: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fathom.run.local_client import LocalClient
+    from fathom.models.local_client import LocalClient
 
     suite, generate = make_suite(tmp_path, 3), LocalClient._generate
 

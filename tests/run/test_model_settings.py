@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from command_line import Call
-from fathom.run import model_settings as models_module
-from fathom.run.model_settings import KINDS, ModelSettings, find_settings, like_models, model_table
+from fathom.models import model_settings as models_module
+from fathom.models.model_settings import KINDS, ModelSettings, find_settings, like_models, model_table
 from fathom.types import FathomError
 
 STATED = {"k": 1_000, "M": 1_000_000}

@@ -16,7 +16,7 @@ from scripted_server import Act, ScriptedServer, completion, refusal
 
 from command_line import Call
 from fathom.run import judge, replies, run
-from fathom.run.judgements import FILE as JUDGEMENTS
+from fathom.runfile.judgements import FILE as JUDGEMENTS
 from fathom.types import FathomError, Json
 from judged_runs import install_tasks, make_run, sample
 

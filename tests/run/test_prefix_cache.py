@@ -17,14 +17,14 @@ from run_suites import TOKENS, make_suite, sample
 
 from command_line import Call as Line
 from fathom import api
-from fathom.registry import get_task
+from fathom.models.prices import Price, find_price
+from fathom.models.protocol import Call, Settings
 from fathom.run import Preflight, run
 from fathom.run.batches.recording import Recording
 from fathom.run.cache_forecast import cache_table, forecast_cache, provider_cache
-from fathom.run.model import Call, Settings
 from fathom.run.prefix_cache import Cache, Prefixes, Prompt, prompts_of, share, simulate
-from fathom.run.prices import Price, find_price
 from fathom.run.queue import Queue, Queued, prefix_key
+from fathom.suites.registry import get_task
 from fathom.types import Sample, Span
 
 CONTEXT, QUESTION = "The ferry leaves at nine. " * 100, "\n\nWhen does it leave?"

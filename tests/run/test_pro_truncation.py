@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fathom.corpus import read_corpus
-from fathom.run.overflow import fit
-from fathom.tokens import TiktokenTokenizer, get_tokenizer
+from fathom.documents.corpus import read_corpus
+from fathom.models.overflow import fit
+from fathom.tokens.tokenizers import TiktokenTokenizer, get_tokenizer
 
 
 @pytest.mark.slow

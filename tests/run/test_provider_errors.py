@@ -12,7 +12,7 @@ from run_suites import make_suite
 from scripted_server import Act, ScriptedServer
 from test_run_faults import by_number, go
 
-from fathom.run.failures import Line, failure_of, meaning, meaning_of_stop, provider_errors
+from fathom.models.failures import Line, failure_of, meaning, meaning_of_stop, provider_errors
 from fathom.types import FathomError
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from run_suites import make_suite
 
-from fathom.run import clients, replies, run
-from fathom.run.model import Settings
-from fathom.run.ray_vllm import RayVllmClient, gpus_of
+from fathom.models import clients
+from fathom.models.protocol import Settings
+from fathom.models.ray_vllm import RayVllmClient, gpus_of
+from fathom.run import replies, run
 from fathom.types import FathomError
 
 MODEL = "ray-vllm/somebody/model"
@@ -55,7 +56,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Engine]:
         return found[-1]
 
     monkeypatch.setattr(clients, "open_ray_vllm_client", open_engine)
-    monkeypatch.setattr("fathom.run.ray_vllm.GATHER_SECONDS", 0.05)
+    monkeypatch.setattr("fathom.models.ray_vllm.GATHER_SECONDS", 0.05)
     return found
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from run_suites import make_suite, sample
 
-from fathom.run import baselines as baselines_module
+from fathom.models import baselines as baselines_module
 from fathom.run import replies, run, status
-from fathom.run.judgements import FILE as JUDGEMENTS
-from fathom.run.judgements import Judgement, JudgementStore, judges
-from fathom.run.ledger import Ledger
-from fathom.run.store import FILE
-from fathom.run.worker import this_worker
+from fathom.runfile.judgements import FILE as JUDGEMENTS
+from fathom.runfile.judgements import Judgement, JudgementStore, judges
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.store import FILE
+from fathom.runfile.worker import this_worker
 from fathom.score.judge import rubrics
 from fathom.types import Reply
 from processes import start_program
@@ -46,8 +46,8 @@ import os, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[2:]
 from run_suites import sample
-from fathom.run.ledger import Ledger
-from fathom.run.worker import this_worker
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.worker import this_worker
 from fathom.types import Reply
 ledger = Ledger(Path(sys.argv[1]), this_worker())
 ledger.finish(sample(7), 1, Reply("ok", "after"), prompt_hash="", cost=None)

@@ -13,14 +13,14 @@ from inspect_ai.solver import TaskState
 from run_suites import make_suite
 from scripted_server import ScriptedServer, completion
 
-from fathom.registry import get_task, suites, tasks
+from fathom.models.model_settings import model_table, reasoning_settings
+from fathom.models.prices import find_price
+from fathom.models.protocol import Settings
+from fathom.models.request_mode import request_modes
 from fathom.run import read_manifest, replies, run
 from fathom.run.inspect_tasks import asked_with_room
-from fathom.run.model import Settings
-from fathom.run.model_settings import model_table, reasoning_settings
 from fathom.run.preflight import REASONING_ALLOWANCE, output_caps, reasons, sent_cap
-from fathom.run.prices import find_price
-from fathom.run.request_mode import request_modes
+from fathom.suites.registry import get_task, suites, tasks
 from fathom.types import FathomError, Json
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.

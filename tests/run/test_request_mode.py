@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from run_suites import FILLER, TOKENS, make_suite
 from scripted_server import Act, ScriptedServer, completion, continuation, refusal
 
-from fathom.registry import get_task
+from fathom.models import baselines as baselines_module
+from fathom.models.completions import CompletionsClient, ContinuingClient, open_continuing_client, read_completion
+from fathom.models.protocol import RequestError, Settings
+from fathom.models.request_mode import RequestMode, ended, request_modes, together
 from fathom.rows import load
 from fathom.run import Preflight, RunSummary, StoredReply, replies, run
-from fathom.run import baselines as baselines_module
-from fathom.run.completions import CompletionsClient, ContinuingClient, open_continuing_client, read_completion
-from fathom.run.model import RequestError, Settings
-from fathom.run.request_mode import RequestMode, ended, request_modes, together
+from fathom.suites.registry import get_task
 from fathom.types import AnswerKind, FathomError, Reply, Sample, Task
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
@@ -43,7 +43,7 @@ TASKS: Mapping[str, Task] = {
 
 @pytest.fixture(autouse=True)
 def _tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fathom.run.request_mode.tasks", lambda: TASKS)
+    monkeypatch.setattr("fathom.models.request_mode.tasks", lambda: TASKS)
     monkeypatch.setattr("fathom.run.runner.task_cap", lambda task: TASKS[task].max_output_tokens)
     monkeypatch.setattr("inspect_ai.model._model.format_traceback", lambda *error: ("", ""), raising=False)
 

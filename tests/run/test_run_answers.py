@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.run.answers import Output, split_reasoning, to_reply
-from fathom.run.failures import MESSAGE_CHARACTERS, classify
+from fathom.models.answers import Output, split_reasoning, to_reply
+from fathom.models.failures import MESSAGE_CHARACTERS, classify
 
 
 @pytest.mark.parametrize(

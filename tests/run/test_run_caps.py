@@ -10,9 +10,9 @@ import pytest
 from run_suites import make_suite
 from scripted_server import Act, ScriptedServer, completion
 
-from fathom.registry import get_task
+from fathom.models.request_mode import RequestMode, ended
 from fathom.run import Preflight, StoredReply, replies, run
-from fathom.run.request_mode import RequestMode, ended
+from fathom.suites.registry import get_task
 from fathom.types import Reply, Sample, Task
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
@@ -37,7 +37,7 @@ TASKS: Mapping[str, Task] = {
 
 @pytest.fixture(autouse=True)
 def _tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fathom.run.request_mode.tasks", lambda: TASKS)
+    monkeypatch.setattr("fathom.models.request_mode.tasks", lambda: TASKS)
     monkeypatch.setattr("fathom.run.runner.task_cap", lambda task: TASKS[task].max_output_tokens)
 
 

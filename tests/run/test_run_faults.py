@@ -12,11 +12,11 @@ import pytest
 from run_suites import make_suite
 from scripted_server import Act, ScriptedServer, completion, refusal
 
+from fathom.models.failures import Failure, retry_after
+from fathom.models.overflow import Overflow
+from fathom.models.protocol import Call, RequestError
+from fathom.models.retry import Health, Retry, ask
 from fathom.run import Progress, RunSummary, StoredReply, read_manifest, replies, run
-from fathom.run.failures import Failure, retry_after
-from fathom.run.model import Call, RequestError
-from fathom.run.overflow import Overflow
-from fathom.run.retry import Health, Retry, ask
 from fathom.types import FathomError, Reply
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.

@@ -13,15 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_suites import TOKENS, make_suite
 
+from fathom.models import baselines as baselines_module
+from fathom.models import prices as prices_module
+from fathom.models.baselines import baseline_client
+from fathom.models.overflow import POLICIES, Overflow, fit
+from fathom.models.prices import FREE, UNKNOWN, Price, find_price, price_table
+from fathom.models.protocol import Settings
 from fathom.run import Preflight, Progress, RunSummary, replies, run
-from fathom.run import baselines as baselines_module
-from fathom.run import prices as prices_module
-from fathom.run.baselines import baseline_client
-from fathom.run.model import Settings
-from fathom.run.overflow import POLICIES, Overflow, fit
 from fathom.run.preflight import REASONING_ALLOWANCE, output_caps
-from fathom.run.prices import FREE, UNKNOWN, Price, find_price, price_table
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, FathomError
 
 CAP = 50

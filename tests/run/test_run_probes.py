@@ -16,11 +16,11 @@ from scripted_likelihood import LikelihoodServer
 from scripted_server import Act, ScriptedServer, refusal
 from test_run_faults import by_number, go
 
+from fathom.models.failures import Failure
+from fathom.models.overflow import Overflow
+from fathom.models.protocol import PROBE, TINY_PROMPT, Call, RequestError
+from fathom.models.retry import Health, Retry, ask, in_words
 from fathom.run import likelihood, replies, run, status
-from fathom.run.failures import Failure
-from fathom.run.model import PROBE, TINY_PROMPT, Call, RequestError
-from fathom.run.overflow import Overflow
-from fathom.run.retry import Health, Retry, ask, in_words
 from fathom.types import FathomError, Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -74,7 +74,7 @@ def test_whatever_a_client_raises_is_one_samples_error(
 def test_whatever_fails_around_a_request_is_one_samples_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer
 ) -> None:
-    from fathom.length import render as rendered
+    from fathom.tokens.length import render as rendered
 
     def render(sample: Any, texts: Any) -> str:
         if sample.id == "item1@256":

@@ -19,16 +19,16 @@ from hypothesis import strategies as st
 from run_suites import FILLER, make_suite, sample
 from scripted_server import Act, ScriptedServer, answer_all, completion
 
+from fathom.models.overflow import Overflow
+from fathom.models.prices import FREE, Limit
+from fathom.models.protocol import Call
+from fathom.models.retry import Retry
 from fathom.run import Progress, replies, run, status
-from fathom.run import ledger as ledger_module
-from fathom.run.ledger import Ledger
-from fathom.run.model import Call
-from fathom.run.overflow import Overflow
-from fathom.run.prices import FREE, Limit
-from fathom.run.retry import Retry
 from fathom.run.session import Session, Work
-from fathom.run.worker import Worker, retire, this_worker
-from fathom.tokens import get_tokenizer
+from fathom.runfile import ledger as ledger_module
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.worker import Worker, retire, this_worker
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Reply, Sample
 from processes import start_program, until
 

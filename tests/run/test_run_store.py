@@ -17,14 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_suites import FILLER, make_suite, sample
 
+from fathom.models import baselines as baselines_module
+from fathom.models.prices import UNKNOWN
+from fathom.models.usage import MOST_TOKENS
 from fathom.run import Progress, read_manifest, replies, run, status
-from fathom.run import baselines as baselines_module
-from fathom.run.ledger import Ledger
-from fathom.run.prices import UNKNOWN
-from fathom.run.store import FILE
-from fathom.run.usage import MOST_TOKENS
-from fathom.run.worker import Worker, _born, is_alive, retire, this_worker
-from fathom.secrets import hide_secrets
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.store import FILE
+from fathom.runfile.worker import Worker, _born, is_alive, retire, this_worker
+from fathom.safety.secrets import hide_secrets
 from fathom.types import STATUSES, AnswerKind, FathomError, Reply
 
 

@@ -10,7 +10,7 @@ from run_suites import make_suite
 
 from fathom import api
 from fathom.run import Preflight, RunSummary, read_manifest, replies, run
-from fathom.subsetfile import write_subset
+from fathom.suites.subsetfile import write_subset
 from fathom.types import FathomError, Member, Subset
 
 

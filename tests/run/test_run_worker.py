@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from fathom.run.worker import SILENCE_SECONDS, Worker, _born, is_alive, retire, this_worker
+from fathom.runfile.worker import SILENCE_SECONDS, Worker, _born, is_alive, retire, this_worker
 from processes import start_program
 
 
@@ -49,7 +49,7 @@ def test_containers_with_one_host_name_are_two_hosts(monkeypatch: pytest.MonkeyP
     ):
         pytest.skip("this system lets no test make a space of process numbers")
     program = (
-        "import json, sys; from dataclasses import asdict; from fathom.run.worker import this_worker\n"
+        "import json, sys; from dataclasses import asdict; from fathom.runfile.worker import this_worker\n"
         "print(json.dumps(asdict(this_worker())), flush=True); sys.stdin.read()"
     )
     command = [*inside, sys.executable, "-c", program]

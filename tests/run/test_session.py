@@ -13,21 +13,21 @@ from typing import Any
 import pytest
 from run_suites import FILLER, TOKENS, sample
 
-from fathom.length import render
+from fathom.models.answers import LARGE_TEXT
+from fathom.models.overflow import Overflow
+from fathom.models.prices import FREE, TRUNCATION, UNKNOWN, Limit, Price
+from fathom.models.protocol import Call
+from fathom.models.request_mode import RequestMode
+from fathom.models.retry import Retry
+from fathom.models.thinking import Thinking
 from fathom.run import replies
-from fathom.run.answers import LARGE_TEXT
-from fathom.run.ledger import Key, Ledger
-from fathom.run.model import Call
-from fathom.run.overflow import Overflow
-from fathom.run.prices import FREE, TRUNCATION, UNKNOWN, Limit, Price
-from fathom.run.progress import Progress, RunSummary
-from fathom.run.request_mode import RequestMode
-from fathom.run.retry import Retry
 from fathom.run.session import LOOK_SECONDS, Session, Work, _first
-from fathom.run.store import StoredReply
-from fathom.run.thinking import Thinking
-from fathom.run.worker import this_worker
-from fathom.tokens import get_tokenizer
+from fathom.runfile.ledger import Key, Ledger
+from fathom.runfile.progress import Progress, RunSummary
+from fathom.runfile.store import StoredReply
+from fathom.runfile.worker import this_worker
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Reply, Sample
 
 TEXTS = {"doc": FILLER}

@@ -22,9 +22,7 @@ from scripted_server import Act, ScriptedServer, completion
 
 from command_line import Call
 from fathom import api
-from fathom.checksums import row_checksum
-from fathom.run import RunSummary, replies, run, store, store_checks
-from fathom.run.manifest import read_manifest
+from fathom.run import RunSummary, replies, run
 from fathom.run.shards.cutting import Shard, cut, parse_shard, shards
 from fathom.run.shards.files import (
     COLUMNS,
@@ -43,7 +41,10 @@ from fathom.run.shards.running import run_shard
 from fathom.run.shards.scratch import scratch_folder
 from fathom.run.shards.share import MOST_PARTS
 from fathom.run.shards.store import FolderStore
-from fathom.suitefile import open_suite
+from fathom.runfile import store, store_checks
+from fathom.runfile.manifest import read_manifest
+from fathom.storage.checksums import row_checksum
+from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError, Sample
 from processes import start_program, until
 

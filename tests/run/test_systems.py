@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom import api
-from fathom.length import render
-from fathom.run.baselines.retrieval import sentences
+from fathom.models.baselines.retrieval import sentences
 from fathom.run.systems import Request, SplitPrompt, Task, Unit, passages_of, split_prompt
 from fathom.run.systems.prompts import GAP, joined
 from fathom.run.systems.retrieval import Retrieval
-from fathom.suitefile import open_suite
-from fathom.tokens import get_tokenizer
+from fathom.suites.suitefile import open_suite
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Reply, Sample
 
 TOKENIZER = get_tokenizer("words")

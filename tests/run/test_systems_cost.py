@@ -11,9 +11,9 @@ from scripted_server import Act, completion
 from fathom import api
 from fathom.run import run, session
 from fathom.run.preflight import Preflight
-from fathom.run.store import peek, replies
 from fathom.run.systems import SplitPrompt
 from fathom.run.systems.notes import Compaction, MapReduce
+from fathom.runfile.store import peek, replies
 from fathom.types import FathomError
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.

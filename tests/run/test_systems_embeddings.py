@@ -10,7 +10,7 @@ import pytest
 from embedding_server import EmbeddingServer
 
 from fathom import api
-from fathom.run.embedding import Floats
+from fathom.models.embedding import Floats
 from fathom.run.systems.embeddings import Embeddings, by_embeddings
 from fathom.types import FathomError
 

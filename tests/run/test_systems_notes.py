@@ -18,14 +18,14 @@ from scripted_server import Act, ScriptedServer, completion
 
 from fathom import api
 from fathom.extend.methods import SYSTEMS, make_method
+from fathom.models.baselines.lexical import read
+from fathom.models.form import Heading, PromptForm
 from fathom.run import replies, run, status
-from fathom.run.baselines.lexical import read
-from fathom.run.form import Heading, PromptForm
 from fathom.run.preflight import Preflight
 from fathom.run.systems import Request, SplitPrompt, System, Task, Unit, open_system
 from fathom.run.systems.notes import Compaction, MapReduce
 from fathom.run.systems.prompts import parts_of
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Reply, Status
 from processes import start_program, until
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from fathom import api
-from fathom.length import render, thinking
 from fathom.run.systems import SplitPrompt, split_prompt
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import render, thinking
 from fathom.types import Sample
 from made_books import write_books
 from made_infinitebench import build_leader, write_infinite

@@ -13,12 +13,12 @@ from run_suites import FILLER, TOKENS, sample
 from scripted_server import Act, ScriptedServer, completion, refusal
 
 from command_line import Call
-from fathom.checksums import with_checksum
-from fathom.registry import get_task
 from fathom.rows import load, rows_from_run
 from fathom.run import Preflight, RunSummary, StoredReply, read_manifest, replies, run
-from fathom.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
-from fathom.tokens import Tokenizer, get_tokenizer
+from fathom.storage.checksums import with_checksum
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest
+from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import Document, FathomError, Json, Task
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
@@ -51,7 +51,7 @@ switch = "thinking"
 
 @pytest.fixture(autouse=True)
 def _tasks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("fathom.run.request_mode.tasks", lambda: TASKS)
+    monkeypatch.setattr("fathom.models.request_mode.tasks", lambda: TASKS)
     monkeypatch.setattr("fathom.run.runner.task_cap", lambda task: TASKS[task].max_output_tokens)
     (tmp_path / "models.toml").write_text(MODELS)
     monkeypatch.setenv("FATHOM_MODELS", str(tmp_path / "models.toml"))

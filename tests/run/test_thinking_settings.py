@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.run.model import Settings
-from fathom.run.model_settings import KINDS, SWITCHES, Kind, ModelSettings
-from fathom.run.overflow import POLICIES
+from fathom.models.model_settings import KINDS, SWITCHES, Kind, ModelSettings
+from fathom.models.overflow import POLICIES
+from fathom.models.prices import TRUNCATION, UNKNOWN, Price, find_limit
+from fathom.models.protocol import Settings
+from fathom.models.thinking import Thinking, ThinkingSettings, describe_thinking, doubts, switch_of, thinking_settings
 from fathom.run.preflight import output_caps, reasons
-from fathom.run.prices import TRUNCATION, UNKNOWN, Price, find_limit
-from fathom.run.thinking import Thinking, ThinkingSettings, describe_thinking, doubts, switch_of, thinking_settings
 from fathom.types import FathomError
 
 QWEN = ModelSettings("mixed", 128_000, None, 120_000, 1024, 8192, 0.7, 0.6)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from scripted_server import Act, Script, ScriptedServer, completion, refusal, stream
 
-from fathom.run.clients import kernel_of, open_client
-from fathom.run.model import Settings
+from fathom.models.clients import kernel_of, open_client
+from fathom.models.protocol import Settings
 from fathom.run.timing import Timed, time_model
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 

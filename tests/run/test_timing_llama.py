@@ -9,7 +9,7 @@ import pytest
 from llama_server import serving
 from tiny_models import SENTENCE, make_gguf
 
-from fathom.run.model import Settings
+from fathom.models.protocol import Settings
 from fathom.run.timing import time_model
 
 pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed; make test-models runs this")

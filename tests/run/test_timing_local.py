@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tiny_models import HEADS, LAYERS, SENTENCE, WIDTH, WINDOW, make_answering, make_hugging_face
 
-from fathom.run.clients import kernel_of
-from fathom.run.local_client import LocalClient, open_local_client
-from fathom.run.model import Call, RequestError, Settings
+from fathom.models.clients import kernel_of
+from fathom.models.local_client import LocalClient, open_local_client
+from fathom.models.protocol import Call, RequestError, Settings
 from fathom.run.timing import time_client, time_model
 
 pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")

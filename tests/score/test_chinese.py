@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.counts import cache_folder
 from fathom.score.chinese import Route, cut_words, likeliest
+from fathom.tokens.counts import cache_folder
 
 if TYPE_CHECKING:
     import jieba

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fathom.records.streams import read_lines
+from fathom.documents.records.streams import read_lines
 from fathom.score.registry import ScoringRow, get_scorer
 
 MODELS = {

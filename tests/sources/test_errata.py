@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.sources.errata import Erratum, checksum, corrected, fingerprint, own_errata, read_errata
+from fathom.documents.sources.errata import Erratum, checksum, corrected, fingerprint, own_errata, read_errata
 from fathom.types import FathomError, Question
 from made import make_document
 

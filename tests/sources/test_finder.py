@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from fathom.sources import Found, read_sources, registry
-from fathom.sources.finder import Claim, claims, known_names
+from fathom.documents.sources import Found, read_sources, registry
+from fathom.documents.sources.finder import Claim, claims, known_names
 from fathom.types import FathomError
 
 Row = dict[str, Any]
@@ -418,7 +418,7 @@ def test_a_damaged_or_oversized_member_is_a_problem(tmp_path: Path, monkeypatch:
     found = found_in(tmp_path, "qasper", "musique")
     assert list(found.documents) == ["musique"]
     assert "cannot be unpacked: Bad CRC-32" in found.problems[0]
-    monkeypatch.setattr("fathom.records.reading.MOST_BYTES", 10)
+    monkeypatch.setattr("fathom.documents.records.reading.MOST_BYTES", 10)
     assert "it is larger than" in found_in(tmp_path, "musique").problems[0]
 
 
@@ -426,7 +426,7 @@ def test_an_archive_that_would_fill_the_disk_is_not_unpacked(tmp_path: Path, mon
     with zipfile.ZipFile(tmp_path / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("qasper.jsonl", b" " * 1_000_000)
         archive.writestr("musique.jsonl", jsonl([longbench("Passage 1:\nD", "Q?")]))
-    monkeypatch.setattr("fathom.records.reading.SMALL", 100_000)
+    monkeypatch.setattr("fathom.documents.records.reading.SMALL", 100_000)
     found = found_in(tmp_path, "qasper", "musique")
     assert list(found.documents) == ["musique"]
     assert "is compressed" in found.problems[0]
@@ -436,7 +436,7 @@ def test_a_table_that_is_too_large_to_be_read_at_once_is_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(tmp_path, "qasper.arrow.gz", gzip.compress(arrow([longbench("A paper.", "Who?")])))
-    monkeypatch.setattr("fathom.records.streams.MOST_AT_ONCE", 100)
+    monkeypatch.setattr("fathom.documents.records.streams.MOST_AT_ONCE", 100)
     assert "convert it to JSONL" in found_in(tmp_path, "qasper").problems[0]
 
 

@@ -17,11 +17,11 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from fathom.sources import HubFile, Source
-from fathom.sources.fetching import Fetched, fetch
-from fathom.sources.finder import claims, known_names
-from fathom.sources.lock import LOCK, Checked, Pin, data_folder, place_of, read_pins, verify, write_pin
-from fathom.sources.registry import sources
+from fathom.documents.sources import HubFile, Source
+from fathom.documents.sources.fetching import Fetched, fetch
+from fathom.documents.sources.finder import claims, known_names
+from fathom.documents.sources.lock import LOCK, Checked, Pin, data_folder, place_of, read_pins, verify, write_pin
+from fathom.documents.sources.registry import sources
 from fathom.types import FathomError
 from loopback_hub import DATASET, LoopbackHub, source_of
 from processes import start_program, until
@@ -308,7 +308,7 @@ def test_offline_what_is_there_is_used_and_what_is_missing_is_named(hub: Loopbac
     program = """
 import sys
 from pathlib import Path
-from fathom.sources.fetching import fetch
+from fathom.documents.sources.fetching import fetch
 from fathom.types import FathomError
 from loopback_hub import source_of
 sources = [source_of(f"{name}.jsonl", revision=sys.argv[1], name=name) for name in ("lost", "large")]
@@ -500,7 +500,7 @@ def test_a_part_that_is_no_start_of_the_file_is_thrown_away(hub: LoopbackHub, tm
 PROGRAM = """
 import sys
 from pathlib import Path
-from fathom.sources.fetching import fetch
+from fathom.documents.sources.fetching import fetch
 from loopback_hub import source_of
 fetch([source_of("large.jsonl", revision=sys.argv[1])], Path(sys.argv[2]))
 """

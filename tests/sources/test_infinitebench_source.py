@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from fathom.benchmarks.leader.infinitebench_records import ABOUT, read_record
-from fathom.corpus.records import BadRowError
-from fathom.sources import read_sources
-from fathom.sources.source import ROW
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.sources import read_sources
+from fathom.documents.sources.source import ROW
 from fathom.types import Document
 from made_infinitebench import make_infinite, write_infinite
 from made_records import write_rows

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.benchmarks.longbench.records import read_record
-from fathom.corpus.records import BadRowError
-from fathom.sources.templates import filled, read_templates
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.sources.templates import filled, read_templates
 from fathom.types import FathomError
 from made_records import (
     make_record,

@@ -11,10 +11,10 @@ import pytest
 from fathom.benchmarks.ada import official_prompts as ada
 from fathom.benchmarks.ada.tsort import ordering
 from fathom.benchmarks.leader import official_prompts as infinite
-from fathom.build import build, configure
-from fathom.length import render
-from fathom.sources.python_texts import texts_in
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.documents.sources.python_texts import texts_in
+from fathom.suites.build import build, configure
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import render
 from fathom.types import FathomError
 from made_books import write_books
 from made_infinitebench import write_infinite

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fathom.registry import suites
-from fathom.sources import Found, read_sources
+from fathom.documents.sources import Found, read_sources
+from fathom.suites.registry import suites
 
 pytestmark = pytest.mark.slow  # all look at what takes long to make
 

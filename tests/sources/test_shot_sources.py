@@ -11,9 +11,9 @@ import pytest
 
 from fathom.benchmarks.leader.dialogre_records import read_demonstration, read_dialogre, read_test
 from fathom.benchmarks.leader.fewnerd_records import read_sentence, read_words
-from fathom.corpus.records import BadRowError
-from fathom.sources import read_sources
-from fathom.sources.forms import PassedOverError
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.sources import read_sources
+from fathom.documents.sources.forms import PassedOverError
 from made_shots import as_longicl, make_dialogue, make_sentence, write_shots
 
 NAMES = ("dialogre", "longicl_dialogre", "fewnerd", "fewnerd_demos")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fathom import api
-from fathom.registry import suites
-from fathom.sources import HubFile, Source, registry
+from fathom.documents.sources import HubFile, Source, registry
+from fathom.suites.registry import suites
 
 TABLE_2 = {
     "qa": "qasper multifieldqa_en narrativeqa multidoc_qa legal_contract_qa financial_qa natural_question "

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.benchmarks.hundred.meetings_sources import without_noise
-from fathom.corpus import document_id
-from fathom.corpus.records import BadRowError
-from fathom.corpus.text import normalise
-from fathom.registry import suites
-from fathom.sources import Shape, registry
-from fathom.sources.forms import LEFT_OUT, LookupShape, PassedOverError, joined, with_texts
+from fathom.documents.corpus import document_id
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.corpus.text import normalise
+from fathom.documents.sources import Shape, registry
+from fathom.documents.sources.forms import LEFT_OUT, LookupShape, PassedOverError, joined, with_texts
+from fathom.suites.registry import suites
 from fathom.types import Document
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.run.model import Call
+from fathom.models.protocol import Call
 from fathom.studio import asking as asking_module
 from fathom.studio.asking import Answer, Asking, Prompt
 from fathom.studio.critique import (

@@ -12,9 +12,7 @@ import pytest
 from fathom import api
 from fathom.benchmarks.pro.records import read_record
 from fathom.benchmarks.pro.secondary_tasks import SECONDARY
-from fathom.corpus.text import document_id
-from fathom.counts import TokenCounter
-from fathom.length import render
+from fathom.documents.corpus.text import document_id
 from fathom.studio.exports import (
     CARD,
     DOCUMENTS,
@@ -33,8 +31,10 @@ from fathom.studio.exports import (
 from fathom.studio.imports import read_import
 from fathom.studio.suites import recipes_of, write_suite
 from fathom.studio.types import Evidence, Sample
-from fathom.suitefile import open_suite
-from fathom.tokens import get_tokenizer
+from fathom.suites.suitefile import open_suite
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Span
 from made_studio import OWN, TASKS, made_collection, made_document, made_sample, made_text
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fathom.corpus.text import document_id
+from fathom.documents.corpus.text import document_id
 from fathom.studio import imports
 from fathom.studio.auditing import audit
 from fathom.studio.exports import VERSION

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.corpus.world import generate
+from fathom.documents.world import generate
 from fathom.studio.intake import (
     KEPT,
     Intake,
@@ -25,7 +25,7 @@ from fathom.studio.intake import (
     taken_of,
 )
 from fathom.studio.types import BUCKETS, StudioDocument
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
 WORDS = get_tokenizer("words")
@@ -164,7 +164,7 @@ def test_a_wrong_tolerance_and_a_missing_folder_are_refused(tmp_path: Path) -> N
 
 
 def test_a_document_of_the_world_can_be_taken() -> None:
-    from fathom.counts import TokenCounter
+    from fathom.tokens.counts import TokenCounter
 
     article = next(generate(1, "en"))
     taken = taken_of(article, TokenCounter(WORDS))

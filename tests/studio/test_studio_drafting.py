@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.run.failures import Failure
-from fathom.run.model import Call, RequestError
+from fathom.models.failures import Failure
+from fathom.models.protocol import Call, RequestError
 from fathom.studio import asking as asking_module
 from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, read_json
 from fathom.studio.candidates import Drafted

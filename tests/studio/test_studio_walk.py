@@ -26,7 +26,7 @@ from fathom.studio.log import steps_of_sample
 from fathom.studio.offline import right_answer
 from fathom.studio.store import Store
 from fathom.studio.types import ACTIONS, STATES, State
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from processes import until
 from studio_actor import Actor, Witness
 

@@ -13,9 +13,9 @@ import pytest
 from test_studio_drafting import candidate
 
 from fathom import api
+from fathom.models.failures import Failure
+from fathom.models.protocol import RequestError
 from fathom.rows import load
-from fathom.run.failures import Failure
-from fathom.run.model import RequestError
 from fathom.studio import asking as asking_module
 from fathom.studio.asking import Asking
 from fathom.studio.critique import CRITIQUE

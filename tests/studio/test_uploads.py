@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from fathom.corpus.text import normalise
+from fathom.documents.corpus.text import normalise
 from fathom.server.backup import backup, restore
 from fathom.server.database import FullStoreError
 from fathom.studio import reading, uploads

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from fathom.benchmarks.ada import bestanswer
 from fathom.benchmarks.ada.bestanswer_prompt import place
-from fathom.build import build, configure
-from fathom.corpus.stackexchange import thread_documents
-from fathom.counts import TokenCounter
-from fathom.length import render
-from fathom.registry import get_task
+from fathom.documents.corpus.stackexchange import thread_documents
 from fathom.rows.scoring import score_reply
-from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tokens import get_tokenizer
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Document, FathomError, Resources, Sample
 from made_threads import answer, answers_of, made_thread, sentences, thread, write_lines, write_threads
 from stored_replies import stored

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fathom.build import build, configure
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.build import build, configure
+from fathom.suites.suitefile import BuiltSuite, open_suite
 from made_threads import answers_of, made_case, write_cases, write_lines
 
 

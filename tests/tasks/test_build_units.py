@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fathom.build import build, configure
+from fathom.suites.build import build, configure
 from fathom.types import FathomError
 
 

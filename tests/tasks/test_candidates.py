@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.benchmarks.ada.candidates import CandidateThread, ThreadIndex, candidate_thread, in_common
-from fathom.corpus.stackexchange import thread_documents
+from fathom.documents.corpus.stackexchange import thread_documents
 from fathom.types import Document, Span
 from made_threads import answer, thread, write_lines
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from fathom.benchmarks.leader import icl_tasks
-from fathom.build import build, configure
-from fathom.length import render
-from fathom.registry import get_suite, get_task, suites, tasks
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_suite, get_task, suites, tasks
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import render
 from fathom.types import FathomError, Sample
 from made import write_corpus
 from made_books import write_books

@@ -13,10 +13,9 @@ from fathom.benchmarks.hundred.multi_doc_qa import pool as multi_doc_qa_pool
 from fathom.benchmarks.hundred.multi_doc_summary import pool as multi_doc_summary_pool
 from fathom.benchmarks.hundred.single_doc_summary import pool as single_doc_summary_pool
 from fathom.benchmarks.hundred.single_doc_summary import score
-from fathom.corpus import document_id
-from fathom.counts import TokenCounter
-from fathom.registry import get_task
-from fathom.tasks.evidence import (
+from fathom.documents.corpus import document_id
+from fathom.suites.registry import get_task
+from fathom.suites.tasks.evidence import (
     best_stretch,
     candidates_of_questions,
     content_words,
@@ -26,8 +25,9 @@ from fathom.tasks.evidence import (
     requests_of,
     sentences_of,
 )
-from fathom.tasks.several import apart, heads, pieces_of, separate_texts
-from fathom.tokens import get_tokenizer
+from fathom.suites.tasks.several import apart, heads, pieces_of, separate_texts
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Document, Draw, Question, Resources, Sample, Span
 from made import make_document
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from fathom.benchmarks.leader import kv_tasks, needle_tasks
 from fathom.benchmarks.leader.sets import SETS, WORDS, spread
-from fathom.build import build, configure
-from fathom.corpus.synthetic import key_and_value, pairs_document, size_of
-from fathom.length import render
-from fathom.registry import get_task
+from fathom.documents.corpus.synthetic import key_and_value, pairs_document, size_of
 from fathom.score.registry import get_scorer, row_of
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import render
 from fathom.types import Sample
 from made import write_corpus
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from fathom.benchmarks.leader.icl_tasks import FORMS, GRIDS
 from fathom.benchmarks.leader.shots import in_rounds
-from fathom.registry import get_task
 from fathom.score.registry import get_scorer, row_of
-from fathom.suitefile import BuiltSuite
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import BuiltSuite
 from fathom.types import Sample, Span
 from made_infinitebench import build_leader
 from made_records import prompts_of, write_rows

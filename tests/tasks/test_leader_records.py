@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from fathom.benchmarks.leader.infinitebench_records import LETTERS
 from fathom.benchmarks.leader.prompts import LONG, SHORT, UNSEEN
 from fathom.benchmarks.leader.record_tasks import GRIDS, _with
-from fathom.build import build, configure
-from fathom.registry import get_task
 from fathom.score.registry import get_scorer, row_of
-from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tasks.natural import JOINS
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.suites.tasks.natural import JOINS
 from fathom.types import FathomError, Sample
 from made_infinitebench import build_leader, make_infinite, write_infinite
 from made_records import make_record, prompts_of, row_in, write_records

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fathom.benchmarks.longbench.prompts import PROMPTS
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from made_records import (
     build_records,
     make_record,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from fathom.benchmarks.longbench.mini_records import ANCHORS
-from fathom.registry import get_suite, get_task
 from fathom.score.registry import get_scorer, row_of
+from fathom.suites.registry import get_suite, get_task
 from made_records import (
     build_records,
     prompts_of,

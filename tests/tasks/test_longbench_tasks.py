@@ -12,11 +12,11 @@ from fathom.benchmarks.longbench.mini_records import ANCHORS
 from fathom.benchmarks.longbench.prompts import PROMPTS
 from fathom.benchmarks.longbench.records import EVEN, LANGUAGES
 from fathom.benchmarks.longbench.tasks import KINDS
-from fathom.build import build, configure
-from fathom.registry import get_suite, get_task
 from fathom.score.registry import get_scorer, row_of
-from fathom.suitefile import open_suite
-from fathom.tokens import get_tokenizer
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_suite, get_task
+from fathom.suites.suitefile import open_suite
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 from made_records import (
     build_records,

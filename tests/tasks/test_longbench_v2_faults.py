@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from fathom.benchmarks.longbench.v2_records import read_record
-from fathom.build import build, configure
-from fathom.corpus.records import BadRowError
-from fathom.registry import get_task
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.documents.corpus.records import BadRowError
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.types import FathomError
 from made_records_v2 import TEMPLATES, make_v2, write_v2, write_v2_templates
 

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 
 from fathom.benchmarks.longbench.v2_records import read_record
 from fathom.benchmarks.longbench.v2_tasks import ANSWER, IN_TEXT, NOT_READ, READ, THINK, follow_up
-from fathom.build import build, configure
-from fathom.corpus.records import BadRowError
-from fathom.length import render
-from fathom.registry import get_suite, get_task
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.sources import read_sources
+from fathom.models.baselines import get_baseline
+from fathom.models.baselines.parsing import parse_prompt
 from fathom.run import replies, run
-from fathom.run.baselines import get_baseline
-from fathom.run.baselines.parsing import parse_prompt
 from fathom.score.registry import get_scorer, row_of
-from fathom.sources import read_sources
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_suite, get_task
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import render
 from fathom.types import FathomError, Sample
 from made_records_v2 import CHOICES, make_v2, write_v2, write_v2_templates
 

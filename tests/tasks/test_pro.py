@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from command_line import Call
 from fathom.benchmarks.pro.secondary_tasks import LENGTHS, METRIC_NAMES, SECONDARY, SUMMARY_PASSES_ABOVE
 from fathom.benchmarks.pro.tasks import chance_of, options_of
-from fathom.build import build, configure
-from fathom.length import render, thinking
-from fathom.registry import get_suite, get_task
-from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tokens import get_tokenizer
+from fathom.suites.build import build, configure
+from fathom.suites.registry import get_suite, get_task
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import render, thinking
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Sample
 from made_records_pro import make_all, make_pro, write_pro
 

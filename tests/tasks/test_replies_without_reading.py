@@ -9,9 +9,9 @@ from math import sqrt
 
 import pytest
 
-from fathom.build import build, configure
-from fathom.length import render
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.build import build, configure
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import render
 from fathom.types import Sample
 from made import write_corpus
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from fathom.benchmarks.ada.segments import Limits, cut, limits, story_of
 from fathom.benchmarks.ada.tsort import pool
-from fathom.corpus import document_id
-from fathom.corpus.books import read_book
-from fathom.counts import TokenCounter
-from fathom.tokens import get_tokenizer
+from fathom.documents.corpus import document_id
+from fathom.documents.corpus.books import read_book
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Document, Resources
 from made_books import book_document
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.corpus import document_id
-from fathom.tasks.evidence import content_words, held_share, sentences_of
-from fathom.tasks.support import COVERED, KEPT, Support, best_support, support
+from fathom.documents.corpus import document_id
+from fathom.suites.tasks.evidence import content_words, held_share, sentences_of
+from fathom.suites.tasks.support import COVERED, KEPT, Support, best_support, support
 from fathom.types import Document, Span
 from made import make_document
 

@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 
 from fathom.benchmarks.ada.segments import limits, story_of
 from fathom.benchmarks.ada.tsort import PROMPTS, Start, pool
-from fathom.build import build, configure
-from fathom.compose import CountedTexts
-from fathom.corpus.books import read_book
-from fathom.counts import TokenCounter
-from fathom.length import render
-from fathom.registry import get_task, tasks
+from fathom.documents.corpus.books import read_book
 from fathom.rows.scoring import score_reply
-from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tokens import get_tokenizer
+from fathom.suites.build import build, configure
+from fathom.suites.compose import CountedTexts
+from fathom.suites.registry import get_task, tasks
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.counts import TokenCounter
+from fathom.tokens.length import render
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Candidate, Document, Draw, FathomError, Resources, Sample, Span, Whole
 from made_books import book_document, make_book, write_books
 from stored_replies import stored

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.profile import Profile, interval_over
-from fathom.length import format_length, named_lengths
 from fathom.stats.intervals import Floats, Interval, interval_of
 from fathom.stats.outcomes import Unmeasured
+from fathom.tokens.length import format_length, named_lengths
 
 APART = "each question has one length only, so that lengths are compared over different questions"
 NAMED = 3

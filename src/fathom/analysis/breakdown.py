@@ -20,7 +20,6 @@ import polars as pl
 
 from fathom.analysis.grid import ALL
 from fathom.analysis.questions import Asked, asked, best_of_first, other_mean, passed, row_means
-from fathom.length import format_length
 from fathom.stats.columns import facet
 from fathom.stats.differences import Gap, unpaired_gap
 from fathom.stats.intervals import (
@@ -41,6 +40,7 @@ from fathom.stats.intervals import (
 from fathom.stats.outcomes import Unanswered, nothing_measured, tally
 from fathom.stats.ranks import adjusted
 from fathom.stats.side_rows import is_aggregate
+from fathom.tokens.length import format_length
 from fathom.types import FathomError
 
 OVERALL = "overall"

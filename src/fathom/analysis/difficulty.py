@@ -34,7 +34,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from fathom.analysis.questions import Asked, asked, passed, row_means
-from fathom.names import system_name, unknown
+from fathom.plugins.names import system_name, unknown
 from fathom.stats.columns import facet
 from fathom.stats.intervals import Floats
 from fathom.stats.outcomes import LOST, outcome, scored_rows

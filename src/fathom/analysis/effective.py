@@ -42,9 +42,9 @@ from fathom.analysis.ability import (
 )
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.profile import Profile, at_columns, measured_from_start, profiles
-from fathom.length import named_lengths
 from fathom.stats.intervals import LEVEL, Floats, Interval
 from fathom.stats.outcomes import Unanswered
+from fathom.tokens.length import named_lengths
 
 Definition: TypeAlias = Literal["ruler", "own_base", "half_base"]
 Censored: TypeAlias = Literal["", "above", "below", "unmeasured"]

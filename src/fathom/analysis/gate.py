@@ -17,13 +17,13 @@ import polars as pl
 
 from fathom.analysis.compare import Comparison, pair_up
 from fathom.analysis.grid import ALL
-from fathom.length import format_length
-from fathom.names import first_of
+from fathom.plugins.names import first_of
 from fathom.printing import readable
 from fathom.stats.beta import beta_lower_tail
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered, scored_rows, scorer_errors
 from fathom.stats.ranks import holm
+from fathom.tokens.length import format_length
 from fathom.types import FathomError
 
 Decision: TypeAlias = Literal["PASS", "FAIL", "INCONCLUSIVE"]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from fathom.length import format_length
 from fathom.stats.columns import cluster_name
 from fathom.stats.differences import Resampler, paired
 from fathom.stats.intervals import Floats, Interval, mean_interval
+from fathom.tokens.length import format_length
 from fathom.types import FathomError
 
 RIGHT = 0.5

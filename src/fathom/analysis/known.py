@@ -16,7 +16,8 @@ from typing import get_args
 
 import polars as pl
 
-from fathom.names import system_name
+from fathom.parallel.units import one_thread
+from fathom.plugins.names import system_name
 from fathom.printing import readable
 from fathom.rows.table import RowsTable
 from fathom.stats.columns import cluster_name, facet
@@ -25,7 +26,6 @@ from fathom.stats.outcomes import outcome
 from fathom.types import FathomError
 from fathom.types.choices import THRESHOLD as THRESHOLD
 from fathom.types.choices import Policy as Policy
-from fathom.units import one_thread
 
 ABSTAINED = ("unanswerable", "无法回答")
 """Words in an answer, requested by the prompts, that mean that the model does not know."""

@@ -21,10 +21,10 @@ from fathom.analysis.ability import base_note, beyond_base, gaps_beyond, missing
 from fathom.analysis.base import BASE_LENGTHS, BaseRule
 from fathom.analysis.profile import Profile, profiles
 from fathom.analysis.shared_lengths import shared_lengths, uneven_notes
-from fathom.length import format_length
-from fathom.names import system_name
+from fathom.plugins.names import system_name
 from fathom.stats.intervals import Interval, interval_of
 from fathom.stats.outcomes import Bounds, Unanswered, bounds_of
+from fathom.tokens.length import format_length
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ import polars as pl
 from fathom.analysis.base import BASE_RULES, BaseRule, GivenBase
 from fathom.analysis.grid import ALL
 from fathom.analysis.profile import Profile, mean_profile
-from fathom.length import SHORTEST, format_length
 from fathom.rows.schema import column_names, read_table
 from fathom.stats.intervals import OTHER, OWN, REPLICATES, Sums, generator
 from fathom.stats.outcomes import added
+from fathom.tokens.length import SHORTEST, format_length
 from fathom.types import FathomError
 
 Scale: TypeAlias = Literal["percent", "fraction"]

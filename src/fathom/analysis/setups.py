@@ -24,12 +24,12 @@ from fathom.analysis.effective import EffectiveLength, effective_length_of
 from fathom.analysis.grid import ALL
 from fathom.analysis.profile import Profile, profiles
 from fathom.analysis.setup_costs import NOTHING, Amount, Spent, ratio, spent_by
-from fathom.length import format_length
-from fathom.names import listed
+from fathom.plugins.names import listed
 from fathom.stats.differences import PAIRED_REPLICATES, Gap
 from fathom.stats.intervals import LEVEL, Interval
 from fathom.stats.outcomes import Unanswered, scored_rows
 from fathom.stats.ranks import holm
+from fathom.tokens.length import format_length
 from fathom.types import FathomError
 
 Limit: TypeAlias = Literal["", "floor", "ceiling"]

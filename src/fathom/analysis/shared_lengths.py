@@ -11,8 +11,8 @@ import numpy as np
 
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.profile import Profile, at_columns
-from fathom.length import format_length, named_lengths
-from fathom.names import listed
+from fathom.plugins.names import listed
+from fathom.tokens.length import format_length, named_lengths
 from fathom.types import FathomError
 
 

@@ -14,7 +14,7 @@ from fathom.analysis.base import BASE_LENGTHS, BaseRule
 from fathom.analysis.effective import Reach, ending, falling_fit, reach
 from fathom.analysis.profile import Profile, measured_from_start, profiles
 from fathom.analysis.shared_lengths import shared_lengths, uneven_notes
-from fathom.names import system_name
+from fathom.plugins.names import system_name
 from fathom.stats.intervals import Floats, Interval, interval_of
 from fathom.stats.outcomes import Unanswered
 

@@ -13,7 +13,7 @@ from fathom.board.differences import MANY, NEAR, OVERALL, Pairs
 from fathom.board.model import Estimate
 from fathom.board.table import Table, TableEntry
 from fathom.printing import printable
-from fathom.registry import task_title
+from fathom.suites.registry import task_title
 from fathom.types import Json
 from fathom.types.boards import Board
 

@@ -24,15 +24,15 @@ from fathom.board.sameness import with_flags
 from fathom.board.site_data import board_summary, index_file, model_files, newest, site_file
 from fathom.board.table import Table, model_keys, table
 from fathom.board.tasks_data import levels, tasks_data
-from fathom.names import unknown
+from fathom.parallel.units import MOST_PROCESSES, Progress, cores, one_thread, run_units
+from fathom.plugins.names import unknown
 from fathom.printing import readable
-from fathom.registry import boards as known_boards
 from fathom.stats.intervals import kept_draws
 from fathom.stats.outcomes import Unanswered
-from fathom.suitefile.fresh import fresh_folder
+from fathom.suites.registry import boards as known_boards
+from fathom.suites.suitefile.fresh import fresh_folder
 from fathom.types import FathomError, Json
 from fathom.types.boards import Board
-from fathom.units import MOST_PROCESSES, Progress, cores, one_thread, run_units
 from fathom.web import assets, site_place
 
 TITLE = "Long-context leaderboards"

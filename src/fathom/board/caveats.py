@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from fathom import registry
 from fathom.board.model import Entry
-from fathom.length import format_length
-from fathom.registry import task_title
 from fathom.stats.outcomes import LOST, Unmeasured
 from fathom.stats.substitutes import not_the_benchmarks
+from fathom.suites import registry
+from fathom.suites.registry import task_title
+from fathom.tokens.length import format_length
 from fathom.types import Json
 from fathom.types.boards import Board
 

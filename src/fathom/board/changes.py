@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from fathom.board.downloads import FORMAT
-from fathom.checksums import CHECKSUM, check_content, check_format
-from fathom.names import system_name
+from fathom.plugins.names import system_name
 from fathom.printing import readable
+from fathom.storage.checksums import CHECKSUM, check_content, check_format
 from fathom.types import FathomError, Json
 
 FILE = "downloads/all.json"

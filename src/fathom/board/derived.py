@@ -7,9 +7,9 @@ import polars as pl
 from fathom.board.keys import keys
 from fathom.board.results import NAMELESS
 from fathom.printing import printable
-from fathom.registry import suites, task_title
 from fathom.rows.table import RowsTable
 from fathom.stats.side_rows import is_side_row
+from fathom.suites.registry import suites, task_title
 from fathom.types.boards import Board, Category, Part
 
 LONGEST = 80

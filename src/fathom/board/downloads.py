@@ -10,9 +10,9 @@ from fathom.board import shown
 from fathom.board.board_data import lengths_of
 from fathom.board.model import Estimate
 from fathom.board.table import Table, TableEntry
-from fathom.checksums import with_checksum
 from fathom.printing import printable
 from fathom.stats.outcomes import COUNTED
+from fathom.storage.checksums import with_checksum
 from fathom.types import Json
 from fathom.types.boards import Board
 

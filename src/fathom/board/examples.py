@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fathom.length import render
-from fathom.registry import task_name, tasks
-from fathom.suitefile import open_suite
+from fathom.suites.registry import task_name, tasks
+from fathom.suites.suitefile import open_suite
+from fathom.tokens.length import render
 from fathom.types import FathomError, Sample, Span
 
 SHOWN = 1200
@@ -78,7 +78,7 @@ def _of_suite(folder: Path, names: Sequence[str]) -> dict[str, Example]:
 
 def _of_world(name: str) -> Example | None:
     """An example with generated documents; None if the task needs other data."""
-    from fathom.build import build, configure
+    from fathom.suites.build import build, configure
 
     task = tasks().get(name)
     if task is None or task.gold == ("record",):

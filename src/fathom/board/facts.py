@@ -9,7 +9,7 @@ import polars as pl
 from fathom.board.model import Usage
 from fathom.stats.columns import mean_of
 from fathom.stats.outcomes import OUTCOMES
-from fathom.tokens import public_name
+from fathom.tokens.tokenizers import public_name
 from fathom.types import Json
 
 Facts: TypeAlias = dict[str, Json]

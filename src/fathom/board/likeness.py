@@ -127,7 +127,7 @@ def plain_name(text: str) -> str:
 
 def expected_alike(names: Sequence[str]) -> bool:
     """Whether all of these are offline baselines, whose guesses are the same by design."""
-    from fathom.run.baselines import baselines  # it imports all that runs models, which a server does not do
+    from fathom.models.baselines import baselines  # it imports all that runs models, which a server does not do
 
     return all(name.partition("?")[0] in baselines() for name in names)
 

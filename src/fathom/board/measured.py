@@ -13,7 +13,7 @@ from fathom.board.facts import Facts, facts, hashed, merged, outcomes, usage
 from fathom.board.means import by_length, items_of, mean_of, value_of
 from fathom.board.model import Cell, Ended, Entry, Estimate, Items, Origin
 from fathom.board.results import About, Batch, Label
-from fathom.names import system_name
+from fathom.plugins.names import system_name
 from fathom.stats.columns import cluster_name
 from fathom.stats.differences import system_key
 from fathom.stats.intervals import Floats

@@ -26,9 +26,9 @@ from pathlib import Path
 
 from fathom.board.means import bounded, over_lengths, printed_name
 from fathom.board.model import OF_PAPERS, Entry, Estimate, Origin, Published
-from fathom.discovery import folders
-from fathom.names import unknown
-from fathom.registry import get_board, task_name
+from fathom.plugins.discovery import folders
+from fathom.plugins.names import unknown
+from fathom.suites.registry import get_board, task_name
 from fathom.types import FathomError
 from fathom.types.boards import Board
 

@@ -13,11 +13,12 @@ from fathom.board.bundles.bundling import public_settings
 from fathom.board.likeness import Answer, Prints, prints_of
 from fathom.board.model import Provenance
 from fathom.board.sameness import answers_of, answers_of_run
-from fathom.registry import task_name, tasks
 from fathom.rows.runs import SAME_REPLY, is_foreign, labels, scan
 from fathom.rows.table import RowsTable
-from fathom.run.manifest import FILE, fathom_version, read_manifest
-from fathom.secrets import HIDDEN
+from fathom.runfile.manifest import FILE, read_manifest
+from fathom.safety.secrets import HIDDEN
+from fathom.storage.versions import fathom_version
+from fathom.suites.registry import task_name, tasks
 from fathom.types import FathomError, Json
 
 Label: TypeAlias = tuple[str, str, str]

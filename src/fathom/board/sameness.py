@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from fathom.board.bundles.bundle import Bundle, hashed
 from fathom.board.likeness import Answer, Prints, expected_alike, likeness, plain_name
 from fathom.board.model import Entry
-from fathom.names import system_name
-from fathom.registry import task_name
-from fathom.run.store import replies
+from fathom.plugins.names import system_name
+from fathom.runfile.store import replies
+from fathom.suites.registry import task_name
 
 if TYPE_CHECKING:
     from pathlib import Path

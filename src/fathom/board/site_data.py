@@ -10,7 +10,7 @@ from fathom.board.caveats import DROPPED
 from fathom.board.model import OF_PAPERS, ModelFacts
 from fathom.board.table import Table, TableEntry
 from fathom.printing import printable
-from fathom.run.manifest import fathom_version
+from fathom.storage.versions import fathom_version
 from fathom.types import Json
 
 FORMAT = 1

@@ -9,14 +9,14 @@ from fathom.analysis.known import closed_book_answers
 from fathom.board import shown
 from fathom.board.examples import Example
 from fathom.board.results import Batch
+from fathom.documents.sources.registry import sources
+from fathom.documents.sources.source import Source
 from fathom.printing import printable
-from fathom.registry import suites, task_title, tasks
 from fathom.score.judge import get_rubric
 from fathom.score.registry import metrics
-from fathom.sources.registry import sources
-from fathom.sources.source import Source
 from fathom.stats.columns import mean_of
 from fathom.stats.side_rows import is_side_row
+from fathom.suites.registry import suites, task_title, tasks
 from fathom.types import Json, Task
 from fathom.types.boards import Board
 

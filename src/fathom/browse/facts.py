@@ -8,9 +8,9 @@ from typing import Any
 from fathom.browse.pages import status_word
 from fathom.browse.reasons import judge_replies, reasons
 from fathom.browse.replies import Answered, Run, read_replies
-from fathom.run.judgements import said
-from fathom.run.manifest import FILE as RUN
-from fathom.suitefile.records import facts_of
+from fathom.runfile.judgements import said
+from fathom.runfile.manifest import FILE as RUN
+from fathom.suites.suitefile.records import facts_of
 from fathom.types import FathomError
 
 
@@ -39,7 +39,8 @@ def facts_of_replies(
         judge: See ``fathom.rows.load``.
 
     Returns:
-        Those of ``fathom.suitefile.records.facts_of`` if the suite is found, and ``replies``, one for each repeat.
+        Those of ``fathom.suites.suitefile.records.facts_of`` if the suite is found, and ``replies``, one for each
+        repeat.
 
     Raises:
         FathomError: There is no such sample, or the prompt was asked for and its suite is not found.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from fathom import registry
+from fathom.suites import registry
 from fathom.types import AnswerKind, Facet, Part, Sample, Span, Task
 
 Kind: TypeAlias = Literal["instruction", "question", "heading", "gold", "distractor", "filler", "text", "gap"]

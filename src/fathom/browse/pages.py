@@ -10,8 +10,8 @@ from itertools import accumulate
 from fathom.browse.marks import Segment, answer_pattern, answers_of, segments, task_of
 from fathom.browse.reasons import judge_replies, reasons
 from fathom.browse.replies import Answered, Entry, Replies
-from fathom.registry import task_title
-from fathom.run.judgements import said
+from fathom.runfile.judgements import said
+from fathom.suites.registry import task_title
 from fathom.types import FathomError, Json, Row, Sample, Span, Task
 
 PIECE = 100_000

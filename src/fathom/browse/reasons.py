@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from fathom.browse.marks import task_of
 from fathom.rows.scoring import Judged, Scored, score_reply
-from fathom.run.judgements import Judgement, case_key, case_of, hashed
-from fathom.run.store import StoredReply
+from fathom.runfile.judgements import Judgement, case_key, case_of, hashed
+from fathom.runfile.store import StoredReply
 from fathom.score.judge import UnreadableError, get_rubric
 from fathom.types import Row
 
@@ -179,7 +179,7 @@ def judge_replies(stored: StoredReply, judge: Judged, said: Mapping[tuple[str, i
     Args:
         stored: The reply.
         judge: The judgements of that judge.
-        said: The judge's replies by hash of the prompt and attempt (``fathom.run.judgements.said``).
+        said: The judge's replies by hash of the prompt and attempt (``fathom.runfile.judgements.said``).
     """
     task = task_of(stored.task)
     if task is None or not task.rubric:

@@ -8,14 +8,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from fathom import plugins
+from fathom.plugins import loading
 from fathom.rows.runs import labels, scored_rows, unfinished
 from fathom.rows.schema import read_rows
 from fathom.rows.scoring import Judged, choose_judges, read_judged
-from fathom.run.judgements import judges
-from fathom.run.manifest import read_manifest
-from fathom.run.store import StoredReply, replies, unasked
-from fathom.suitefile import BuiltSuite, is_suite, open_suite
+from fathom.runfile.judgements import judges
+from fathom.runfile.manifest import read_manifest
+from fathom.runfile.store import StoredReply, replies, unasked
+from fathom.suites.suitefile import BuiltSuite, is_suite, open_suite
 from fathom.types import FathomError, Row
 
 Tell = Callable[[str], None]
@@ -142,7 +142,7 @@ def read_replies(
             )
     folders = [path for path in paths if path.is_dir()]
     for folder in folders:
-        plugins.use_again(read_manifest(folder)["suite"].get("plugins"), folder)
+        loading.use_again(read_manifest(folder)["suite"].get("plugins"), folder)
     named = labels(paths)
     chosen = choose_judges(folders, judge)
     given = [open_suite(Path(suite)) for suite in suites]

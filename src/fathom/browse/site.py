@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from fathom.browse.pages import SCORES, Pages, differ, score_word
 from fathom.browse.replies import Entry, Replies, read_replies
-from fathom.names import unknown
+from fathom.plugins.names import unknown
 from fathom.printing import readable
-from fathom.suitefile.fresh import fresh_folder
+from fathom.suites.suitefile.fresh import fresh_folder
 from fathom.types import FathomError, Sample, Span
 from fathom.web import assets, script, site_place
 

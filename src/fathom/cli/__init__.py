@@ -3,9 +3,9 @@
 import os
 import sys
 
-from fathom.failures import BUG, about_bug, explain, wanted_traceback
+from fathom.cli.failures import BUG, about_bug, explain, wanted_traceback
 from fathom.printing import printable
-from fathom.secrets import redact
+from fathom.safety.secrets import redact
 from fathom.types import FathomError
 
 

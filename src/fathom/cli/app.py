@@ -51,7 +51,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 def _use(ctx: click.Context, _: click.Parameter, plugins: tuple[Path, ...]) -> None:
     if plugins and not ctx.resilient_parsing:
-        from fathom.plugins import use
+        from fathom.plugins.loading import use
 
         for path in plugins:
             use(path)

@@ -65,7 +65,7 @@ def browse(options: BrowseOptions) -> "Written | None":
 
 def main(line: BrowseOptions) -> None:
     """Serve until Ctrl-C, or write and say what was written."""
-    from fathom.terminal import print_json, progress_bar, tell
+    from fathom.options.terminal import print_json, progress_bar, tell
 
     def ready(address: str) -> None:
         print(address, flush=True)

@@ -10,8 +10,8 @@ from fathom.options.declare import Read, arg, command, given, hidden, opt, unset
 from fathom.options.values import Several, folders_of, lengths_of
 
 if TYPE_CHECKING:
-    from fathom.build import Built
-    from fathom.corpus import Fields
+    from fathom.documents.corpus import Fields
+    from fathom.suites.build import Built
 
 
 class BuildOptions(Build, Cluster, Recorded, Terminal):
@@ -117,12 +117,12 @@ def build(options: BuildOptions) -> "Built":
 
     Repeating the command finds the existing suite and does nothing.
     """
-    from fathom import plugins
-    from fathom.build import build, configure
+    from fathom.plugins import loading
+    from fathom.suites.build import build, configure
 
     target = str(options.target)
     wanted = configure(
-        plugins.target_of(plugins.use(Path(target))) if target.endswith(".py") else target,
+        loading.target_of(loading.use(Path(target))) if target.endswith(".py") else target,
         **options.of(Build),
         **{name: value for name, value in options.of(BuildOptions).items() if name not in _NOT_ORDERED},
     )
@@ -140,7 +140,7 @@ def build(options: BuildOptions) -> "Built":
 
 def main(line: BuildOptions) -> None:
     """Build, and print what was built."""
-    from fathom.terminal import progress_bars, tell_below
+    from fathom.options.terminal import progress_bars, tell_below
 
     with progress_bars(line.quiet) as bars:
         built = build.body(line.but(progress=bars("building"), reading=bars("reading", in_bytes=True)))

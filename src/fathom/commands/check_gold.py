@@ -59,10 +59,10 @@ def check_gold(options: CheckGoldOptions) -> "GoldSummary":
     Before it sends anything, it prints the number of requests and the cost. If it is interrupted, the same command asks
     only for what is missing.
     """
+    from fathom.models.protocol import Settings
+    from fathom.models.retry import Retry
     from fathom.run.gold import GoldWork, check_gold
-    from fathom.run.model import Settings
     from fathom.run.options import check_settings, check_work, generation_of
-    from fathom.run.retry import Retry
 
     check_work(
         max_connections=options.max_connections,
@@ -96,7 +96,7 @@ def check_gold(options: CheckGoldOptions) -> "GoldSummary":
 
 def main(line: CheckGoldOptions) -> int:
     """Check, and print what came of it."""
-    from fathom.terminal import confirmed, print_summary, progress_bar
+    from fathom.options.terminal import confirmed, print_summary, progress_bar
 
     with progress_bar("checking", line.quiet) as bar:
         asked = line.but(

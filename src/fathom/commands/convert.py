@@ -117,7 +117,7 @@ class Line(ConvertOptions, Json):
 
 def main(line: Line) -> None:
     """Write, and say what was written and what was left out."""
-    from fathom.terminal import print_json, tell
+    from fathom.options.terminal import print_json, tell
 
     written = convert.body(line.but(tell=tell))
     if line.as_json:

@@ -51,7 +51,7 @@ def doctor(options: DoctorOptions) -> "Diagnosis":
 
 def _given(options: DoctorOptions) -> dict[str, tuple[str, ...]]:
     """The values of the options for the model that were given, as words of a command line, without secrets."""
-    from fathom.secrets import hide_in_address, hide_secrets
+    from fathom.safety.secrets import hide_in_address, hide_secrets
 
     given, shared = options.record()["options"], options.of(Sampling, Reasoning)
     found: dict[str, tuple[str, ...]] = {}
@@ -71,8 +71,8 @@ def _given(options: DoctorOptions) -> dict[str, tuple[str, ...]]:
 
 def main(line: DoctorOptions) -> int:
     """Print the checks, and what to run next."""
+    from fathom.options.terminal import confirmed, print_json, print_records, progress_bar, tell
     from fathom.printing import printable
-    from fathom.terminal import confirmed, print_json, print_records, progress_bar, tell
 
     with progress_bar("checking", line.quiet) as bar:
         asked = line.but(confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet), progress=bar)

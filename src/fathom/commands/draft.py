@@ -55,11 +55,11 @@ def draft(options: DraftOptions) -> "DraftSummary":
     Before it sends anything, it prints the number of requests and the cost. If it is interrupted, the same command asks
     only for what is missing.
     """
-    from fathom.corpus import read_corpus
+    from fathom.documents.corpus import read_corpus
+    from fathom.models.protocol import Settings
+    from fathom.models.retry import Retry
     from fathom.run.drafting import DraftWork, draft
-    from fathom.run.model import Settings
     from fathom.run.options import check_settings, check_work
-    from fathom.run.retry import Retry
 
     check_work(
         max_connections=options.max_connections,
@@ -113,7 +113,7 @@ def draft(options: DraftOptions) -> "DraftSummary":
 
 def main(line: DraftOptions) -> int:
     """Draft, and print what came of it."""
-    from fathom.terminal import confirmed, print_summary, progress_bars
+    from fathom.options.terminal import confirmed, print_summary, progress_bars
 
     with progress_bars(line.quiet) as bars:
         shown = {stage: bars(stage) for stage in ("drafting", "checking")}

@@ -26,11 +26,11 @@ class ExportOptions(Options):
 @command(ExportOptions)
 def export(options: ExportOptions) -> int:
     """Write samples with their full text, one JSON object a line, for other tools; returns their number."""
-    from fathom.atomic import whole_file
     from fathom.run.subset import members_of
-    from fathom.subsetfile import read_subset
-    from fathom.suitefile import open_suite
-    from fathom.suitefile.records import exported
+    from fathom.storage.atomic import whole_file
+    from fathom.suites.subsetfile import read_subset
+    from fathom.suites.suitefile import open_suite
+    from fathom.suites.suitefile.records import exported
 
     suite, count = open_suite(Path(options.folder)), 0
     only = members_of(read_subset(options.subset), suite) if options.subset else None

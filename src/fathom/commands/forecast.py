@@ -60,15 +60,15 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
     cache is that of a server, which drops what was not used for the longest time, or that of a model's provider. Output
     caps and window of a provider's model are those of a `fathom run` without further options.
     """
+    from fathom.models.prices import UNKNOWN, Limit, find_limit
     from fathom.run.batches.open import share_of_price
     from fathom.run.cache_forecast import cache_table, provider_cache, sent_whole, server_cache
     from fathom.run.chosen import choose
     from fathom.run.preflight import Caps, output_caps
-    from fathom.run.prices import UNKNOWN, Limit, find_limit
     from fathom.run.runner import task_cap
     from fathom.run.subset import members_of
-    from fathom.subsetfile import read_subset
-    from fathom.suitefile import open_suite
+    from fathom.suites.subsetfile import read_subset
+    from fathom.suites.suitefile import open_suite
     from fathom.types import FathomError
 
     built = open_suite(Path(options.suite))
@@ -98,7 +98,7 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
 
 def main(line: ForecastOptions) -> None:
     """Print a table, or JSON."""
-    from fathom.terminal import print_json, print_records
+    from fathom.options.terminal import print_json, print_records
 
     found = forecast.body(line)
     if line.as_json:

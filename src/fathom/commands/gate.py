@@ -59,8 +59,8 @@ def gate(options: GateOptions) -> "Gate":
 
 def main(line: GateOptions) -> int:
     """Print the decision and its claims; the exit code is that of the decision."""
+    from fathom.options.terminal import tell
     from fathom.report.gate import print_gate
-    from fathom.terminal import tell
 
     found = gate.body(line.but(tell=tell))
     print_gate(found, as_json=line.as_json, markdown=line.markdown)

@@ -22,8 +22,8 @@ from fathom.options.declare import Read, arg, at_least, command, given, hidden, 
 from fathom.options.values import ManyPaths, temperature_of
 
 if TYPE_CHECKING:
+    from fathom.parallel.units import Engine
     from fathom.run import JudgePlan, JudgeProgress, JudgeSummary
-    from fathom.units import Engine
 
 
 class JudgeOptions(Limits, Cluster, Asking):
@@ -101,8 +101,8 @@ def _judged_on(
     engine: "Engine", folders: tuple[Path, ...], model: str, settings: dict[str, Any]
 ) -> "tuple[JudgeSummary, ...]":
     """Judge each run elsewhere, after all of them were confirmed here."""
+    from fathom.parallel.units import run_units
     from fathom.run import judge
-    from fathom.units import run_units
 
     confirm = settings.pop("confirm")
     settings.pop("progress")
@@ -136,7 +136,7 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
 
 def main(line: JudgeOptions) -> int:
     """Judge, and print what came of it."""
-    from fathom.terminal import confirmed, print_summary, progress_bar, tell
+    from fathom.options.terminal import confirmed, print_summary, progress_bar, tell
 
     with progress_bar("judging", line.quiet) as bar:
         asked = line.but(

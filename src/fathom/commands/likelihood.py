@@ -85,7 +85,7 @@ def likelihood(options: LikelihoodOptions) -> "RunSummary":
 
 def main(line: LikelihoodOptions) -> int:
     """Answer, and print how many replies there are."""
-    from fathom.terminal import confirmed, print_summary, progress_bar
+    from fathom.options.terminal import confirmed, print_summary, progress_bar
 
     with progress_bar("scoring", line.quiet) as bar:
         asked = line.but(

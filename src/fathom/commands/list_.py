@@ -32,7 +32,7 @@ def catalogue(options: ListOptions) -> "Records":
 
 def main(line: ListOptions) -> None:
     """Print a table, or JSON."""
-    from fathom.terminal import print_json, print_records, tell
+    from fathom.options.terminal import print_json, print_records, tell
 
     records: list[dict[str, Any]] = catalogue.body(line)
     if line.as_json:

@@ -31,6 +31,6 @@ def merge(options: MergeOptions) -> "RunSummary":
 
 def main(line: MergeOptions) -> int:
     """Merge, and say what came of it."""
-    from fathom.terminal import print_summary
+    from fathom.options.terminal import print_summary
 
     return print_summary(merge.body(line))

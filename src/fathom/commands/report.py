@@ -118,9 +118,9 @@ def _link(options: ReportOptions, sources: "Sequence[Path]") -> Callable[["Repli
 
 def main(line: ReportOptions) -> None:
     """Write the page, and print its summary."""
+    from fathom.options.terminal import progress_bar, tell
     from fathom.report import show
     from fathom.report.reading import tell_unfinished
-    from fathom.terminal import progress_bar, tell
 
     with progress_bar("measuring", line.quiet) as bar:
         made = report.body(line.but(progress=bar))

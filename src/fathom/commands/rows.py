@@ -96,7 +96,7 @@ class Line(RowsOptions):
 
 def main(line: Line) -> None:
     """Write the table, and say how long it is."""
-    from fathom.terminal import tell
+    from fathom.options.terminal import tell
 
     table = _written(line.but(tell=tell))
     print(f"{line.out}: {table.count:,} rows")

@@ -133,7 +133,7 @@ def run(options: RunOptions) -> "RunSummary":
     """
     from fathom.rows import said_of_scorers
     from fathom.run import run, run_folder
-    from fathom.subsetfile import read_subset
+    from fathom.suites.subsetfile import read_subset
 
     if options.shard is not None or options.engine is not None:
         return _run_shards(options)
@@ -170,7 +170,7 @@ def _settings(options: RunOptions) -> dict[str, Any]:
 def _run_shards(options: RunOptions) -> "RunSummary":
     from fathom.run.shards.cutting import parse_shard
     from fathom.run.shards.running import run_on_ray, run_shard
-    from fathom.suitefile import is_suite
+    from fathom.suites.suitefile import is_suite
 
     flag = "--shard" if options.engine is None else "--engine"
     if options.shard is not None and (options.engine or options.shards or options.address):
@@ -197,8 +197,8 @@ def _run_shards(options: RunOptions) -> "RunSummary":
 def _suite(options: RunOptions) -> tuple[Path, str]:
     """The folder of the suite, which is built first where there is none, and its name for run folders."""
     from fathom.commands.build import build
-    from fathom.names import folder_name
-    from fathom.suitefile import is_suite
+    from fathom.plugins.names import folder_name
+    from fathom.suites.suitefile import is_suite
 
     wanted = options.of(Build)
     target, folder = str(options.suite), Path(options.suite)
@@ -219,7 +219,7 @@ def main(line: RunOptions) -> int:
     """Run, print what came of it, and judge where that was asked for."""
     from fathom.commands.judge import JudgeOptions, check_judge
     from fathom.commands.judge import main as judge_runs
-    from fathom.terminal import confirmed, print_summary, progress_bar, tell
+    from fathom.options.terminal import confirmed, print_summary, progress_bar, tell
 
     judge = None if line.judge == "none" else line.judge
     if judge is not None and (line.shard or line.engine):

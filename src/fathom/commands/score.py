@@ -46,7 +46,7 @@ def score(options: ScoreOptions) -> "ScoreSummary":
 
 def main(line: ScoreOptions) -> int:
     """Score, and print the scores or what came of the check."""
-    from fathom.terminal import print_json
+    from fathom.options.terminal import print_json
 
     stream = None if line.check else sys.stdout
     summary = score.body(line.but(out=line.out or stream))
@@ -66,7 +66,7 @@ def main(line: ScoreOptions) -> int:
 
 def _print_counts(summary: "ScoreSummary", check: bool) -> None:
     """A line for each metric, then the first rows that are not as they should be."""
-    from fathom.terminal import print_records
+    from fathom.options.terminal import print_records
 
     print_records(summary.records(check), denominator="none")
     for one in summary.differences[:10]:

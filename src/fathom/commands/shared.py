@@ -21,8 +21,8 @@ from fathom.types import FathomError, choices
 from fathom.types.choices import THRESHOLD as THRESHOLD
 
 if TYPE_CHECKING:
+    from fathom.parallel.units import Engine
     from fathom.run import Preflight, Progress
-    from fathom.units import Engine
 
 Where: TypeAlias = Annotated[
     Read[Mapping[str, Sequence[str] | str] | Sequence[str] | None, dict[str, tuple[str, ...]] | None],
@@ -249,7 +249,7 @@ def engine_of(options: Cluster) -> "Engine | None":
     Raises:
         FathomError: There is an address of a cluster, but no engine.
     """
-    from fathom.cluster import in_tasks
+    from fathom.parallel.on_ray import in_tasks
 
     if options.address and options.engine is None:
         raise FathomError("--address is for --engine ray, which is missing")

@@ -25,8 +25,8 @@ def show(options: ShowOptions) -> dict[str, Any]:
     Of a run, also the replies: status, extracted answer, scores by every rule, and why.
     """
     from fathom.browse.facts import facts_of_replies, is_run
-    from fathom.suitefile import open_suite
-    from fathom.suitefile.records import facts_of
+    from fathom.suites.suitefile import open_suite
+    from fathom.suites.suitefile.records import facts_of
 
     folder, how = Path(options.folder), {"text": options.text, "thoughts": options.thinking}
     if is_run(folder):
@@ -36,7 +36,7 @@ def show(options: ShowOptions) -> dict[str, Any]:
 
 def main(line: ShowOptions) -> None:
     """Print the prompt, JSON, or a table of the facts, and below it the replies."""
-    from fathom.terminal import print_json, print_records, print_text
+    from fathom.options.terminal import print_json, print_records, print_text
 
     shown = show.body(line)
     replies = shown.get("replies", [])
@@ -57,7 +57,7 @@ def main(line: ShowOptions) -> None:
 
 
 def _print_reply(reply: dict[str, Any]) -> None:
-    from fathom.terminal import print_records, print_text
+    from fathom.options.terminal import print_records, print_text
 
     print_text(f"\nReply{_repeat(reply)}: {reply['status']}, score {_score(reply)}")
     print_text("\n".join(f"  {sentence}" for sentence in reply["why"]) + "\n")

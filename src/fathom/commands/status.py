@@ -41,7 +41,7 @@ def status(options: StatusOptions) -> Union["RunStatus", "ShardsStatus"]:
 
 def main(line: StatusOptions) -> None:
     """Print a table, or JSON."""
-    from fathom.terminal import print_json, print_records
+    from fathom.options.terminal import print_json, print_records
 
     found = status.body(line)
     if line.as_json:

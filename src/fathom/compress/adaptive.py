@@ -28,12 +28,12 @@ from fathom.compress.estimates import ModelEstimate, estimate
 from fathom.compress.matrix import ENDED, Floats, ScoreMatrix
 from fathom.compress.sampling import draw, inclusion, likeness_tree
 from fathom.compress.tables import of_rows, write_sampled
+from fathom.parallel.units import one_thread
 from fathom.printing import readable
 from fathom.rows.runs import load
 from fathom.stats.outcomes import COUNTED, MISSING_AT_MOST, Unanswered, differ
-from fathom.subsetfile import read_subset, write_subset
+from fathom.suites.subsetfile import read_subset, write_subset
 from fathom.types import FathomError, Json, Member, Subset
-from fathom.units import one_thread
 
 FIRST = 100  # items of the first round: fewer say too little about a model's abilities and about the error
 STEP = 20

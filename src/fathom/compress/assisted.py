@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fathom.compress.abilities import Abilities, expected, learn
 from fathom.compress.matrix import Floats
 from fathom.compress.sampling import draw, inclusion, likeness_tree
-from fathom.units import one_thread
+from fathom.parallel.units import one_thread
 
 Z = 1.959963984540054  # of the normal distribution, for differences and for methods without known models
 FEWEST = 5  # known models needed to learn from leaving one out

@@ -1,4 +1,4 @@
-"""Embeddings of texts: offline by their characters, or by an embedding model (``fathom.run.embedding``); and as files.
+"""Embeddings of texts: by their characters, offline, or by a model (``fathom.models.embedding``); and as files.
 MiniLongBench embeds every item's text with a model of 1,024 dimensions and keeps 10 principal components (section 3,
 equation 1). The default here needs no model and no network.
 
@@ -14,14 +14,14 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from fathom.atomic import whole_file
 from fathom.compress.matrix import Floats
-from fathom.length import render
-from fathom.records import TABLES, checked_records, format_of
-from fathom.run.embedding import CHARACTERS, Endpoint, SentenceTransformer, check_texts, cut
-from fathom.suitefile import is_suite, open_suite
+from fathom.documents.records import TABLES, checked_records, format_of
+from fathom.models.embedding import CHARACTERS, Endpoint, SentenceTransformer, check_texts, cut
+from fathom.parallel.units import one_thread
+from fathom.storage.atomic import whole_file
+from fathom.suites.suitefile import is_suite, open_suite
+from fathom.tokens.length import render
 from fathom.types import FathomError, Sample
-from fathom.units import one_thread
 
 Embed: TypeAlias = Callable[[Sequence[str]], Floats]
 SUFFIX = ".npz"
@@ -170,9 +170,9 @@ def item_texts(source: Path) -> ItemTexts:
     """The texts of items.
 
     Args:
-        source: A built suite, whose texts are the rendered prompts; or a file of ``fathom.records.TABLES``, also with
-            ``.gz`` or ``.zst``, with fields ``item`` and ``text``. Items of a suite are named as in the matrix of a
-            run of it (``tables.of_rows``): by their items if each has one sample, else by their samples. Closed-book
+        source: A built suite, whose texts are the rendered prompts; or a file of ``documents.records.TABLES``, also
+            with ``.gz`` or ``.zst``, with fields ``item`` and ``text``. Items of a suite are named as in the matrix of
+            a run of it (``tables.of_rows``): by their items if each has one sample, else by their samples. Closed-book
             questions and truncated prompts are left out.
 
     Raises:

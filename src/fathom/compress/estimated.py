@@ -16,7 +16,7 @@ from fathom.compress.released import MODELS, read_models, read_split
 from fathom.compress.tables import read_matrix, read_sampled
 from fathom.printing import readable
 from fathom.stats.outcomes import Unanswered
-from fathom.subsetfile import read_subset
+from fathom.suites.subsetfile import read_subset
 from fathom.types import Subset
 
 OWN = "estimate"

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from fathom.compress.matrix import Floats
+from fathom.parallel.units import one_thread
 from fathom.types import FathomError
-from fathom.units import one_thread
 
 Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 Rule: TypeAlias = Literal["coded", "paper"]

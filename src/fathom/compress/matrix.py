@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.names import unknown
+from fathom.plugins.names import unknown
 from fathom.stats.outcomes import COUNTED
 from fathom.types import FathomError
 

@@ -15,17 +15,17 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.atomic import whole_file
-from fathom.checksums import check_file, file_facts
 from fathom.compress import released
 from fathom.compress.abilities import numbered
 from fathom.compress.embedding import reduced
 from fathom.compress.irt import Fit, ItemParameters, Prior, Rule, ability, binarised, fit, threshold
 from fathom.compress.matrix import Floats, ScoreMatrix, balanced
 from fathom.compress.released import array_of
-from fathom.subsetfile import read_subset, write_subset
+from fathom.parallel.units import one_thread
+from fathom.storage.atomic import whole_file
+from fathom.storage.checksums import check_file, file_facts
+from fathom.suites.subsetfile import read_subset, write_subset
 from fathom.types import FathomError, Json, Member, Subset
-from fathom.units import one_thread
 
 METHOD = "minilongbench"
 DIMENSIONS = 10

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.minilongbench import DIMENSIONS, MiniBenchmark, Use, predict, published, select
 from fathom.compress.ranks import agreement
+from fathom.parallel.units import one_thread
 from fathom.types import FathomError
-from fathom.units import one_thread
 
 Tell: TypeAlias = Callable[[str], None]
 ALL = "all"

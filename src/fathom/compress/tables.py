@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from fathom.checksums import check_file, file_facts
 from fathom.compress.matrix import ENDED, Floats, ScoreMatrix, checked_matrix
 from fathom.compress.released import is_released, read_released
 from fathom.rows.runs import load
 from fathom.rows.schema import read_table, write_table
 from fathom.stats.outcomes import COUNTED, LOST, Unanswered, alone, outcome
 from fathom.stats.side_rows import is_side_row
-from fathom.subsetfile import read_subset, write_subset
-from fathom.suitefile import is_suite, open_suite
+from fathom.storage.checksums import check_file, file_facts
+from fathom.suites.subsetfile import read_subset, write_subset
+from fathom.suites.suitefile import is_suite, open_suite
 from fathom.types import FathomError, Subset
 
 ABOUT = ("item", "item_index", "task", "task_index", "index", "category", "language", "length", "cost", "weight")

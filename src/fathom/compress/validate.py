@@ -25,10 +25,10 @@ from fathom.compress.design import ADAPTIVE, Design, design, strata_of, targets_
 from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.methods import METHODS, Plan, has_published
 from fathom.compress.ranks import spearman
-from fathom.names import unknown
+from fathom.parallel.units import Kept, Workers, run_units
+from fathom.plugins.names import unknown
 from fathom.printing import readable
 from fathom.types import FathomError
-from fathom.units import Kept, Workers, run_units
 
 Rows: TypeAlias = list[dict[str, object]]
 ROUNDING = 1e-9  # sums of the same scores in another order may differ so much
@@ -202,7 +202,7 @@ def validate(
         methods: Names from ``METHODS``; by default all that are possible with these scores.
         splits: See ``splits_of``.
         embeddings: A vector for each item, shape (N, F), for methods that use texts.
-        workers: Processes, None for one for each core; or another engine (``fathom.units``).
+        workers: Processes, None for one for each core; or another engine (``fathom.parallel.units``).
         kept: A file for draws that are made, which the next call with the same scores reads.
         progress: Called with (draws made, draws in all).
 
@@ -334,7 +334,7 @@ def reach(
         width: The half-width.
         splits: Known and new models, see ``validate.splits_of``.
         budget: Most items of an adaptive evaluation; by default all.
-        workers: Processes, None for one for each core; or another engine (``fathom.units``).
+        workers: Processes, None for one for each core; or another engine (``fathom.parallel.units``).
         kept: A file for splits that are done, which the next call with the same scores reads.
         progress: Called with (splits done, splits in all).
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from fathom.atomic import whole_file
 from fathom.convert.formats import RELATIONSHIPS, Choices, Written
 from fathom.convert.material import Figure, Material, Prompts, RunFolder, Told, without_score
 from fathom.convert.places import refuse_existing
 from fathom.report.results import ALL, System
-from fathom.run.manifest import fathom_version
 from fathom.stats.intervals import REPLICATES
+from fathom.storage.atomic import whole_file
+from fathom.storage.versions import fathom_version
 from fathom.types import FathomError
 
 SCHEMA = "0.3.0"

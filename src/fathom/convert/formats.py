@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from fathom.names import unknown
+from fathom.plugins.names import unknown
 from fathom.printing import readable
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fathom.atomic import whole_file
 from fathom.convert.formats import Choices, Written
 from fathom.convert.material import Figure, Material, counts_text, only_system, without_score
 from fathom.convert.places import file_name, library, refuse_existing
-from fathom.length import named_lengths
 from fathom.report.results import ALL, System
-from fathom.run.manifest import fathom_version
+from fathom.storage.atomic import whole_file
+from fathom.storage.versions import fathom_version
+from fathom.tokens.length import named_lengths
 from fathom.types import FathomError
 
 FOLDER = ".eval_results"

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from fathom.convert.formats import Choices, Written
 from fathom.convert.material import Figure, Material, Prompts, RunFolder, Told, unscored, without_score
 from fathom.convert.places import file_name
-from fathom.registry import tasks
 from fathom.report.results import System
-from fathom.run.manifest import fathom_version
-from fathom.suitefile.fresh import check_contents, fresh_folder
+from fathom.storage.versions import fathom_version
+from fathom.suites.registry import tasks
+from fathom.suites.suitefile.fresh import check_contents, fresh_folder
 from fathom.types import FathomError, Row
 
 if TYPE_CHECKING:

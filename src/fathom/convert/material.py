@@ -11,17 +11,17 @@ import polars as pl
 
 from fathom.analysis import AverageScore, Counts, CurvePoint, Filtered
 from fathom.browse.replies import find_suite
-from fathom.length import format_length, render, thinking
-from fathom.names import first_of
+from fathom.plugins.names import first_of
 from fathom.printing import printable
 from fathom.report.results import ALL, Results, System, measure
 from fathom.rows.runs import labels
-from fathom.run.manifest import read_manifest
-from fathom.run.store import StoredReply, replies, unasked
+from fathom.runfile.manifest import read_manifest
+from fathom.runfile.store import StoredReply, replies, unasked
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered
 from fathom.stats.side_rows import is_aggregate
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.length import format_length, render, thinking
 from fathom.types import FathomError, Row, Sample
 
 NORMAL_95 = 1.959964

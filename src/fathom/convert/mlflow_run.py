@@ -11,14 +11,14 @@ from tempfile import TemporaryDirectory
 from time import time
 from typing import TYPE_CHECKING, Any
 
-from fathom.atomic import whole_file
 from fathom.convert.formats import Choices, Written
 from fathom.convert.material import Figure, Material, RunFolder, without_score
 from fathom.convert.places import library
 from fathom.report.results import System
 from fathom.rows import write_rows
-from fathom.run.manifest import fathom_version
-from fathom.secrets import hide_in_address, hide_in_text, hide_secrets, remember
+from fathom.safety.secrets import hide_in_address, hide_in_text, hide_secrets, remember
+from fathom.storage.atomic import whole_file
+from fathom.storage.versions import fathom_version
 from fathom.types import FathomError
 
 if TYPE_CHECKING:

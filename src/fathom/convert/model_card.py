@@ -7,13 +7,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fathom.atomic import whole_file
 from fathom.convert.formats import Choices, Written
 from fathom.convert.material import Figure, Material, only_system, without_score
 from fathom.convert.places import library, refuse_existing
 from fathom.report.results import ALL, System
-from fathom.run.manifest import fathom_version
 from fathom.stats.outcomes import LOST
+from fathom.storage.atomic import whole_file
+from fathom.storage.versions import fathom_version
 from fathom.types import FathomError
 
 WHAT = "a model card"

@@ -11,7 +11,7 @@ from fathom.convert.material import Material, without_score
 from fathom.convert.mlflow_run import key_of, metrics_of, parameters
 from fathom.convert.places import library
 from fathom.report.results import System
-from fathom.secrets import hide_in_text
+from fathom.safety.secrets import hide_in_text
 from fathom.types import FathomError
 
 COLUMNS = ("task", "length", "sample", "epoch", "value", "status", "answer", "target", "detail")

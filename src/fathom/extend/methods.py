@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl
 
-from fathom.length import parse_length
-from fathom.names import listed, unknown
+from fathom.plugins.names import listed, unknown
+from fathom.tokens.length import parse_length
 from fathom.types import FathomError, Json
 
 Family: TypeAlias = Literal["none", "frequencies", "positions", "cache", "system"]

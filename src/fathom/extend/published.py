@@ -21,9 +21,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from fathom.discovery import folders
 from fathom.extend.methods import METHODS
-from fathom.names import listed
+from fathom.plugins.discovery import folders
+from fathom.plugins.names import listed
 from fathom.types import FathomError
 
 Trained: TypeAlias = Literal["zero-shot", "fine-tuned", "vendor", "not stated", ""]

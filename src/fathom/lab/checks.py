@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fathom.lab.plan import Wanted, Way
-from fathom.names import folder_name, listed
-from fathom.run.hugging_face import is_local
-from fathom.run.model import is_baseline
-from fathom.suitefile import BuiltSuite
+from fathom.models.hugging_face import is_local
+from fathom.models.protocol import is_baseline
+from fathom.plugins.names import folder_name, listed
+from fathom.suites.suitefile import BuiltSuite
 from fathom.types import FathomError, Sample
 
 OF_SAMPLES = ("tasks", "lengths", "limit", "where")

@@ -9,25 +9,25 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from fathom import plugins
 from fathom.analysis import curve
 from fathom.analysis.grid import ALL
 from fathom.analysis.setups import Setup, SetupResult, Trial, Tuned, compare_setups
-from fathom.atomic import whole_file
 from fathom.extend.methods import WHOLE
 from fathom.lab.checks import check_commands, check_names, check_servers, chosen_samples, run_name, shared_items
 from fathom.lab.plan import Sizes, Wanted, Way, best_way, is_inside, trained, wanted
 from fathom.lab.times import Times, prompts_of, times_of
-from fathom.names import folder_name, listed
+from fathom.models.hugging_face import is_local, trained_window
+from fathom.models.local_client import check_local_model
+from fathom.models.protocol import Settings, is_baseline
+from fathom.plugins import loading
+from fathom.plugins.names import folder_name, listed
 from fathom.rows import load
 from fathom.run import Progress, run
 from fathom.run.chosen import choose
-from fathom.run.hugging_face import is_local, trained_window
-from fathom.run.local_client import check_local_model
-from fathom.run.model import Settings, is_baseline
 from fathom.stats.outcomes import Unanswered
-from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tokens import get_tokenizer
+from fathom.storage.atomic import whole_file
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
 RECORD = "lab.json"
@@ -185,7 +185,7 @@ def compare(
 def _opened(folder: Path) -> BuiltSuite:
     """A suite, with the files of tasks that it was built with."""
     suite = open_suite(folder)
-    plugins.use_again(suite.manifest.get("plugins"), folder)
+    loading.use_again(suite.manifest.get("plugins"), folder)
     return suite
 
 
@@ -226,7 +226,7 @@ def _window(recipe: Recipe, model: str) -> int:
         raise FathomError(f"model {model}: name methods as setups, as in --setup 'yarn?factor=4'")
     found = recipe.window
     if found is None and is_baseline(model):
-        from fathom.run.baselines import baseline_client
+        from fathom.models.baselines import baseline_client
 
         found = baseline_client(model, get_tokenizer).window
     if found is None and is_local(model):
@@ -258,7 +258,7 @@ def _wanted(recipe: Recipe, suite: BuiltSuite, model: str, window: int, *, more:
 
 
 def _sizes(recipe: Recipe, suite: BuiltSuite, window: int) -> Sizes:
-    from fathom.registry import get_task
+    from fathom.suites.registry import get_task
 
     options = recipe.options
     facts = list(chosen_samples(suite, options))

@@ -7,8 +7,8 @@ from math import isnan
 from urllib.parse import parse_qsl
 
 from fathom.extend.methods import CACHE, CACHES, FULL, KEY, METHODS, NONE, SYSTEMS, WHOLE, split_name, system_of
-from fathom.names import unknown
-from fathom.run.hugging_face import is_local
+from fathom.models.hugging_face import is_local
+from fathom.plugins.names import unknown
 from fathom.types import FathomError
 
 TRIALS = 8

@@ -9,12 +9,12 @@ from random import Random
 from typing import Any
 
 from fathom.analysis.setups import Timing
-from fathom.atomic import whole_file
 from fathom.lab.checks import chosen_samples
 from fathom.lab.plan import Wanted
-from fathom.length import question_part, render
-from fathom.run.model import Settings
-from fathom.suitefile import BuiltSuite
+from fathom.models.protocol import Settings
+from fathom.storage.atomic import whole_file
+from fathom.suites.suitefile import BuiltSuite
+from fathom.tokens.length import question_part, render
 
 TIMES = "times.json"
 _KEPT = ("length", "first_token_seconds", "tokens_per_second", "cache_bytes_prompt", "cache_bytes", "repeats")

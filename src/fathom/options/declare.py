@@ -37,7 +37,7 @@ from typing import (
     overload,
 )
 
-from fathom.extras import missing_library
+from fathom.plugins.extras import missing_library
 from fathom.types import FathomError
 
 P = ParamSpec("P")

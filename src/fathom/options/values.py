@@ -19,14 +19,14 @@ DEPTHS = {"front": 0.0, "middle": 0.5, "end": 1.0, "rear": 1.0}
 
 def length_of(given: int | str) -> int:
     """A length in tokens: ``"8k"`` is 8,192."""
-    from fathom.length import parse_length
+    from fathom.tokens.length import parse_length
 
     return parse_length(str(given))
 
 
 def window_of(given: int | str) -> int:
     """The window of a model in tokens, which can be larger than the longest length: ``"2m"`` is 2,097,152."""
-    from fathom.length import WIDEST, parse_length
+    from fathom.tokens.length import WIDEST, parse_length
 
     return parse_length(str(given), WIDEST)
 
@@ -106,7 +106,7 @@ def levels_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, float]:
 
 def where_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Values by the facet that they are of: ``FACET=VALUE,VALUE`` texts, or a mapping."""
-    from fathom.length import format_length
+    from fathom.tokens.length import format_length
 
     named: list[tuple[str, tuple[str, ...]]] = []
     if isinstance(given, Mapping):

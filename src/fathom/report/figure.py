@@ -16,10 +16,10 @@ import altair as alt
 import vl_convert
 from markupsafe import Markup
 
-from fathom.atomic import whole_file
 from fathom.report.colours import NAMES, PAPER
 from fathom.report.drawing import CONFIG, Size
 from fathom.report.table import Replies
+from fathom.storage.atomic import whole_file
 from fathom.types import FathomError
 
 SMALL = Size(250, 150)

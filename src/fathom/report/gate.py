@@ -5,13 +5,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from fathom.analysis.gate import Claim, Flip, Gate
-from fathom.atomic import whole_file
+from fathom.options.terminal import print_json
 from fathom.printing import printable
 from fathom.report import words
 from fathom.report.markdown import escaped, table_lines
 from fathom.report.table import Cell, Column, Table
 from fathom.report.terminal import show
-from fathom.terminal import print_json
+from fathom.storage.atomic import whole_file
 
 SHOWN = 10
 """Flipped samples of each direction that are shown; JSON has all of them."""

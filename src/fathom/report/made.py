@@ -10,8 +10,8 @@ import polars as pl
 from fathom.analysis import AverageScore, Filtered
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.ranking import Ranked
-from fathom.atomic import whole_file
-from fathom.length import named_lengths
+from fathom.options.terminal import as_json
+from fathom.parallel.units import Progress
 from fathom.printing import printable
 from fathom.report.markdown import setups_text, summary_text
 from fathom.report.notebook import as_notebook
@@ -26,8 +26,8 @@ from fathom.report.tables import tables_of
 from fathom.report.terminal import show_summary
 from fathom.stats.outcomes import Unanswered
 from fathom.stats.substitutes import not_the_benchmarks, substituted
-from fathom.terminal import as_json
-from fathom.units import Progress
+from fathom.storage.atomic import whole_file
+from fathom.tokens.length import named_lengths
 
 Format: TypeAlias = Literal["html", "markdown", "json"]
 FORMATS: tuple[Format, ...] = get_args(Format)

@@ -10,6 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from fathom.analysis import PositionPoint
+from fathom.parallel.units import MOST_PROCESSES, cores, run_units
 from fathom.printing import pieces, printable
 from fathom.report import words
 from fathom.report.answers import answers_views
@@ -32,7 +33,6 @@ from fathom.report.tally import replies_of
 from fathom.report.truncation import truncation_figures
 from fathom.types import FathomError
 from fathom.types.denominators import DENOMINATORS
-from fathom.units import MOST_PROCESSES, cores, run_units
 
 TITLE = "Long-context reliability"
 WIDE, NARROW, TILE = Size(560, 175), Size(290, 210), Size(230, 130)

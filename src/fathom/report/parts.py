@@ -17,6 +17,7 @@ from fathom.analysis.counts import Graded, graders
 from fathom.analysis.grid import Grid, grids, of_scores
 from fathom.analysis.known import Filtered, without
 from fathom.analysis.profile import profiles_of
+from fathom.parallel.units import MOST_PROCESSES, Progress, cores, run_units
 from fathom.printing import printable
 from fathom.report.by_question import Outline, PartByQuestion, outline_of, part_by_question
 from fathom.rows.table import Part
@@ -25,7 +26,6 @@ from fathom.stats.intervals import ROOM, kept_draws
 from fathom.stats.outcomes import ScorerError, Unanswered, Unmeasured, counted, scored_rows, scorer_errors
 from fathom.stats.outcomes import unmeasured as cells_unmeasured
 from fathom.stats.side_rows import is_aggregate, is_side_row
-from fathom.units import MOST_PROCESSES, Progress, cores, run_units
 
 PART = 25_000
 """Rows of a part, unless one model has more: those of fewer rows are no work for several processes."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from fathom.extend.published import PublishedComparison, PublishedDifference, PublishedScore
-from fathom.names import listed
+from fathom.plugins.names import listed
 from fathom.report.table import Cell, Column, Table
 from fathom.report.words import ABSENT
 

@@ -9,15 +9,15 @@ import polars as pl
 from fathom.analysis import Filtered, Policy, known_filter
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.known import THRESHOLD
-from fathom.length import format_length, named_lengths
-from fathom.names import system_name
-from fathom.registry import task_name
+from fathom.plugins.names import system_name
 from fathom.report.known import said_of_filter
 from fathom.rows import load, scan, shared_contexts, unfinished
 from fathom.rows.parts import Wanted
 from fathom.rows.scoring import NOT_JUDGED
 from fathom.rows.table import RowsTable
 from fathom.stats.outcomes import SCORER_FAILED, Unanswered, counted, scored_rows, scorer_errors, unmeasured
+from fathom.suites.registry import task_name
+from fathom.tokens.length import format_length, named_lengths
 from fathom.types import FathomError
 
 Tell = Callable[[str], None]

@@ -13,6 +13,7 @@ from fathom.analysis.counts import Graded, all_graders
 from fathom.analysis.drops import Drop, drops_of
 from fathom.analysis.position import adjusted_contrasts
 from fathom.analysis.ranking import Ranked, ranking_of, ranking_of_profiles
+from fathom.parallel.units import Progress, one_thread
 from fathom.printing import printable
 from fathom.report.by_question import ByQuestion, together
 from fathom.report.parts import Whole, measured_parts
@@ -21,7 +22,6 @@ from fathom.rows.table import RowsTable
 from fathom.stats.columns import facet
 from fathom.stats.outcomes import ScorerError, Unanswered, Unmeasured
 from fathom.types import FathomError
-from fathom.units import Progress, one_thread
 
 ALL = "all"
 DRAFTED = "Questions drafted by"

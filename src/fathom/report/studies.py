@@ -12,6 +12,7 @@ from fathom import analysis
 from fathom.analysis.ability import APART, UNCERTAIN
 from fathom.analysis.effective import Reach
 from fathom.analysis.steady import Estimate
+from fathom.options.terminal import print_json, tell
 from fathom.printing import printable
 from fathom.report import words
 from fathom.report.answers import answers_tables
@@ -28,7 +29,6 @@ from fathom.report.terminal import show
 from fathom.report.truncation import truncation_tables
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered
-from fathom.terminal import print_json, tell
 
 Result = TypeVar("Result")
 Key = TypeVar("Key", bound=Hashable)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-from fathom.names import listed as listed
+from fathom.plugins.names import listed as listed
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Bounds
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fathom.records import walk
+from fathom.documents.records import walk
 from fathom.rows.parts import Part, Record, Wanted, as_text, choose_metric, first_key, head_of, read_json, unit, whole
 from fathom.types import FathomError, Row
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fathom.records import walk
-from fathom.records.reading import MOST_BYTES, MOST_TIMES, SMALL
-from fathom.registry import task_name, tasks
+from fathom.documents.records import walk
+from fathom.documents.records.reading import MOST_BYTES, MOST_TIMES, SMALL
+from fathom.models.answers import to_reply
+from fathom.models.inspect_client import read_output
+from fathom.models.request_mode import answered_to_cap
 from fathom.rows.parts import MOST, Part, Record, Wanted, first_key, head_of, say_chosen
 from fathom.rows.schema import check_rows, to_frame
-from fathom.run.answers import to_reply
-from fathom.run.inspect_client import read_output
-from fathom.run.request_mode import answered_to_cap
+from fathom.suites.registry import task_name, tasks
 from fathom.types import Facet, FathomError, Row, Status
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
-from fathom.registry import task_name
 from fathom.rows.schema import SCHEMA, read_table
+from fathom.suites.registry import task_name
 from fathom.types import FathomError
 
 SCORES = ("score", "label")

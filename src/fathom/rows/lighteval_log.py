@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fathom.records import File, checked_records, walk
+from fathom.documents.records import File, checked_records, walk
 from fathom.rows.parts import (
     Part,
     Record,

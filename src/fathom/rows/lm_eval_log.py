@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from fathom.records import ARCHIVE, TABLES, File, checked_records, find_files, format_of, unread
+from fathom.documents.records import ARCHIVE, TABLES, File, checked_records, find_files, format_of, unread
 from fathom.rows.parts import Part, Record, Wanted, as_mapping, first_key, head_of, say_chosen, unit, whole
 from fathom.rows.schema import check_rows, to_frame
 from fathom.types import Facet, FathomError, Row
@@ -50,7 +50,7 @@ def rows_from_lm_eval(
 
     Args:
         path: A ``samples_TASK_DATE.jsonl`` file, or a results folder or ZIP archive with such files at any depth; other
-            formats of ``fathom.records.TABLES`` are accepted too.
+            formats of ``fathom.documents.records.TABLES`` are accepted too.
         metric: The metric to use; by default the one named after the document's ``max_length`` (RULER), else the first
             of each file whose values are all numbers in [0, 1].
         filter_name: The filter to use; by default the first of each file.

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fathom.records import ARCHIVE, TABLES, File, checked_records, find_files, format_of
+from fathom.documents.records import ARCHIVE, TABLES, File, checked_records, find_files, format_of
 from fathom.rows.parts import COLUMNS, Part, Record, Wanted, cell, look_up, named_fields
 from fathom.types import STATUSES, FathomError, Row
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fathom.records import File, checked_records, walk
+from fathom.documents.records import File, checked_records, walk
 from fathom.rows.parts import Part, Record, Wanted, as_mapping, as_text, choose_metric, first_key, unit, whole
 from fathom.types import FathomError, Row
 

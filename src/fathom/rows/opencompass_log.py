@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fathom.records import walk
+from fathom.documents.records import walk
 from fathom.rows.parts import Part, Record, Wanted, as_mapping, as_text, read_json, unit, whole
 from fathom.types import FathomError, Row
 

@@ -11,10 +11,10 @@ from typing import cast
 
 import polars as pl
 
-from fathom.records import ARCHIVE, TABLES, find_files, walk
-from fathom.registry import results
+from fathom.documents.records import ARCHIVE, TABLES, find_files, walk
 from fathom.rows.parts import Part, Reader, Wanted, with_wanted
 from fathom.rows.schema import check_rows, to_frame
+from fathom.suites.registry import results
 from fathom.types import FathomError, Results
 from fathom.types.origins import ORIGINS, OWN, TABLE, Origin
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fathom.length import parse_length
+from fathom.tokens.length import parse_length
 from fathom.types import FathomError, Row, Tell
 
 Record: TypeAlias = Mapping[str, object]

@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from fathom import plugins
-from fathom.extras import MissingLibraryError
-from fathom.registry import task_name
+from fathom.plugins import loading
+from fathom.plugins.extras import MissingLibraryError
 from fathom.rows.origins import origin_of, read_origin
 from fathom.rows.parts import Wanted
 from fathom.rows.schema import NUMBER, SCHEMA, check_rows, in_slices, scan_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
 from fathom.rows.table import Held, RowsTable
-from fathom.run.manifest import FILE, read_manifest
-from fathom.run.progress import status
-from fathom.run.store import StoredReply, peek, replies, unasked
+from fathom.runfile.manifest import FILE, read_manifest
+from fathom.runfile.progress import status
+from fathom.runfile.store import StoredReply, peek, replies, unasked
 from fathom.stats.outcomes import SCORER_FAILED, scorer_errors
-from fathom.suitefile.pools import shared_contexts as said_of_pools
-from fathom.tokens import public_name
+from fathom.suites.registry import task_name
+from fathom.suites.suitefile.pools import shared_contexts as said_of_pools
+from fathom.tokens.tokenizers import public_name
 from fathom.types import FathomError, Row
 from fathom.types.origins import ORIGINS, TABLE, Origin
 
@@ -216,7 +216,7 @@ def fingerprints(paths: Iterable[Path]) -> list[tuple[str, str]]:
 def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequence[str]) -> pl.DataFrame:
     if rule not in RULES:
         raise FathomError(f"scoring rule {rule!r}: expected {' or '.join(RULES)}")
-    plugins.use_again(manifest["suite"].get("plugins"), folder)
+    loading.use_again(manifest["suite"].get("plugins"), folder)
     judged = read_judged(folder, judges)
     every = chain(replies(folder), unasked(folder))
     return check_rows(to_frame(scored_rows(every, manifest, rule, judged)), str(folder))
@@ -239,7 +239,7 @@ def said_of_scorers(folder: Path, seconds: float) -> tuple[str, ...]:
     failed, scored = [], 0
     with suppress(MissingLibraryError):
         try:
-            plugins.use_again(manifest["suite"].get("plugins"), folder)
+            loading.use_again(manifest["suite"].get("plugins"), folder)
         except FathomError:
             return ()
         for stored in replies(folder):

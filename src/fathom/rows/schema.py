@@ -14,8 +14,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-from fathom.atomic import whole_file
-from fathom.records import (
+from fathom.documents.records import (
     ARCHIVE,
     COMPRESSED,
     TABLES,
@@ -29,8 +28,9 @@ from fathom.records import (
     read_whole,
     unpacked,
 )
-from fathom.registry import task_name
 from fathom.score.registry import metric_name
+from fathom.storage.atomic import whole_file
+from fathom.suites.registry import task_name
 from fathom.types import STATUSES, FathomError, Results, Row, Tell
 
 LARGE = 200_000
@@ -346,7 +346,7 @@ def in_slices(rows: pl.LazyFrame) -> Iterator[pl.LazyFrame]:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """Read any table, in any format of ``fathom.records.TABLES``; all columns except those of Parquet are texts.
+    """Read any table, in any format of ``documents.records.TABLES``; all columns except those of Parquet are texts.
 
     Args:
         path: A file, also with ``.gz`` or ``.zst``, or a ZIP archive with one table.

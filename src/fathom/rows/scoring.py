@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from fathom.extras import MissingLibraryError
-from fathom.registry import get_task
-from fathom.run.embedding_judge import judge_kind
-from fathom.run.judgements import Judgement, case_key, case_of, judgements, judges
-from fathom.run.store import StoredReply
+from fathom.models.embedding_judge import judge_kind
+from fathom.plugins.extras import MissingLibraryError
+from fathom.runfile.judgements import Judgement, case_key, case_of, judgements, judges
+from fathom.runfile.store import StoredReply
 from fathom.score.checks import checked_score
 from fathom.score.judge import JUDGE_KINDS, JudgeKind, Rubric, get_rubric
 from fathom.score.registry import Crash, crash, get_scorer, row_of
 from fathom.stats.outcomes import NOT_JUDGED as NOT_JUDGED
 from fathom.stats.outcomes import SCORER_FAILED
+from fathom.suites.registry import get_task
 from fathom.types import FathomError, Reply, Sample, Score, Task
 
 RULES = ("strict", "official")
@@ -27,7 +27,7 @@ class Judged:
 
     Attributes:
         name: The judge.
-        judgements: Its judgements by ``fathom.run.judgements.case_key``.
+        judgements: Its judgements by ``fathom.runfile.judgements.case_key``.
     """
 
     name: str

@@ -4,11 +4,11 @@ from fathom.run.judge import JudgeSummary, check_judge, judge
 from fathom.run.judge_plan import JudgePlan
 from fathom.run.judging import JudgeProgress
 from fathom.run.likelihood import likelihood
-from fathom.run.manifest import read_manifest
 from fathom.run.preflight import Forecast, Preflight
-from fathom.run.progress import Progress, RunStatus, RunSummary, status
 from fathom.run.runner import run, run_folder
-from fathom.run.store import StoredReply, replies
+from fathom.runfile.manifest import read_manifest
+from fathom.runfile.progress import Progress, RunStatus, RunSummary, status
+from fathom.runfile.store import StoredReply, replies
 
 __all__ = [
     "Forecast",

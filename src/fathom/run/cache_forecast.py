@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal, TypeAlias
 
-from fathom.run.model import Settings
+from fathom.models.prices import Limit, Price, total_cost
+from fathom.models.protocol import Settings
 from fathom.run.prefix_cache import SECONDS, Cache, Prefixes, Prompt, prompts_of, share, simulate
-from fathom.run.prices import Limit, Price, total_cost
 from fathom.types import Sample
 
 Order: TypeAlias = Literal["suite", "random"]

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fathom.extend.methods import WHOLE, system_of
-from fathom.run.model import Settings
-from fathom.run.model_settings import ModelSettings, find_settings
+from fathom.models.model_settings import ModelSettings, find_settings
+from fathom.models.prices import Price, find_price
+from fathom.models.protocol import Settings
+from fathom.models.request_mode import parse_chat_template
+from fathom.models.thinking import ThinkingSettings, thinking_settings
 from fathom.run.options import check_settings, generation_of
-from fathom.run.prices import Price, find_price
-from fathom.run.request_mode import parse_chat_template
-from fathom.run.thinking import ThinkingSettings, thinking_settings
 from fathom.types import Json
 
 

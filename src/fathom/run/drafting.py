@@ -13,14 +13,18 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
-from fathom.atomic import whole_file
-from fathom.corpus.questions import checksum, find_quotation
-from fathom.corpus.text import normalise
-from fathom.counts import cut_points
+from fathom.documents.corpus.questions import checksum, find_quotation
+from fathom.documents.corpus.text import normalise
+from fathom.models.clients import connections_of, open_client
+from fathom.models.loop import drive
+from fathom.models.prices import find_price, price_range, total_cost
+from fathom.models.protocol import Settings, is_baseline
+from fathom.models.retry import Retry
 from fathom.printing import readable
-from fathom.run.clients import connections_of, open_client
 from fathom.run.judge_plan import PendingCase, estimate
-from fathom.run.judgements import (
+from fathom.run.judging import JudgeProgress, JudgeWork, Judging
+from fathom.run.preflight import output_caps
+from fathom.runfile.judgements import (
     Judgement,
     JudgementStore,
     Spent,
@@ -31,17 +35,13 @@ from fathom.run.judgements import (
     said,
     spent,
 )
-from fathom.run.judging import JudgeProgress, JudgeWork, Judging
-from fathom.run.loop import drive
-from fathom.run.model import Settings, is_baseline
-from fathom.run.preflight import output_caps
-from fathom.run.prices import find_price, price_range, total_cost
-from fathom.run.retry import Retry
 from fathom.score.answers import short_answer
 from fathom.score.judge import Ask, Case, Conversation, Parts, asked
 from fathom.score.judge_texts import REMINDER
 from fathom.score.text import token_f1, without_reasoning
-from fathom.tokens import DEFAULT, get_tokenizer
+from fathom.storage.atomic import whole_file
+from fathom.tokens.counts import cut_points
+from fathom.tokens.tokenizers import DEFAULT, get_tokenizer
 from fathom.types import Document, FathomError
 from fathom.types.choices import THRESHOLD
 

@@ -1,8 +1,8 @@
 """``check-gold``: have a model check whether the gold texts of a suite are supported by their passages.
 
-A build compares words (``fathom.build.gold``); here a model decides about each statement of a summary and each answer.
-What is not supported, or not the only answer, becomes errata, which the next build leaves out
-(``fathom.sources.errata``).
+A build compares words (``fathom.suites.build.gold``); here a model decides about each statement of a summary and each
+answer. What is not supported, or not the only answer, becomes errata, which the next build leaves out
+(``fathom.documents.sources.errata``).
 
 Requests, retries, limits and stored replies are those of judging, so an interrupted check resumes, and no request is
 paid for twice. A reply that cannot be parsed leaves its gold text undecided: neither supported nor in the errata.
@@ -15,16 +15,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from fathom import plugins
-from fathom.atomic import whole_file
-from fathom.corpus.questions import checksum
+from fathom.documents.corpus.questions import checksum
+from fathom.documents.sources.errata import Fault, fingerprint
+from fathom.models.clients import connections_of, open_client
+from fathom.models.entailment import PREFIX, Entailment, EntailmentClient, is_entailment
+from fathom.models.loop import drive
+from fathom.models.prices import FREE, Price, find_price, shown_cost
+from fathom.models.protocol import Client, Settings, is_baseline
+from fathom.models.retry import Retry
+from fathom.plugins import loading
 from fathom.printing import printable, readable
-from fathom.registry import get_task
-from fathom.run.clients import connections_of, open_client
-from fathom.run.entailment import PREFIX, Entailment, EntailmentClient, is_entailment
 from fathom.run.gold_prompts import Finding, conversation, replay
 from fathom.run.judge_plan import JudgePlan, PendingCase, PendingCases, check_limits, plan_judging
-from fathom.run.judgements import (
+from fathom.run.judging import JudgeProgress, JudgeWork, Judging
+from fathom.run.preflight import output_caps
+from fathom.runfile.judgements import (
     FILE,
     Judgement,
     JudgementStore,
@@ -37,17 +42,12 @@ from fathom.run.judgements import (
     said,
     spent,
 )
-from fathom.run.judging import JudgeProgress, JudgeWork, Judging
-from fathom.run.loop import drive
-from fathom.run.model import Client, Settings, is_baseline
-from fathom.run.preflight import output_caps
-from fathom.run.prices import FREE, Price, find_price, shown_cost
-from fathom.run.retry import Retry
 from fathom.score.judge import Case, UnreadableError
-from fathom.sources.errata import Fault, fingerprint
-from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tasks.support import KEPT
-from fathom.tokens import DEFAULT, get_tokenizer
+from fathom.storage.atomic import whole_file
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.suites.tasks.support import KEPT
+from fathom.tokens.tokenizers import DEFAULT, get_tokenizer
 from fathom.types import FathomError, Json, Sample, Span
 
 REPLY_TOKENS = 1024  # output cap of a reply; a model that reasons gets more
@@ -173,7 +173,7 @@ def check_gold(
             is reached. All replies are kept.
     """
     built = open_suite(suite)
-    plugins.use_again(built.manifest.get("plugins"), suite)
+    loading.use_again(built.manifest.get("plugins"), suite)
     _check_model(model)
     _check_folder(out)
     golds = list(gold_texts(built))

@@ -1,7 +1,7 @@
 """What a model is asked about gold texts: which statements of a summary, and whether an answer, its passages support.
 
-Chat models are asked once about all statements of a summary; entailment models (``fathom.run.entailment``) about each.
-Entailment models say nothing about other answers.
+Chat models are asked once about all statements of a summary, entailment models (``fathom.models.entailment``) about
+each. Entailment models say nothing about other answers.
 
 The texts are those of judges: each is enclosed in two lines with a label that it cannot contain
 (``fathom.score.judge_texts``), because a document may say "answer yes" to whoever reads it.
@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from fathom.run.entailment import is_entailment
+from fathom.models.entailment import is_entailment
 from fathom.score.judge import Ask, Case, Conversation, Parts, UnreadableError, asked, kept_references
 from fathom.score.judge_texts import numbered, object_at_end, prompt, read_marks, read_numbers, sentences
 

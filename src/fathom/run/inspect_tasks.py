@@ -23,13 +23,13 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, 
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import registry_info
 
-from fathom.build import BuildConfig, build, configure
-from fathom.counts import cache_folder
-from fathom.length import parse_length, render
-from fathom.registry import get_task, tasks
-from fathom.run.model_settings import reasoning_settings
+from fathom.models.model_settings import reasoning_settings
 from fathom.run.preflight import REASONING_ALLOWANCE
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.suites.build import BuildConfig, build, configure
+from fathom.suites.registry import get_task, tasks
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.counts import cache_folder
+from fathom.tokens.length import parse_length, render
 from fathom.types import FathomError, Sample, Task
 
 NAMESPACE = "fathom"

@@ -11,8 +11,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from fathom import plugins
-from fathom.address import check_address
+from fathom.models.clients import connections_of, open_client
+from fathom.models.embedding_judge import LOCAL, PAPERS, EmbeddingClient, judge_kind, open_embedding_client
+from fathom.models.hugging_face import is_local
+from fathom.models.local_client import check_local_model
+from fathom.models.loop import KEPT, drive
+from fathom.models.prices import FREE, Price, find_price, shown_cost
+from fathom.models.protocol import Client, Settings
+from fathom.models.retry import Retry
+from fathom.plugins import loading
 from fathom.printing import readable
 from fathom.run.batches.judging import Collected, JudgeAsking, batches_of
 from fathom.run.batches.open import (
@@ -25,22 +32,15 @@ from fathom.run.batches.open import (
     share_of_price,
 )
 from fathom.run.batches.recording import Recording
-from fathom.run.clients import connections_of, open_client
-from fathom.run.embedding_judge import LOCAL, PAPERS, EmbeddingClient, judge_kind, open_embedding_client
-from fathom.run.hugging_face import is_local
 from fathom.run.judge_plan import JudgePlan, PendingCase, PendingCases, check_limits, find_cases, plan_judging
-from fathom.run.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
 from fathom.run.judging import JudgeProgress, JudgeWork, Judging
-from fathom.run.local_client import check_local_model
-from fathom.run.loop import KEPT, drive
-from fathom.run.manifest import read_manifest
-from fathom.run.model import Client, Settings
 from fathom.run.options import check_settings, check_work, generation_of
 from fathom.run.preflight import output_caps
-from fathom.run.prices import FREE, Price, find_price, shown_cost
-from fathom.run.retry import Retry
+from fathom.runfile.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
+from fathom.runfile.manifest import read_manifest
+from fathom.safety.address import check_address
 from fathom.score.judge import JudgeKind
-from fathom.tokens import Tokenizer, get_tokenizer
+from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json
 from fathom.types.choices import RETRIES, TIMEOUT
 
@@ -149,7 +149,7 @@ def judge(
     """
     folder = Path(run)
     manifest = read_manifest(folder)
-    plugins.use_again(manifest["suite"].get("plugins"), folder)
+    loading.use_again(manifest["suite"].get("plugins"), folder)
     _check_address(model_base_url)
     settings = Settings(
         model=model,

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fathom.registry import get_task
-from fathom.run.judgements import Judgement, Outcome, Spent, case_key, case_of, hashed
-from fathom.run.prices import Price, price_range
-from fathom.run.store import replies
+from fathom.models.prices import Price, price_range
+from fathom.runfile.judgements import Judgement, Outcome, Spent, case_key, case_of, hashed
+from fathom.runfile.store import replies
 from fathom.score.judge import Case, Conversation, JudgeKind, Rubric, UnreadableError, get_rubric
+from fathom.suites.registry import get_task
 from fathom.types import FathomError
 
 EXAMPLE = json.dumps(

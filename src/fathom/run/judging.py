@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from fathom.run.failures import shorten
+from fathom.models.failures import shorten
+from fathom.models.prices import Price
+from fathom.models.protocol import Call, Client
+from fathom.models.retry import Health, Retry, ask
 from fathom.run.judge_plan import PendingCase
-from fathom.run.judgements import Judgement, JudgementStore, Outcome, Spent, hashed
-from fathom.run.model import Call, Client
-from fathom.run.prices import Price
-from fathom.run.retry import Health, Retry, ask
+from fathom.runfile.judgements import Judgement, JudgementStore, Outcome, Spent, hashed
 from fathom.score.judge import Ask, UnreadableError
 from fathom.types import FathomError, Reply
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fathom.extend.methods import AGENT
-from fathom.length import format_length, named_lengths
-from fathom.registry import task_name
-from fathom.run.failures import provider_errors
-from fathom.run.hugging_face import is_local
-from fathom.run.model import Settings, is_baseline
+from fathom.models.failures import provider_errors
+from fathom.models.hugging_face import is_local
+from fathom.models.protocol import Settings, is_baseline
+from fathom.suites.registry import task_name
+from fathom.tokens.length import format_length, named_lengths
 from fathom.types import FathomError, Json
 
 # Generation options that the runner sets itself; otherwise one of two values would be recorded but not sent.

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from fathom.length import question_part
 from fathom.run.queue import AHEAD, Queue, Queued, prefix_key
+from fathom.tokens.length import question_part
 from fathom.types import Part, Sample, Span
 
 SECONDS = 10.0

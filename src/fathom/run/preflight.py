@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from fathom.length import format_length
+from fathom.models.model_settings import reasoning_settings
+from fathom.models.overflow import EFFECTS, Overflow
+from fathom.models.prices import TRUNCATION, Limit, Price, price_range
+from fathom.models.protocol import Settings
+from fathom.models.request_mode import PLAIN, RequestModes
 from fathom.run.cache_forecast import Cached
-from fathom.run.model import Settings
-from fathom.run.model_settings import reasoning_settings
-from fathom.run.overflow import EFFECTS, Overflow
-from fathom.run.prices import TRUNCATION, Limit, Price, price_range
-from fathom.run.request_mode import PLAIN, RequestModes
 from fathom.run.systems import Forecasted, System
+from fathom.tokens.length import format_length
 from fathom.types import FathomError, Sample
 
 # Reasoning counts against the output cap: reasoning models without a budget get this many tokens for it.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Generic, TypeVar
 
-from fathom.length import question_part
+from fathom.tokens.length import question_part
 from fathom.types import Sample, Span
 
 Job = TypeVar("Job")

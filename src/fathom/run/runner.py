@@ -6,9 +6,16 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from fathom import plugins
-from fathom.length import thinking as with_thoughts
-from fathom.names import folder_name
+from fathom.models.clients import connections_of, context_of, extension_of, notes_of, open_client, timeout_of
+from fathom.models.hugging_face import is_local
+from fathom.models.loop import drive
+from fathom.models.prices import find_limit
+from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
+from fathom.models.request_mode import request_modes
+from fathom.models.retry import Retry
+from fathom.models.thinking import describe_thinking
+from fathom.plugins import loading
+from fathom.plugins.names import folder_name
 from fathom.run.batches.open import (
     INTERRUPTED,
     check_none_waits,
@@ -19,15 +26,8 @@ from fathom.run.batches.open import (
     work_in_batches,
 )
 from fathom.run.batches.recording import Recording
-from fathom.run.batches.store import requests_under_way
 from fathom.run.cache_forecast import forecast_cache, provider_cache, sent_whole
 from fathom.run.chosen import choose
-from fathom.run.clients import connections_of, context_of, extension_of, notes_of, open_client, timeout_of
-from fathom.run.hugging_face import is_local
-from fathom.run.ledger import Key, Ledger
-from fathom.run.loop import drive
-from fathom.run.manifest import FILE, check_run, describe_run, join_run, read_manifest
-from fathom.run.model import Client, Settings, is_baseline, is_ray_vllm
 from fathom.run.options import check_choice, check_work
 from fathom.run.preflight import (
     Preflight,
@@ -39,21 +39,21 @@ from fathom.run.preflight import (
     reasons,
     sent_cap,
 )
-from fathom.run.prices import find_limit
-from fathom.run.progress import Progress, RunSummary
-from fathom.run.request_mode import request_modes
-from fathom.run.retry import Retry
 from fathom.run.session import Session, Work, let_others_run
 from fathom.run.shards.share import Share
 from fathom.run.shards.spread import Spread
-from fathom.run.store import Peek, Totals, peek
 from fathom.run.subset import describe_subset, members_of
 from fathom.run.systems import hints_of, open_system
-from fathom.run.thinking import describe_thinking
-from fathom.run.worker import this_worker
-from fathom.subsetfile import read_subset
-from fathom.suitefile import Values, open_suite, wanted_of, why_none
-from fathom.tokens import Tokenizer, get_tokenizer
+from fathom.runfile.batches import requests_under_way
+from fathom.runfile.ledger import Key, Ledger
+from fathom.runfile.manifest import FILE, check_run, describe_run, join_run, read_manifest
+from fathom.runfile.progress import Progress, RunSummary
+from fathom.runfile.store import Peek, Totals, peek
+from fathom.runfile.worker import this_worker
+from fathom.suites.subsetfile import read_subset
+from fathom.suites.suitefile import Values, open_suite, wanted_of, why_none
+from fathom.tokens.length import thinking as with_thoughts
+from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json, Sample
 from fathom.types.choices import RETRIES, TIMEOUT
 
@@ -132,7 +132,7 @@ def run(
             ``/completions`` of the server at ``model_base_url``.
         thinking: ``on`` for the model's thinking score, ``off`` for its non-thinking score: prompts, caps, temperature,
             truncation and reasoning switches then follow from the table of models and the arguments given here
-            (``fathom.run.thinking``). None for other runs.
+            (``fathom.models.thinking``). None for other runs.
         model_kind: ``thinking``, ``mixed`` or ``instruct``, if the table of models does not say. All but ``instruct``
             get room for reasoning.
         thinking_switch: How native reasoning is switched, if not as in the table or by the provider: ``effort``,
@@ -141,9 +141,9 @@ def run(
         server_command: The command line with which the server was started, for ``run.json``. A run with another one is
             another run.
         embedding_base_url: Address of the server of ``retrieval?by=embed/NAME``; by default OpenAI's.
-        subset: Subset file (``fathom.subsetfile``): only its samples and items are run. It is part of the run: another
-            subset, even a larger one, needs another run folder.
-        where: Only samples with one of the given values of each facet (``fathom.suitefile.is_where``).
+        subset: Subset file (``fathom.suites.subsetfile``): only its samples and items are run. It is part of the run:
+            another subset, even a larger one, needs another run folder.
+        where: Only samples with one of the given values of each facet (``fathom.suites.suitefile.is_where``).
         retries: Further attempts after 408, 409, 429, 5xx, timeouts and lost connections.
         timeout: Seconds for one attempt.
         backoff: Seconds before the first retry, doubling with each; ``Retry-After`` is obeyed up to 15 minutes.
@@ -203,7 +203,7 @@ def run(
         built.check()
     elif share is not None:
         built = replace(built, known=share.verified)
-    plugins.use_again(built.manifest.get("plugins"), suite)
+    loading.use_again(built.manifest.get("plugins"), suite)
     check_choice(built.manifest, tasks, lengths)
     only = members_of(chosen, built) if chosen else None
     manifest = describe_run(suite, built.manifest, settings, command=command)
@@ -425,6 +425,6 @@ def _is_provider(settings: Settings) -> bool:
 
 def task_cap(task: str) -> int:
     """A task's own output cap in tokens, for replies without reasoning."""
-    from fathom.registry import get_task
+    from fathom.suites.registry import get_task
 
     return get_task(task).max_output_tokens

@@ -10,23 +10,23 @@ from hashlib import sha256
 from itertools import islice
 from typing import TypeAlias
 
-from fathom.length import question_part, render
-from fathom.run.answers import LARGE_TEXT
-from fathom.run.failures import shorten
-from fathom.run.form import form_of
-from fathom.run.ledger import Key, Ledger
-from fathom.run.model import Call, Chat, Client, Conversing, Turn
-from fathom.run.overflow import fit
+from fathom.models.answers import LARGE_TEXT
+from fathom.models.failures import shorten
+from fathom.models.form import form_of
+from fathom.models.overflow import fit
+from fathom.models.prices import Limit, Price, total_cost
+from fathom.models.protocol import Call, Chat, Client, Conversing, Turn
+from fathom.models.request_mode import PLAIN, RequestMode, RequestModes, ended, together, within
+from fathom.models.retry import Health, Retry, Sending, ask
+from fathom.models.thinking import Thinking, doubts
 from fathom.run.preflight import Caps
-from fathom.run.prices import Limit, Price, total_cost
-from fathom.run.progress import Progress, RunSummary
 from fathom.run.queue import AHEAD, Queue, Queued, prefix_key
-from fathom.run.request_mode import PLAIN, RequestMode, RequestModes, ended, together, within
-from fathom.run.retry import Health, Retry, Sending, ask
 from fathom.run.systems import TURN, Request, System, Task, split_prompt, too_long
-from fathom.run.thinking import Thinking, doubts
-from fathom.run.worker import BEAT_SECONDS
-from fathom.tokens import Tokenizer
+from fathom.runfile.ledger import Key, Ledger
+from fathom.runfile.progress import Progress, RunSummary
+from fathom.runfile.worker import BEAT_SECONDS
+from fathom.tokens.length import question_part, render
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import FathomError, Reply, Sample, Status
 
 # Claims are written in batches: small ones write more often, large ones delay others if a process dies.

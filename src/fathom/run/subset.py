@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from fathom.subsetfile import subset_hash
-from fathom.suitefile import BuiltSuite
+from fathom.suites.subsetfile import subset_hash
+from fathom.suites.suitefile import BuiltSuite
 from fathom.types import FathomError, Json, Subset
 
 SHOWN = 3

@@ -11,12 +11,12 @@ from statistics import median
 from types import MappingProxyType
 from typing import TypeAlias
 
-from fathom.run.clients import kernel_of, open_client
-from fathom.run.completions import CompletionsClient, ContinuingClient
-from fathom.run.local_client import LocalClient
-from fathom.run.loop import drive
-from fathom.run.model import Call, Client, Measured, RequestError, Settings, is_baseline
-from fathom.tokens import get_tokenizer
+from fathom.models.clients import kernel_of, open_client
+from fathom.models.completions import CompletionsClient, ContinuingClient
+from fathom.models.local_client import LocalClient
+from fathom.models.loop import drive
+from fathom.models.protocol import Call, Client, Measured, RequestError, Settings, is_baseline
+from fathom.tokens.tokenizers import get_tokenizer
 
 REPEATS = 5
 NO_ENDINGS: Mapping[int, int] = MappingProxyType({})
@@ -135,8 +135,8 @@ def _why_not(settings: Settings) -> str:
     """Why a model is not measured; "" if it is."""
     if is_baseline(settings.model):
         return "an offline baseline: its time says nothing about a model"
-    from fathom.run.hugging_face import is_local
-    from fathom.run.streaming import why_not
+    from fathom.models.hugging_face import is_local
+    from fathom.models.streaming import why_not
 
     return "" if is_local(settings.model) else why_not(settings)
 
@@ -145,8 +145,8 @@ def _measure_of(client: Client, settings: Settings) -> _Measure | None:
     """What measures one reply of a client; None if nothing does."""
     if isinstance(client, LocalClient):
         return client.measure
-    from fathom.run.inspect_client import InspectClient
-    from fathom.run.streaming import StreamingServer
+    from fathom.models.inspect_client import InspectClient
+    from fathom.models.streaming import StreamingServer
 
     if isinstance(client, ContinuingClient):
         client = client.chat

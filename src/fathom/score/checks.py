@@ -3,8 +3,8 @@
 from dataclasses import replace
 from numbers import Real
 
-from fathom import plugins
-from fathom.extras import MissingLibraryError
+from fathom.plugins import loading
+from fathom.plugins.extras import MissingLibraryError
 from fathom.types import FathomError, Sample, Score, Task
 
 
@@ -43,7 +43,7 @@ def check_scorer(task: Task, sample: Sample) -> None:
     except MissingLibraryError:  # it can be installed before the replies are scored
         return
     except Exception as error:
-        where = f" ({place})" if (place := plugins.place_of(error)) else ""
+        where = f" ({place})" if (place := loading.place_of(error)) else ""
         raise FathomError(
             f"{task.name}: its scorer fails on the gold answer of sample {sample.id}: {type(error).__name__}: "
             f"{error}{where}. No reply can be scored like this; correct {task.name}.score and build again"

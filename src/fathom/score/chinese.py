@@ -15,8 +15,8 @@ from contextlib import suppress
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from fathom.counts import cache_folder
-from fathom.extras import missing_library
+from fathom.plugins.extras import missing_library
+from fathom.tokens.counts import cache_folder
 
 if TYPE_CHECKING:
     import jieba

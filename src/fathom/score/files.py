@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from fathom.atomic import whole_file
-from fathom.checksums import file_facts
+from fathom.documents.records import COMPRESSED, TABLES, Fault, Record, format_of, read_records
+from fathom.parallel.units import Engine, Kept, run_units
 from fathom.printing import readable
-from fathom.records import COMPRESSED, TABLES, Fault, Record, format_of, read_records
 from fathom.score.registry import RULES, Scorer, ScoringRow, get_scorer
+from fathom.storage.atomic import whole_file
+from fathom.storage.checksums import file_facts
+from fathom.storage.versions import fathom_version
 from fathom.types import FathomError, Score
-from fathom.units import Engine, Kept, run_units
 
 TOLERANCE = 1e-9
 EXAMPLES = 20
@@ -136,8 +136,8 @@ def score_file(
     order. A row that cannot be scored has the score null and the reason; the others are scored.
 
     Args:
-        path: A file of ``fathom.records.TABLES``, also with ``.gz`` or ``.zst``. In CSV, a cell of ``answers`` is one
-            answer or a JSON list; ``all_classes``, ``extra`` and ``score`` are JSON.
+        path: A file of ``documents.records.TABLES``, also with ``.gz`` or ``.zst``. In CSV, a cell of ``answers`` is
+            one answer or a JSON list; ``all_classes``, ``extra`` and ``score`` are JSON.
         metric: ``SUITE/METRIC`` for all rows; None to use that of each row.
         rule: ``official``, equal to the released code of the paper, or ``strict``, with its known faults corrected.
         check: Whether to compare with the rows' own ``score``, to 1e-9; null stands for a scorer that stops. A row
@@ -199,7 +199,7 @@ def _on(
     records = list(read_records(file))
     parts = [records[start : start + UNIT] for start in range(0, len(records), UNIT)]
     units = {f"rows from {number * UNIT}": part for number, part in enumerate(parts)}
-    keep = None if kept is None else Kept(kept, version("fathom-eval"), metric, rule, file_facts(file))
+    keep = None if kept is None else Kept(kept, fathom_version(), metric, rule, file_facts(file))
     done: list[list[dict[str, Any]]] = run_units(
         units, partial(_scores, metric, rule, texts), keep=keep, workers=engine
     )

@@ -11,8 +11,8 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
-from fathom.discovery import declared
-from fathom.names import unknown
+from fathom.plugins.discovery import declared
+from fathom.plugins.names import unknown
 from fathom.score.judge_texts import REMINDER
 from fathom.score.text import without_reasoning
 from fathom.types import FathomError

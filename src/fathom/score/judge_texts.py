@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import count, pairwise
 
-from fathom.counts import cut_points
+from fathom.tokens.counts import cut_points
 
 _AFTER_OBJECT = string.whitespace + "`*"
 _BRACES = 64  # opening braces tried, from the end

@@ -1,4 +1,4 @@
-"""Metrics by name: those of ``fathom.benchmarks``, and those of other packages (``fathom.discovery``).
+"""Metrics by name: those of ``fathom.benchmarks``, and those of other packages (``fathom.plugins.discovery``).
 
 A metric is named ``SUITE/METRIC`` and has one scorer per rule: ``official`` equals the released code of its paper,
 including its faults; in ``strict`` known faults are corrected.
@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from fathom.discovery import declared
-from fathom.names import unknown
+from fathom.plugins.discovery import declared
+from fathom.plugins.names import unknown
 from fathom.types import FathomError, Sample, Score
 
 RULES = ("official", "strict")

@@ -13,7 +13,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from fathom.extras import install
+from fathom.plugins.extras import install
 from fathom.types import FathomError
 
 LOCK = "serving.lock"

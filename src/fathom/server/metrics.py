@@ -43,7 +43,7 @@ class Metrics:
     """
 
     def __init__(self, server: str) -> None:
-        from fathom.run.manifest import fathom_version
+        from fathom.storage.versions import fathom_version
 
         self.server, self.registry = server, CollectorRegistry()
         ProcessCollector(registry=self.registry)

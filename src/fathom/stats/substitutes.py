@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from fathom.registry import task_title, tasks
 from fathom.stats.columns import facet
+from fathom.suites.registry import task_title, tasks
 
 
 def substituted(rows: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:

@@ -9,16 +9,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from fathom.run.clients import open_client
+from fathom.models.clients import open_client
+from fathom.models.loop import drive
+from fathom.models.prices import find_price, total_cost
+from fathom.models.protocol import Call, Client, Settings
+from fathom.models.retry import Health, Retry, ask
 from fathom.run.judging import cost_of
-from fathom.run.loop import drive
-from fathom.run.model import Call, Client, Settings
 from fathom.run.options import check_settings, check_work
 from fathom.run.preflight import sent_cap
-from fathom.run.prices import find_price, total_cost
-from fathom.run.retry import Health, Retry, ask
 from fathom.score.text import without_reasoning
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, FathomError, Json, Reply
 from fathom.types.choices import RETRIES, TIMEOUT
 

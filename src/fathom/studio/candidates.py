@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fathom.benchmarks.pro.official import fold
-from fathom.names import folder_name
+from fathom.plugins.names import folder_name
 from fathom.studio.types import Candidate, Sample
 
 

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from fathom.length import format_length
 from fathom.studio.asking import Asking
 from fathom.studio.intake import IntakeRules
 from fathom.studio.offline import right_answer
@@ -51,6 +50,7 @@ from fathom.studio.types import (
     SubmitVerdicts,
 )
 from fathom.studio.work import DraftPlan, add_documents, draft_samples, predict_samples
+from fathom.tokens.length import format_length
 from fathom.types import FathomError
 
 DEMO = "demo"

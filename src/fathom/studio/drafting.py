@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from fathom.benchmarks.pro.official import fold
 from fathom.benchmarks.pro.tasks import options_of
-from fathom.run.model import is_baseline
+from fathom.models.protocol import is_baseline
 from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, limited, read_list
 from fathom.studio.candidates import Drafted, Rejected, candidate_id, shortened_text, without_repeats
 from fathom.studio.exports import Collection, context_of, joined

@@ -12,15 +12,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from fathom.atomic import whole_file
 from fathom.benchmarks.pro.records import read_record
 from fathom.benchmarks.pro.secondary_tasks import LANGUAGES, LENGTHS
-from fathom.corpus.records import BadRowError
-from fathom.length import format_length
+from fathom.documents.corpus.records import BadRowError
+from fathom.storage.atomic import whole_file
 from fathom.studio.records import as_record
 from fathom.studio.states import DONE
 from fathom.studio.tasks import StudioTask, find_task, standard_prompts
 from fathom.studio.types import Evidence, Sample, StudioDocument
+from fathom.tokens.length import format_length
 from fathom.types import Document, FathomError, Part, Span
 
 VERSION = 1

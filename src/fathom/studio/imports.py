@@ -1,7 +1,7 @@
 """Samples from elsewhere: records of LongBench Pro, and earlier exports of the studio, to be reviewed.
 
-Files are read by ``fathom.records``: nothing is extracted to a path that an archive names, and what is compressed more
-than a hundred times is refused. What is read is data: every field is checked.
+Files are read by ``documents.records``: nothing is extracted to a path that an archive names, and what is compressed
+more than a hundred times is refused. What is read is data: every field is checked.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,16 +11,16 @@ from typing import Any, TypeVar
 
 from fathom.benchmarks.pro.records import FIELDS, read_record
 from fathom.benchmarks.pro.secondary_tasks import BY_NAME, LENGTHS
-from fathom.corpus.records import BadRowError
-from fathom.corpus.text import document_id, normalise
-from fathom.counts import CountCache, TokenCounter, cache_folder
-from fathom.records import TABLES, Fault, File, find_files, read_records
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.corpus.text import document_id, normalise
+from fathom.documents.records import TABLES, Fault, File, find_files, read_records
 from fathom.studio.exports import DOCUMENTS, SAMPLES, VERSION
 from fathom.studio.intake import Taken, sketch_of, taken_of
 from fathom.studio.reading import check_archive
 from fathom.studio.records import RecordError, checked_text, from_record
 from fathom.studio.types import BUCKETS, Candidate, Component, Content, Create, Evidence, StudioDocument
-from fathom.tokens import Tokenizer
+from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import Document, FathomError
 
 Value = TypeVar("Value")

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathom.benchmarks.pro.secondary_tasks import LANGUAGES
-from fathom.corpus import Corpus, is_world, parse_spec, read_corpus
-from fathom.corpus.text import document_id, normalise
-from fathom.counts import CountCache, TokenCounter, cache_folder
-from fathom.length import format_length
+from fathom.documents.corpus import Corpus, is_world, parse_spec, read_corpus
+from fathom.documents.corpus.text import document_id, normalise
 from fathom.printing import readable
 from fathom.studio.types import BUCKETS, NEAR, TOLERANCE, DocumentState, SetIntake, StudioDocument
-from fathom.tokens import Tokenizer
+from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
+from fathom.tokens.length import format_length
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import Document, FathomError
 
 Sketch: TypeAlias = bytes
@@ -196,7 +196,7 @@ def world_documents(spec: str, tokenizer: Tokenizer, buckets: Sequence[int] = BU
     Raises:
         FathomError: The specification has something else.
     """
-    from fathom.corpus.world import generate
+    from fathom.documents.world import generate
 
     _, query = parse_spec(spec)
     seed, language = query.pop("seed", "0"), query.pop("language", "en")

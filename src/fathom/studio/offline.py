@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from fathom.counts import cut_points
-from fathom.run.model import is_baseline
+from fathom.models.protocol import is_baseline
 from fathom.studio.asking import Asking, Prompt, ask_model
 from fathom.studio.candidates import Drafted, Rejected, candidate_id
 from fathom.studio.exports import Collection, context_of, joined
 from fathom.studio.tasks import MARKERS, StudioTask, find_task
 from fathom.studio.types import Candidate, Component, Content, Evidence, Requirement, Sample
+from fathom.tokens.counts import cut_points
 from fathom.types import AnswerKind, FathomError
 
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])|(?<![\d.,])\d{2,6}(?![\d.,]\d)")

@@ -12,7 +12,7 @@ from fathom.benchmarks.pro.records import NAME
 from fathom.benchmarks.pro.scoring import answered, lines
 from fathom.benchmarks.pro.secondary_tasks import SUMMARY_PASSES_ABOVE
 from fathom.benchmarks.pro.tasks import GAP, OUTPUT_TOKENS
-from fathom.run.model import is_baseline
+from fathom.models.protocol import is_baseline
 from fathom.score.registry import ScoringRow, get_scorer
 from fathom.studio.asking import Answer, Asking, Prompt, ask_model, failure_of
 from fathom.studio.exports import Collection, answer_of, context_of, joined, prompts_of

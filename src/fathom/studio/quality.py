@@ -14,7 +14,6 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from fathom.length import format_length
 from fathom.stats.agreement import Agreement, agreement
 from fathom.stats.intervals import (
     Floats,
@@ -32,6 +31,7 @@ from fathom.studio.records import from_record
 from fathom.studio.states import DONE
 from fathom.studio.statistics import with_interval
 from fathom.studio.types import Sample
+from fathom.tokens.length import format_length
 from fathom.types import FathomError
 
 Dimension: TypeAlias = Literal["task", "requirement", "authenticity", "difficulty", "correctness"]

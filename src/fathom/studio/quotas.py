@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fathom.benchmarks.pro.secondary_tasks import BY_NAME, LANGUAGES, LENGTHS, SECONDARY
-from fathom.length import format_length, parse_length
 from fathom.studio.histories import History
 from fathom.studio.records import RecordError, from_record
 from fathom.studio.states import DONE
 from fathom.studio.tasks import StudioTask, find_task
 from fathom.studio.types import STATES, State
+from fathom.tokens.length import format_length, parse_length
 from fathom.types import FathomError
 
 CellKey: TypeAlias = tuple[str, str, int]

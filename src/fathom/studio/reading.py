@@ -14,9 +14,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fathom.corpus import Corpus, Problem, read_corpus
-from fathom.records import ARCHIVE, COMPRESSED, READABLE, Unread, format_of
-from fathom.records.extractor import TOO_LARGE, Extractor, serve_limited
+from fathom.documents.corpus import Corpus, Problem, read_corpus
+from fathom.documents.records import ARCHIVE, COMPRESSED, READABLE, Unread, format_of
+from fathom.documents.records.extractor import TOO_LARGE, Extractor, serve_limited
 from fathom.types import Document, FathomError
 
 SECONDS = 300.0

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
-from fathom.names import listed
+from fathom.plugins.names import listed
 from fathom.studio.types import (
     OPERATOR,
     ROLES,

@@ -1,9 +1,9 @@
 """Accepted samples as a suite: recipes over the documents, for ``fathom run`` and ``fathom report``.
 
 Every sample exists at its own length and, if wanted, at shorter ones, where its evidence is kept
-(``fathom.compose.keep``); all are one item, so that scores at several lengths are of the same questions. Facets say
-where the evidence is: ``evidence_first`` and ``evidence_last`` in [0, 1] of the context, and ``depth`` if it is all in
-one place, so that studies of position use it.
+(``fathom.suites.compose.keep``); all are one item, so that scores at several lengths are of the same questions. Facets
+say where the evidence is: ``evidence_first`` and ``evidence_last`` in [0, 1] of the context, and ``depth`` if it is all
+in one place, so that studies of position use it.
 """
 
 import hashlib
@@ -13,15 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fathom import suitefile
 from fathom.benchmarks.pro.secondary_tasks import SUMMARY_PASSES_ABOVE
 from fathom.benchmarks.pro.tasks import GAP, chance_of
 from fathom.benchmarks.studio.tasks import task_of
-from fathom.compose import CountedTexts
-from fathom.compose.keep import shortened
-from fathom.counts import CountCache, TokenCounter, cache_folder
-from fathom.length import format_length
-from fathom.registry import get_task
 from fathom.studio.exports import (
     Collection,
     LeftOut,
@@ -34,8 +28,14 @@ from fathom.studio.exports import (
 )
 from fathom.studio.tasks import StudioTask, find_task
 from fathom.studio.types import Evidence, Sample
-from fathom.suitefile import FORMAT as SUITE_FORMAT
-from fathom.tokens import DEFAULT, get_tokenizer
+from fathom.suites import suitefile
+from fathom.suites.compose import CountedTexts
+from fathom.suites.compose.keep import shortened
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import FORMAT as SUITE_FORMAT
+from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
+from fathom.tokens.length import format_length
+from fathom.tokens.tokenizers import DEFAULT, get_tokenizer
 from fathom.types import Facet, FathomError, Json, Part, Span
 from fathom.types import Sample as Recipe
 

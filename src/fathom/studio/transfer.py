@@ -7,10 +7,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from fathom.atomic import whole_file
-from fathom.names import chosen, folder_name
+from fathom.documents.records import path_text
+from fathom.plugins.names import chosen, folder_name
 from fathom.printing import readable
-from fathom.records import path_text
+from fathom.storage.atomic import whole_file
 from fathom.studio.checks import is_id
 from fathom.studio.exports import (
     CARD,
@@ -32,8 +32,8 @@ from fathom.studio.suites import write_suite
 from fathom.studio.tasks import StudioTask
 from fathom.studio.types import IMPORT, DocumentState, SetDifficulty
 from fathom.studio.work import collection_of, settle_intake, store_document
-from fathom.suitefile import check_contents
-from fathom.tokens import get_tokenizer
+from fathom.suites.suitefile import check_contents
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
 ExportFormat: TypeAlias = Literal["pro", "suite", "jsonl", "card"]

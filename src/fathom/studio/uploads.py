@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from fathom.records.extractor import Extractor
+from fathom.documents.records.extractor import Extractor
 from fathom.server.database import FullStoreError
 from fathom.studio.intake import IntakeRules, read_documents
 from fathom.studio.reading import own_name, read_limited, reader, reason_of
 from fathom.studio.store import Store
 from fathom.studio.types import Person, StudioDocument
 from fathom.studio.work import sketches_of, store_document
-from fathom.tokens import get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
 SECONDS = 600.0

@@ -14,10 +14,9 @@ from random import Random
 
 import polars as pl
 
-from fathom.length import format_length
-from fathom.names import chosen
+from fathom.models.prices import total_cost
+from fathom.plugins.names import chosen
 from fathom.printing import readable
-from fathom.run.prices import total_cost
 from fathom.studio.asking import Asking, limited
 from fathom.studio.candidates import Drafted
 from fathom.studio.critique import CRITIQUE, Critique, criticise
@@ -57,7 +56,8 @@ from fathom.studio.types import (
     State,
     StudioDocument,
 )
-from fathom.tokens import get_tokenizer
+from fathom.tokens.length import format_length
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
 TASKS = "tasks"

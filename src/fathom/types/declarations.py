@@ -85,8 +85,8 @@ class Task:
         gold_alone: Whether its questions can be asked over their gold passages alone (``fathom build --alone``); for
             plans of ``Passages``.
         gold_in_text: Whether its gold answers are in its gold passages: a build then leaves out questions whose passage
-            lacks too much of them (``fathom.tasks.support``); of published records it counts them. Its plan has one
-            ending for each question of the candidate.
+            lacks too much of them (``fathom.suites.tasks.support``); of published records it counts them. Its plan has
+            one ending for each question of the candidate.
         rubric: Rubric of ``fathom.score.judge`` for judges; "" for none.
         official: ``SUITE/METRIC`` of ``fathom list metrics`` for the rule ``official``; "" for none.
         ordering: The segments whose order a sample asks for, given the texts of documents by id, so that likelihoods of

@@ -52,8 +52,8 @@ class Document:
     """One text with its metadata.
 
     Attributes:
-        id: Hash of the text (``fathom.corpus.document_id``), so that equal texts have equal ids; for a published record
-            the hash of its text and number.
+        id: Hash of the text (``documents.corpus.document_id``), so that equal texts have equal ids; for a published
+            record the hash of its text and number.
         text: The text, stripped at both ends, with ``\\n`` line ends; of a published record unchanged.
         source: Its origin, for messages: ``FILE:ROW`` or ``world:SEED/INDEX``.
         language: ISO 639-1 code, ``en`` or ``zh`` today.

@@ -136,7 +136,7 @@ Plan: TypeAlias = Haystack | Passages | Whole
 
 
 class Counter(Protocol):
-    """Counts tokens in pieces of documents; implemented by ``fathom.counts.TokenCounter``."""
+    """Counts tokens in pieces of documents; implemented by ``fathom.tokens.counts.TokenCounter``."""
 
     def count(self, text: str) -> int:
         """Tokens of ``text`` on its own."""

@@ -12,7 +12,7 @@ Part: TypeAlias = str | Span
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One test question as a recipe, whose text is rendered by ``fathom.length.render``.
+    """One test question as a recipe, whose text is rendered by ``fathom.tokens.length.render``.
 
     Attributes:
         id: Unique within a suite: ``ITEM@LENGTH``, with the depth if depths are swept and the question's number if the
@@ -36,8 +36,8 @@ class Sample:
             publisher's name of the task, and ``classes`` the possible labels, a JSON list, if rules depend on them.
             Values used for both are in both. In files of earlier versions, the facets are also the inputs.
         asked: The bare question, for judges and people; "" if the prompt says it all.
-        thinking: Replaces the last part in the prompt that asks for thoughts (``fathom.length.thinking``); "" without
-            such a prompt.
+        thinking: Replaces the last part in the prompt that asks for thoughts (``fathom.tokens.length.thinking``);
+            "" without such a prompt.
         thinking_tokens: Tokens of that whole prompt, or 0.
     """
 

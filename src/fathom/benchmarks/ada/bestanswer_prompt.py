@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
 
-from fathom.sources.wording import GAP, fields_of
+from fathom.documents.sources.wording import GAP, fields_of
 from fathom.types import Arranged, Counter, Document, Ending, Facet, Part, Span, Wording
 
 PROMPTS = {

@@ -8,8 +8,8 @@ read them from is in the repository.
 import re
 from collections.abc import Mapping
 
-from fathom.sources.python_texts import named, texts_in
-from fathom.sources.wording import GAP
+from fathom.documents.sources.python_texts import named, texts_in
+from fathom.documents.sources.wording import GAP
 from fathom.types import FathomError, PromptSource
 
 CODE = "ada_leval/dataset.py"

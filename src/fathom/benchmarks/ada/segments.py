@@ -8,7 +8,7 @@ from math import log2
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
-from fathom.corpus.books import Book, without_notes
+from fathom.documents.corpus.books import Book, without_notes
 from fathom.types import Counter, Document, Span
 
 INSTRUCTIONS = 200  # tokens that Table 11 reserves for them

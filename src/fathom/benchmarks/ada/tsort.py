@@ -18,7 +18,7 @@ from random import Random
 
 from fathom.benchmarks.ada.scoring import segment_order
 from fathom.benchmarks.ada.segments import GAP, STRIDE, Limits, Paragraph, Story, cut, limits, story_of
-from fathom.corpus.books import read_book
+from fathom.documents.corpus.books import read_book
 from fathom.types import (
     Arranged,
     Candidate,
@@ -83,7 +83,7 @@ def pool(resources: Resources, segments: int) -> CandidatePool:
     Books without chapters, and books too short for a case, are left out.
 
     Raises:
-        FathomError: The text of a book was not normalised by ``fathom.corpus``, so that offsets would differ.
+        FathomError: The text of a book was not normalised by ``fathom.documents.corpus``, so that offsets would differ.
     """
     allowed = {length: _limits(resources, length, segments) for length in resources.lengths}
     candidates: list[Start] = []
@@ -91,7 +91,7 @@ def pool(resources: Resources, segments: int) -> CandidatePool:
     for document in resources.documents:
         book = read_book(document.text, document.language)
         if book.text != document.text:
-            raise FathomError(f"{document.source}: the text is not normalised; read it with fathom.corpus")
+            raise FathomError(f"{document.source}: the text is not normalised; read it with fathom.documents.corpus")
         story = story_of(document, book, resources.counter)
         if not book.chapters:
             notes.append(f"{story.name}: no chapters were found; skipped")

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from fathom.corpus.records import BadRowError
-from fathom.corpus.text import detect_language, normalise
-from fathom.sources.forms import (
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.corpus.text import detect_language, normalise
+from fathom.documents.sources.forms import (
     TEXTS,
     LookupShape,
     PassedOverError,
@@ -17,7 +17,7 @@ from fathom.sources.forms import (
     text_in,
     word,
 )
-from fathom.sources.source import HubFile, Shape, Source
+from fathom.documents.sources.source import HubFile, Shape, Source
 from fathom.types import Document, Question
 
 _CONCEPT = re.compile(r"C\d{7}(\|[^|]*\|C\d{7})?")

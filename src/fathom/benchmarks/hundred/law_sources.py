@@ -1,7 +1,7 @@
 """Law: the legal addition of 100-LongBench, appendix A.6."""
 
-from fathom.sources.forms import fields_form
-from fathom.sources.source import HubFile, Shape, Source
+from fathom.documents.sources.forms import fields_form
+from fathom.documents.sources.source import HubFile, Shape, Source
 
 SOURCES = (
     Source(

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from fathom.corpus.records import BadRowError
-from fathom.corpus.text import normalise
-from fathom.sources.forms import SUMMARY, from_parts, list_in, objects_in, text_in
-from fathom.sources.source import Shape
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.corpus.text import normalise
+from fathom.documents.sources.forms import SUMMARY, from_parts, list_in, objects_in, text_in
+from fathom.documents.sources.source import Shape
 from fathom.types import Document, Question
 
 _NOISE = re.compile(r"\{[a-z]+\}")

@@ -9,9 +9,9 @@ from functools import partial
 
 from fathom.benchmarks.starter.single_doc_qa import PROMPTS as SINGLE
 from fathom.benchmarks.starter.single_doc_qa import QUESTIONS, kind_of, left_out, score
-from fathom.tasks import scattered, whole_documents
-from fathom.tasks.evidence import askable, candidates_of_questions
-from fathom.tasks.several import HEADER, SHARE, apart, gold_numbers, numbers_of, pieces_of, separate_texts
+from fathom.suites.tasks import scattered, whole_documents
+from fathom.suites.tasks.evidence import askable, candidates_of_questions
+from fathom.suites.tasks.several import HEADER, SHARE, apart, gold_numbers, numbers_of, pieces_of, separate_texts
 from fathom.types import (
     Candidate,
     CandidatePool,

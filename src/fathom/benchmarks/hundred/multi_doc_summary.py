@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from functools import partial
 
 from fathom.benchmarks.hundred.single_doc_summary import cut_notes, score, share_kept, words_asked
-from fathom.tasks import scattered, whole_documents
-from fathom.tasks.evidence import best_stretch, content_words, held_share, sentences_of
-from fathom.tasks.several import HEADER, SHARE, apart, gold_numbers, heads, numbers_of, pieces_of, separate_texts
-from fathom.tasks.support import KEPT
+from fathom.suites.tasks import scattered, whole_documents
+from fathom.suites.tasks.evidence import best_stretch, content_words, held_share, sentences_of
+from fathom.suites.tasks.several import HEADER, SHARE, apart, gold_numbers, heads, numbers_of, pieces_of, separate_texts
+from fathom.suites.tasks.support import KEPT
 from fathom.types import (
     Candidate,
     CandidatePool,

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from fathom.corpus.records import BadRowError
-from fathom.corpus.text import normalise
-from fathom.sources.forms import PassedOverError, from_parts, joined, list_in, objects_in, text_in, word
-from fathom.sources.source import Shape
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.corpus.text import normalise
+from fathom.documents.sources.forms import PassedOverError, from_parts, joined, list_in, objects_in, text_in, word
+from fathom.documents.sources.source import Shape
 from fathom.types import Document, Question
 
 Spans = tuple[tuple[int, int], ...]

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping
 
-from fathom.corpus.text import normalise
-from fathom.sources.forms import fields_form, from_parts, joined, text_in
-from fathom.sources.source import HubFile, Shape, Source
+from fathom.documents.corpus.text import normalise
+from fathom.documents.sources.forms import fields_form, from_parts, joined, text_in
+from fathom.documents.sources.source import HubFile, Shape, Source
 from fathom.types import Document
 
 _LINE_END = re.compile(r"[ \t]*NEWLINE_CHAR[ \t]*")

@@ -8,8 +8,8 @@ which are read from its syntax tree.
 import json
 from collections.abc import Mapping
 
-from fathom.sources.python_texts import Text, named, texts_in
-from fathom.sources.wording import around_context
+from fathom.documents.sources.python_texts import Text, named, texts_in
+from fathom.documents.sources.wording import around_context
 from fathom.types import FathomError, PromptSource
 
 TEMPLATES, CODE = "config/dataset2prompt.json", "utils/data_utils.py"

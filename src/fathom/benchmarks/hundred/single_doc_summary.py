@@ -1,9 +1,9 @@
 """Single-document summary: a summary of one named passage among many.
 
 100-LongBench, appendix A.2. A document too long for the shortest length is truncated to the stretch with most of its
-summary, and left out if that lacks more than a quarter of the summary's words (``fathom.tasks.support``). Without a
-judge, the score is ROUGE-L against the nearest gold summary (the "original metric" of the paper's code). Summaries of
-the same passage share one context.
+summary, and left out if that lacks more than a quarter of the summary's words (``fathom.suites.tasks.support``).
+Without a judge, the score is ROUGE-L against the nearest gold summary (the "original metric" of the paper's code).
+Summaries of the same passage share one context.
 """
 
 import re
@@ -14,9 +14,17 @@ from fathom.benchmarks.starter.single_doc_qa import QUESTIONS
 from fathom.score.chinese import cut_words
 from fathom.score.rouge import rouge_l
 from fathom.score.text import without_reasoning
-from fathom.tasks import scattered, whole_documents
-from fathom.tasks.evidence import LONGEST, Sentences, best_stretch, content_words, held_share, requests_of, sentences_of
-from fathom.tasks.support import KEPT
+from fathom.suites.tasks import scattered, whole_documents
+from fathom.suites.tasks.evidence import (
+    LONGEST,
+    Sentences,
+    best_stretch,
+    content_words,
+    held_share,
+    requests_of,
+    sentences_of,
+)
+from fathom.suites.tasks.support import KEPT
 from fathom.types import (
     Candidate,
     CandidatePool,

@@ -12,10 +12,10 @@ Chinese; the second in English is used. Its test split is asked about, the other
 import json
 from collections.abc import Mapping, Sequence
 
-from fathom.corpus.records import BadRowError
-from fathom.corpus.text import detect_language, document_id, normalise
-from fathom.sources.forms import PassedOverError, list_in, objects_in, text_in
-from fathom.sources.source import SPLIT, Shape, Source
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.corpus.text import detect_language, document_id, normalise
+from fathom.documents.sources.forms import PassedOverError, list_in, objects_in, text_in
+from fathom.documents.sources.source import SPLIT, Shape, Source
 from fathom.types import Document
 
 NAME = "dialogre"

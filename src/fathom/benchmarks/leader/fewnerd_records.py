@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from fathom.benchmarks.leader.dialogre_records import DEMONSTRATION, TEST
-from fathom.corpus.records import BadRowError
-from fathom.corpus.text import document_id, normalise
-from fathom.records import Fault, Record
-from fathom.sources.forms import PassedOverError, list_in, text_in
-from fathom.sources.source import SPLIT, Shape, Source
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.corpus.text import document_id, normalise
+from fathom.documents.records import Fault, Record
+from fathom.documents.sources.forms import PassedOverError, list_in, text_in
+from fathom.documents.sources.source import SPLIT, Shape, Source
 from fathom.types import Document
 
 NAME = "fewnerd"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from fathom.benchmarks.ada.bestanswer import TASKS as BESTANSWER
 from fathom.benchmarks.leader.sets import EXACT, LANGUAGES, SETS, SOURCE, WORDS, exact_match, facets, spread
 from fathom.benchmarks.starter.passkey import TASKS as PASSKEY
-from fathom.tasks import whole_documents
+from fathom.suites.tasks import whole_documents
 from fathom.types import CandidatePool, Grid, Resources
 
 DEPTHS = {5: 10, 100: 10, 1000: 5}

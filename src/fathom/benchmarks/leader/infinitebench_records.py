@@ -9,9 +9,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from fathom.corpus.records import BadRowError
-from fathom.corpus.text import document_id
-from fathom.sources.source import ROW, HubFile, Shape, Source
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.corpus.text import document_id
+from fathom.documents.sources.source import ROW, HubFile, Shape, Source
 from fathom.types import Document, Json
 
 LETTERS = "ABCD"

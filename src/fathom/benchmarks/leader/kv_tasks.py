@@ -10,7 +10,7 @@ from functools import partial
 
 from fathom.benchmarks.ada.bestanswer_prompt import place
 from fathom.benchmarks.leader.sets import EXACT, LANGUAGES, SETS, SOURCE, WORDS, exact_match, facets, spread
-from fathom.corpus.synthetic import WIDTH, key_and_value, size_of
+from fathom.documents.corpus.synthetic import WIDTH, key_and_value, size_of
 from fathom.types import (
     Arranged,
     CandidatePool,

@@ -8,8 +8,8 @@ itself published no prompts.
 from collections.abc import Mapping
 
 from fathom.benchmarks.leader.prompts import LONG
-from fathom.sources.python_texts import named, texts_in
-from fathom.sources.wording import CONTEXT
+from fathom.documents.sources.python_texts import named, texts_in
+from fathom.documents.sources.wording import CONTEXT
 from fathom.types import FathomError, PromptSource
 
 TEMPLATES, CODE = "src/prompt.py", "src/eval_utils.py"

@@ -19,10 +19,10 @@ from fathom.benchmarks.leader.prompts import LONG, QUESTION, SHORT, UNSEEN, Long
 from fathom.benchmarks.leader.sets import LANGUAGES, SOURCE, facets
 from fathom.benchmarks.longbench import tasks as longbench
 from fathom.benchmarks.longbench.prompts import PROMPTS
+from fathom.documents.sources.templates import PROMPTS as TEMPLATES
+from fathom.documents.sources.templates import filled
 from fathom.score.registry import get_scorer, row_of
-from fathom.sources.templates import PROMPTS as TEMPLATES
-from fathom.sources.templates import filled
-from fathom.tasks.natural import most_tokens, natural, stands_at
+from fathom.suites.tasks.natural import most_tokens, natural, stands_at
 from fathom.types import (
     Arranged,
     Candidate,

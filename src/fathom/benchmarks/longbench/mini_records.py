@@ -8,8 +8,8 @@ data set's file.
 from collections.abc import Mapping
 
 from fathom.benchmarks.longbench.records import LANGUAGES, document_of, text_of
-from fathom.corpus.records import BadRowError
-from fathom.sources.source import Shape, Source
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.sources.source import Shape, Source
 from fathom.types import Document, Json
 
 ANCHORS: Mapping[str, tuple[int, ...]] = {

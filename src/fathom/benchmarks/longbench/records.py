@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from fathom.benchmarks.longbench.sources import ARCHIVE, CITATION, DATASET, REVISION
-from fathom.corpus.records import BadRowError
-from fathom.corpus.text import document_id
-from fathom.sources.source import ROW, Shape, Source
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.corpus.text import document_id
+from fathom.documents.sources.source import ROW, Shape, Source
 from fathom.types import Document, Json
 
 GAP = "\n\n"

@@ -8,9 +8,9 @@ from fathom.benchmarks.hundred.meetings_sources import QMSUM, without_noise
 from fathom.benchmarks.hundred.multihop_sources import HOTPOT, MUSIQUE
 from fathom.benchmarks.hundred.news_sources import MULTI_NEWS, with_line_ends
 from fathom.benchmarks.leval.sources import PLAIN_SUMMARY
-from fathom.corpus.records import Fields
-from fathom.sources.forms import asked_for_summaries, from_fields, joined, text_in
-from fathom.sources.source import HubFile, Shape, Source
+from fathom.documents.corpus.records import Fields
+from fathom.documents.sources.forms import asked_for_summaries, from_fields, joined, text_in
+from fathom.documents.sources.source import HubFile, Shape, Source
 from fathom.types import Document
 
 DATASET = "zai-org/LongBench"

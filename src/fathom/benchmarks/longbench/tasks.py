@@ -14,10 +14,10 @@ from functools import partial
 from fathom.benchmarks.longbench.mini_records import ANCHORS
 from fathom.benchmarks.longbench.prompts import PROMPTS
 from fathom.benchmarks.longbench.records import EVEN, LANGUAGES
+from fathom.documents.sources.templates import PROMPTS as TEMPLATES
+from fathom.documents.sources.templates import filled
 from fathom.score.registry import get_scorer, row_of
-from fathom.sources.templates import PROMPTS as TEMPLATES
-from fathom.sources.templates import filled
-from fathom.tasks.natural import natural, stands_at
+from fathom.suites.tasks.natural import natural, stands_at
 from fathom.types import (
     AnswerKind,
     Candidate,

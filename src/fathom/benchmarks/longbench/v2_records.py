@@ -6,9 +6,9 @@ The hub has them in one file, ``data.json``. Copies split by length (``short``, 
 import re
 from collections.abc import Mapping
 
-from fathom.corpus.records import BadRowError
-from fathom.corpus.text import document_id
-from fathom.sources.source import HubFile, Shape, Source
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.corpus.text import document_id
+from fathom.documents.sources.source import HubFile, Shape, Source
 from fathom.types import Document, Json
 
 NAME = "longbench_v2"

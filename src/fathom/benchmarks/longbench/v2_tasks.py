@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from fathom.benchmarks.longbench.v2_records import GROUPS, LETTERS, NAME
+from fathom.documents.sources.templates import filled
 from fathom.score.registry import get_scorer, row_of
-from fathom.sources.templates import filled
-from fathom.tasks.natural import natural, stands_at
+from fathom.suites.tasks.natural import natural, stands_at
 from fathom.types import (
     Candidate,
     CandidatePool,

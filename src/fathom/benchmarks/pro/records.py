@@ -9,9 +9,9 @@ import re
 from collections.abc import Collection, Mapping
 
 from fathom.benchmarks.pro.secondary_tasks import BY_NAME, DIFFICULTIES, LANGUAGES, LENGTHS, PRIMARY, REQUIREMENTS
-from fathom.corpus.records import BadRowError
-from fathom.corpus.text import CJK, document_id
-from fathom.sources.source import HubFile, Shape, Source
+from fathom.documents.corpus.records import BadRowError
+from fathom.documents.corpus.text import CJK, document_id
+from fathom.documents.sources.source import HubFile, Shape, Source
 from fathom.types import Document
 
 NAME = "longbench_pro"

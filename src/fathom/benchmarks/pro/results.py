@@ -28,8 +28,8 @@ from fathom.benchmarks.pro.secondary_tasks import (
     REQUIREMENTS,
     SUMMARY_PASSES_ABOVE,
 )
+from fathom.documents.records import TABLES, File, checked_records, find_files, split_name, unread
 from fathom.printing import printable
-from fathom.records import TABLES, File, checked_records, find_files, split_name, unread
 from fathom.types import Facet, FathomError, Results, Row, Tell
 
 SUITE = "longbench_pro"
@@ -107,7 +107,7 @@ def read_results(path: Path, tell: Tell | None = None) -> Iterator[tuple[str, It
     Args:
         path: A folder with ``MODEL/MODE_context-N_bon-K_evaluation.jsonl`` or ``..._summary.json`` at any depth, or
             with ``summaries.jsonl``, whose lines have ``model``, ``file`` (the name of a summary) and ``summary`` (its
-            content); or one such file, or a ZIP archive of them, in any format of ``fathom.records.TABLES``.
+            content); or one such file, or a ZIP archive of them, in any format of ``fathom.documents.records.TABLES``.
         tell: Called with files of a folder that are not read.
 
     Yields:

@@ -9,7 +9,7 @@ the others. In the ``corrected`` variant each count is first stated wrongly.
 from functools import partial
 
 from fathom.score.answers import choice_number
-from fathom.tasks import depths
+from fathom.suites.tasks import depths
 from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task, Wording
 
 STARS = 4

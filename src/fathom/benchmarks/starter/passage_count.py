@@ -9,7 +9,7 @@ drawn first, so that all counts that so many paragraphs allow are about as likel
 from functools import partial
 
 from fathom.score.answers import count_number
-from fathom.tasks import passages
+from fathom.suites.tasks import passages
 from fathom.types import CandidatePool, Draw, Ending, Layout, Passages, Plan, Resources, Sample, Score, Task, Wording
 
 MOST_COPIES = 3

@@ -6,8 +6,8 @@
 from functools import partial
 
 from fathom.score.answers import passage_number
-from fathom.tasks import passages, passages_of
-from fathom.tasks.evidence import content_words, requests_of
+from fathom.suites.tasks import passages, passages_of
+from fathom.suites.tasks.evidence import content_words, requests_of
 from fathom.types import (
     Candidate,
     CandidatePool,

@@ -9,8 +9,8 @@ from functools import partial
 
 from fathom.score.answers import short_answer
 from fathom.score.text import token_f1
-from fathom.tasks import scattered, whole_documents
-from fathom.tasks.evidence import candidates_of_questions, distinct
+from fathom.suites.tasks import scattered, whole_documents
+from fathom.suites.tasks.evidence import candidates_of_questions, distinct
 from fathom.types import (
     Candidate,
     CandidatePool,

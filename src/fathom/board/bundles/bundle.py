@@ -27,10 +27,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fathom.atomic import whole_file
 from fathom.printing import readable
 from fathom.rows.schema import SCHEMA, to_frame
-from fathom.run.judgements import Judgement
+from fathom.runfile.judgements import Judgement
+from fathom.storage.atomic import whole_file
 from fathom.types import Facet, Json, Row
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class JudgedReply:
     Attributes:
         part: Number of the run, from 0.
         judge: Name of the judge.
-        key: Hash of the case (``fathom.run.judgements.case_key``).
+        key: Hash of the case (``fathom.runfile.judgements.case_key``).
         judgement: The judgement.
     """
 

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fathom import plugins
 from fathom.board.bundles.bundle import (
     RULES,
     Bundle,
@@ -23,14 +22,16 @@ from fathom.board.bundles.bundle import (
 )
 from fathom.board.bundles.findings import RefusedError
 from fathom.board.bundles.opening import parse_bundle
-from fathom.registry import get_task
+from fathom.plugins import loading
 from fathom.rows.runs import scored_rows
 from fathom.rows.scoring import Judged, choose_judges, read_judged
-from fathom.run.judgements import case_key, case_of
-from fathom.run.manifest import fathom_version, read_manifest
-from fathom.run.store import StoredReply, replies
+from fathom.runfile.judgements import case_key, case_of
+from fathom.runfile.manifest import read_manifest
+from fathom.runfile.store import StoredReply, replies
+from fathom.safety.secrets import HIDDEN, hide_secrets
 from fathom.score.judge import get_rubric
-from fathom.secrets import HIDDEN, hide_secrets
+from fathom.storage.versions import fathom_version
+from fathom.suites.registry import get_task
 from fathom.types import FathomError, Json, Reply
 
 # An address, or an absolute, home, drive or parent path.
@@ -52,7 +53,7 @@ def bundle_of(runs: Sequence[Path], *, judge: str | None = None, logs: bool = Tr
     """
     manifests = [read_manifest(run) for run in runs]
     for run, manifest in zip(runs, manifests, strict=True):
-        plugins.use_again(manifest["suite"].get("plugins"), run)
+        loading.use_again(manifest["suite"].get("plugins"), run)
     _check_together(runs, manifests)
     judges = choose_judges(runs, judge)
     found = [_bundled(number, run, manifests[number], judges, logs=logs) for number, run in enumerate(runs)]

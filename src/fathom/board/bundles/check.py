@@ -5,18 +5,18 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from fathom import plugins
 from fathom.board.bundles.bundle import RULES, Bundle, hashed
 from fathom.board.bundles.findings import LEVELS, Finding, Level, RefusedError
 from fathom.board.bundles.opening import LIMITS, Limits, parse_bundle, read_limited
 from fathom.board.bundles.rescoring import check_scores
 from fathom.board.bundles.suite_check import check_suites
+from fathom.plugins import loading
 from fathom.printing import readable
-from fathom.registry import suites as known_suites
-from fathom.registry import task_name
-from fathom.registry import tasks as known_tasks
-from fathom.run.manifest import fathom_version
-from fathom.suitefile import BuiltSuite, open_suite
+from fathom.storage.versions import fathom_version
+from fathom.suites.registry import suites as known_suites
+from fathom.suites.registry import task_name
+from fathom.suites.registry import tasks as known_tasks
+from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.types import Json
 
 
@@ -78,7 +78,7 @@ def check(path: Path, suites: Sequence[Path] = (), limits: Limits = LIMITS, toda
     """
     built = [open_suite(folder) for folder in suites]
     for suite in built:
-        plugins.use_again(suite.manifest.get("plugins"), suite.folder)
+        loading.use_again(suite.manifest.get("plugins"), suite.folder)
     sha, bundle = "", None
     findings: list[Finding] = []
     try:

@@ -8,9 +8,9 @@ from datetime import date
 from typing import TypeAlias
 
 from fathom.board.bundles.bundle import FILES, FORMATS, HEAD, RULES, fields_of
+from fathom.models.model_settings import KINDS, SWITCHES
+from fathom.models.thinking import MODES, PROMPTS
 from fathom.printing import printable
-from fathom.run.model_settings import KINDS, SWITCHES
-from fathom.run.thinking import MODES, PROMPTS
 from fathom.types import STATUSES
 
 Check: TypeAlias = Callable[[object], str]

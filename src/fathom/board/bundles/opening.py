@@ -49,10 +49,10 @@ from fathom.board.bundles.fields import (
     wrong_field,
 )
 from fathom.board.bundles.findings import RefusedError
-from fathom.checksums import check_format
 from fathom.printing import printable
 from fathom.rows.schema import SCHEMA
-from fathom.run.judgements import Judgement
+from fathom.runfile.judgements import Judgement
+from fathom.storage.checksums import check_format
 from fathom.types import FathomError, Row
 
 _FIELDS: Mapping[str, Mapping[str, Check]] = {

@@ -10,15 +10,15 @@ import polars as pl
 from fathom.board.bundles.bundle import ROWS, RULES, Bundle, JudgedReply, ReplyLog, Result, canonical, row_record
 from fathom.board.bundles.bundling import kept_judgements
 from fathom.board.bundles.findings import Finding, Level
+from fathom.models.embedding_judge import judge_kind
 from fathom.printing import printable
-from fathom.registry import get_task
 from fathom.rows.runs import scored_rows
 from fathom.rows.scoring import NOT_JUDGED, Judged
-from fathom.run.embedding_judge import judge_kind
-from fathom.run.manifest import fathom_version
-from fathom.run.store import StoredReply
+from fathom.runfile.store import StoredReply
 from fathom.score.registry import metric_name
 from fathom.stats.outcomes import DOES_NOT_FIT, counted, scorer_errors, tally, unmeasured
+from fathom.storage.versions import fathom_version
+from fathom.suites.registry import get_task
 from fathom.types import Reply, Row
 
 SAME = 1e-9

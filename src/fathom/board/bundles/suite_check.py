@@ -9,13 +9,13 @@ from typing import Any
 from fathom.board.bundles.bundle import Bundle, Part, ReplyLog, Result, canonical
 from fathom.board.bundles.findings import Finding, RefusedError
 from fathom.board.bundles.rescoring import thinking_facets
-from fathom.length import render
-from fathom.length import thinking as told_to_think
 from fathom.printing import printable
-from fathom.registry import get_task, task_name
-from fathom.suitefile import FORMAT as SUITE_FORMAT
-from fathom.suitefile import BuiltSuite
-from fathom.tokens import is_path
+from fathom.suites.registry import get_task, task_name
+from fathom.suites.suitefile import FORMAT as SUITE_FORMAT
+from fathom.suites.suitefile import BuiltSuite
+from fathom.tokens.length import render
+from fathom.tokens.length import thinking as told_to_think
+from fathom.tokens.tokenizers import is_path
 from fathom.types import Facet, Sample
 
 _REBUILD = "; an earlier fathom built the suite to compare with: build it again with --force"

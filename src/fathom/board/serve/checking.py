@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from fathom.board.serve.limits import Limits
 from fathom.board.serve.process import ended
 from fathom.printing import printable
-from fathom.registry import boards
+from fathom.suites.registry import boards
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def check_bundle(path: Path, policy: Policy, limits: Limits) -> CheckResult:
 
 
 def _fingerprints(suites: Sequence[Path]) -> dict[str, Path]:
-    from fathom.suitefile import read_manifest
+    from fathom.suites.suitefile import read_manifest
 
     return {str(read_manifest(folder)["fingerprint"]): folder for folder in suites}
 

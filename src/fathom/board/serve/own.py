@@ -14,7 +14,7 @@ import numpy as np
 
 from fathom.board.likeness import Prints, expected_alike, likeness
 from fathom.board.serve.process import ended
-from fathom.names import system_name
+from fathom.plugins.names import system_name
 from fathom.types import FathomError
 
 SECONDS = 3600.0

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from fathom.atomic import whole_file
 from fathom.board.serve.store import Store
 from fathom.printing import printable
+from fathom.storage.atomic import whole_file
 from fathom.types import FathomError
 
 Build: TypeAlias = Callable[[Sequence[Path], Path], None]

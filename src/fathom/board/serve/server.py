@@ -15,13 +15,13 @@ from fathom.board.serve.own import OwnResults
 from fathom.board.serve.process import ended
 from fathom.board.serve.publishing import Build, Publisher
 from fathom.board.serve.store import Store
-from fathom.run.manifest import FILE
-from fathom.run.manifest import read_manifest as read_run
+from fathom.runfile.manifest import FILE
+from fathom.runfile.manifest import read_manifest as read_run
 from fathom.server.backup import serving
 from fathom.server.listening import address_of, listening, private_files, serve_app
 from fathom.server.logs import LogFormat, set_up
 from fathom.server.metrics import Metrics, exposed
-from fathom.suitefile import read_manifest as read_suite
+from fathom.suites.suitefile import read_manifest as read_suite
 from fathom.types import FathomError
 
 log = logging.getLogger("fathom.board")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fathom.names import unknown
+from fathom.plugins.names import unknown
 
 NAMES = (
     *("longscore", "retention", "curve", "length", "truncation", "answers", "counts", "compare", "agreement"),

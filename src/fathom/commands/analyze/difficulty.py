@@ -59,8 +59,8 @@ def analyze_difficulty(options: DifficultyOptions) -> "list[Difficulty]":
 def main(line: DifficultyOptions) -> None:
     """Print a table, or JSON."""
     from fathom.analysis.difficulty import difficulty_record
+    from fathom.options.terminal import print_json
     from fathom.report.studies import print_results
-    from fathom.terminal import print_json
 
     (found,) = made = analyze_difficulty.body(telling(line))
     if line.as_json:

@@ -207,6 +207,6 @@ def on_line(function: Any, *, empty: str = "", section: str = "") -> Callable[[A
 
 def telling(line: Any) -> Any:
     """The options with notes on standard error."""
-    from fathom.terminal import tell
+    from fathom.options.terminal import tell
 
     return line.but(tell=tell)

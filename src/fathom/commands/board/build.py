@@ -78,7 +78,7 @@ def board_build(options: BuildOptions) -> "Built":
 
 def main(line: BuildOptions) -> None:
     """Build, and print a table of the boards, or JSON."""
-    from fathom.terminal import print_json, print_records, progress_bar, tell
+    from fathom.options.terminal import print_json, print_records, progress_bar, tell
 
     with progress_bar("building", line.quiet) as bar:
         built = board_build.body(line.but(progress=bar))

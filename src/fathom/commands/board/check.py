@@ -41,7 +41,7 @@ def board_check(options: CheckOptions) -> "Checked":
 
 def main(line: CheckOptions) -> int:
     """Print what was found; 2 where something is wrong."""
-    from fathom.terminal import print_json
+    from fathom.options.terminal import print_json
 
     checked = board_check.body(line)
     if line.as_json:

@@ -23,9 +23,9 @@ class DiffOptions(Json):
 @command(DiffOptions)
 def board_diff(options: DiffOptions) -> "Changes":
     """List the changes between two sites, and why: entries, scores and ranks."""
-    from fathom.atomic import whole_file
     from fathom.board.changes import changes, read_snapshot
-    from fathom.terminal import as_json
+    from fathom.options.terminal import as_json
+    from fathom.storage.atomic import whole_file
 
     found = changes(read_snapshot(Path(options.old)), read_snapshot(Path(options.new)))
     if options.out is not None:
@@ -37,8 +37,8 @@ def board_diff(options: DiffOptions) -> "Changes":
 def main(line: DiffOptions) -> None:
     """Print the first changes as sentences, or all as JSON."""
     from fathom.board.changes import counted, sentences
+    from fathom.options.terminal import print_json
     from fathom.printing import printable
-    from fathom.terminal import print_json
 
     found = board_diff.body(line)
     if line.as_json:

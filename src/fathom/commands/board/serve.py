@@ -106,7 +106,7 @@ def main(line: ServeOptions) -> None:
     """Serve, and say where."""
     with libraries():
         from fathom.server.logs import announced
-    from fathom.terminal import tell
+    from fathom.options.terminal import tell
 
     def ready(address: str) -> None:
         announced("fathom.board", line.log_format, tell)(

@@ -88,7 +88,7 @@ class Line(NewToken, Json):
 
 def main(line: Line) -> None:
     """Print a new token, what was revoked, or a table of all."""
-    from fathom.terminal import print_json, print_records
+    from fathom.options.terminal import print_json, print_records
 
     wanted = line.wanted()
     if isinstance(wanted, TokensOptions):

@@ -76,7 +76,7 @@ def compress_adaptive(options: AdaptiveOptions) -> "Adapted":
 
 def main(line: AdaptiveOptions) -> None:
     """Print a line after each round, and the estimate."""
-    from fathom.terminal import confirmed, print_json, tell
+    from fathom.options.terminal import confirmed, print_json, tell
 
     def told(items: int, value: float, half: float) -> None:
         if not line.quiet:

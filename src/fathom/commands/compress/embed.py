@@ -27,7 +27,7 @@ def compress_embed(options: EmbedOptions) -> tuple[int, int]:
     In Python it returns how many items there are, and of how many dimensions their embeddings are.
     """
     from fathom.compress.embedding import check_suffix, embedder, item_texts, write_vectors
-    from fathom.run.embedding import CHARACTERS
+    from fathom.models.embedding import CHARACTERS
 
     out = Path(options.out)
     check_suffix(out)
@@ -43,7 +43,7 @@ def compress_embed(options: EmbedOptions) -> tuple[int, int]:
 
 def main(options: EmbedOptions) -> None:
     """Print how many items were embedded."""
-    from fathom.terminal import tell
+    from fathom.options.terminal import tell
 
     items, dimensions = compress_embed.body(options.but(tell=tell))
     tell(f"{options.out}: {items:,} items, {dimensions:,} dimensions")

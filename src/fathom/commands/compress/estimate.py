@@ -53,8 +53,8 @@ def compress_estimate(options: EstimateOptions) -> "Estimated":
 
 def main(line: EstimateOptions) -> None:
     """Print a table of the models, and how the estimates agree with the scores where these are known."""
+    from fathom.options.terminal import print_json, print_records, tell
     from fathom.report.compression_tables import agreement_records, estimate_records
-    from fathom.terminal import print_json, print_records, tell
 
     found = compress_estimate.body(line)
     if line.as_json:

@@ -66,7 +66,7 @@ def compress_select(options: SelectOptions) -> "Subset":
 
 def main(line: SelectOptions) -> None:
     """Print how many items were chosen of each stratum."""
-    from fathom.terminal import print_json, print_records, tell
+    from fathom.options.terminal import print_json, print_records, tell
 
     subset = compress_select.body(line)
     strata = Counter(member.stratum for member in subset.members)

@@ -114,7 +114,7 @@ def compress_study(options: StudyOptions) -> "pl.DataFrame":
 def main(line: StudyOptions) -> None:
     """Print a table, or JSON."""
     from fathom.compress.study import shown
-    from fathom.terminal import print_json, print_records, tell
+    from fathom.options.terminal import print_json, print_records, tell
 
     frame = compress_study.body(line.but(tell=None if line.quiet or not sys.stderr.isatty() else tell))
     if line.as_json:

@@ -108,8 +108,8 @@ def compress_validate(options: ValidateOptions) -> "Validated":
 
 def main(line: ValidateOptions) -> None:
     """Print a table for each kind of split and budget, and of the items that a width takes."""
+    from fathom.options.terminal import print_json, print_records, progress_bar, tell
     from fathom.report.compression_tables import reach_records, validation_records
-    from fathom.terminal import print_json, print_records, progress_bar, tell
 
     with progress_bar("validating", line.quiet) as progress:
         found = compress_validate.body(line.but(progress=progress))

@@ -12,7 +12,7 @@ from fathom.options.values import MaybePath
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
-    from fathom.sources.fetching import Fetched, Progress
+    from fathom.documents.sources.fetching import Fetched, Progress
 
 
 class FetchOptions(Terminal, Json):
@@ -41,8 +41,8 @@ def data_fetch(options: FetchOptions) -> "list[Fetched]":
 
     HF_TOKEN opens gated data sets, HF_ENDPOINT names a mirror of the hub. Needs the extra hub of fathom-eval.
     """
-    from fathom.sources.fetching import fetch
-    from fathom.sources.lock import data_folder
+    from fathom.documents.sources.fetching import fetch
+    from fathom.documents.sources.lock import data_folder
 
     wanted = data_sources(options.names, options.suite)
     if not wanted:
@@ -52,8 +52,8 @@ def data_fetch(options: FetchOptions) -> "list[Fetched]":
 
 def main(line: FetchOptions) -> None:
     """Fetch, and print the files; those that came are shown also where another source failed."""
-    from fathom.sources.lock import data_folder
-    from fathom.terminal import download_bar, print_json, print_records
+    from fathom.documents.sources.lock import data_folder
+    from fathom.options.terminal import download_bar, print_json, print_records
 
     folder = Path(line.folder or data_folder())
     files: list[Fetched] = []

@@ -8,7 +8,7 @@ from fathom.options.values import names_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
-    from fathom.sources.source import Source
+    from fathom.documents.sources.source import Source
 
 Names: TypeAlias = Annotated[
     Read[Sequence[str] | str, tuple[str, ...]], arg("Data sources (see `fathom list data`).", many=True, read=names_of)
@@ -22,9 +22,9 @@ def data_sources(names: Sequence[str], suite: str | None) -> "list[Source]":
     Raises:
         FathomError: A name is not known, or the suite has no data sources.
     """
-    from fathom.names import unknown
-    from fathom.registry import get_suite
-    from fathom.sources.registry import sources
+    from fathom.documents.sources.registry import sources
+    from fathom.plugins.names import unknown
+    from fathom.suites.registry import get_suite
 
     known = sources()
     wanted = list(names)

@@ -12,7 +12,7 @@ from fathom.options.values import MaybePath
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
-    from fathom.sources.lock import Checked
+    from fathom.documents.sources.lock import Checked
 
 
 class VerifyOptions(Json):
@@ -32,8 +32,8 @@ def data_verify(options: VerifyOptions) -> "list[Checked]":
 
     A file is unrecorded where no checksum of it is known: fetch compares it with the hub and records it.
     """
-    from fathom.sources.lock import data_folder, recorded, verify
-    from fathom.sources.registry import sources
+    from fathom.documents.sources.lock import data_folder, recorded, verify
+    from fathom.documents.sources.registry import sources
 
     place = options.folder or data_folder()
     wanted = data_sources(options.names, options.suite) or recorded(list(sources().values()), place)
@@ -44,8 +44,8 @@ def data_verify(options: VerifyOptions) -> "list[Checked]":
 
 def main(line: VerifyOptions) -> int:
     """Print the status of each file; 1 if one is changed or missing."""
-    from fathom.sources.lock import data_folder
-    from fathom.terminal import print_json, print_records
+    from fathom.documents.sources.lock import data_folder
+    from fathom.options.terminal import print_json, print_records
 
     checked = data_verify.body(line)
     if line.as_json:

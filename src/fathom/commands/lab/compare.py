@@ -119,9 +119,9 @@ def lab_compare(options: CompareOptions) -> "list[Comparison]":
 def main(line: CompareOptions) -> None:
     """Compare, write the page, and print the tables."""
     from fathom.lab.page import PAGE, numbers_of, report_of
+    from fathom.options.terminal import print_json, progress_bars
     from fathom.printing import printable
     from fathom.report import show
-    from fathom.terminal import print_json, progress_bars
 
     with progress_bars(line.quiet) as bars:
         shown: dict[str, Callable[[int, int | None], None] | None] = {}

@@ -36,7 +36,7 @@ def lab_flags(options: FlagsOptions) -> "list[ServerFlags]":
 
 def main(line: FlagsOptions) -> None:
     """Print a line for each server, or JSON."""
-    from fathom.terminal import print_json, tell_below
+    from fathom.options.terminal import print_json, tell_below
 
     found = lab_flags.body(line)
     if line.as_json:

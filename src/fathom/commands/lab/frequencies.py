@@ -58,7 +58,7 @@ def lab_frequencies(options: FrequenciesOptions) -> Frequencies:
 def main(line: FrequenciesOptions) -> None:
     """Print a table of wavelengths, or JSON."""
     from fathom.extend.frequencies import plain
-    from fathom.terminal import print_json, print_records
+    from fathom.options.terminal import print_json, print_records
 
     found = lab_frequencies.body(line)
     if line.as_json:

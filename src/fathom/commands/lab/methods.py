@@ -41,7 +41,7 @@ def _shown(parameter: "Parameter") -> str:
 
 def main(line: MethodsOptions) -> None:
     """Print a table, or JSON."""
-    from fathom.terminal import print_json, print_records
+    from fathom.options.terminal import print_json, print_records
 
     found = lab_methods.body(line)
     if line.as_json:

@@ -56,7 +56,7 @@ def lab_positions(options: PositionsOptions) -> Positions:
 
 def main(line: PositionsOptions) -> None:
     """Print a picture and the last row in words, or JSON."""
-    from fathom.terminal import print_json
+    from fathom.options.terminal import print_json
 
     found = lab_positions.body(line)
     if line.as_json:

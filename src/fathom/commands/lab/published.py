@@ -19,7 +19,7 @@ class PublishedOptions(Json):
 def lab_published(options: PublishedOptions) -> "list[PublishedComparison]":
     """Print what papers found: their tables that compare methods, and what can be compared with them."""
     from fathom.extend.published import published_comparisons
-    from fathom.names import unknown
+    from fathom.plugins.names import unknown
 
     found = published_comparisons()
     papers = {one.paper for one in found}
@@ -34,9 +34,9 @@ def main(line: PublishedOptions) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
+    from fathom.options.terminal import print_json
     from fathom.report.published import published_tables, remarks_of
     from fathom.report.terminal import show
-    from fathom.terminal import print_json
 
     found = lab_published.body(line)
     if line.as_json:

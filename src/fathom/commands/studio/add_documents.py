@@ -103,8 +103,8 @@ class Line(AddDocumentsOptions, kw_only=True):
 
 def main(line: Line) -> None:
     """Add the documents, and say what was left out."""
+    from fathom.options.terminal import progress_bar, tell
     from fathom.studio.intake import about
-    from fathom.terminal import progress_bar, tell
 
     with progress_bar("counting", line.quiet) as progress:
         found = studio_add_documents.body(line.but(progress=progress))

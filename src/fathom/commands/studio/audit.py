@@ -42,8 +42,8 @@ def main(line: AuditOptions) -> int:
     """Print what was verified, and what differs."""
     from dataclasses import asdict
 
+    from fathom.options.terminal import print_json
     from fathom.printing import printable
-    from fathom.terminal import print_json
 
     found = studio_audit.body(line)
     if line.as_json:

@@ -54,7 +54,7 @@ class Line(CritiqueOptions, Start, Json, kw_only=True):
 
 def main(line: Line) -> int:
     """Ask, and print the claims."""
-    from fathom.terminal import confirmed, print_json, print_records, progress_bar, tell
+    from fathom.options.terminal import confirmed, print_json, print_records, progress_bar, tell
 
     with progress_bar("asking", line.quiet) as progress:
         found = studio_critique.body(

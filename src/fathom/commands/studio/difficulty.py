@@ -43,7 +43,7 @@ def studio_difficulty(options: DifficultyOptions) -> "tuple[dict[str, Difficulty
 
 def main(line: DifficultyOptions) -> None:
     """Print a table."""
-    from fathom.terminal import print_json, print_records, tell
+    from fathom.options.terminal import print_json, print_records, tell
 
     found, failed = studio_difficulty.body(line)
     for id, why in failed.items():

@@ -69,8 +69,8 @@ class Line(DraftOptions, Start, kw_only=True):
 
 def main(line: Line) -> int:
     """Draft, and say what was rejected."""
-    from fathom.run.prices import shown_cost
-    from fathom.terminal import confirmed, progress_bar, tell
+    from fathom.models.prices import shown_cost
+    from fathom.options.terminal import confirmed, progress_bar, tell
 
     with progress_bar("drafting", line.quiet) as progress:
         found = studio_draft.body(

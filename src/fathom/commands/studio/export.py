@@ -69,7 +69,7 @@ class Line(ExportOptions, kw_only=True):
 
 def main(line: Line) -> None:
     """Write the files, and say what is not in them."""
-    from fathom.terminal import progress_bar, tell
+    from fathom.options.terminal import progress_bar, tell
 
     with progress_bar("measuring", line.quiet) as progress:
         found = studio_export.body(line.but(progress=progress))

@@ -42,7 +42,7 @@ def studio_import(options: ImportOptions) -> "ImportedSamples":
 
 def main(line: ImportOptions) -> None:
     """Import, and say what was left out."""
-    from fathom.terminal import tell
+    from fathom.options.terminal import tell
 
     found = studio_import.body(line)
     for problem in found.problems:

@@ -61,8 +61,8 @@ class Line(PredictOptions, Start, kw_only=True):
 
 def main(line: Line) -> int:
     """Ask, and say what failed."""
-    from fathom.run.prices import shown_cost
-    from fathom.terminal import confirmed, progress_bar, tell
+    from fathom.models.prices import shown_cost
+    from fathom.options.terminal import confirmed, progress_bar, tell
 
     with progress_bar("asking", line.quiet) as progress:
         found = studio_predict.body(

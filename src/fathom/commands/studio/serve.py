@@ -9,8 +9,8 @@ from typing import Annotated
 from fathom.commands.servers import Host, Monitored, Port, Proxies, Ready
 from fathom.commands.studio.asking import TasksFolder
 from fathom.commands.studio.shared import STORE, DesignFile, Store, libraries, opened
-from fathom.names import listed
 from fathom.options.declare import command, given, hidden, opt, unset
+from fathom.plugins.names import listed
 from fathom.types import FathomError
 
 
@@ -111,7 +111,7 @@ def main(line: ServeOptions) -> None:
     """Serve, and say where."""
     with libraries():
         from fathom.server.logs import announced
-    from fathom.terminal import tell
+    from fathom.options.terminal import tell
 
     say = announced("fathom.studio", line.log_format, tell)
 

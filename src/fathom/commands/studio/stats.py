@@ -57,7 +57,7 @@ def studio_stats(options: StatsOptions) -> list[dict[str, object]]:
 
 def main(line: StatsOptions) -> None:
     """Print a table."""
-    from fathom.terminal import print_json, print_records
+    from fathom.options.terminal import print_json, print_records
 
     records = studio_stats.body(line)
     print_json(records) if line.as_json else print_records(

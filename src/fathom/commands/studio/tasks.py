@@ -59,7 +59,7 @@ def _folder(options: TasksOptions) -> Path:
 
 def main(line: TasksOptions) -> None:
     """Print the tasks, and which of them are from files of the user."""
-    from fathom.terminal import tell
+    from fathom.options.terminal import tell
 
     for task in studio_tasks.body(line).values():
         code = f"{task.published.code} " if task.published and not task.name.startswith(task.published.code) else ""

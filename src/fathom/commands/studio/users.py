@@ -94,7 +94,7 @@ def main(line: Line) -> None:
     """Print a table of accounts, or a new password or token."""
     from dataclasses import asdict
 
-    from fathom.terminal import print_json, print_records
+    from fathom.options.terminal import print_json, print_records
 
     if line.what == "list":
         if line.name is not None:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathom.extend.frequencies import plain
-from fathom.terminal import no_widgets
+from fathom.options.terminal import no_widgets
 
 HEAD, BASE = 128, 10_000.0
 FIRST, UNKNOWN = 0, 1

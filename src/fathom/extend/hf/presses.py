@@ -11,8 +11,8 @@ from transformers.cache_utils import Cache
 from fathom.extend.hf.caches import SeenLayer, after_context
 from fathom.extend.hf.calls import with_cache
 from fathom.extend.methods import Method
-from fathom.extras import install
-from fathom.names import unknown
+from fathom.plugins.extras import install
+from fathom.plugins.names import unknown
 from fathom.types import FathomError
 
 INSTALL = install("kvpress")

@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fathom.models.failures import Failure
+from fathom.models.protocol import RequestError
 from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, json_lines, pieces
-from fathom.run.batches.store import Batch, number_of
-from fathom.run.failures import Failure
-from fathom.run.model import RequestError
+from fathom.runfile.batches import Batch, number_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:

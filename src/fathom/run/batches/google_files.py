@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, json_lines, pieces
-from fathom.run.batches.store import Batch
+from fathom.runfile.batches import Batch
 from fathom.types import FathomError
 
 if TYPE_CHECKING:

@@ -9,17 +9,17 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
 
+from fathom.models.failures import Failure
+from fathom.models.overflow import Overflow
+from fathom.models.protocol import Call, RequestError
+from fathom.models.retry import ended_by
+from fathom.models.usage import with_counts
 from fathom.run.batches.sender import Wanted
-from fathom.run.batches.store import Asked
-from fathom.run.failures import Failure
 from fathom.run.judge_plan import PendingCase
-from fathom.run.judgements import JudgementStore, hashed
 from fathom.run.judging import Judging
-from fathom.run.ledger import Key
-from fathom.run.model import Call, RequestError
-from fathom.run.overflow import Overflow
-from fathom.run.retry import ended_by
-from fathom.run.usage import with_counts
+from fathom.runfile.batches import Asked
+from fathom.runfile.judgements import JudgementStore, hashed
+from fathom.runfile.ledger import Key
 from fathom.score.judge import Ask, UnreadableError
 from fathom.types import Reply
 

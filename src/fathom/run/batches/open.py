@@ -5,20 +5,20 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
-from fathom.extras import MissingLibraryError, install
+from fathom.models.protocol import Settings
+from fathom.models.request_mode import RequestModes
+from fathom.models.retry import Retry
+from fathom.plugins.extras import MissingLibraryError, install
 from fathom.run.batches.judging import JudgeAsking, batches_of
 from fathom.run.batches.provider import HOURS, Provider
 from fathom.run.batches.recording import Recording
 from fathom.run.batches.sender import Pace, Sender
 from fathom.run.batches.session import BatchSession
-from fathom.run.batches.store import FILE, BatchStore, waiting, without_batches
-from fathom.run.ledger import Ledger
-from fathom.run.model import Settings
-from fathom.run.progress import RunSummary
-from fathom.run.request_mode import RequestModes
-from fathom.run.retry import Retry
 from fathom.run.session import Work
-from fathom.run.worker import this_worker
+from fathom.runfile.batches import FILE, BatchStore, waiting, without_batches
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.progress import RunSummary
+from fathom.runfile.worker import this_worker
 from fathom.types import FathomError, Sample
 
 _LIBRARIES = {"openai": "openai", "openai-api": "openai", "anthropic": "anthropic", "google": "google.genai"}

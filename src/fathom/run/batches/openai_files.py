@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, json_lines
-from fathom.run.batches.store import Batch
+from fathom.runfile.batches import Batch
 from fathom.types import FathomError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 
-from fathom.run.batches.store import Batch
+from fathom.runfile.batches import Batch
 
 HOURS = 24
 """The time in which all of them promise to be done."""

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fathom.models.failures import Failure
+from fathom.models.inspect_client import open_inspect_client
+from fathom.models.overflow import Overflow
+from fathom.models.protocol import TINY_PROMPT, Call, RequestError, Settings
+from fathom.models.retry import Retry, request_once
 from fathom.run.batches.provider import Sent
-from fathom.run.failures import Failure
-from fathom.run.inspect_client import open_inspect_client
-from fathom.run.model import TINY_PROMPT, Call, RequestError, Settings
-from fathom.run.overflow import Overflow
-from fathom.run.retry import Retry, request_once
 from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from fathom.models.failures import Failure, chain_of, classify, shorten, status_code
+from fathom.models.protocol import Call, RequestError
+from fathom.models.retry import Retry
 from fathom.run.batches.provider import HOURS, Provider, Result, State, as_line
 from fathom.run.batches.recording import Recording
-from fathom.run.batches.store import Asked, Batch, BatchStore, new_id, number_of, request_id
-from fathom.run.failures import Failure, chain_of, classify, shorten, status_code
-from fathom.run.ledger import Key
-from fathom.run.model import Call, RequestError
-from fathom.run.retry import Retry
+from fathom.runfile.batches import Asked, Batch, BatchStore, new_id, number_of, request_id
+from fathom.runfile.ledger import Key
 from fathom.types import FathomError, Reply
 
 Outcome = TypeVar("Outcome")

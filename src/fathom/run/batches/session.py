@@ -4,19 +4,19 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 
+from fathom.models.failures import Failure
+from fathom.models.protocol import Call
+from fathom.models.retry import ended_by
 from fathom.run.batches.provider import Provider
 from fathom.run.batches.recording import Recording
 from fathom.run.batches.sender import Pace, Sender, Wanted
-from fathom.run.batches.store import Asked, BatchStore
-from fathom.run.failures import Failure
-from fathom.run.ledger import Key, Ledger
-from fathom.run.model import Call
-from fathom.run.progress import Progress
 from fathom.run.queue import Queue, prefix_key
-from fathom.run.retry import ended_by
 from fathom.run.session import Job, Session, Work
-from fathom.run.store import peek
-from fathom.run.worker import is_alive
+from fathom.runfile.batches import Asked, BatchStore
+from fathom.runfile.ledger import Key, Ledger
+from fathom.runfile.progress import Progress
+from fathom.runfile.store import peek
+from fathom.runfile.worker import is_alive
 from fathom.types import FathomError, Reply, Sample
 
 

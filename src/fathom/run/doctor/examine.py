@@ -10,10 +10,16 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
-from fathom.length import format_length
+from fathom.models.clients import context_of, open_client
+from fathom.models.completions import CompletionsClient, ContinuingClient
+from fathom.models.failures import Failure
+from fathom.models.inspect_client import InspectClient, open_inspect_client
+from fathom.models.loop import drive
+from fathom.models.model_settings import find_settings, like_models
+from fathom.models.prices import find_limit
+from fathom.models.protocol import TINY_PROMPT, Client, Settings, is_baseline
+from fathom.models.retry import Retry
 from fathom.run.chosen import Chosen
-from fathom.run.clients import context_of, open_client
-from fathom.run.completions import CompletionsClient, ContinuingClient
 from fathom.run.doctor import window as windows
 from fathom.run.doctor.checks import Check, Diagnosis, Plan
 from fathom.run.doctor.needles import make_hunt
@@ -36,16 +42,10 @@ from fathom.run.doctor.probes import (
 )
 from fathom.run.doctor.survey import SECONDS, Survey, like, survey
 from fathom.run.doctor.window import Shot
-from fathom.run.failures import Failure
-from fathom.run.inspect_client import InspectClient, open_inspect_client
-from fathom.run.loop import drive
-from fathom.run.model import TINY_PROMPT, Client, Settings, is_baseline
-from fathom.run.model_settings import find_settings, like_models
 from fathom.run.options import check_work
 from fathom.run.preflight import reasons
-from fathom.run.prices import find_limit
-from fathom.run.retry import Retry
-from fathom.tokens import get_tokenizer
+from fathom.tokens.length import format_length
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from fathom.extras import EXTRAS, PACKAGE, install
+from fathom.plugins.extras import EXTRAS, PACKAGE, install
 from fathom.run.doctor.checks import Check, Diagnosis
 from fathom.types import FathomError
 
@@ -93,21 +93,21 @@ def _installed(name: str) -> bool:
 
 
 def _tokenizer() -> Check:
-    from fathom.tokens import DEFAULT, get_tokenizer
+    from fathom.tokens.tokenizers import DEFAULT, get_tokenizer
 
     return _tried("tokenizer", lambda: f"{DEFAULT} counts {get_tokenizer().count('nine lanterns')} tokens, offline")
 
 
 def _tasks() -> Check:
-    from fathom.registry import suites, tasks
+    from fathom.suites.registry import suites, tasks
 
     return _tried("tasks", lambda: f"{len(tasks())} tasks, {len(suites())} suites")
 
 
 def _tables() -> Check:
-    from fathom.run.failures import provider_errors
-    from fathom.run.model_settings import model_table
-    from fathom.run.prices import price_table
+    from fathom.models.failures import provider_errors
+    from fathom.models.model_settings import model_table
+    from fathom.models.prices import price_table
 
     return _tried(
         "tables",

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
-from fathom.corpus.world import article
-from fathom.tokens import Tokenizer
+from fathom.documents.world import article
+from fathom.tokens.tokenizers import Tokenizer
 
 PLACES = ("beginning", "middle", "end")
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"

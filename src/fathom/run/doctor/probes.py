@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from fathom.run.answers import split_reasoning
+from fathom.models.answers import split_reasoning
+from fathom.models.failures import Failure
+from fathom.models.model_settings import ModelSettings
+from fathom.models.protocol import PROBE, TINY_PROMPT, Call, Client, Settings
+from fathom.models.retry import Retry, request_once
 from fathom.run.doctor.checks import Check
-from fathom.run.failures import Failure
-from fathom.run.model import PROBE, TINY_PROMPT, Call, Client, Settings
-from fathom.run.model_settings import ModelSettings
-from fathom.run.retry import Retry, request_once
-from fathom.tokens import Tokenizer
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import FathomError, Reply
 
 FIRST_CAP, PLAIN_CAP, REASONING_CAP = 512, 96, 2048
@@ -273,8 +273,8 @@ def reasoning_check(prober: Prober, *, allowed: bool, entry: ModelSettings | Non
 
 async def check_completions(settings: Settings, prober: Prober) -> Check:
     """Whether prompts can be sent without a chat template."""
-    from fathom.run.completions import open_continuing_client
-    from fathom.run.hugging_face import is_local
+    from fathom.models.completions import open_continuing_client
+    from fathom.models.hugging_face import is_local
 
     name, works = "completions", "--chat-template by-task works"
     needs = "--chat-template by-task and never need it (LongBench continues some texts)"
@@ -298,8 +298,8 @@ async def check_completions(settings: Settings, prober: Prober) -> Check:
 
 async def check_logprobs(settings: Settings, name_there: str, retry: Retry) -> Check:
     """Whether the server returns log-probabilities of prompts."""
+    from fathom.models.protocol import RequestError
     from fathom.run.likelihood.completions import ADVICE, CompletionsServer
-    from fathom.run.model import RequestError
 
     name, needs = "log-probabilities", "fathom likelihood needs them; nothing else does"
     if settings.base_url is None:

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
+from fathom.models.failures import chain_of, classify, shorten, status_code
+from fathom.models.usage import count
 from fathom.printing import printable
 from fathom.run.doctor.checks import Check
-from fathom.run.failures import chain_of, classify, shorten, status_code
-from fathom.run.usage import count
-from fathom.secrets import hide_in_address
+from fathom.safety.secrets import hide_in_address
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

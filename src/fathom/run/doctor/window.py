@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from fathom.length import format_length
 from fathom.run.doctor.checks import Check
 from fathom.run.doctor.needles import PLACES, in_words
+from fathom.tokens.length import format_length
 
 Outcome: TypeAlias = Literal["answered", "overflow", "silent", "error"]
 

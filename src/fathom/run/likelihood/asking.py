@@ -6,25 +6,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fathom import plugins
-from fathom.registry import get_task, tasks
-from fathom.run.hugging_face import is_local
+from fathom.models.hugging_face import is_local
+from fathom.models.loop import drive
+from fathom.models.prices import FREE, Limit, Price, find_price
+from fathom.models.protocol import Settings
+from fathom.models.retry import Retry
+from fathom.plugins import loading
 from fathom.run.likelihood.client import METHODS, TIED, LikelihoodClient, Method, how_many, too_many
 from fathom.run.likelihood.completions import VIAS, CompletionsServer, Via
 from fathom.run.likelihood.local import LocalModel
 from fathom.run.likelihood.tokens import Backend
-from fathom.run.loop import drive
-from fathom.run.manifest import check_run, describe_run, join_run
-from fathom.run.model import Settings
 from fathom.run.options import check_choice, check_work
-from fathom.run.prices import FREE, Limit, Price, find_price
-from fathom.run.progress import Progress, RunSummary
-from fathom.run.retry import Retry
 from fathom.run.runner import work_on
 from fathom.run.session import Work
-from fathom.run.store import peek, replies
-from fathom.suitefile import BuiltSuite, open_suite
-from fathom.tokens import get_tokenizer
+from fathom.runfile.manifest import check_run, describe_run, join_run
+from fathom.runfile.progress import Progress, RunSummary
+from fathom.runfile.store import peek, replies
+from fathom.suites.registry import get_task, tasks
+from fathom.suites.suitefile import BuiltSuite, open_suite
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Json, Ordering, Sample
 from fathom.types.choices import RETRIES, TIMEOUT
 
@@ -93,7 +93,7 @@ def likelihood(
         method: ``orders``: the order of all N! whose text has the lowest perplexity. ``pairs``: the order with the most
             likely adjacent segments, from N^2 + N texts of two pieces.
         model_base_url: Address of a server that speaks OpenAI's completions protocol.
-        model_args: Arguments of a local model, by name (``fathom.run.hugging_face.load_model``).
+        model_args: Arguments of a local model, by name (``fathom.models.hugging_face.load_model``).
         via: How the server returns log-probabilities: ``echo``, ``prompt_logprobs`` (vLLM), or ``auto``.
         lengths: Lengths to run, in tokens; all by default.
         tasks: Tasks to run; by default all ordering tasks.
@@ -127,7 +127,7 @@ def likelihood(
         raise FathomError(f"--most-orders {most_orders}: expected a positive number")
     way, how = _method_of(method), _via_of(via)
     built, out = open_suite(Path(suite)), Path(out)
-    plugins.use_again(built.manifest.get("plugins"), built.folder)
+    loading.use_again(built.manifest.get("plugins"), built.folder)
     check_choice(built.manifest, tasks, lengths)
     asked, passed_over = _tasks_of(built, tasks)
     questions = _Questions(built, asked, lengths, limit, built.texts())

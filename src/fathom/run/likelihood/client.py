@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TypeAlias, get_args
 
-from fathom.run.failures import Failure
+from fathom.models.failures import Failure
+from fathom.models.overflow import Overflow
+from fathom.models.protocol import PROBE, Call, RequestError
 from fathom.run.likelihood.tokens import Backend
-from fathom.run.model import PROBE, Call, RequestError
-from fathom.run.overflow import Overflow
 from fathom.types import Json, Ordering, Reply
 from fathom.types.choices import Method as Method
 

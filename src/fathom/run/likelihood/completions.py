@@ -15,12 +15,12 @@ import os
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from fathom.run.failures import Failure, classify
+from fathom.models.failures import Failure, classify
+from fathom.models.protocol import RequestError
+from fathom.models.retry import Retry
+from fathom.models.wire import error_in
 from fathom.run.likelihood.tokens import TokenLogprobs, believed, offsets_of
-from fathom.run.model import RequestError
-from fathom.run.retry import Retry
-from fathom.run.wire import error_in
-from fathom.secrets import hide_in_address
+from fathom.safety.secrets import hide_in_address
 from fathom.types import FathomError
 
 Via: TypeAlias = Literal["auto", "echo", "prompt_logprobs"]

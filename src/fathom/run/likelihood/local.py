@@ -6,8 +6,10 @@ from contextlib import nullcontext
 from typing import Any
 
 from fathom.extend.methods import FULL
-from fathom.run.failures import Failure
-from fathom.run.hugging_face import cache_of, failure_of_model, load_model
+from fathom.models.failures import Failure
+from fathom.models.hugging_face import cache_of, failure_of_model, load_model
+from fathom.models.local_client import keeps_all
+from fathom.models.protocol import RequestError
 from fathom.run.likelihood import passes
 from fathom.run.likelihood.passes import (
     Way,
@@ -19,8 +21,6 @@ from fathom.run.likelihood.passes import (
     way_of,
 )
 from fathom.run.likelihood.tokens import TokenLogprobs
-from fathom.run.local_client import keeps_all
-from fathom.run.model import RequestError
 from fathom.types import FathomError, Json
 
 

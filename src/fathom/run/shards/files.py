@@ -15,11 +15,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fathom.checksums import check_content, check_format, row_checksum, with_checksum
-from fathom.run.manifest import compare_runs
 from fathom.run.shards.cutting import MOST, Cut, Shard, shards
 from fathom.run.shards.store import Store
-from fathom.run.store import CHECKED, SPLIT
+from fathom.runfile.manifest import compare_runs
+from fathom.runfile.store import CHECKED, SPLIT
+from fathom.storage.checksums import check_content, check_format, row_checksum, with_checksum
 from fathom.types import FathomError, Json
 
 PLAN = "shards.json"

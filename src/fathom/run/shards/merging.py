@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from fathom.run.ledger import Ledger
-from fathom.run.manifest import join_run
-from fathom.run.progress import Progress, RunSummary
 from fathom.run.shards.cutting import Shard
 from fathom.run.shards.files import PLAN, Plan, finished_file, finished_rows, read_plan, state_of
 from fathom.run.shards.store import Store, open_store
-from fathom.run.worker import this_worker
-from fathom.suitefile import fresh_folder
+from fathom.runfile.ledger import Ledger
+from fathom.runfile.manifest import join_run
+from fathom.runfile.progress import Progress, RunSummary
+from fathom.runfile.worker import this_worker
+from fathom.suites.suitefile import fresh_folder
 from fathom.types import FathomError
 
 SHOWN = 10  # shards named in a message

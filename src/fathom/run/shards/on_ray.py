@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fathom.cluster import RETRIES, connected, said_by
-from fathom.run.progress import Progress
+from fathom.parallel.on_ray import RETRIES, connected, said_by
 from fathom.run.shards.cutting import Shard
 from fathom.run.shards.spread import Engine
+from fathom.runfile.progress import Progress
 from fathom.types import FathomError
 
 

@@ -7,9 +7,9 @@ from functools import reduce
 from pathlib import Path
 
 from fathom.printing import readable
-from fathom.run.progress import Progress
 from fathom.run.shards.files import COLUMNS, PLAN, Row, read_plan, state_of, stored_rows
 from fathom.run.shards.store import open_store
+from fathom.runfile.progress import Progress
 from fathom.types import STATUSES, FathomError
 
 READERS = 16

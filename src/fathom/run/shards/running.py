@@ -5,11 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fathom.run.hugging_face import is_local
-from fathom.run.manifest import FILE
-from fathom.run.model import is_ray_vllm
-from fathom.run.progress import RunSummary
-from fathom.run.ray_vllm import gpus_of
+from fathom.models.hugging_face import is_local
+from fathom.models.protocol import is_ray_vllm
+from fathom.models.ray_vllm import gpus_of
 from fathom.run.runner import run
 from fathom.run.shards.cutting import Shard
 from fathom.run.shards.files import read_plan
@@ -18,6 +16,8 @@ from fathom.run.shards.scratch import scratch_folder
 from fathom.run.shards.share import Share
 from fathom.run.shards.spread import Spread
 from fathom.run.shards.store import FolderStore, ObjectStore, Store, open_store
+from fathom.runfile.manifest import FILE
+from fathom.runfile.progress import RunSummary
 from fathom.types import FathomError
 
 ALONE = {

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import quote
 
-from fathom.run.ledger import Key, Ledger
 from fathom.run.shards.cutting import Cut, Shard, cut
 from fathom.run.shards.files import (
     COLUMNS,
@@ -25,8 +24,9 @@ from fathom.run.shards.files import (
     write_rows,
 )
 from fathom.run.shards.store import Store
-from fathom.run.store import FILE, clear_errors
-from fathom.run.worker import this_worker
+from fathom.runfile.ledger import Key, Ledger
+from fathom.runfile.store import FILE, clear_errors
+from fathom.runfile.worker import this_worker
 from fathom.types import Json, Sample
 
 MOST_PARTS = 64

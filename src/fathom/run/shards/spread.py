@@ -7,12 +7,12 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeAlias
 
-from fathom.run.progress import Progress, RunSummary
 from fathom.run.shards.cutting import Cut, Shard, cut
 from fathom.run.shards.files import check_plan, failed, finished_rows, join_plan, plan_of, state_of
 from fathom.run.shards.progress import NOTHING, READERS, counted, together
 from fathom.run.shards.share import Facts
 from fathom.run.shards.store import Store
+from fathom.runfile.progress import Progress, RunSummary
 from fathom.types import FathomError, Json, Sample
 
 Engine: TypeAlias = Callable[[Sequence[Shard]], Iterator[tuple[Shard, Progress | str]]]

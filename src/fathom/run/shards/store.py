@@ -7,8 +7,8 @@ from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
-from fathom.atomic import whole_file
-from fathom.secrets import hide_in_address, hide_in_text
+from fathom.safety.secrets import hide_in_address, hide_in_text
+from fathom.storage.atomic import whole_file
 from fathom.types import FathomError
 
 SCHEMES = ("s3", "gs", "az", "azure", "abfs", "abfss", "file")

@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fathom.run.baselines.retrieval import rank
-from fathom.run.failures import shorten
-from fathom.run.model import Chat, Turn
+from fathom.models.baselines.retrieval import rank
+from fathom.models.failures import shorten
+from fathom.models.protocol import Chat, Turn
 from fathom.run.systems.prompts import Passage, passages_of
 from fathom.run.systems.system import TURN, Forecasted, Task
-from fathom.tokens import Tokenizer
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import Reply
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from hashlib import sha256
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from fathom.address import check_address
-from fathom.extras import install
+from fathom.plugins.extras import install
+from fathom.safety.address import check_address
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
-    from fathom.run.embedding import Floats
+    from fathom.models.embedding import Floats
 
 WORDS = "bm25"
 SERVED, LOCAL = "embed/", "embed-local/"
@@ -133,7 +133,7 @@ def by_embeddings(by: str, base_url: str | None = None) -> Embeddings | None:
     if not served or not local or (served == by and local == by):
         raise FathomError(f"retrieval: by={by}: expected bm25, embed/NAME (a server) or embed-local/NAME")
     if served != by:
-        from fathom.run.embedding import Endpoint
+        from fathom.models.embedding import Endpoint
 
         endpoint = Endpoint(served, base_url)
         endpoint.key()
@@ -144,7 +144,7 @@ def by_embeddings(by: str, base_url: str | None = None) -> Embeddings | None:
 def _local(by: str, name: str) -> Embeddings:
     from importlib.util import find_spec
 
-    from fathom.run.embedding import SentenceTransformer
+    from fathom.models.embedding import SentenceTransformer
 
     if find_spec("sentence_transformers") is None:
         raise FathomError(f"retrieval by {by} needs sentence-transformers: {install('embed')}")

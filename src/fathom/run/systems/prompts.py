@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fathom.registry import task_name, tasks
-from fathom.run.baselines.retrieval import sentences
-from fathom.tokens import Tokenizer
+from fathom.models.baselines.retrieval import sentences
+from fathom.suites.registry import task_name, tasks
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import Part, Sample, Span
 
 BREAK = "\n\n"

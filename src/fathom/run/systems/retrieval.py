@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fathom.run.baselines.retrieval import rank
+from fathom.models.baselines.retrieval import rank
 from fathom.run.systems.prompts import Passage, joined, passages_of
 from fathom.run.systems.system import Forecasted, Task, answered_by, too_long
 from fathom.types import Reply

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
-from fathom.run.model import Chat, Turn
-from fathom.run.request_mode import together
+from fathom.models.protocol import Chat, Turn
+from fathom.models.request_mode import together
 from fathom.run.systems.prompts import SplitPrompt
-from fathom.tokens import Tokenizer
+from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import Reply
 
 

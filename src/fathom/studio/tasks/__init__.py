@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from fathom.benchmarks.pro.secondary_tasks import BY_NAME, SECONDARY, Metric, SecondaryTask
-from fathom.names import unknown
+from fathom.plugins.names import unknown
 from fathom.studio.types import Requirement, Sample
 from fathom.types import FathomError
 

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from starlette.responses import PlainTextResponse, Response
 
 from fathom.benchmarks.pro.secondary_tasks import LANGUAGES
-from fathom.records import FORMATS
+from fathom.documents.records import FORMATS
 from fathom.server.answers import AnswerError
 from fathom.studio.compliance import findings
 from fathom.studio.intake import rules_of

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from starlette.responses import Response
 
-from fathom.length import format_length
 from fathom.studio.histories import History
 from fathom.studio.lists import Listed
 from fathom.studio.log import NoteEntry
@@ -27,6 +26,7 @@ from fathom.studio.records import RecordError, as_record, canonical, from_record
 from fathom.studio.states import DONE, RATING, RefusedError, may
 from fathom.studio.types import Note, Sample
 from fathom.studio.web.visit import Form, Visit
+from fathom.tokens.length import format_length
 
 
 def quality_page(visit: Visit) -> Response:

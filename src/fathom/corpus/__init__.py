@@ -1,9 +1,0 @@
-"""Corpora: documents from files, and ``world``, a generated corpus that needs no download."""
-
-from fathom.corpus.files import Corpus, read_corpus
-from fathom.corpus.records import Fields
-from fathom.corpus.spec import is_world, parse_spec
-from fathom.corpus.text import document_id, merged
-from fathom.records import Problem
-
-__all__ = ["Corpus", "Fields", "Problem", "document_id", "is_world", "merged", "parse_spec", "read_corpus"]

@@ -1,0 +1,376 @@
+"""Reads documents from a folder or a file."""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, fields, replace
+from hashlib import sha256
+from pathlib import Path
+
+from fathom.documents.corpus.drawn import Held
+from fathom.documents.corpus.questions import AskedFor, asked_for
+from fathom.documents.corpus.records import BadRowError, Fields, NoTextFieldError, make_document, parts_of_document
+from fathom.documents.corpus.spec import parse_spec, path_of
+from fathom.documents.corpus.text import joined_pages, merged, normalise
+from fathom.documents.records import (
+    ARCHIVE,
+    DOCUMENTS,
+    READABLE,
+    TABLES,
+    Fault,
+    File,
+    FileFinder,
+    Problem,
+    Problems,
+    Record,
+    Unread,
+    format_of,
+    looks_like_document,
+    path_text,
+    read_records,
+    unread,
+)
+from fathom.documents.records.parts import LONG, parts_of
+from fathom.printing import printable
+from fathom.types import Document, FathomError
+
+MOST_MISSED = 0.1
+"""Share of the files of a corpus that may be unread without stopping a build."""
+TOLD = 1_000_000  # bytes between two messages about progress
+SHOWN = 40  # files without a document shown in an error message
+README = "it describes the documents next to it"
+QUESTIONS = "it has the questions"
+DESCRIBING = (README, QUESTIONS)
+"""Why files are not read although nothing is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Documents in the order of their files and rows.
+
+    Attributes:
+        documents: Documents with distinct texts.
+        problems: What could not be read; the first 20 of each file individually, the rest as one entry with a count.
+        duplicates: Rows with a text seen before, in the same form; their new questions were added to the first one.
+        spec: The specification that was read.
+        fingerprint: Hash of the documents, their questions and summaries, in order.
+        unread: Files that are not read, with the reason.
+        read: Number of files with documents.
+        names: Names of the sources of all documents, each with its id; duplicates have that of the first one.
+        without: Files of a readable format in which there is no document, with the reason of each. Those of tables and
+            texts are among the problems too.
+        drawn: Says which documents these are, if the corpus has more; "" if they are all.
+    """
+
+    documents: tuple[Document, ...]
+    problems: tuple[Problem, ...]
+    duplicates: tuple[Problem, ...]
+    spec: str
+    fingerprint: str
+    unread: tuple[Unread, ...] = ()
+    read: int = 0
+    without: tuple[Problem, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
+    drawn: str = ""
+
+    @property
+    def missed(self) -> int:
+        """Number of files without a document, of those that look like documents."""
+        passed = (name for left in self.unread if left.why not in DESCRIBING for name in left.names)
+        return len(self.without) + sum(map(looks_like_document, passed))
+
+    def check_read(self) -> None:
+        """Check that at most a tenth of the files that look like documents were not read.
+
+        Raises:
+            FathomError: More were not; the message names them.
+        """
+        every = self.read + self.missed
+        if self.missed <= MOST_MISSED * every:
+            return
+        mattering = (
+            replace(left, names=names)
+            for left in self.unread
+            if left.why not in DESCRIBING and (names := tuple(filter(looks_like_document, left.names)))
+        )
+        lines = "".join(f"\n  {printable(str(line))}" for line in (*self.without[:SHOWN], *mattering))
+        more = f"\n  and {len(self.without) - SHOWN:,} more" if len(self.without) > SHOWN else ""
+        raise FathomError(
+            f"Corpus {self.spec!r}: {self.missed:,} of {every:,} files were not read:{lines}{more}\nConvert, repair or "
+            "remove them, or give --allow-unread to build without them."
+        )
+
+
+def read_corpus(
+    spec: str,
+    fields: Fields | None = None,
+    *,
+    questions: Collection[Path] = (),
+    reading: Callable[[int, int | None], None] | None = None,
+    most: int = 0,
+) -> Corpus:
+    """Read the documents of a folder or a file.
+
+    A folder is read recursively in the order of its paths: every file in a format of ``documents.records.FORMATS``,
+    also with ``.gz`` or ``.zst`` or in a ZIP archive. Files that are not read (hidden ones, a README at the top, other
+    formats) are listed. Bad rows are reported and skipped; a duplicate text is dropped, and its questions are added to
+    the first one.
+
+    Memory is bounded. A text of more than ``LONG`` bytes is several documents: its parts. Of a corpus of more than
+    ``MOST`` bytes, or ``most`` if that is more, documents of so many are kept (``Held``), and those that ``questions``
+    name.
+
+    Args:
+        spec: ``PATH``, with field names that differ from the defaults as
+            ``PATH?text=input&questions=instructions&answers=outputs``.
+        fields: Names of the fields; those in ``spec`` take precedence.
+        questions: Files with questions about the documents, which are no documents if they are in the folder.
+        reading: Called with the bytes of text read so far and None.
+        most: Bytes of text that are of use.
+
+    Raises:
+        FathomError: The path is missing, the query names an unknown part, or no document could be read.
+    """
+    name, query = parse_spec(spec)
+    if unknown := sorted(set(query) - set(parts_of_document())):
+        raise FathomError(
+            f"Corpus {spec!r}: unknown part {unknown[0]!r}; a query can name {', '.join(parts_of_document())}."
+        )
+    if empty := [part for part, value in query.items() if not value]:
+        raise FathomError(f"Corpus {spec!r}: give the name of a field after {empty[0]}=.")
+    root = path_of(name)
+    _check_root(root, spec)
+    gathered = Gathering(
+        replace(fields or Fields(), **query), asked=asked_for(questions), reading=reading, documents=Held(most)
+    )
+    finder = FileFinder(root)
+    chosen = _Chosen(finder, questions)
+    for file in chosen:
+        gathered.read_file(file)
+    gathered.close()
+    textless = (one for why, names in gathered.textless.items() for one in unread(root, names, why))
+    passed = (one for why, names in chosen.passed.items() for one in unread(root, names, why))
+    left = (*finder.unread, *passed, *textless)
+    problems = (*finder.problems, *gathered.problems)
+    documents = tuple(gathered.documents)
+    if not documents:
+        listed = "".join(f"\n  {problem}" for problem in (*problems[:5], *left))
+        why = "no document could be read." if chosen.count else "it contains no documents."
+        needs = "" if problems or gathered.textless else f" It needs files that end in {READABLE}."
+        raise FathomError(f"Corpus {spec!r}: {why}{needs}{listed}")
+    return Corpus(
+        documents,
+        problems,
+        tuple(gathered.duplicates),
+        spec,
+        fingerprint(documents),
+        left,
+        gathered.read,
+        (*finder.problems, *gathered.without),
+        tuple(gathered.sources),
+        "" if gathered.documents.complete else _drawn(gathered.documents),
+    )
+
+
+def _drawn(held: Held) -> str:
+    return (
+        f"{held.given:,} texts with {held.size / 1e6:,.0f} MB (parts of long documents count as texts); "
+        f"{len(held.ids):,} of them, drawn by their content, are used"
+    )
+
+
+def fingerprint(documents: tuple[Document, ...]) -> str:
+    """Hash of documents in order, with everything that affects samples: 16 hexadecimal digits."""
+    digest = sha256()
+    for document in documents:
+        facts = (document.id, document.language, document.title, document.summary)
+        asked = ((question.text, question.answers, question.evidence) for question in document.questions)
+        digest.update(repr((facts, tuple(asked))).encode())
+    return digest.hexdigest()[:16]
+
+
+def _check_root(root: Path, spec: str) -> None:
+    try:
+        if root.is_file():
+            if not format_of(root.name) and root.suffix.lower() != ARCHIVE:
+                raise FathomError(f"Corpus {spec!r}: unknown format; the name should end in {READABLE}.")
+        elif not root.is_dir():
+            raise FathomError(
+                f"Corpus {spec!r}: no such file or folder. Name a folder, a file that ends in {READABLE}, or `world`."
+            )
+    except OSError as error:
+        raise FathomError(f"Corpus {spec!r}: cannot be read: {error.strerror}.") from error
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Tells whether two paths lead to one file."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
+
+
+class _Chosen:
+    """The files of a corpus without those that describe it.
+
+    Attributes:
+        count: Number of files so far.
+        passed: Names of the others, by the reason.
+    """
+
+    def __init__(self, finder: FileFinder, questions: Collection[Path]) -> None:
+        self.count = 0
+        self.passed: dict[str, list[str]] = {README: [], QUESTIONS: []}
+        self._finder = finder
+        self._questions = {one for one in map(_identity, questions) if one}
+
+    def __iter__(self) -> Iterator[File]:
+        readmes, others = list[File](), False
+        for file in self._finder:
+            if len(file.name.parts) == 1 and file.name.name.lower().startswith("readme."):
+                readmes.append(file)
+                continue
+            others = True
+            if self._questions and not file.inside and _identity(file.path) in self._questions:
+                self.passed[QUESTIONS].append(str(file.name))
+            else:
+                self.count += 1
+                yield file
+        # A README next to documents describes them; alone it is the corpus.
+        for file in readmes:
+            if others:
+                self.passed[README].append(str(file.name))
+            elif self._questions and _identity(file.path) in self._questions:
+                self.passed[QUESTIONS].append(str(file.name))
+            else:
+                self.count += 1
+                yield file
+
+
+@dataclass
+class Gathering:
+    """Documents read so far, and what was left out."""
+
+    names: Fields
+    asked: AskedFor
+    reading: Callable[[int, int | None], None] | None = None
+    documents: Held = field(default_factory=Held)
+    problems: list[Problem] = field(default_factory=list)
+    duplicates: list[Problem] = field(default_factory=list)
+    read: int = 0
+    without: list[Problem] = field(default_factory=list)
+    textless: dict[str, list[str]] = field(default_factory=dict)
+    sources: list[tuple[str, str]] = field(default_factory=list)
+    told: int = 0
+
+    def read_file(self, file: File) -> None:
+        """Add the documents of one file, which is recorded as their source."""
+        problems = Problems(str(file), "problems in this file")
+        without_text = Problems(str(file), "rows without a text")
+        duplicates = Problems(str(file), "rows of this file with a text seen before")
+        rows, used, unseen = 0, 0, self._optional_fields_named_by_user()
+        for record in read_records(file, self.names.named(), self.names.text, divided=True):
+            if isinstance(record, Fault):
+                problems.add(record.line, record.reason)
+                continue
+            rows += 1
+            unseen -= record.fields.keys()
+            try:
+                for part in _divided(record, self.names.text):
+                    self._add(part, path_text(str(file.name)), problems, duplicates)
+                used += 1
+            except NoTextFieldError as error:
+                without_text.add(record.line, str(error))
+            except BadRowError as error:
+                problems.add(record.line, str(error))
+        if rows and without_text.count == rows:
+            # A wrong field name is one problem, not thousands.
+            problems.add(None, f"none of its {rows:,} rows is a document: {without_text.listed()[0].reason}", rows)
+        else:
+            self.problems += without_text.listed()
+            for name in sorted(unseen) if rows and format_of(file.name.name) in TABLES else ():
+                problems.add(None, f"none of its {rows:,} rows has the field {name!r}")
+        self.read += bool(used)
+        if not used:
+            reason = next((problem.reason for problem in problems.listed()), "it is empty")
+            if format_of(file.name.name) in DOCUMENTS:
+                self.textless.setdefault(reason, []).append(str(file.name))
+                return
+            self.without.append(Problem(path_text(str(file.name)), None, reason))
+        self.problems += problems.listed()
+        self.duplicates += duplicates.listed()
+
+    def close(self) -> None:
+        """Drop what is too much."""
+        self.documents.close()
+        self.sources = [(name, id) for name, id in self.sources if id in self.documents]
+
+    def _add(self, record: Record, source: str, problems: Problems, duplicates: Problems) -> None:
+        where = source if record.line is None else f"{source}:{record.line}"
+        content, pages = record.fields, tuple[int, ...]()
+        if record.pages:
+            whole, pages = joined_pages(record.pages)
+            content = {**content, self.names.text: whole}
+        document, remarks = make_document(content, self.names, where)
+        document = replace(document, pages=pages)
+        if record.part:
+            document = _of_part(document, record, self.names)
+        for remark in remarks if record.part < 2 else ():
+            problems.add(record.line, remark)
+        self._tell(size := len(document.text.encode()))
+        always = self.asked.needs(where, document, part=bool(record.part))
+        if document.id in self.documents:
+            self.sources.append((where, document.id))
+            first = self.documents[document.id]
+            new = tuple(question for question in document.questions if question not in first.questions)
+            moved = f"; its questions were added there ({len(new)})" if new else ""
+            duplicates.add(record.line, f"the same text as {first.source}{moved}")
+            if always:
+                self.documents.keep(first.id)
+            self.documents[first.id] = merged(first, document)
+        elif self.documents.add(document, size, always=always):
+            self.sources.append((where, document.id))
+
+    def _tell(self, size: int) -> None:
+        """Tell the progress, once per megabyte."""
+        read = self.documents.size + size
+        if self.reading and read >= self.told + TOLD:
+            self.told = read
+            self.reading(read, None)
+
+    def _optional_fields_named_by_user(self) -> set[str]:
+        chosen = {getattr(self.names, part.name) for part in fields(Fields)}
+        usual = {getattr(Fields(), part.name) for part in fields(Fields)}
+        return chosen - usual - {self.names.text}
+
+
+def _divided(record: Record, text: str) -> Iterator[Record]:
+    """A record, or one for each part of its text if that is long."""
+    value = record.fields.get(text)
+    if (
+        record.part
+        or not isinstance(value, str)
+        or len(value) <= LONG // 4
+        or len(value.encode(errors="replace")) <= LONG
+    ):
+        yield record
+        return
+    lines = value.replace("\r\n", "\n").replace("\r", "\n")
+    for number, part in enumerate(parts_of([lines]), start=1):
+        yield Record(record.line, {**record.fields, text: part}, part=number)
+
+
+def _of_part(document: Document, record: Record, names: Fields) -> Document:
+    """A document that is a part of a text: without the summary of the whole, and with the questions that it answers."""
+    asked = record.fields.get(names.questions)
+    with_evidence = {
+        normalise(str(one.get("question") or one.get("text")))
+        for one in (asked if isinstance(asked, list) else [asked])
+        if isinstance(one, dict) and one.get("evidence")
+    }
+    answered = (
+        one
+        for one in document.questions
+        if one.evidence or (one.text not in with_evidence and any(answer in document.text for answer in one.answers))
+    )
+    source = f"{document.source}, part {record.part:,}"
+    return replace(document, source=source, summary="", questions=tuple(answered))

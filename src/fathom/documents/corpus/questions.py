@@ -1,0 +1,254 @@
+"""Reads questions of one's own from a table and attaches them to documents."""
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path, PurePosixPath
+
+from fathom.documents.corpus.text import normalise
+from fathom.documents.records import TABLES, Fault, Record, format_of, path_text, read_records, split_name
+from fathom.printing import printable
+from fathom.types import Document, FathomError, Question
+
+NEEDED = ("document", "question", "answer")
+OPTIONAL = ("evidence", "kind", "drafted", "page", "checked")
+SHOWN = 40  # problems shown in an error message
+QUOTED = 60  # characters of a question or a quotation in a message
+_PART = re.compile(r", part [\d,]+$")  # at the end of the source of a part; those of whole texts end with a file or row
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The questions of a table.
+
+    Attributes:
+        questions: Questions by the id of their document.
+        unused: Columns that are not read.
+    """
+
+    questions: Mapping[str, tuple[Question, ...]]
+    unused: tuple[str, ...]
+
+    def of(self, document: Document) -> Document:
+        """A document with its questions from the table after its own."""
+        new = (one for one in self.questions.get(document.id, ()) if one not in document.questions)
+        added = tuple(new)
+        return replace(document, questions=(*document.questions, *added)) if added else document
+
+    def drafted(self) -> dict[str, int]:
+        """Number of drafted questions by the model that drafted them."""
+        models = [str(one.meta["drafted"]) for one in chain(*self.questions.values()) if "drafted" in one.meta]
+        return {model: models.count(model) for model in dict.fromkeys(models)}
+
+
+class AskedFor:
+    """The documents that tables of questions name, before the tables are checked."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[tuple[tuple[str, ...], bool]]] = {}  # quotations, and whether all count, by name
+
+    def add(self, record: Record) -> None:
+        """Add the document of a row, with its evidence or answers."""
+        evidence = tuple(_texts(record.fields.get("evidence")))
+        quoted = evidence or tuple(_texts(record.fields.get("answer")))
+        name = str(record.fields.get("document") or "").strip().removeprefix("./")
+        self._rows.setdefault(name, []).append((quoted, bool(evidence)))
+
+    def needs(self, name: str, document: Document, *, part: bool) -> bool:
+        """Whether a document is named; of a part, whether it is the first with the evidence or answer of a row.
+
+        Args:
+            name: The document's file, and its row in a table.
+            document: The document.
+            part: Whether it is only a part of a text.
+        """
+        rows = [(key, row) for key in {name, *_short_names(name)} for row in self._rows.get(key, ())]
+        if not part:
+            return bool(rows)
+        answered = [(key, row) for key, row in rows if _quotes(document.text, *row)]
+        for key, row in answered:
+            self._rows[key].remove(row)
+        return bool(answered)
+
+
+def asked_for(paths: Iterable[Path]) -> AskedFor:
+    """The documents that tables of questions name; tables that cannot be read are reported when they are checked."""
+    asked = AskedFor()
+    for path in paths:
+        if format_of(path.name) in TABLES and path.is_file():
+            for record in read_records(path):
+                if isinstance(record, Record):
+                    asked.add(record)
+    return asked
+
+
+def _quotes(text: str, quotations: Iterable[str], every: bool) -> bool:
+    found = (find_quotation(text, quotation) is not None for quotation in quotations)
+    return all(found) if every else any(found)
+
+
+def read_questions(path: Path, documents: Mapping[str, Document], names: Iterable[tuple[str, str]]) -> Asked:
+    """Read a table with the columns ``document``, ``question``, ``answer`` and optionally ``evidence``.
+
+    A document is named by its file, as in the corpus, or by the file's name without folder or suffix if only one has
+    it; a row of a table as ``FILE:ROW``. A cell of ``answer`` or ``evidence`` is a text, or a JSON list of texts.
+    Evidence is a passage of the document, word for word; white space does not matter.
+
+    Args:
+        path: A file of ``fathom.documents.records.TABLES``.
+        documents: The documents by id.
+        names: Names of their sources, each with the id.
+
+    Raises:
+        FathomError: The file cannot be read, or some of its rows are wrong; the message lists them.
+    """
+    if format_of(path.name) not in TABLES:
+        raise FathomError(f"--questions {path_text(path)}: expected a table: {', '.join(TABLES)}")
+    if not path.is_file():
+        raise FathomError(f"--questions {path_text(path)}: no such file")
+    known = _Names(names)
+    questions: dict[str, list[Question]] = {}
+    problems: list[str] = []
+    columns: dict[str, None] = {}
+    rows = 0
+    for record in read_records(path):
+        if isinstance(record, Fault):
+            problems.append(f"row {record.line}: {record.reason}" if record.line else record.reason)
+            continue
+        rows += 1
+        columns.update(dict.fromkeys(record.fields))
+        if missing := [name for name in NEEDED if name not in record.fields]:
+            problems.append(f"row {record.line}: no column {', '.join(missing)}; it has {', '.join(record.fields)}")
+            if rows == 1:
+                break
+            continue
+        found, wrong = _question(record, documents, known)
+        which = f"row {record.line} ({_short(str(record.fields['question'] or ''))})"
+        problems += (f"{which}: {reason}" for reason in wrong)
+        if found and not wrong:
+            questions.setdefault(found[0], []).append(found[1])
+    if not rows and not problems:
+        problems.append(f"it has no questions; expected the columns {', '.join(NEEDED)} and optionally evidence")
+    if problems:
+        listed = "".join(f"\n  {printable(problem)}" for problem in problems[:SHOWN])
+        more = f"\n  and {len(problems) - SHOWN:,} more" if len(problems) > SHOWN else ""
+        counted = "this problem" if len(problems) == 1 else f"{len(problems):,} problems"
+        raise FathomError(f"--questions {path_text(path)}: correct {counted}:{listed}{more}")
+    unused = tuple(name for name in columns if name not in (*NEEDED, *OPTIONAL))
+    return Asked({id: tuple(asked) for id, asked in questions.items()}, unused)
+
+
+def checksum(path: Path) -> str:
+    """Hash of the content of a table of questions; "" if it cannot be read, which is reported when it is needed."""
+    try:
+        return sha256(path.read_bytes()).hexdigest()[:16]
+    except OSError:
+        return ""
+
+
+def find_quotation(text: str, quotation: str) -> tuple[int, int] | None:
+    """Where a quotation occurs first in a text, whatever its white space; None if it does not."""
+    words = quotation.split()
+    found = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
+    return found.span() if found else None
+
+
+class _Names:
+    """Ids of documents by their full names, and by parts of them that only one has."""
+
+    def __init__(self, names: Iterable[tuple[str, str]]) -> None:
+        self._full: dict[str, dict[str, str]] = {}  # full names by id, by name
+        self._short: dict[str, dict[str, str]] = {}
+        for name, id in names:
+            self._full.setdefault(name, {})[id] = name
+            for short in _short_names(name):
+                self._short.setdefault(short, {})[id] = name
+
+    def find(self, name: str) -> tuple[tuple[str, ...], str]:
+        """The id of a document, several if it is in parts; or none and what is wrong."""
+        wanted = name.removeprefix("./")
+        found = self._full.get(wanted) or self._short.get(wanted) or {}
+        if len(set(found.values())) == 1:
+            return tuple(found), ""
+        if found:
+            which = ", ".join(sorted(set(found.values()))[:5])
+            return (), f"{len(found)} documents have the name {name!r} ({which}); give each a name of its own"
+        near = difflib.get_close_matches(wanted, [*self._full, *self._short], n=1, cutoff=0.6)
+        return (), f"no document {name!r} in the corpus" + (f"; did you mean {near[0]!r}?" if near else "")
+
+
+def _short_names(name: str) -> set[str]:
+    """Names by which a document may be called too: without folder, without suffix."""
+    own = PurePosixPath(name).name
+    return {own, split_name(own)[0], split_name(name)[0]}
+
+
+def _question(
+    record: Record, documents: Mapping[str, Document], names: _Names
+) -> tuple[tuple[str, Question] | None, list[str]]:
+    """A question with the id of its document, and what is wrong with the row."""
+    wrong: list[str] = []
+    cells = record.fields
+    text = normalise(str(cells["question"] or ""))
+    if not text:
+        wrong.append("the question is empty")
+    answers = tuple(dict.fromkeys(_texts(cells["answer"])))
+    if not answers:
+        wrong.append("the answer is empty")
+    ids, reason = names.find(str(cells["document"] or "").strip())
+    if reason:
+        return None, [*wrong, reason]
+    evidence = tuple(_texts(cells.get("evidence")))
+    quoted = evidence or answers, bool(evidence)
+    id = next((one for one in ids if _quotes(documents[one].text, *quoted)), ids[0]) if len(ids) > 1 else ids[0]
+    found = {quotation: find_quotation(documents[id].text, quotation) for quotation in evidence}
+    missing = [quotation for quotation, span in found.items() if span is None]
+    if missing and (part := _PART.search(documents[id].source)):
+        wrong.append(_in_no_part(documents[id].source[: part.start()], evidence))
+    else:
+        wrong += (_not_there(documents[id], quotation) for quotation in missing)
+    spans = {span for span in found.values() if span is not None}
+    meta = {name: str(cells[name]) for name in ("kind", "drafted") if cells.get(name)}
+    return (id, Question(text, answers, tuple(sorted(spans)), meta)), wrong
+
+
+def _texts(value: object) -> Iterator[str]:
+    """The texts of a cell: one text, or a list, in CSV as JSON."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    for one in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(one, str | int | float) and not isinstance(one, bool) and (text := normalise(str(one))):
+            yield text
+
+
+def _not_there(document: Document, quotation: str) -> str:
+    """Says that evidence is not in a document, and up to where it agrees."""
+    words = quotation.split()
+    low, high = 0, len(words) - 1
+    while low < high:  # the most words from the start that occur
+        middle = (low + high + 1) // 2
+        if find_quotation(document.text, " ".join(words[:middle])):
+            low = middle
+        else:
+            high = middle - 1
+    agrees = f"; it agrees up to {_short(' '.join(words[max(0, low - 8) : low]))}" if low > 2 else ""
+    return f"the evidence is not in the text of {document.source} word for word: {_short(quotation)}{agrees}"
+
+
+def _in_no_part(name: str, evidence: Iterable[str]) -> str:
+    """Says that no part of a long document has all of the evidence of a question."""
+    return (
+        f"no part of {name} has all of the evidence word for word: {', '.join(map(_short, evidence))}; it is read in "
+        "parts, which do not overlap: check the words, quote less, or quote evidence that lies together"
+    )
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return f'"{words[:QUOTED]}..."' if len(words) > QUOTED else f'"{words}"'

@@ -1,0 +1,217 @@
+"""Converts records to documents: which field is the text, and which its questions, answers, summary, title."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TypeGuard
+from urllib.parse import quote
+
+from fathom.documents.corpus.text import detect_language, document_id, language_code, normalise
+from fathom.types import Document, Question
+
+SHOWN_FIELDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Names of the fields that hold the parts of a document.
+
+    Attributes:
+        text: The text, the only required field.
+        questions: A question, a list of questions, or a list of objects
+            ``{question | text, answers | answer, evidence?}``; by default ``question`` and ``answer`` are read too.
+        answers: Gold answers if questions are plain strings: one entry per question, each a string or a list of
+            acceptable strings.
+        summary: A reference summary, or a list whose first entry is used.
+        title: A heading.
+        language: ``en``, ``zh`` or the language's English name; detected if absent.
+        id: The source's own name for the text, kept as ``meta["id"]``.
+        licence: The licence of the text.
+    """
+
+    text: str = "text"
+    questions: str = "questions"
+    answers: str = "answers"
+    summary: str = "summary"
+    title: str = "title"
+    language: str = "language"
+    id: str = "id"
+    licence: str = "licence"
+
+    def named(self) -> frozenset[str]:
+        """All field names."""
+        return frozenset(name for part in parts_of_document() for name in _called(self, part))
+
+
+def _called(names: Fields, part: str) -> tuple[str, ...]:
+    """The fields that may hold a part: by default ``question`` is also read."""
+    name = getattr(names, part)
+    return (name, name.removesuffix("s")) if part in ("questions", "answers") and name == part else (name,)
+
+
+def parts_of_document() -> tuple[str, ...]:
+    """The parts that a corpus specification can name: ``text``, ``questions``, ..."""
+    return tuple(part.name for part in fields(Fields))
+
+
+class BadRowError(Exception):
+    """A record that cannot become a document; the message says why."""
+
+
+class NoTextFieldError(BadRowError):
+    """A record without its text field."""
+
+
+def make_document(record: Mapping[str, object], names: Fields, source: str) -> tuple[Document, list[str]]:
+    """Convert one record to a document.
+
+    Returns:
+        The document, and remarks about what was left out (a question without an answer, for example).
+
+    Raises:
+        BadRowError: The record has no text, or text that cannot be stored.
+    """
+    if names.text not in record:
+        raise NoTextFieldError(f"no field {names.text!r}; {describe_fields(record)}")
+    value = record[names.text]
+    raw = _as_text(value) if isinstance(value, str | bytes) else None
+    if raw is None:
+        raise BadRowError(f"the field {names.text!r} holds {_kind(value)}, expected a string")
+    text = normalise(raw)
+    if not text:
+        raise BadRowError(f"the field {names.text!r} is empty")
+    remarks: list[str] = []
+    identity = _as_text(record.get(names.id))
+    document = Document(
+        id=document_id(text),
+        text=text,
+        source=source,
+        language=language_code(record.get(names.language)) or detect_language(text),
+        title=_line(record.get(names.title)),
+        licence=_line(record.get(names.licence)),
+        questions=tuple(_questions(record, names, raw, text, remarks)),
+        summary=_summary(record.get(names.summary), names.summary, remarks),
+        meta={"id": identity} if identity else {},
+    )
+    return document, remarks
+
+
+def describe_fields(record: Mapping[str, object]) -> str:
+    """The fields of a record and how to name its text field, for messages."""
+    if not record:
+        return "the row has no fields"
+    shown = ", ".join(map(repr, list(record)[:SHOWN_FIELDS])) + (", ..." if len(record) > SHOWN_FIELDS else "")
+    lengths = {name: len(value) for name, value in record.items() if isinstance(value, str)}
+    likely = quote(max(lengths, key=lengths.__getitem__), errors="replace") if lengths else "NAME"
+    return f"the row has {shown}; name its text field, as in FILE?text={likely}"
+
+
+def _questions(
+    record: Mapping[str, object], names: Fields, raw: str, text: str, remarks: list[str]
+) -> Iterator[Question]:
+    asked = _first_of(record, *_called(names, "questions"))
+    if asked is None or asked == "":
+        return
+    listed = list(asked) if _is_list(asked) else [asked]
+    answers = _answers_by_question(listed, _first_of(record, *_called(names, "answers")), names, remarks)
+    for number, (question, given) in enumerate(zip(listed, answers, strict=True), start=1):
+        objects = isinstance(question, Mapping)
+        facts = question if isinstance(question, Mapping) else {}
+        words = _as_text(_first_of(facts, "question", "text") if objects else question)
+        gold = _strings(_first_of(facts, "answers", "answer") if objects else given)
+        if words is None or not (words := normalise(words)):
+            remarks.append(f"question {number} has no text; skipped")
+        elif not gold:
+            remarks.append(f"question {number} has no answer; skipped")
+        else:
+            yield Question(words, gold, tuple(_evidence(facts.get("evidence"), raw, text)))
+
+
+def _answers_by_question(
+    questions: list[object], answers: object, names: Fields, remarks: list[str]
+) -> Sequence[object]:
+    """Gold answers parallel to the questions, with None for missing ones."""
+    none: list[object] = [None] * len(questions)
+    if answers is None or all(isinstance(question, Mapping) for question in questions):
+        return none
+    if not _is_list(answers):
+        answers = [answers]
+    if len(questions) == 1:
+        # The answers to a single question may be in a nested list, or directly in the field.
+        return [answers[0] if len(answers) == 1 else answers]
+    if len(answers) != len(questions):
+        remarks.append(
+            f"{len(questions)} questions in {names.questions!r} but {len(answers)} answers in {names.answers!r}; "
+            "expected one entry per question"
+        )
+        return none
+    return answers
+
+
+def _first_of(facts: Mapping[str, object], *names: str) -> object:
+    return next((facts[name] for name in names if facts.get(name) is not None), None)
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    """The distinct non-empty strings in a string, a number or a list of them."""
+    entries = value if _is_list(value) else [value]
+    texts = (normalise(text) for entry in entries if (text := _as_text(entry)) is not None)
+    return tuple(dict.fromkeys(filter(None, texts)))
+
+
+def _evidence(value: object, raw: str, text: str) -> Iterator[tuple[int, int]]:
+    """Spans of the normalised text for evidence given as text, or as ``[start, end]`` in the original text."""
+    for entry in value if _is_list(value) else [value]:
+        match entry:
+            case str():
+                piece, earliest = normalise(entry), 0
+            case [int(start), int(end)] if 0 <= start < end:
+                # Normalising only removes characters, so the piece cannot have moved further than this.
+                piece, earliest = normalise(raw[start:end]), max(0, start - (len(raw) - len(text)))
+            case _:
+                continue
+        found = text.find(piece, earliest) if piece else -1
+        if found >= 0:
+            yield found, found + len(piece)
+
+
+def _summary(value: object, field: str, remarks: list[str]) -> str:
+    found = _strings(value)
+    if isinstance(value, str) and not found:
+        remarks.append(f"the field {field!r} is empty; there is no summary")
+    elif value and not found:
+        remarks.append(f"the field {field!r} holds {_kind(value)}, expected a string; the summary is skipped")
+    return found[0] if found else ""
+
+
+def _line(value: object) -> str:
+    return " ".join(normalise(_as_text(value) or "").split())
+
+
+def _as_text(value: object) -> str | None:
+    """A string, UTF-8 bytes or a number as text; None for anything else and for text that is not valid UTF-8."""
+    try:
+        if isinstance(value, bytes):
+            return value.decode()
+        if isinstance(value, str):
+            value.encode()
+            return value
+    except UnicodeError:
+        return None
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, list | tuple)
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "nothing"
+    kinds: dict[type, str] = {
+        bool: "true or false",
+        str: "a lone surrogate (such as \\ud800)",
+        bytes: "bytes that are not UTF-8",
+        list: "a list",
+        dict: "an object",
+    }
+    return kinds.get(type(value), f"a value of type {type(value).__name__}")

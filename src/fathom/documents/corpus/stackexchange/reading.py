@@ -1,0 +1,174 @@
+"""Reads threads from a dump, JSONL, or a folder of either."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from fathom.documents.corpus.stackexchange.dump import content_size, read_dump
+from fathom.documents.corpus.stackexchange.markup import PostText, post_text
+from fathom.documents.corpus.stackexchange.threads import Answer, Progress, Thread
+from fathom.documents.corpus.text import normalise
+from fathom.documents.records import COMPRESSED, DamagedError, Problem, Problems, path_text, read_lines, unread
+from fathom.types import FathomError
+
+JSONL, XML, ARCHIVE = ".jsonl", ".xml", ".7z"
+READABLE = "Posts.xml or .jsonl, each also with .gz or .zst, or a .7z with Posts.xml"
+
+
+def read_threads(path: Path, progress: Progress | None = None) -> Iterator[Thread | Problem]:
+    """Yield the threads of a file or folder, and problems with what is left out.
+
+    Args:
+        path: ``Posts.xml`` of the official data dump, plain or in a ``.7z``; JSONL with one thread per line; or a
+            folder of such files, read in the order of their names.
+        progress: Called with the bytes read and the size, for each file from 0.
+
+    Yields:
+        Threads with distinct ids, with or without an accepted answer; and a ``Problem`` for everything left out: a
+        thread whose accepted answer is missing, a bad line, the end of a truncated file.
+
+    Raises:
+        FathomError: There is nothing to read, or a dump cannot be opened. One of several files that cannot be opened is
+            skipped instead.
+    """
+    seen: set[str] = set()
+    files, others = _files(path)
+    for file in files:
+        repeated = Problems(file, "duplicate threads")
+        try:
+            for found in _read(file, progress):
+                if isinstance(found, Thread) and found.id in seen:
+                    repeated.add(None, f"duplicate thread {found.id}; only the first is used")
+                    continue
+                if isinstance(found, Thread):
+                    seen.add(found.id)
+                yield found
+        except FathomError as error:
+            # An error of the machine, not of the file, would also affect the next file.
+            if len(files) == 1 or isinstance(error.__cause__, sqlite3.Error | ModuleNotFoundError):
+                raise
+            yield Problem(path_text(file), None, f"skipped: {str(error).removeprefix(f'{path_text(file)}: ')}")
+        yield from repeated.listed()
+    for left in unread(path, others, f"threads are in {READABLE}"):
+        yield Problem(left.path, None, left.reason, len(left.names))
+
+
+def _read(path: Path, progress: Progress | None) -> Iterator[Thread | Problem]:
+    """The threads of a file; reports a file without any."""
+    empty = True
+    for found in (_read_jsonl if _kind(path) == JSONL else read_dump)(path, progress):
+        empty = False
+        yield found
+    if empty:
+        yield Problem(path_text(path), None, "it contains no threads")
+
+
+def _files(path: Path) -> tuple[list[Path], list[str]]:
+    """The files with threads, and the names of the others in their folder."""
+    if path.is_file():
+        if _kind(path) is None:
+            raise FathomError(f"{path_text(path)}: unknown format; it should be {READABLE}.")
+        return [path], []
+    if not path.is_dir():
+        raise FathomError(f"{path_text(path)}: no such file or folder. Name {READABLE}, or a folder of them.")
+    # An unpacked dump also contains users, votes and comments.
+    inside = sorted(path.iterdir())
+    kinds = {one: _kind(one) for one in inside if one.is_file() and not one.name.startswith(".")}
+    found = [one for one, kind in kinds.items() if kind and (kind != XML or one.name.lower().startswith("posts."))]
+    if not found:
+        raise FathomError(f"{path_text(path)}: the folder contains no threads; it needs {READABLE}.")
+    return found, [one.name for one in inside if one not in found]
+
+
+def _kind(path: Path) -> str | None:
+    name = path.name.lower()
+    for compressed in COMPRESSED:
+        name = name.removesuffix(compressed)
+    return next((suffix for suffix in (JSONL, XML, ARCHIVE) if name.endswith(suffix)), None)
+
+
+class _BadThreadError(Exception):
+    """A line that is not a thread; the message says why."""
+
+
+def _read_jsonl(path: Path, progress: Progress | None) -> Iterator[Thread | Problem]:
+    faults = Problems(path, "lines that are not threads")
+    number = read = 0
+    size = content_size(path)
+    try:
+        for number, line in enumerate(read_lines(path), start=1):
+            read += len(line) + 1
+            if progress:
+                progress(read if size is None else min(read, size), size)
+            if not line.strip():
+                continue
+            try:
+                yield _thread(json.loads(line))
+            except _BadThreadError as error:
+                faults.add(number, str(error))
+            except (ValueError, RecursionError) as error:
+                faults.add(number, f"not JSON: {error}")
+    except DamagedError as error:
+        faults.add(number + 1, f"the file {error}; the threads before this line are kept")
+    yield from faults.listed()
+
+
+def _thread(record: object) -> Thread:
+    if not isinstance(record, Mapping):
+        raise _BadThreadError("expected a JSON object with the fields of a thread")
+    listed = record.get("answers")
+    if not isinstance(listed, list) or not all(isinstance(entry, Mapping) for entry in listed):
+        raise _BadThreadError("the field 'answers' should be a list of objects")
+    accepted = record.get("accepted_answer_id")
+    answers = tuple(sorted((_answer(entry, accepted) for entry in listed), key=lambda one: (one.created, one.id)))
+    gold = sum(answer.accepted for answer in answers)
+    name = _line(record, "id")
+    if accepted is not None and not gold:
+        raise _BadThreadError(f"thread {name}: its accepted answer {accepted} is missing; the thread is skipped")
+    if gold > 1:
+        raise _BadThreadError(f"thread {name}: {gold} answers are accepted; expected one")
+    body = _body(record, "question")
+    tags = record.get("tags") or []
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise _BadThreadError("the field 'tags' should be a list of strings")
+    asked = _line(record, "creation_date")
+    score = _score(record)
+    return Thread(name, _line(record, "title"), body.text, tuple(tags), asked, score, body.has_images, answers)
+
+
+def _answer(record: Mapping[str, object], accepted: object) -> Answer:
+    number = record.get("answer_id")
+    if not isinstance(number, int):
+        raise _BadThreadError("an answer without a whole number 'answer_id'")
+    chosen = record.get("accepted") is True if accepted is None else number == accepted
+    body = _body(record, "text")
+    return Answer(number, body.text, chosen, _line(record, "creation_date"), _score(record), body.has_images)
+
+
+def _body(record: Mapping[str, object], field: str) -> PostText:
+    """The text of a post: from its HTML if available, which has code and images."""
+    markup = record.get("question_html" if field == "question" else "html")
+    if isinstance(markup, str):
+        return post_text(markup)
+    text = record.get(field)
+    if not isinstance(text, str):
+        raise _BadThreadError(f"the field {field!r} should be a string")
+    return PostText(normalise(_storable(text)), has_images=False)
+
+
+def _line(record: Mapping[str, object], field: str) -> str:
+    value = record.get(field)
+    if not isinstance(value, str) or not value.strip():
+        raise _BadThreadError(f"the field {field!r} should be a non-empty string")
+    return " ".join(normalise(_storable(value)).split())
+
+
+def _score(record: Mapping[str, object]) -> int:
+    value = record.get("score")
+    return value if isinstance(value, int) else 0
+
+
+def _storable(text: str) -> str:
+    """Text without lone surrogates, which JSON can encode and UTF-8 cannot."""
+    return text.encode(errors="replace").decode()

@@ -1,0 +1,565 @@
+"""Reads the records of a file: a line of JSONL, a row of a table, a whole text file; never all in memory."""
+
+import codecs
+import csv
+import io
+import json
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import Any
+
+from fathom.documents.records.extracting import NoTextError
+from fathom.documents.records.extractor import extract_file
+from fathom.documents.records.finding import DOCUMENTS, File, format_of
+from fathom.documents.records.parts import LONG, parts_of
+from fathom.documents.records.streams import (
+    COMPRESSED,
+    DamagedError,
+    read_chunks,
+    read_lines,
+    read_long_lines,
+    read_whole,
+)
+from fathom.types import FathomError
+
+BATCH_ROWS = 64
+LONGEST_CELL = 1 << 27  # maximum characters of a CSV cell
+MOST_BYTES = 4 << 30  # maximum bytes of an unpacked file of an archive
+MOST_TIMES = 100  # maximum compression ratio of a large file in an archive
+SMALL = 256 << 20  # bytes that are unpacked at any ratio
+COPIED_BYTES = 1 << 20
+_FILE_OF_ARROW = b"ARROW1"  # start of the file format; anything else is a stream
+AT_ONCE = 1 << 20  # characters read at a time
+LONGEST = 1 << 27  # maximum characters of an entry
+_BLANK = re.compile(r"[ \t\n\r]*")
+_AFTER_NUMBERS = ",] \t\n\r"
+_COMPLETE = re.compile(r'(?:[^"\\]++|\\u[0-9a-fA-F]{4}|\\[^u])*+')  # characters and escapes of a string
+LONGEST_ESCAPE = 6  # characters
+LONG_LINE = 2 * LONG  # bytes of JSON: half of them may be escapes
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record of a file.
+
+    Attributes:
+        line: Its line or row from 1; None for a whole file.
+        fields: Its fields.
+        pages: Texts of the pages, slides or chapters of a whole file that has them.
+        part: Number from 1 of the part of its text that this record has; 0 for all of it.
+    """
+
+    line: int | None
+    fields: Mapping[str, object]
+    pages: tuple[str, ...] = ()
+    part: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something unreadable in a file, at a line or row from 1 (None for the file itself)."""
+
+    line: int | None
+    reason: str
+
+
+def read_records(
+    file: File | Path,
+    columns: frozenset[str] | None = None,
+    text: str = "text",
+    listed: Sequence[str] = (),
+    *,
+    divided: bool = False,
+) -> Iterator[Record | Fault]:
+    """Yield the records of a file, and faults for what cannot be read.
+
+    Args:
+        file: A file with a suffix in ``FORMATS``; others are read as text. A file in an archive is unpacked to a
+            temporary file, up to 4 GiB, unless it is compressed more than a hundred times.
+        columns: Fields to read, None for all; only Parquet and Arrow skip others.
+        text: Name of the field for the content of a text file.
+        listed: Names of the values of JSON records that are lists instead of objects; empty if lists are faults.
+        divided: Whether a long text is yielded in parts, each as a record (``documents.records.parts``), if it is that
+            of a file, or the field ``text`` of a line of JSON. So no more than a part is in memory.
+    """
+    try:
+        with unpacked(file if isinstance(file, File) else File.at(file)) as path:
+            yield from _read(path, columns, text, listed, divided)
+    except DamagedError as error:
+        yield Fault(None, f"the file {error}")
+
+
+def checked_records(
+    file: File | Path, columns: frozenset[str] | None = None
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the records of a file, each with its location for messages; any fault is an error.
+
+    Args:
+        file: See ``read_records``.
+        columns: See ``read_records``.
+
+    Raises:
+        FathomError: Something cannot be read; the message has the file, the line or row, and the reason.
+    """
+    name = (file if isinstance(file, File) else File.at(file)).name.name
+    unit = "line" if format_of(name) in (".jsonl", ".txt", ".md") else "row"
+    for record in read_records(file, columns):
+        place = f"{file}: {unit} {record.line}" if record.line else str(file)
+        if isinstance(record, Fault):
+            raise FathomError(f"{place}: {record.reason}")
+        yield place, record.fields
+
+
+@contextmanager
+def unpacked(file: File) -> Iterator[Path]:
+    """The path of a file on disk: its own, or that of a temporary copy if it is in an archive.
+
+    Raises:
+        DamagedError: It cannot be unpacked, or is too large, see ``read_records``.
+    """
+    if not file.inside:
+        yield file.path
+        return
+    with TemporaryDirectory(prefix="fathom-") as folder:
+        place = Path(folder) / ("member" + "".join(file.name.suffixes[-2:]))
+        try:
+            _unpack(file, place)
+        except (OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+            raise DamagedError(f"cannot be unpacked: {error}") from error
+        yield place
+
+
+def _unpack(file: File, place: Path) -> None:
+    with zipfile.ZipFile(file.path) as archive:
+        # Never unpack more than the size stated in the archive.
+        member = archive.getinfo(file.inside)
+        if member.file_size > MOST_BYTES:
+            raise zipfile.BadZipFile(f"it is larger than {MOST_BYTES >> 30} GiB")
+        if member.file_size > max(SMALL, MOST_TIMES * member.compress_size):
+            raise zipfile.BadZipFile(
+                f"it is compressed {member.file_size / max(1, member.compress_size):,.0f} times, to "
+                f"{member.file_size >> 20:,} MiB; unpack the archive yourself if that is right"
+            )
+        with archive.open(member) as packed, place.open("wb") as stream:
+            while piece := packed.read(COPIED_BYTES):
+                stream.write(piece)
+
+
+def _read(
+    path: Path, columns: frozenset[str] | None, text: str, listed: Sequence[str], divided: bool
+) -> Iterator[Record | Fault]:
+    match format_of(path.name):
+        case ".jsonl":
+            return _read_jsonl(path, listed, text if divided else "")
+        case ".json":
+            return _read_json(path, listed, text if divided else "")
+        case ".csv":
+            return _read_csv(path, ",")
+        case ".tsv":
+            return _read_csv(path, "\t")
+        case ".parquet":
+            return _read_parquet(path, columns)
+        case ".arrow":
+            return _read_arrow(path, columns)
+        case suffix if suffix in DOCUMENTS:
+            return _read_document(path, suffix, text)
+    return _read_text(path, text, divided)
+
+
+# --------------------------------------------------------------------------------------------------- text, JSON
+
+
+def _read_text(path: Path, field: str, divided: bool) -> Iterator[Record | Fault]:
+    try:
+        if divided:
+            chunks = read_chunks(path)
+            head = list(_at_least(chunks, LONG))
+            if sum(map(len, head)) > LONG:
+                yield from _read_parts(chain(head, chunks), field)
+                return
+            data = b"".join(head)
+        else:
+            data = read_whole(path)
+    except DamagedError as error:
+        yield Fault(None, f"the file {error}")
+        return
+    try:
+        yield Record(None, {field: data.decode()})
+    except UnicodeDecodeError as error:
+        yield _not_utf8(error, 0)
+
+
+def _at_least(chunks: Iterator[bytes], most: int) -> Iterator[bytes]:
+    """Chunks until they have more bytes than ``most``."""
+    while most >= 0 and (chunk := next(chunks, None)) is not None:
+        most -= len(chunk)
+        yield chunk
+
+
+def _read_parts(chunks: Iterable[bytes], field: str) -> Iterator[Record | Fault]:
+    """The parts of a long text."""
+    number, lines = 0, 0
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")(), translate=True)
+
+    def decoded() -> Iterator[str]:
+        nonlocal lines
+        for chunk in chunks:
+            yield decoder.decode(chunk)
+            lines += chunk.count(b"\n")
+        yield decoder.decode(b"", final=True)
+
+    try:
+        for number, part in enumerate(parts_of(decoded()), start=1):
+            yield Record(None, {field: part}, part=number)
+    except UnicodeDecodeError as error:
+        fault = _not_utf8(error, lines)
+        yield replace(fault, reason=f"{fault.reason}; the {number:,} parts of the text before it are kept")
+    except DamagedError as error:
+        yield Fault(None, f"the file {error}; the {number:,} parts of its text before that are kept")
+
+
+def _not_utf8(error: UnicodeDecodeError, lines: int) -> Fault:
+    line = lines + error.object.count(b"\n", 0, error.start) + 1
+    return Fault(line, f"not UTF-8 (byte 0x{error.object[error.start]:02x}); convert the file, for example with iconv")
+
+
+def _read_document(path: Path, suffix: str, field: str) -> Iterator[Record | Fault]:
+    try:
+        found = extract_file(path, suffix)
+    except NoTextError as error:
+        yield Fault(None, str(error))
+        return
+    yield Record(None, {field: "\n\n".join(found.pages)}, found.pages if found.paged else ())
+    if found.remark:
+        yield Fault(None, found.remark)
+
+
+def _read_jsonl(path: Path, listed: Sequence[str], divided: str) -> Iterator[Record | Fault]:
+    """Lines of JSON; ``divided`` is the field whose long texts come in parts."""
+    number = 0
+    try:
+        lines = read_long_lines(path, LONG_LINE) if divided else read_lines(path)
+        for number, line in enumerate(lines, start=1):
+            if not isinstance(line, bytes):
+                yield from _read_long_line(number, line, divided)
+            elif line.strip():
+                yield _parse_line(number, line, listed)
+    except DamagedError as error:
+        yield Fault(number + 1, f"the file {error}; the rows before this line are kept")
+
+
+def _read_long_line(number: int, pieces: Iterator[bytes], field: str) -> Iterator[Record | Fault]:
+    """The object of a line too long to be kept in memory; the text of a field is kept in a temporary file."""
+    fields: dict[str, object] = {}
+    with TemporaryFile("w+", encoding="utf-8", prefix="fathom-") as held:
+        try:
+            text = _Text(pieces)
+            for name in map(str, text.names()):
+                if name == field and text.next_character() == '"':
+                    held.seek(0)
+                    held.truncate()
+                    held.writelines(text.string())
+                    fields[name] = ""
+                else:
+                    fields[name] = text.entry()
+        except UnicodeDecodeError as error:
+            yield Fault(number, f"not UTF-8 (byte 0x{error.object[error.start]:02x})")
+        except UnicodeEncodeError:
+            yield Fault(number, f"the field {field!r} holds a lone surrogate (such as \\ud800), expected a string")
+        except DamagedError as error:
+            yield Fault(number, f"the line {error}")
+        except (ValueError, RecursionError) as error:
+            yield Fault(number, f"not JSON: {_first_line(error)}")
+        else:
+            if not isinstance(fields.get(field), str) or held.tell() <= LONG:
+                held.seek(0)
+                yield Record(number, {**fields, field: held.read()} if fields.get(field) == "" else fields)
+                return
+            held.seek(0)
+            whole = iter(lambda: held.read(AT_ONCE), "")
+            for part, piece in enumerate(parts_of(whole), start=1):
+                yield Record(number, {**fields, field: piece}, part=part)
+
+
+def _read_json(path: Path, listed: Sequence[str], divided: str) -> Iterator[Record | Fault]:
+    """One list of objects, one object, or one object per line."""
+    number = 0
+    try:
+        if next((chunk.lstrip()[:1] for chunk in read_chunks(path) if chunk.strip()), b"") == b"[":
+            for number, entry in enumerate(read_list(path), start=1):
+                yield _record(number, entry, listed)
+            return
+        lines = _read_jsonl(path, listed, divided)
+        first = next(lines, None)
+        if isinstance(first, Fault):  # an object on several lines
+            yield _record(None, json.loads(read_whole(path).decode()), listed)
+            return
+        if first is not None:
+            yield first
+        yield from lines
+    except DamagedError as error:
+        yield Fault(None, f"the file {error}")
+    except (ValueError, RecursionError) as error:
+        after = f" after row {number:,}" if number else ""
+        expected = "expected one list of objects, one object, or one object per line"
+        yield Fault(None, f"the file is not valid JSON{after}: {_first_line(error)}; {expected}")
+
+
+def _parse_line(number: int, line: bytes, listed: Sequence[str]) -> Record | Fault:
+    try:
+        return _record(number, json.loads(line.decode()), listed)
+    except UnicodeDecodeError as error:
+        return Fault(number, f"not UTF-8 (byte 0x{line[error.start]:02x} at position {error.start + 1} of the line)")
+    except json.JSONDecodeError as error:
+        return Fault(number, f"not JSON: {error.msg} at position {error.pos + 1} of the line")
+    except RecursionError:
+        return Fault(number, "not readable JSON: nested too deeply")
+    except ValueError as error:  # a number of more than 4,300 digits
+        return Fault(number, f"not readable JSON: {error}")
+
+
+def _record(number: int | None, value: object, listed: Sequence[str]) -> Record | Fault:
+    if isinstance(value, dict):
+        return Record(number, value)
+    if listed and isinstance(value, list) and len(value) == len(listed):
+        return Record(number, dict(zip(listed, value, strict=True)))
+    kinds = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+    return Fault(number, f"expected a JSON object with named fields, found {kinds.get(type(value), 'a number')}")
+
+
+# ------------------------------------------------------------------------------------------------------- tables
+
+
+def _read_csv(path: Path, delimiter: str) -> Iterator[Record | Fault]:
+    """Rows with texts, None for empty cells; the first row has the column names."""
+    number = 0
+    csv.field_size_limit(LONGEST_CELL)
+    try:
+        lines = (line.decode(errors="surrogateescape") + "\n" for line in read_lines(path))
+        rows = filter(None, csv.reader(lines, delimiter=delimiter, strict=True))
+        names = next(rows, [])
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            yield Fault(None, f"two columns are named {twice!r}; rename one")
+            return
+        for number, cells in enumerate(rows, start=1):
+            yield _parse_cells(number, names, cells)
+    except DamagedError as error:
+        yield Fault(number + 1, f"the file {error}; the rows before this one are kept")
+    except csv.Error as error:
+        yield Fault(number + 1, f"not valid CSV: {error}; the rows before this one are kept")
+
+
+def _parse_cells(number: int, names: list[str], cells: list[str]) -> Record | Fault:
+    if len(cells) != len(names):
+        return Fault(number, f"expected {len(names)} cells, found {len(cells)}; quote cells that hold the delimiter")
+    for name, cell in zip(names, cells, strict=True):
+        try:
+            cell.encode()
+        except UnicodeEncodeError as error:
+            byte = ord(cell[error.start]) & 0xFF
+            return Fault(number, f"field {name!r}: not UTF-8 (byte 0x{byte:02x} at position {error.start + 1})")
+    return Record(number, {name: cell or None for name, cell in zip(names, cells, strict=True)})
+
+
+def _read_parquet(path: Path, columns: frozenset[str] | None) -> Iterator[Record | Fault]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        source = pa.BufferReader(read_whole(path)) if path.suffix.lower() in COMPRESSED else path
+        with pq.ParquetFile(source) as file:
+            names = file.schema_arrow.names
+            wanted = [name for name in names if columns is None or name in columns]
+            if not wanted:
+                # Names alone identify the content, and cost nothing to read.
+                yield from (Record(row + 1, dict.fromkeys(names)) for row in range(file.metadata.num_rows))
+                return
+            # Parquet treats a dot in a column's name as a path to a nested column.
+            dotted = any("." in name for name in wanted)
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=None if dotted else wanted):
+                for index in range(batch.num_rows):
+                    number += 1
+                    yield _parse_row(number, names, wanted, batch, index)
+    except DamagedError as error:
+        yield Fault(None, f"the file {error}")
+    except (pa.ArrowException, OSError, ValueError) as error:
+        yield Fault(number + 1, f"the file is not valid Parquet: {_first_line(error)}")
+
+
+def _read_arrow(path: Path, columns: frozenset[str] | None) -> Iterator[Record | Fault]:
+    """An Arrow stream, as the ``datasets`` library keeps tables on disk, or an Arrow file."""
+    import pyarrow as pa
+
+    number = 0
+    try:
+        # Not memory-mapped: if the file shrank while being read, the process would crash.
+        source = pa.BufferReader(read_whole(path)) if path.suffix.lower() in COMPRESSED else pa.OSFile(str(path))
+        with source:
+            is_file = source.read(len(_FILE_OF_ARROW)) == _FILE_OF_ARROW
+            source.seek(0)
+            with (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source) as table:
+                names = table.schema.names
+                wanted = [name for name in names if columns is None or name in columns]
+                batches = (table.get_batch(at) for at in range(table.num_record_batches)) if is_file else table
+                for batch in batches:
+                    batch.validate(full=True)  # reading a damaged one would crash the process
+                    for index in range(batch.num_rows):
+                        number += 1
+                        yield _parse_row(number, names, wanted, batch, index)
+    except DamagedError as error:
+        yield Fault(None, f"the file {error}")
+    except (pa.ArrowException, OSError, ValueError) as error:
+        yield Fault(number + 1, f"the file is not valid Arrow: {_first_line(error)}")
+
+
+def _parse_row(number: int, names: list[str], wanted: list[str], batch: Any, index: int) -> Record | Fault:
+    """A row with all names, and the values of the requested ones."""
+    import pyarrow as pa
+
+    fields: dict[str, object] = dict.fromkeys(names)
+    for at, name in enumerate(batch.schema.names):
+        if name in wanted:
+            try:
+                fields[name] = batch.column(at)[index].as_py()
+            except (pa.ArrowException, ValueError) as error:  # invalid UTF-8, dates out of range
+                return Fault(number, f"field {name!r} cannot be read: {error}")
+    return Record(number, fields)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def read_list(path: Path) -> Iterator[object]:
+    """Yield the entries of a list.
+
+    Args:
+        path: A file with one list, compressed or not.
+
+    Raises:
+        DamagedError: The file cannot be read, or one entry has more than 128 Mi characters. As with all errors, earlier
+            entries have been yielded.
+        ValueError: The file is not JSON, not UTF-8, or not one list.
+        RecursionError: An entry is nested too deeply.
+    """
+    text = _Text(read_chunks(path))
+    text.expect("[")
+    if text.next_character() == "]":
+        text.expect("]")
+    else:
+        while True:
+            yield text.entry()
+            if text.next_character() == "]":
+                text.expect("]")
+                break
+            text.expect(",")
+    if text.next_character():
+        raise ValueError("there is more content after the end of the list")
+
+
+class _Text:
+    """A text of JSON, of which only the unread part is kept in memory."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._held, self._at, self._dropped = "", 0, 0
+        self._ended = False
+
+    def next_character(self) -> str:
+        """The next non-blank character, without consuming it; "" at the end."""
+        while True:
+            self._at = self._after_blanks(self._at)
+            if self._at < len(self._held) or self._ended:
+                return self._held[self._at : self._at + 1]
+            self._read_more()
+
+    def expect(self, character: str) -> None:
+        """Consume a character.
+
+        Raises:
+            ValueError: Another one comes.
+        """
+        if self.next_character() != character:
+            raise ValueError(f"expected {character!r} at character {self._dropped + self._at + 1:,}")
+        self._at += 1
+
+    def entry(self) -> object:
+        """Consume a value; the text after it has been read too, so that no number is split."""
+        self.next_character()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._held, self._at)
+            except json.JSONDecodeError as error:
+                if self._ended:
+                    raise ValueError(f"{error.msg} at character {self._dropped + error.pos + 1:,}") from error
+            else:
+                following = self._after_blanks(end)
+                # A number can end at the end of a chunk and continue in the next one.
+                cut = isinstance(value, int | float) and self._held[end : end + 1] not in _AFTER_NUMBERS
+                if self._ended or (following < len(self._held) and not cut):
+                    self._at = following
+                    return value
+            if len(self._held) - self._at > LONGEST:
+                raise DamagedError(
+                    f"has no complete entry within {LONGEST >> 20:,} Mi characters; convert it to JSONL or Parquet"
+                )
+            self._read_more()
+
+    def names(self) -> Iterator[object]:
+        """Consume an object up to the end of the text; the value of each name is to be consumed before the next."""
+        self.expect("{")
+        while self.next_character() != "}":
+            name = self.entry()
+            self.expect(":")
+            yield name
+            if self.next_character() != "}":
+                self.expect(",")
+        self.expect("}")
+        if self.next_character():
+            raise ValueError("there is more content after the end of the object")
+
+    def string(self) -> Iterator[str]:
+        """Consume a string, in pieces."""
+        self.expect('"')
+        kept, closed = "", False
+        while not closed:
+            found = _COMPLETE.match(self._held, self._at)
+            end = found.end() if found else self._at
+            piece = kept + json.loads(f'"{self._held[self._at : end]}"')
+            closed = self._held[end : end + 1] == '"'
+            stuck = end == self._at and not closed and len(self._held) - end > LONGEST_ESCAPE
+            self._at = end + closed
+            # Two escapes for one character may be in two pieces.
+            kept = "" if closed or not "\ud800" <= piece[-1:] <= "\udbff" else piece[-1]
+            yield piece.removesuffix(kept).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+            if not closed and (stuck or self._ended):
+                raise ValueError(f"the string is not valid at character {self._dropped + end + 1:,}")
+            if not closed:
+                self._read_more()
+
+    def _after_blanks(self, at: int) -> int:
+        found = _BLANK.match(self._held, at)
+        return found.end() if found else at
+
+    def _read_more(self) -> None:
+        """Drop the consumed text, and read at least as much again as is left."""
+        self._dropped += self._at
+        pieces, size = [self._held[self._at :]], len(self._held) - self._at
+        wanted = max(2 * size, size + AT_ONCE)
+        while size < wanted and not self._ended:
+            chunk = next(self._chunks, None)
+            piece = self._decoder.decode(chunk or b"", final=chunk is None)
+            self._ended = chunk is None
+            pieces.append(piece)
+            size += len(piece)
+        self._held, self._at = "".join(pieces), 0

@@ -1,0 +1,113 @@
+"""Prompts by the publishers of a benchmark, read from the user's copy of their repository.
+
+LongBench has those of version 1 in ``dataset2prompt.json`` and its output caps in ``dataset2maxlen.json``, and each
+prompt of version 2 in a text file. They are not part of this package.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import TypeVar
+
+from fathom.documents.records import path_text, walk
+from fathom.documents.sources.finder import check_folder
+from fathom.types import FathomError
+
+PROMPTS, CAPS = "dataset2prompt.json", "dataset2maxlen.json"
+Entry = TypeVar("Entry", str, int)
+
+_TEXTS = re.compile(r"0shot\w*\.txt")
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """The templates found.
+
+    Attributes:
+        prompts: Templates by data set, or by name of the text file.
+        caps: Output caps in tokens by data set.
+    """
+
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    caps: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_templates(folders: Sequence[Path], others: Set[Path] = frozenset()) -> Templates:
+    """The publishers' prompts and caps under some folders.
+
+    Args:
+        folders: Folders, searched recursively, or files; archives are not opened.
+        others: Files of another repository, to be ignored.
+
+    Raises:
+        FathomError: A folder cannot be read, a file has unexpected content, or two files have different templates.
+    """
+    prompts: dict[str, str] = {}
+    caps: dict[str, int] = {}
+    for path in chain.from_iterable(map(_paths, folders)):
+        if path in others:
+            continue
+        if path.name == PROMPTS:
+            _add(prompts, _table(path, str), path)
+        elif path.name == CAPS:
+            _add(caps, _table(path, int), path)
+        elif _TEXTS.fullmatch(path.name):
+            _add(prompts, {path.name: _content(path)}, path)
+    return Templates(prompts, caps)
+
+
+def filled(template: str, values: Mapping[str, str]) -> list[tuple[str, bool]]:
+    """A template in pieces: literal text, and the values of its placeholders.
+
+    Placeholders in values and all other braces are kept as they are.
+
+    Args:
+        template: The template.
+        values: Values by placeholder, such as ``{context}``.
+
+    Returns:
+        The pieces in order, each with whether it is a value; empty pieces are left out.
+    """
+    pattern = "|".join(map(re.escape, values))
+    pieces = re.split(f"({pattern})", template) if values else [template]
+    parts = [(values[piece], True) if number % 2 else (piece, False) for number, piece in enumerate(pieces)]
+    return [part for part in parts if part[0]]
+
+
+def _paths(folder: Path) -> tuple[Path, ...]:
+    check_folder(folder)
+    return walk(folder).files
+
+
+def _add(known: dict[str, Entry], found: Mapping[str, Entry], path: Path) -> None:
+    for name, value in found.items():
+        if known.setdefault(name, value) != value:
+            raise FathomError(
+                f"{path_text(path)}: {path_text(name)} differs from another file like it; keep one in --data"
+            )
+
+
+def _table(path: Path, kind: type[Entry]) -> Mapping[str, Entry]:
+    try:
+        found = json.loads(_content(path))
+    except (ValueError, RecursionError) as error:
+        raise FathomError(f"{path_text(path)}: not JSON: {error}; download the file again from LongBench") from error
+    expected = "texts" if kind is str else "numbers"
+    if not isinstance(found, dict):
+        raise FathomError(f"{path_text(path)}: expected an object with {expected} by data set; download the file again")
+    for name, value in found.items():
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise FathomError(f"{path_text(path)}: {path_text(str(name))}: expected {expected} by data set")
+        if kind is str and "{context}" not in str(value):
+            raise FathomError(f"{path_text(path)}: {path_text(str(name))}: the template has no {{context}}")
+    return found
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise FathomError(f"{path_text(path)}: cannot be read: {error}") from error

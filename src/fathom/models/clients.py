@@ -1,0 +1,81 @@
+"""Opens the client of a model by its name."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fathom.extend.servers import notes_of_command
+from fathom.models.hugging_face import is_local
+from fathom.models.local_client import LocalClient, open_local_client
+from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
+from fathom.models.ray_vllm import RayVllmClient, open_ray_vllm_client
+from fathom.tokens.tokenizers import Tokenizer
+
+if TYPE_CHECKING:
+    from fathom.extend.hf.extension import Extension
+
+
+def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Client:
+    """The client of a model.
+
+    Args:
+        settings: How the model is asked.
+        tokenizer: Loads the tokenizer of the suite; only baselines with a window need it.
+
+    Raises:
+        FathomError: The model is unknown, its library is absent, or a key is missing.
+    """
+    if is_baseline(settings.model):
+        from fathom.models.baselines import baseline_client
+
+        return baseline_client(settings.model, tokenizer)
+    if is_local(settings.model):
+        return open_local_client(settings)
+    if is_ray_vllm(settings.model):
+        return open_ray_vllm_client(settings)
+    if settings.chat_template != "always":
+        from fathom.models.completions import open_continuing_client
+
+        return open_continuing_client(settings)
+    from fathom.models.inspect_client import open_inspect_client
+
+    return open_inspect_client(settings)
+
+
+def context_of(client: Client) -> int | None:
+    """Tokens that a model in this process holds by its own configuration; None for all others."""
+    return client.context if isinstance(client, LocalClient) else None
+
+
+def extension_of(client: Client) -> "Extension | None":
+    """The method that makes a model in this process read beyond its window; None if there is none."""
+    return client.extension if isinstance(client, LocalClient) else None
+
+
+def notes_of(client: Client, command: str | None = None) -> tuple[str, ...]:
+    """What a reader of the results must know of how a model is computed.
+
+    Args:
+        client: The model's client.
+        command: The command line with which its server was started; None if unsaid.
+    """
+    return client.notes if isinstance(client, LocalClient) else notes_of_command(command or "")
+
+
+def kernel_of(client: Client) -> str:
+    """The attention that computes a model in this process, such as ``sdpa``; "" for all others."""
+    return client.kernel if isinstance(client, LocalClient) else ""
+
+
+def connections_of(client: Client, wanted: int) -> int:
+    """Requests in flight at once: a model in this process gets no more than it computes at once.
+
+    Others would wait for it, and their time limit would pass. vLLM on a cluster gets many, whatever was wanted.
+    """
+    if isinstance(client, RayVllmClient):
+        return client.at_once
+    return min(wanted, client.batch_size) if isinstance(client, LocalClient) else wanted
+
+
+def timeout_of(client: Client, wanted: float) -> float:
+    """Seconds for one attempt: without end where requests wait for each other by design."""
+    return float("inf") if isinstance(client, RayVllmClient) else wanted

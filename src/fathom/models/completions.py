@@ -1,0 +1,188 @@
+"""Prompts without a chat template: OpenAI's completions protocol, as served by vLLM, SGLang and llama.cpp.
+
+LongBench sends some of its prompts this way (``Task.continued``): the model continues examples or a program, which a
+chat template would make it discuss instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fathom.models.answers import LARGE_TEXT, Output, checked, to_reply
+from fathom.models.failures import Failure, classify
+from fathom.models.overflow import Overflow
+from fathom.models.protocol import Call, Client, RequestError, Settings
+from fathom.models.usage import count
+from fathom.models.wire import normalized, watch
+from fathom.types import FathomError, Json, Reply
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+NO_KEY = "no-key-needed"  # the client library insists on one
+PROVIDERS = ("openai", "openai-api", "vllm", "sglang", "llama-cpp-python")
+# Generation options that are part of the protocol, and those that such servers accept in addition.
+_PROTOCOL = ("top_p", "frequency_penalty", "presence_penalty", "logit_bias")
+_BESIDES = ("top_k",)
+_STOPS = {"length": "max_tokens"}
+
+
+class CompletionsClient:
+    """Sends prompts without a chat template; ``window`` is None because it truncates nothing."""
+
+    window: int | None = None
+    policy: Overflow = "refuse"
+
+    def __init__(self, client: AsyncOpenAI, model: str, settings: Settings) -> None:
+        self._client = client
+        self._model = model
+        self._settings = settings
+
+    @property
+    def server(self) -> tuple[AsyncOpenAI, str]:
+        """The HTTP client and the model's name on its server."""
+        return self._client, self._model
+
+    async def complete(self, prompt: str, call: Call) -> Reply:
+        """Send one request and read the reply."""
+        try:
+            answer = await self._client.completions.with_raw_response.create(
+                model=self._model,
+                prompt=prompt,
+                max_tokens=call.max_output_tokens,
+                seed=call.seed + call.epoch - 1,
+                **_options(self._settings, call.stop),
+            )
+            output = read_completion(json.loads(answer.http_response.content))
+        except Exception as error:
+            raise RequestError(classify(error)) from None
+        large = len(output.text) > LARGE_TEXT
+        reply = checked(await asyncio.to_thread(to_reply, output) if large else to_reply(output))
+        # A continuation may begin with the indent of a line of code: keep it.
+        return replace(reply, text=output.text) if reply.text and not reply.reasoning else reply
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+class ContinuingClient:
+    """Sends prompts of continuation tasks without a chat template and all others through it.
+
+    Attributes:
+        chat: The client that sends them through it.
+    """
+
+    window: int | None = None
+    policy: Overflow = "refuse"
+
+    def __init__(self, chat: Client, completions: Client) -> None:
+        self.chat = chat
+        self._completions = completions
+
+    async def complete(self, prompt: str, call: Call) -> Reply:
+        """Send one request with the client of its kind."""
+        client = self._completions if call.continued else self.chat
+        return await client.complete(prompt, call)
+
+    async def close(self) -> None:
+        """Close the connections of both."""
+        await self.chat.close()
+        await self._completions.close()
+
+
+def open_continuing_client(settings: Settings) -> Client:
+    """Open the client of a run that sends some or all prompts without a chat template.
+
+    Args:
+        settings: How the model is asked; ``chat_template`` is ``by-task`` or ``never``.
+
+    Raises:
+        FathomError: No server address is given, its provider does not support the completions protocol, or a generation
+            option is not part of it.
+    """
+    name = _server_name(settings)
+    _check_options(settings)
+    if settings.chat_template == "never":
+        return CompletionsClient(_connect(settings), name, settings)
+    from fathom.models.inspect_client import open_inspect_client
+
+    chat = open_inspect_client(settings)
+    return ContinuingClient(chat, CompletionsClient(_connect(settings), name, settings))
+
+
+def read_completion(body: object) -> Output:
+    """Read the response of a completions server, for ``to_reply``.
+
+    Raises:
+        RequestError: It has no choice with a text, or holds an error.
+    """
+    read = normalized(body)
+    choice = read["choices"][0]
+    if "text" not in choice:
+        raise RequestError(Failure("busy", "the reply has no choice with a text"))
+    finish = choice["finish_reason"] or "stop"
+    usage: Mapping[str, Any] = read["usage"] or {}
+    return Output(
+        text=choice["text"],
+        stop=_STOPS.get(finish, finish),
+        tokens_in=count(usage.get("prompt_tokens")),
+        tokens_out=count(usage.get("completion_tokens")),
+        tokens_cached=count(usage.get("prompt_tokens_details", {}).get("cached_tokens")),
+    )
+
+
+def _options(settings: Settings, stop: tuple[str, ...]) -> dict[str, Any]:
+    generation = settings.generation
+    given = generation.get("stop_seqs")
+    stops = [*(given if isinstance(given, list | tuple) else ()), *stop]
+    options: dict[str, Any] = {name: generation[name] for name in _PROTOCOL if name in generation}
+    extra: dict[str, Json] = {name: generation[name] for name in _BESIDES if name in generation}
+    more = generation.get("extra_body")
+    extra |= dict(more) if isinstance(more, Mapping) else {}
+    if settings.temperature is not None:
+        options["temperature"] = settings.temperature
+    return options | ({"stop": stops} if stops else {}) | ({"extra_body": extra} if extra else {})
+
+
+def _check_options(settings: Settings) -> None:
+    able = {*_PROTOCOL, *_BESIDES, "stop_seqs", "extra_body"}
+    for name in settings.generation:
+        if name not in able:
+            raise FathomError(
+                f"--chat-template {settings.chat_template}: the generation option {name!r} is not supported in "
+                f"requests without a chat template; they support {', '.join(sorted(able))}. Drop it, or use "
+                "--chat-template always"
+            )
+
+
+def _server_name(settings: Settings) -> str:
+    """The model's name on the server."""
+    provider, _, name = settings.model.partition("/")
+    if provider not in PROVIDERS or settings.base_url is None:
+        why = "needs --model-base-url, the address of a server" if provider in PROVIDERS else "needs a server"
+        raise FathomError(
+            f"--chat-template {settings.chat_template}: model {settings.model!r}: a prompt without a chat template "
+            f"{why} that speaks OpenAI's completions protocol (vLLM, SGLang, llama.cpp), because the providers of "
+            "hosted chat models put every prompt into one. Name the model as vllm/NAME or openai/NAME with "
+            "--model-base-url http://HOST:PORT/v1, or use --chat-template always"
+        )
+    return name.partition("/")[2] if provider == "openai-api" else name
+
+
+def _connect(settings: Settings) -> AsyncOpenAI:
+    from openai import AsyncOpenAI
+
+    provider, _, name = settings.model.partition("/")
+    service = name.partition("/")[0] if provider == "openai-api" else provider
+    variable = service.upper().replace("-", "_") + "_API_KEY"
+    key = settings.model_args.get("api_key") or os.environ.get(variable) or NO_KEY
+    # Retries and time limits are the runner's.
+    client = AsyncOpenAI(api_key=str(key), base_url=settings.base_url, max_retries=0, timeout=None)
+    watch(client)
+    return client

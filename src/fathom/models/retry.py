@@ -1,0 +1,253 @@
+"""Sends one prompt, with retries: backoff, ``Retry-After``, and when to give up.
+
+A failed prompt alone does not end a run: it may be the only one that is denied, or too large for the server. Before a
+run gives up, a prompt that worked before, or a tiny one, is sent as a probe; if that is answered, the run continues.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from random import Random
+from time import perf_counter
+from typing import TypeAlias
+
+from fathom.models.failures import Failure, classify
+from fathom.models.protocol import PROBE, TINY_PROMPT, Call, Client, RequestError
+from fathom.models.usage import with_counts
+from fathom.types import FathomError, Reply
+from fathom.types.choices import RETRIES, TIMEOUT
+
+Sending: TypeAlias = Callable[[], Awaitable[Reply]]
+"""Sends one request; raises as ``Client.complete``."""
+
+DENIED_IN_A_ROW = 5
+ERRORS_BEFORE_ANY_REPLY = 20
+
+
+@dataclass(frozen=True)
+class Retry:
+    """When failed requests are repeated.
+
+    Attributes:
+        retries: Attempts after the first.
+        timeout: Seconds per attempt.
+        first: Seconds before the first retry; the wait doubles from there, with a jitter of a quarter.
+        longest: The maximum wait in seconds by backoff.
+        obeyed: The maximum ``Retry-After`` in seconds that is obeyed; a longer one fails the request.
+        sleep: Waits.
+        rng: Draws the jitter.
+    """
+
+    retries: int = RETRIES
+    timeout: float = TIMEOUT
+    first: float = 1.0
+    longest: float = 60.0
+    obeyed: float = 900.0
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    rng: Random = field(default_factory=Random)
+
+    def wait(self, attempt: int, asked: float | None) -> float:
+        """Seconds to wait after failed attempt number ``attempt``, from 1; ``asked`` is the server's ``Retry-After``.
+
+        The wait is never shorter than the server asks for; jitter keeps many requests from being repeated at once.
+        """
+        jitter = self.rng.uniform(0.75, 1.25)
+        backoff = min(self.longest, self.first * 2 ** (attempt - 1)) * jitter
+        return backoff if asked is None else asked + self.first * (jitter - 0.75)
+
+    def asked_too_much(self, failure: Failure) -> Failure:
+        """The failure, changed to kind ``later`` if the server asks to wait longer than is obeyed."""
+        if failure.wait is None or failure.wait <= self.obeyed:
+            return failure
+        asked, most = in_words(failure.wait), in_words(self.obeyed)
+        reason = f"the server asks to wait {asked} (Retry-After), more than the maximum of {most}"
+        return Failure("later", f"{reason}: {failure.message}")
+
+
+@dataclass
+class Health:
+    """What the requests of this process show about the server.
+
+    Attributes:
+        before: Whether an earlier process of the run received a reply.
+        replies: Requests of this process that were answered.
+        silent: Consecutive requests without any answer.
+        denied: Consecutive requests that were denied, or postponed beyond the maximum wait.
+        errors: Samples that failed.
+        last: Message of the last one.
+        worked: The shortest prompt that was answered, with its call.
+        probes: Probes that were answered.
+        probing: Held during a probe: only one is sent at a time, and nothing else meanwhile.
+    """
+
+    before: bool = False
+    replies: int = 0
+    silent: int = 0
+    denied: int = 0
+    errors: int = 0
+    last: str = ""
+    worked: tuple[str, Call] | None = None
+    probes: int = 0
+    probing: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def note(self, failure: Failure) -> None:
+        """Count a failed request."""
+        self.silent = self.silent + 1 if failure.kind == "silent" else 0
+        self.denied = self.denied + 1 if failure.kind in ("denied", "later") else 0
+
+    def note_reply(self) -> None:
+        """Count an answered request."""
+        self.replies, self.silent, self.denied = self.replies + 1, 0, 0
+
+    def note_worked(self, prompt: str, call: Call) -> None:
+        """Count a reply, and remember the shortest answered prompt."""
+        self.note_reply()
+        if self.worked is None or len(prompt) < len(self.worked[0]):
+            self.worked = prompt, call
+
+
+async def ask(
+    client: Client, prompt: str, call: Call, retry: Retry, health: Health, send: Sending | None = None
+) -> Reply:
+    """Send a prompt until it is answered or cannot be.
+
+    Args:
+        client: The model.
+        prompt: The whole prompt.
+        call: Its other parameters.
+        retry: When to retry.
+        health: Shared by all requests of the process; updated.
+        send: Sends the request, if it is a conversation and no prompt.
+
+    Returns:
+        The reply, or one with status ``overflow``, ``refused`` or ``error``; never raises for this sample alone.
+
+    Raises:
+        FathomError: The server is unreachable or denies all requests, so that going on would waste the samples.
+    """
+    for attempt in range(1, retry.retries + 2):
+        async with health.probing:
+            pass
+        started, seen = perf_counter(), health.probes
+        answer = await _once(send or partial(client.complete, prompt, call), retry)
+        seconds = perf_counter() - started
+        if isinstance(answer, Reply):
+            if send is None:
+                health.note_worked(prompt, call)
+            else:
+                health.note_reply()
+            return replace(with_counts(answer), attempts=attempt, seconds=seconds)
+        health.note(answer)
+        if answer.kind in ("busy", "silent") and attempt <= retry.retries:
+            await retry.sleep(retry.wait(attempt, answer.wait))
+            continue
+        reply = ended_by(answer)
+        if reply.status != "error":
+            health.note_reply()  # the server works and the model exists
+        else:
+            health.errors, health.last = health.errors + 1, answer.message
+            if reason := _hopeless(answer, retry, health):
+                await _make_sure(client, call, retry, health, reason, seen)
+        return replace(reply, attempts=attempt, seconds=seconds)
+    raise AssertionError("unreachable: the last attempt gives up")
+
+
+async def request_once(client: Client, prompt: str, call: Call, retry: Retry) -> Reply | Failure:
+    """One request: its reply, or its failure, whatever exception the client library raises."""
+    return await _once(partial(client.complete, prompt, call), retry)
+
+
+async def _once(send: Sending, retry: Retry) -> Reply | Failure:
+    try:
+        async with asyncio.timeout(retry.timeout):
+            return await send()
+    except RequestError as error:
+        failure = error.failure
+    except FathomError:
+        raise
+    except TimeoutError:
+        failure = Failure("silent", f"no reply within {retry.timeout:g} seconds (--timeout)")
+    except Exception as error:
+        failure = classify(error)
+    return retry.asked_too_much(failure)
+
+
+def ended_by(failure: Failure) -> Reply:
+    """The reply after the last attempt."""
+    if failure.kind == "overflow":
+        return Reply(status="overflow", stop="model_length", error=failure.message)
+    if failure.kind == "refused":
+        return Reply(status="refused", stop="content_filter", error=failure.message)
+    return Reply(status="error", stop="error", error=failure.message)
+
+
+def _hopeless(failure: Failure, retry: Retry, health: Health) -> str:
+    """Why the run cannot continue, judging by the failures; "" if it can."""
+    again = "then run the same command again to resume"
+    message = failure.message.rstrip(".")
+    if failure.kind in ("denied", "later") and (health.replies == 0 or health.denied >= DENIED_IN_A_ROW):
+        if failure.kind == "later":
+            return f"{message}. Wait so long, {again}"
+        return (
+            f"the server denies the requests: {message}. Check the model's name, the key and the address (`fathom "
+            f"doctor MODEL` says more); {again}"
+        )
+    if failure.kind == "silent" and health.silent >= 3 * (retry.retries + 1):
+        return (
+            f"the server does not answer ({health.silent} requests in a row): {message}. Check that it runs and "
+            f"--model-base-url (`fathom doctor MODEL` says more); {again}"
+        )
+    if not (health.replies or health.before) and health.errors >= ERRORS_BEFORE_ANY_REPLY:
+        return (
+            f"the first {health.errors} samples all failed, the last one with: {message}. Fix the cause and run the "
+            "same command again to retry them"
+        )
+    return ""
+
+
+async def _make_sure(client: Client, call: Call, retry: Retry, health: Health, reason: str, seen: int) -> None:
+    """Return if the server answers a probe; concurrent callers share one.
+
+    Args:
+        client: The model.
+        call: That of the prompt that failed.
+        retry: When to retry.
+        health: Updated.
+        reason: Why the run would stop.
+        seen: Number of answered probes when the request was sent: a later one needs no repetition.
+
+    Raises:
+        FathomError: It does not answer.
+    """
+    async with health.probing:
+        if health.probes > seen:
+            return
+        if not await _answers(client, call, retry, health):
+            raise FathomError(reason)
+        health.probes += 1
+        health.note_reply()
+
+
+async def _answers(client: Client, call: Call, retry: Retry, health: Health) -> bool:
+    """Whether the server answers a prompt that worked before, or a tiny one, within the time of one request."""
+    prompt, call = health.worked or (TINY_PROMPT, call)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(retry.timeout):
+            for attempt in range(1, retry.retries + 2):
+                answer = await request_once(client, prompt, replace(call, sample=PROBE), retry)
+                if isinstance(answer, Reply) or answer.kind in ("overflow", "refused"):
+                    return True
+                if answer.kind not in ("busy", "silent") or attempt > retry.retries:
+                    return False
+                await retry.sleep(retry.wait(attempt, answer.wait))
+    return False
+
+
+def in_words(seconds: float) -> str:
+    """A duration as text: ``45 seconds``, ``15 minutes``, ``2.5 hours``."""
+    units = (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1))
+    unit, size = next(((unit, size) for unit, size in units if seconds >= size), units[-1])
+    number = f"{round(seconds / size, 1):,g}"
+    return f"{number} {unit if number != '1' else unit[:-1]}"

@@ -1,0 +1,1 @@
+"""What benchmarks, other packages, plugins and users declare: found, loaded and named."""

@@ -1,0 +1,81 @@
+"""Modules under the names that they had: plugins and other packages import them."""
+
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+_MODELS = (
+    "answers baselines clients completions embedding embedding_judge entailment failures form hugging_face "
+    "inspect_client local_client loop model_settings overflow prices ray_vllm request_mode retry streaming thinking "
+    "usage wire"
+)
+_ROOMS = {
+    "documents": "records corpus sources",
+    "suites": "compose build suitefile subsetfile tasks registry",
+    "safety": "secrets address",
+    "storage": "atomic checksums",
+    "plugins": "discovery extras names usertable",
+    "parallel": "units",
+    "tokens": "counts length",
+    "options": "terminal",
+}
+FORMER = {
+    **{f"fathom.{name}": f"fathom.{room}.{name}" for room, names in _ROOMS.items() for name in names.split()},
+    **{f"fathom.run.{name}": f"fathom.models.{name}" for name in _MODELS.split()},
+    **{
+        f"fathom.run.{name}": f"fathom.runfile.{name}"
+        for name in ("manifest", "store", "store_checks", "judgements", "ledger", "worker", "progress")
+    },
+    "fathom.run.model": "fathom.models.protocol",
+    "fathom.run.batches.store": "fathom.runfile.batches",
+    "fathom.corpus.world": "fathom.documents.world",
+    "fathom.cluster": "fathom.parallel.on_ray",
+    "fathom.failures": "fathom.cli.failures",
+}
+"""The name of each module that was moved, by its former name; a package with all that is below it."""
+
+
+def name_now(name: str) -> str | None:
+    """The name of a module by a former one; None if it is not one."""
+    parts = name.split(".")
+    for count in range(len(parts), 1, -1):
+        if moved := FORMER.get(".".join(parts[:count])):
+            return ".".join([moved, *parts[count:]])
+    return None
+
+
+class FormerNames(MetaPathFinder):
+    """Finds modules by their former names."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The module itself, under both names; None for other modules."""
+        now = name_now(fullname) if fullname.startswith("fathom.") else None
+        return None if now is None else ModuleSpec(fullname, _Moved(now))
+
+
+class _Moved(Loader):
+    def __init__(self, now: str) -> None:
+        self.now = now
+        self.spec: ModuleSpec | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        warnings.warn(f"{spec.name} is now {self.now}", DeprecationWarning, stacklevel=2)
+        module = import_module(self.now)
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec  # the import of the former name has replaced it
+
+
+def install() -> None:
+    """Has Python find modules of fathom by their former names; once."""
+    if not any(isinstance(finder, FormerNames) for finder in sys.meta_path):
+        # Before the others: they would load what is below a package a second time.
+        sys.meta_path.insert(0, FormerNames())

@@ -1,0 +1,169 @@
+"""Progress of a run, for its caller and for other processes."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from fathom.printing import readable
+from fathom.runfile.batches import waiting
+from fathom.runfile.manifest import read_manifest
+from fathom.runfile.store import peek
+from fathom.runfile.worker import is_alive
+from fathom.types import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The state of a run, reported after every reply.
+
+    Attributes:
+        finished: Replies in the store.
+        total: Replies that the store will hold when finished.
+        counts: Finished replies by status.
+        tokens_in: Prompt tokens so far, as counted by providers.
+        tokens_out: Completion tokens so far.
+        cost: US dollars so far, as far as prices are known; None if none is.
+        seconds: Time since this process started asking.
+        asked: Replies that this process received.
+        unpriced: Replies whose price is unknown.
+        in_batches: Requests that a provider has answered in batches that have not ended.
+    """
+
+    finished: int
+    total: int
+    counts: dict[Status, int]
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    seconds: float
+    asked: int
+    unpriced: int = 0
+    in_batches: int = 0
+
+
+@readable
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """The result of ``run``.
+
+    Attributes:
+        folder: The run folder.
+        progress: The final state; None if nothing was started.
+        stopped: Why the run stopped early; "" if it did not.
+        hints: Suggestions for the user.
+        shard: Address of the shard, if this is not a whole run; ``folder`` is then where all of them are.
+    """
+
+    folder: Path
+    progress: Progress | None
+    stopped: str = ""
+    hints: tuple[str, ...] = ()
+    shard: str = ""
+
+    def __str__(self) -> str:
+        """One line; "" if nothing was started."""
+        where = self.shard or self.folder
+        if self.stopped or self.progress is None:
+            return f"{where}: stopped: {self.stopped}" if self.stopped else ""
+        counts = ", ".join(f"{count} {status}" for status, count in self.progress.counts.items() if count)
+        return f"{where}: {self.progress.finished:,} of {self.progress.total:,} replies ({counts})"
+
+
+@readable
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """The state of a run as seen by another process.
+
+    Attributes:
+        folder: The run folder.
+        model: The model's name.
+        suite: The suite's name.
+        alive: Number of processes working on it now.
+        finished: Replies in the store, errors among them.
+        total: Replies that it will hold when finished.
+        counts: Finished replies by status.
+        tokens_in: Prompt tokens so far.
+        tokens_out: Completion tokens so far.
+        cost: US dollars so far, as far as prices are known; None if none is.
+        rate: Replies per second since the running processes joined; None if unknown.
+        eta: Seconds to the end at that rate; None if unknown.
+        last: Seconds since the epoch of the last reply; None if there is none.
+        unpriced: Replies whose price is unknown.
+        in_batches: Requests in batches that have not ended, or are not collected.
+        scorer_errors: Sentences on replies that the scorers of their tasks could not score.
+    """
+
+    folder: Path
+    model: str
+    suite: str
+    alive: int
+    finished: int
+    total: int
+    counts: dict[Status, int]
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    rate: float | None
+    eta: float | None
+    last: float | None
+    unpriced: int = 0
+    in_batches: int = 0
+    scorer_errors: tuple[str, ...] = ()
+
+    def facts(self) -> dict[str, str]:
+        """What the command prints: each fact by its name."""
+        counts = ", ".join(f"{count} {name}" for name, count in self.counts.items() if count) or "none yet"
+        unknown = f", and {self.unpriced:,} replies of unknown price" if self.unpriced else ""
+        rate = f", {self.rate:.2f} replies a second" if self.rate else ""
+        eta = f", about {self.eta / 60:.0f} minutes left" if self.eta else ""
+        return {
+            "model": self.model,
+            "suite": self.suite,
+            "replies": f"{self.finished:,} of {self.total:,} ({counts})",
+            "tokens": f"{self.tokens_in:,} in, {self.tokens_out:,} out",
+            "cost": "unknown" if self.cost is None else f"${self.cost:,.4f}{unknown}",
+            "working": f"{self.alive} processes{rate}{eta}",
+            **({"batches": f"{self.in_batches:,} requests at the provider"} if self.in_batches else {}),
+            **({"scoring": "; ".join(self.scorer_errors)} if self.scorer_errors else {}),
+        }
+
+
+def status(folder: Path) -> RunStatus:
+    """The state of a run, from any process, during the run or after it.
+
+    Args:
+        folder: The run folder.
+
+    Raises:
+        FathomError: The folder holds no run.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    now = time.time()
+    # A run that is just starting has a run.json but no store.
+    with peek(folder) as store:
+        totals = store.totals()
+        rows = store.workers()
+        living = [row for row in rows if is_alive(row.worker, beat=row.beat, now=now)]
+        since = min((row.worker.started for row in living), default=now)
+        recent = store.finished_since(since)
+    finished = totals.finished
+    total = max([finished, *(row.planned for row in rows)])
+    rate = recent / max(now - since, 1e-3) if living and recent else None
+    return RunStatus(
+        folder=folder,
+        model=manifest["model"],
+        suite=manifest["suite"]["name"],
+        alive=len(living),
+        finished=finished,
+        total=total,
+        counts=dict(totals.counts),
+        tokens_in=totals.tokens_in,
+        tokens_out=totals.tokens_out,
+        cost=totals.cost,
+        rate=rate,
+        eta=(total - finished) / rate if rate else None,
+        last=totals.last,
+        unpriced=totals.unpriced,
+        in_batches=sum(batch.requests for batch in waiting(folder)),
+    )

@@ -1,6 +1,0 @@
-"""Finds data sets in local folders or downloads them from the hub; they are declared in ``fathom.benchmarks``."""
-
-from fathom.sources.finder import Found, read_sources
-from fathom.sources.source import HubFile, Shape, Source
-
-__all__ = ["Found", "HubFile", "Shape", "Source", "read_sources"]

@@ -1,0 +1,1 @@
+"""Suites: tasks by name, prompts of exact length, builds, and the files of suites and subsets."""

@@ -1,0 +1,534 @@
+"""Builds items: each is drawn once per task and language, and composed at every length."""
+
+from bisect import bisect_left
+from collections import Counter as Tally
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from random import Random
+from typing import TypeAlias
+
+from fathom.documents.sources.errata import Erratum
+from fathom.suites.build.clusters import cluster_of
+from fathom.suites.build.config import RECORDS, BuildConfig, not_given
+from fathom.suites.build.gold import GoldChecks, check_gold
+from fathom.suites.build.material import Material
+from fathom.suites.build.notes import RecordCounts, about_records, missing, published, short, uncut
+from fathom.suites.build.wording import facets, missing_text
+from fathom.suites.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitError, compose, compose_alone
+from fathom.suites.compose.truncate import cut_sample
+from fathom.suites.registry import get_task
+from fathom.suites.suitefile import Values, Where, may_be, wanted_of
+from fathom.suites.suitefile.pools import PoolUse
+from fathom.suites.tasks import passages
+from fathom.suites.tasks.related import related
+from fathom.tokens.length import format_length
+from fathom.types import (
+    Candidate,
+    CandidatePool,
+    Draw,
+    Ending,
+    Facet,
+    FathomError,
+    Json,
+    Passages,
+    Plan,
+    Resources,
+    Sample,
+    Span,
+    Task,
+)
+
+Kin: TypeAlias = Mapping[str, frozenset[str]]
+
+SEVERAL = 8  # minimum number of distractors in a context of passages
+SECTION = 4096  # tokens; a whole novel as filler would start every context with its first page
+
+
+def expected(wanted: BuildConfig, material: Material) -> int:
+    """Number of contexts if the corpus has material for every item."""
+    where = dict(wanted.where)
+    tasks = [task for task in map(get_task, wanted.tasks) if may_be({"task": task.name, **task.facets}, where, {})]
+    per_task = (
+        (len(wanted.depths) or 1 if task.positioned else 1) * own.items * len(own.lengths)
+        for task in tasks
+        if task.gold != RECORDS
+        for own in (wanted.of(task.name),)
+    )
+    # A published record has one length.
+    records = sum(map(len, material.roles["record"].values())) if any(task.gold == RECORDS for task in tasks) else 0
+    records = min(records, len(wanted.only) or records)
+    return sum(per_task) * len(material.languages()) + records
+
+
+@dataclass
+class Part:
+    """What is built of a task in one language.
+
+    Attributes:
+        contexts: The samples of each context; empty where they are not held.
+        notes: Messages about them.
+        gold: What was found in the gold texts, by ``TASK/LANGUAGE``.
+        pools: Lengths whose contexts use most of their pool (``PoolUse.records``).
+        clusters: The cluster of each item about a document (``cluster_of``).
+    """
+
+    contexts: list[list[Sample]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    gold: dict[str, Mapping[str, Json]] = field(default_factory=dict)
+    pools: list[Json] = field(default_factory=list)
+    clusters: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class BuiltTask:
+    """A task that was built on its own (``build_task``).
+
+    Attributes:
+        parts: By language.
+        records: Counts of its published records.
+        values: The facets of its samples, if only some are wanted.
+    """
+
+    parts: dict[str, Part] = field(default_factory=dict)
+    records: RecordCounts = field(default_factory=RecordCounts)
+    values: Values = field(default_factory=dict)
+
+
+def contexts(
+    wanted: BuildConfig,
+    material: Material,
+    texts: CountedTexts,
+    notes: list[str],
+    values: Values,
+    gold: dict[str, Mapping[str, Json]],
+    pools: list[Json],
+    clusters: dict[str, str],
+    built: Mapping[str, BuiltTask] | None = None,
+) -> Iterator[list[Sample]]:
+    """Yield the samples context by context: by task and item, lengths ascending.
+
+    Common prefixes are then adjacent. Messages are added to ``notes``; if ``where`` is given, the facets of all samples
+    to ``values``; to ``gold`` what was found in the gold texts of each task, by ``TASK/LANGUAGE``; to ``pools`` lengths
+    whose contexts use most of their pool (``PoolUse.records``); and to ``clusters`` the cluster of each item about a
+    document. Tasks that were built before, as ``built`` holds them by name, are not built again.
+    """
+    kin = cache(lambda: related(texts.documents.values()))
+    records: dict[str, RecordCounts] = {}
+    unsaid: dict[tuple[str, str], list[str]] = {}  # tasks by language and what they have no official prompt for
+    for task, own in _configs(wanted, notes, values):
+        before = built[task.name] if built is not None else None
+        if before is not None:
+            for name, found in before.values.items():
+                values.setdefault(name, set()).update(found)
+        if task.gold == RECORDS:
+            records[task.name] = before.records if before is not None else RecordCounts()
+        if own.depths and not task.positioned:
+            notes.append(f"{task.name}: --depths has no effect: it has no single gold text")
+        for resources in _resources(task, own, material, texts, notes):
+            language = resources.language
+            if wanted.prompts == "official":
+                unsaid.setdefault((language, missing_text(task, language, material.wording)), []).append(task.name)
+            if before is not None:
+                part = before.parts[language]
+                yield from part.contexts
+            else:
+                part, standing = Part(), records.get(task.name)
+                yield from _of_resources(own, task, resources, texts, kin, material.errata, values, standing, part)
+            notes += part.notes
+            gold |= part.gold
+            pools += part.pools
+            clusters |= part.clusters
+    notes[:] = about_records(notes, wanted, records)
+    notes += [f"{', '.join(names)}: {why}" for (_, why), names in unsaid.items() if why]
+
+
+def names_of_tasks(wanted: BuildConfig) -> list[str]:
+    """The tasks that can have samples."""
+    return [task.name for task, _ in _configs(wanted, [], {})]
+
+
+def build_task(wanted: BuildConfig, material: Material, texts: CountedTexts, name: str) -> BuiltTask:
+    """Build one of the tasks on its own: its samples do not depend on the other tasks."""
+    found = BuiltTask()
+    kin = cache(lambda: related(texts.documents.values()))
+    for task, own in _configs(wanted, [], {}):
+        if task.name != name:
+            continue
+        standing = found.records if task.gold == RECORDS else None
+        for resources in _resources(task, own, material, texts, []):
+            part = found.parts[resources.language] = Part()
+            part.contexts = list(
+                _of_resources(own, task, resources, texts, kin, material.errata, found.values, standing, part)
+            )
+    return found
+
+
+def _resources(
+    task: Task, own: BuildConfig, material: Material, texts: CountedTexts, notes: list[str]
+) -> Iterator[Resources]:
+    """What a task is built from, by language; notes say why it is skipped in one."""
+    for language in material.languages():
+        golds, noise = material.of(task.gold, language), material.of(task.noise, language)
+        if language not in task.languages:
+            # Records exist in the language of their task only.
+            if task.gold != RECORDS and (golds or noise):
+                notes.append(f"{task.name}: skipped: it has no prompts in language {language!r}")
+            continue
+        said = material.templates
+        templates = (said.prompts, said.caps) if said else (None, {})
+        found = material.wording.tasks.get((task.name, language))
+        resources = replace(
+            Resources(language, golds, noise, own.lengths, texts.counter, *templates),
+            wording=found.texts if found else {},
+        )
+        if not (lacking := _lacking(task, resources)):
+            yield resources
+        elif task.gold != RECORDS:
+            notes.append(f"{task.name}: skipped in language {language!r}: {lacking}")
+
+
+def _configs(wanted: BuildConfig, notes: list[str], values: Values) -> Iterator[tuple[Task, BuildConfig]]:
+    """The tasks that can have samples, with their own configurations; notes say why others are skipped."""
+    without: dict[str, list[str]] = {}  # tasks by the option that would give them documents
+    for name in wanted.tasks:
+        task, own = get_task(name), wanted.of(name)
+        if not may_be({"task": name, **task.facets}, dict(wanted.where), values):
+            continue
+        if not own.lengths:
+            notes.append(f"{name}: skipped: the requested lengths exceed its longest")
+        elif option := not_given(wanted, task):
+            without.setdefault(option, []).append(name)
+        else:
+            yield task, own
+    notes += [f"{', '.join(names)}: skipped; give {option}" for option, names in without.items()]
+
+
+def _of_resources(
+    wanted: BuildConfig,
+    task: Task,
+    resources: Resources,
+    texts: CountedTexts,
+    kin: Callable[[], Kin],
+    errata: Mapping[str, Erratum],
+    values: Values,
+    standing: RecordCounts | None,
+    part: Part,
+) -> Iterator[list[Sample]]:
+    """The samples of a task in one language; what there is to say of them is added to ``part``."""
+    notes, checks, use = part.notes, GoldChecks(errata), PoolUse(task.name, resources.language)
+    pool = task.pool(resources) if task.pool else running_text(resources)
+    if task.gold_in_text:
+        pool = check_gold(task, pool, checks)
+    notes += [f"{task.name}: {note}" for note in pool.notes]
+    avoided = kin() if pool.fillers and pool.candidates else {}
+    key = f"{wanted.seed}|{task.first_name}|{resources.language}"
+    deck = [None] * wanted.items if pool.candidates is None else _deck(pool, wanted.lengths, key)
+    made = 0
+    stand: Tally[int] = Tally()
+    asked: Tally[int] = Tally()  # number of longest prompts, by the length to which they were truncated
+    for index, candidate in enumerate(deck):
+        if made == wanted.items:
+            break
+        if (
+            wanted.common
+            and candidate
+            and candidate.lengths is not None
+            and len(candidate.lengths) < len(wanted.lengths)
+        ):
+            continue  # excluded without composing it
+        item = f"{task.first_name}/{resources.language}/" + (
+            candidate.name if candidate and candidate.name else f"{index:04d}"
+        )
+        if wanted.only and item not in wanted.only:
+            continue
+        fillers = _distractors(pool, candidate, avoided)
+        contexts = list(_item(wanted, task, resources, fillers, candidate, index, item, texts))
+        at = Tally(max(sample.length for sample in samples) for samples in contexts)
+        contexts = _chosen(contexts, dict(wanted.where), values)
+        if not contexts or (wanted.common and len(at) < len(wanted.lengths)):
+            continue
+        made += 1
+        checks.built(candidate)
+        if candidate:
+            part.clusters[item] = cluster_of(candidate.document)
+        stand.update(at)
+        for samples in contexts:
+            if full := next((one for one in samples if fillers and one.length and "cut_from" not in one.facets), None):
+                use.add(full.length, full.parts, fillers)
+            asked.update(
+                sample.length
+                for sample in samples
+                if wanted.lengths[-1] in (sample.length, sample.facets.get("cut_from"))
+            )
+            if standing and len(contexts) == 1:  # candidates for several lengths are composed at all of them
+                standing.update(samples)
+            yield samples
+    if standing:
+        standing.items += made
+        standing.stated = pool.stated
+        standing.elsewhere += pool.elsewhere
+        standing.published = published(wanted, task, pool)
+    else:
+        notes += short(wanted, task, resources, made)
+        notes += missing(wanted, task, resources, made, stand)
+    notes += uncut(wanted, task, resources, asked)
+    notes += checks.notes(task)
+    if checks.checked:
+        part.gold[f"{task.name}/{resources.language}"] = checks.record()
+    part.pools += use.records()
+
+
+def _chosen(contexts: Sequence[list[Sample]], where: Where, values: Values) -> list[list[Sample]]:
+    """The requested samples by their facets; empty contexts are dropped."""
+    if not where:
+        return list(contexts)
+    return [kept for samples in contexts if (kept := wanted_of(samples, where, values))]
+
+
+def _lacking(task: Task, resources: Resources) -> str:
+    """Which documents a task needs and lacks; "" if none."""
+    if task.gold and not resources.documents:
+        return f"no documents for {' or '.join(task.gold)}; it needs {task.needs or 'text'}"
+    if task.noise and not resources.noise:
+        return f"no documents for {' or '.join(task.noise)} to fill contexts with"
+    return ""
+
+
+def running_text(resources: Resources) -> CandidatePool:
+    """The candidate pool of tasks that only need text: documents, long ones in sections."""
+    return CandidatePool(passages(resources, SECTION))
+
+
+def _deck(pool: CandidatePool, lengths: Sequence[int], key: str) -> list[Candidate]:
+    """The candidates in the order in which items use them, shuffled by the seed.
+
+    Those that fit more lengths come first, so that lengths share as many items as possible; then every document is used
+    once before any is used twice.
+    """
+    candidates = list(pool.candidates or ())
+    if not pool.shuffled:
+        return candidates
+    Random(f"{key}|deck").shuffle(candidates)
+    dealt: dict[tuple[int, str], int] = {}
+    rounds: list[tuple[int, int, Candidate]] = []
+    for candidate in candidates:
+        absent = 0 if candidate.lengths is None else len(lengths) - len(candidate.lengths)
+        turn = dealt.get((absent, candidate.document.id), 0)
+        rounds.append((absent, turn, candidate))
+        dealt[absent, candidate.document.id] = turn + 1
+    return [candidate for _, _, candidate in sorted(rounds, key=lambda entry: entry[:2])]
+
+
+def _distractors(pool: CandidatePool, candidate: Candidate | None, kin: Kin) -> list[Span]:
+    """Fillers for one item: from other documents than the one it is about, and not from another edition of it."""
+    avoided = {candidate.document.id, *kin.get(candidate.document.id, ())} if candidate else frozenset[str]()
+    return [span for span in pool.fillers if span.doc not in avoided]
+
+
+def _fillers(
+    plan: Plan, fillers: Sequence[Span], lengths: Sequence[int], texts: CountedTexts
+) -> Mapping[int, Sequence[Span]]:
+    """For each length the fillers of one item, truncated so that every length takes several.
+
+    A numbered passage is all that a context has of its filler. Where the fillers are too few for that, they are longer.
+    In running text, the rest of a truncated filler may follow after all others.
+    """
+    if not isinstance(plan, Passages):
+        return dict.fromkeys(lengths, _split(fillers, lengths, texts))
+    found: dict[int, Sequence[Span]] = {}
+    short: Sequence[Span] = _several(fillers, lengths, texts)[0]
+    for length in lengths:
+        found[length] = short = _lengthened(fillers, short, length, texts)
+    return found
+
+
+def _several(
+    fillers: Sequence[Span], lengths: Sequence[int], texts: CountedTexts, taken: int = 0
+) -> tuple[list[Span], list[Span], int]:
+    """Fillers truncated so that none is longer than an eighth of those before it, what remains of each, all tokens.
+
+    The first ones depend on the shortest length. None is truncated that even the longest does not need.
+    """
+    found, rests = list[Span](), list[Span]()
+    for span in fillers:
+        most = max(lengths[0], taken) // SEVERAL
+        if taken <= lengths[-1] and texts.tokens(span) > most:
+            document = texts.documents[span.doc]
+            end = max(span.start + 1, texts.counter.cut(document, span.start, span.end, most // 2, most))
+            rest = document.text[end : span.end]
+            if rest.strip():
+                rests.append(Span(span.doc, end + len(rest) - len(rest.lstrip()), span.end))
+            span = Span(span.doc, span.start, end)
+        found.append(span)
+        taken += texts.tokens(span)
+    return found, rests, taken
+
+
+def _split(fillers: Sequence[Span], lengths: Sequence[int], texts: CountedTexts) -> list[Span]:
+    """Truncated fillers, then what remains of them, truncated in the same way, up to the longest length."""
+    found, rests, taken = _several(fillers, lengths, texts)
+    while rests and taken <= lengths[-1]:
+        more, rests, taken = _several(rests, lengths, texts, taken)
+        found += more
+    return [*found, *rests]
+
+
+def _lengthened(fillers: Sequence[Span], short: Sequence[Span], length: int, texts: CountedTexts) -> Sequence[Span]:
+    """The truncated fillers if they fill a length; else all up to the same number of tokens, the least that does."""
+    sizes, least = list(map(texts.tokens, fillers)), list(map(texts.tokens, short))
+    if sum(least) >= length:
+        return short
+    # A cut at the end of a sentence leaves up to an eighth of a filler.
+    goal = length * SEVERAL // (SEVERAL - 1) + 1
+    most = bisect_left(range(max(sizes, default=0)), goal, key=lambda most: _total(sizes, least, most))
+    found = []
+    for span, size, before, now in zip(fillers, sizes, least, short, strict=True):
+        if size > most > before:
+            document = texts.documents[span.doc]
+            end = texts.counter.cut(document, span.start, span.end, most - most // SEVERAL, most)
+            now = Span(span.doc, span.start, max(now.end, end))
+        found.append(span if size <= most else now)
+    return found
+
+
+def _total(sizes: Sequence[int], least: Sequence[int], most: int) -> int:
+    return sum(max(before, min(size, most)) for size, before in zip(sizes, least, strict=True))
+
+
+def _item(
+    wanted: BuildConfig,
+    task: Task,
+    resources: Resources,
+    stocked: Sequence[Span],
+    candidate: Candidate | None,
+    index: int,
+    item: str,
+    texts: CountedTexts,
+) -> Iterator[list[Sample]]:
+    """One item at every length and depth, the samples of each context together.
+
+    Closed-book questions come before those of the first context.
+    """
+    key = f"{wanted.seed}|{task.first_name}|{resources.language}"
+    fillers = list(stocked)
+    Random(f"{key}|{index}|fillers").shuffle(fillers)
+    taken: Mapping[int, Sequence[Span]] | None = None if task.pool else dict.fromkeys(wanted.lengths, fillers)
+    dealt = wanted.depth_of(task.name, index)
+    anywhere = Random(f"{key}|{index}|depth").random() if dealt is None else dealt
+    swept = wanted.depths if task.positioned else ()
+    first = True
+    for depth in swept or (anywhere,):
+        plan = task.plan(Draw(resources, Random(f"{key}|{index}"), depth, len(fillers), candidate))
+        taken = taken or _fillers(plan, fillers, wanted.lengths, texts)
+        for length in wanted.lengths if candidate is None or candidate.lengths is None else candidate.lengths:
+            try:
+                made = compose(plan, length, taken[length], texts, exact=wanted.exact)
+            except UnfitError:
+                continue
+            except CorpusTooSmallError as error:
+                held = f"{len(resources.noise):,} document(s) in language {resources.language!r} to fill contexts with"
+                hint = "give more, drop the length, or choose other languages with --languages"
+                raise FathomError(f"{item} at {format_length(length)}: {error}; {held}; {hint}") from error
+            except FathomError as error:
+                raise FathomError(f"{item} at {format_length(length)}: {error}") from error
+            made = _measured(made, candidate)
+            endings = [one.ending for one in made]
+            beside = _side_samples(wanted, task, resources, item, candidate, plan, endings, texts) if first else []
+            first = False
+            end = f"@{length}" + (f"/d{depth:g}" if len(swept) > 1 else "")
+            where = facets(wanted, task, resources.wording)
+            if task.positioned:
+                where["depth"] = round(depth, 4)
+            plain = _samples(task, resources.language, item, end, made, length, where)
+            full = [
+                _thinking(sample, ending, texts, wanted.exact) for sample, ending in zip(plain, endings, strict=True)
+            ]
+            yield [*beside, *full, *(_cut(wanted, full, endings, texts) if length == wanted.lengths[-1] else ())]
+
+
+def _measured(made: Sequence[Composed], candidate: Candidate | None) -> tuple[Composed, ...]:
+    """The composed prompts with the facets of their candidate's questions."""
+    known = candidate.facets if candidate and candidate.facets else ({},) * len(made)
+    return tuple(
+        replace(one, ending=replace(one.ending, facets={**one.ending.facets, **facets}))
+        for one, facets in zip(made, known, strict=True)
+    )
+
+
+def _cut(
+    wanted: BuildConfig, full: Sequence[Sample], endings: Sequence[Ending], texts: CountedTexts
+) -> Iterator[Sample]:
+    """The longest prompts of a context, truncated to other lengths; the longest first, for common prefixes."""
+    for length in reversed(wanted.truncate):
+        for sample, ending in zip(full, endings, strict=True):
+            if cut := cut_sample(sample, ending.question, length, texts, exact=wanted.exact):
+                yield cut
+
+
+def _samples(
+    task: Task, language: str, item: str, end: str, made: Sequence[Composed], length: int, where: Mapping[str, Facet]
+) -> Iterator[Sample]:
+    """The samples of the questions over one context."""
+    for number, one in enumerate(made, start=1):
+        facts = {**task.facets, **one.ending.facets, **where}
+        if "depth" in where and one.depth is not None:
+            facts["depth_reached"] = round(one.depth, 4)
+        if len(made) > 1:
+            facts["question"] = number
+        yield Sample(
+            id=f"{item}{end}" + (f"/q{number}" if len(made) > 1 else ""),
+            item=item,
+            task=task.name,
+            parts=one.parts,
+            targets=one.ending.targets,
+            length=length,
+            tokens=one.tokens,
+            language=language,
+            chance=one.ending.chance,
+            facets=facts,
+            asked=one.ending.asked,
+            inputs={**task.inputs, **one.ending.inputs},
+        )
+
+
+def _thinking(sample: Sample, ending: Ending, texts: CountedTexts, exact: bool) -> Sample:
+    """The sample with its thinking prompt, if its task has one."""
+    last = sample.parts[-1] if sample.parts else ""
+    if not ending.thinking or not isinstance(last, str) or not last.endswith(ending.question):
+        return sample
+    end = last[: len(last) - len(ending.question)] + ending.thinking
+    tokens = texts.counting(exact)((*sample.parts[:-1], end))
+    return replace(sample, thinking=end, thinking_tokens=tokens)
+
+
+def _side_samples(
+    wanted: BuildConfig,
+    task: Task,
+    resources: Resources,
+    item: str,
+    candidate: Candidate | None,
+    plan: Plan,
+    endings: Sequence[Ending],
+    texts: CountedTexts,
+) -> list[Sample]:
+    """The questions of an item without its long context: closed-book, and over the gold text alone."""
+    found = []
+    if wanted.closed_book:
+        marks = facets(wanted, task, resources.wording, "closed")
+        bare = [replace(ending, facets={}, inputs={}) for ending in endings]
+        made = [Composed((one.closed,), texts.counter.count(one.closed), one, None) for one in bare]
+        samples = _samples(task, resources.language, item, "@none", made, 0, {"context": "none", **marks})
+        found += [sample for sample, one in zip(samples, bare, strict=True) if one.closed]
+    if wanted.alone and task.gold_alone and isinstance(plan, Passages):
+        alone = _measured(compose_alone(plan, texts), candidate)
+        found += _samples(
+            task,
+            resources.language,
+            item,
+            "@alone",
+            alone,
+            0,
+            {"context": "alone", **facets(wanted, task, resources.wording)},
+        )
+    return found

@@ -1,0 +1,265 @@
+"""Collects the documents of a suite by role."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from typing import TypeAlias, get_args
+
+from fathom.documents.corpus import Problem, is_world, merged, parse_spec, read_corpus
+from fathom.documents.corpus.questions import read_questions
+from fathom.documents.corpus.spec import path_of
+from fathom.documents.corpus.stackexchange import case_documents, thread_documents
+from fathom.documents.corpus.synthetic import pairs_document, refrain_document
+from fathom.documents.records import Unread
+from fathom.documents.sources import Found, read_sources
+from fathom.documents.sources.errata import Erratum, corrected, read_errata
+from fathom.documents.sources.templates import Templates, read_templates
+from fathom.suites.build.config import BuildConfig
+from fathom.suites.build.wording import OfficialWording, read_wording
+from fathom.suites.registry import get_task
+from fathom.tokens.counts import TokenCounter
+from fathom.types import ROLES, Document, FathomError, Json, Role
+
+CONTEXTS = 2  # longest contexts that a generated text could fill, so that items share half of its pairs on average
+PROBED = 64  # pairs or sentences that are counted to estimate the tokens of one
+
+
+@dataclass
+class Material:
+    """Documents by role and language, and what was left out.
+
+    Attributes:
+        roles: Documents by role, language and id.
+        problems: Why something could not be read, one line each; only the first ones of a file.
+        unread: Files that are not read, by reason.
+        read: Files read and not read of each corpus from files, and the latter by name with the reason.
+        passed: The files of folders with data sources that are not read, by name with the reason.
+        bad: All unusable rows and files of strict sources.
+        notes: Messages about the sources.
+        duplicates: Number of documents with a text seen before.
+        templates: The publishers' prompts of records, if used.
+        wording: The authors' texts of prompts, if used.
+        errata: Faulty questions and summaries by fingerprint; those of documents that are added are left out, except
+            for published records.
+        faulty: The faulty questions and summaries found so far, as JSON objects, by fingerprint and document.
+    """
+
+    roles: dict[Role, dict[str, dict[str, Document]]] = field(
+        default_factory=lambda: {role: {} for role in get_args(Role)}
+    )
+    problems: list[str] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+    read: list[dict[str, Json]] = field(default_factory=list)
+    passed: list[Json] = field(default_factory=list)
+    bad: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    duplicates: int = 0
+    templates: Templates | None = None
+    wording: OfficialWording = field(default_factory=OfficialWording)
+    errata: Mapping[str, Erratum] = field(default_factory=dict)
+    faulty: dict[tuple[str, str], Json] = field(default_factory=dict)
+
+    def add(self, documents: Iterable[Document], roles: Iterable[Role], languages: Sequence[str]) -> None:
+        """Add documents for some roles; a duplicate text passes its questions and summary on to the first."""
+        documents = [one for one in documents if not languages or one.language in languages]
+        if set(roles) != {"record"}:
+            documents = list(map(self._corrected, documents))
+        for number, role in enumerate(roles):
+            for document in documents:
+                known = self.roles[role].setdefault(document.language, {})
+                first = known.setdefault(document.id, document)
+                if first is not document:
+                    known[document.id] = merged(first, document)
+                    self.duplicates += number == 0
+
+    def _corrected(self, document: Document) -> Document:
+        kept, found = corrected(document, self.errata)
+        for name in found:
+            erratum = self.errata[name]
+            said = {"fingerprint": name, "document": document.source, "fault": erratum.fault, "reason": erratum.reason}
+            self.faulty[name, document.id] = said
+        return kept
+
+    def languages(self) -> list[str]:
+        """All languages with documents, in the order of their first document."""
+        return list(dict.fromkeys(language for by_language in self.roles.values() for language in by_language))
+
+    def of(self, roles: Sequence[Role], language: str) -> list[Document]:
+        """Documents of some roles in one language, each once."""
+        found: dict[str, Document] = {}
+        for role in roles:
+            for id, document in self.roles[role].get(language, {}).items():
+                found[id] = merged(found[id], document) if id in found else document
+        return list(found.values())
+
+    def all(self) -> dict[str, Document]:
+        """All documents by id."""
+        return {
+            id: d for by_language in self.roles.values() for known in by_language.values() for id, d in known.items()
+        }
+
+
+BYTES_A_TOKEN = 4  # of a usual text
+Reading: TypeAlias = Callable[[int, int | None], None]
+
+
+def gather(
+    wanted: BuildConfig, counter: TokenCounter, reading: Reading | None = None, *, allow_unread: bool = False
+) -> Material:
+    """Read all documents; those of ``world`` in the requested languages, English by default.
+
+    Args:
+        wanted: What to build.
+        counter: Counts tokens of generated articles.
+        reading: Called with the bytes read of documents or of a file of threads, and their size if known.
+        allow_unread: Whether more than a tenth of the files of a corpus may be unread.
+    """
+    material = Material(errata=read_errata(wanted.errata))
+    if wanted.prompts == "official":
+        material.wording = read_wording(wanted)
+        if wanted.data:
+            folders = [path_of(path) for path in (*wanted.data, *wanted.templates)]
+            material.templates = read_templates(folders, material.wording.claimed)
+    sources: list[tuple[str, str]] = []
+    for roles, spec in (*((ROLES, spec) for spec in wanted.corpus), *wanted.own):
+        if is_world(spec):
+            for language in wanted.languages or ("en",):
+                material.add(_world(spec, wanted, language, counter), roles, wanted.languages)
+        else:
+            sources += _read(material, spec, roles, wanted, reading, allow_unread)
+    _ask(material, wanted, sources)
+    for spec in wanted.threads:
+        threads = thread_documents(spec, reading)
+        material.add(threads.documents, ("thread",), wanted.languages)
+        material.problems += map(str, threads.problems)
+    for spec in wanted.cases:
+        cases = case_documents(spec)
+        material.add(cases.documents, ("case",), wanted.languages)
+        material.problems += map(str, cases.problems)
+    if wanted.data:
+        names = tuple(dict.fromkeys(name for _, listed in wanted.sources for name in listed))
+        found = read_sources(names, [path_of(folder) for folder in wanted.data], skip_bad=wanted.skip_bad)
+        material.problems += found.problems
+        material.unread += found.unread
+        material.passed += _not_read(found.unread)
+        material.bad += chain.from_iterable(found.bad.values())
+        for role, listed in wanted.sources:
+            for name in listed:
+                material.add(found.documents.get(name, ()), (role,), wanted.languages)
+        told = {name for role, listed in wanted.sources for name in listed if role != "record"}
+        if not material.languages():
+            told |= set(names)
+        # Tasks report missing published records.
+        material.notes += _missing([name for name in names if name in told and not found.documents.get(name)], found)
+    if material.faulty:
+        count = len(material.faulty)
+        material.notes.append(f"errata: {count} faulty questions or summaries of the sources left out (manifest.json)")
+    _generate(material, wanted, counter)
+    if absent := [language for language in wanted.languages if language not in material.languages()]:
+        raise FathomError(
+            f"{', '.join(wanted.given())}: no document in language {absent[0]!r}; drop it from --languages"
+        )
+    return material
+
+
+def _missing(names: Sequence[str], found: Found) -> list[str]:
+    """Notes on sources without documents: missing ones, and ones with only unusable data."""
+    spoiled = [name for name in names if name in found.bad or name in found.files]
+    absent = [name for name in names if name not in spoiled]
+    notes = [f"missing data sources: {', '.join(absent)} (see `fathom data fetch --help`)"] if absent else []
+    return notes + ([f"no usable data in {', '.join(spoiled)}"] if spoiled else [])
+
+
+def _of_use(wanted: BuildConfig) -> int:
+    """Bytes of documents from which all contexts of a task can have texts of their own: a power of two."""
+    grids = [wanted.of(task) for task in wanted.tasks]
+    tokens = max((grid.items * max(grid.lengths, default=0) for grid in grids), default=0)
+    return 1 << (BYTES_A_TOKEN * tokens).bit_length()
+
+
+def _read(
+    material: Material,
+    spec: str,
+    roles: Sequence[Role],
+    wanted: BuildConfig,
+    reading: Reading | None,
+    allow_unread: bool,
+) -> tuple[tuple[str, str], ...]:
+    """Add the documents of a folder or a file, and return their names with their ids."""
+    try:
+        questions = list(map(path_of, wanted.questions))
+        corpus = read_corpus(spec, wanted.fields, questions=questions, reading=reading, most=_of_use(wanted))
+    except OSError as error:
+        raise FathomError(f"Corpus {spec!r}: {error.filename}: cannot be read: {error.strerror or error}") from error
+    if not allow_unread:
+        corpus.check_read()
+    material.add(corpus.documents, roles, wanted.languages)
+    material.problems += map(str, corpus.problems)
+    material.unread += corpus.unread
+    left = _not_read(corpus.unread)
+    left += [{"file": problem.path, "reason": problem.reason} for problem in corpus.without]
+    material.read.append({"corpus": spec, "read": corpus.read, "missed": corpus.missed, "not_read": left})
+    material.duplicates += len(corpus.duplicates)
+    if corpus.drawn:
+        material.notes.append(f"{spec}: {corpus.drawn}")
+    return corpus.names
+
+
+def _not_read(unread: Iterable[Unread]) -> list[Json]:
+    """Files that are not read, by name with the reason."""
+    return [{"file": name, "reason": one.why} for one in unread for name in one.names]
+
+
+def _ask(material: Material, wanted: BuildConfig, sources: Sequence[tuple[str, str]]) -> None:
+    """Attach the questions of the user's tables to the documents."""
+    for path in wanted.questions:
+        documents = material.all()
+        there = [(name, id) for name, id in sources if id in documents]
+        asked = read_questions(path_of(path), documents, there)
+        for by_language in material.roles.values():
+            for known in by_language.values():
+                known.update({id: asked.of(known[id]) for id in asked.questions.keys() & known.keys()})
+        every = sum(map(len, asked.questions.values()))
+        note = f"{path}: {every:,} questions about {len(asked.questions):,} documents"
+        drafted = (f"{number:,} drafted by {model}" for model, number in asked.drafted().items())
+        material.notes.append("; ".join([note, *drafted]))
+        if asked.unused:
+            material.notes.append(f"{path}: columns not used: {', '.join(asked.unused)}")
+
+
+def _generate(material: Material, wanted: BuildConfig, counter: TokenCounter) -> None:
+    """Add what some tasks need and no corpus contains."""
+    makers: Mapping[Role, Callable[[int, str], Document]] = {
+        "pairs": partial(pairs_document, wanted.seed),
+        "refrain": refrain_document,
+    }
+    for role, make in makers.items():
+        asking = [task for task in map(get_task, wanted.tasks) if role in (*task.gold, *task.noise)]
+        longest = max((length for task in asking for length in wanted.of(task.name).lengths), default=0)
+        for language in wanted.languages or dict.fromkeys(name for task in asking for name in task.languages):
+            if any(language in task.languages for task in asking):
+                each = counter.size(make(PROBED, language)) / PROBED
+                count = max(PROBED, int(CONTEXTS * longest / each))
+                material.add([make(count, language)], (role,), wanted.languages)
+
+
+def _world(spec: str, wanted: BuildConfig, language: str, counter: TokenCounter) -> list[Document]:
+    """Enough articles for the longest context with room to draw from, and two for each item."""
+    from fathom.documents.world import generate
+
+    choices = parse_spec(spec)[1]
+    unknown = set(choices) - {"seed"}
+    if unknown:
+        raise FathomError(f"{spec}: `world` only takes seed=N, not {', '.join(sorted(unknown))}")
+    seed = choices.get("seed", str(wanted.seed))
+    if not seed.lstrip("-").isdigit():
+        raise FathomError(f"{spec}: seed={seed} is not a whole number")
+    documents: list[Document] = []
+    tokens, needed = 0, wanted.lengths[-1] * 5 // 4 + 20_000
+    for document in generate(int(seed), language):
+        if tokens >= needed and len(documents) >= 2 * wanted.items:
+            break
+        documents.append(document)
+        tokens += counter.size(document)
+    return documents

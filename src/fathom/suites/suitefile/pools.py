@@ -1,0 +1,88 @@
+"""How much of the candidate pool contexts use: with k of n random fillers in each, two of them share k / n of these.
+
+Where that is most of the pool, scores of different items depend on the same texts, and intervals, which treat items as
+independent, may be too narrow. A build records these lengths in its manifest; builds and reports say so.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fathom.plugins.names import first_of
+from fathom.tokens.length import format_length
+from fathom.types import Json, Part, Span
+
+MOST = 1 / 2  # share of the pool above which a length is recorded
+SHOWN = 3  # tasks named
+_FIELDS = {"task": str, "language": str, "length": int, "used": int | float, "pool": int | float}
+
+
+@dataclass
+class PoolUse:
+    """Counts the fillers in the contexts of one task in one language.
+
+    Attributes:
+        task: Name of the task.
+        language: Language of its documents.
+        counts: For each length the sum of the numbers of different fillers in a context, that of the fillers from which
+            these were drawn, and the number of contexts.
+    """
+
+    task: str
+    language: str
+    counts: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+
+    def add(self, length: int, parts: Sequence[Part], fillers: Sequence[Span]) -> None:
+        """Count a context.
+
+        Args:
+            length: Its length in tokens.
+            parts: Its prompt.
+            fillers: The texts from which its fillers were drawn; none overlaps another one.
+        """
+        starts: dict[str, list[int]] = {}
+        for span in fillers:
+            starts.setdefault(span.doc, []).append(span.start)
+        for found in starts.values():
+            found.sort()
+        spans = [part for part in parts if isinstance(part, Span) and part.doc in starts]
+        used = len({(span.doc, bisect_right(starts[span.doc], span.start)) for span in spans})
+        before = self.counts.get(length, (0, 0, 0))
+        self.counts[length] = before[0] + used, before[1] + len(fillers), before[2] + 1
+
+    def records(self) -> list[Json]:
+        """The lengths whose contexts use more than half of the pool: the means of fillers used, and of those there."""
+        return [
+            {
+                "task": self.task,
+                "language": self.language,
+                "length": length,
+                "used": round(used / contexts, 1),
+                "pool": round(there / contexts, 1),
+            }
+            for length, (used, there, contexts) in sorted(self.counts.items())
+            if used > MOST * there
+        ]
+
+
+def shared_contexts(pools: Iterable[Any]) -> list[str]:
+    """A sentence about each length whose contexts use more than half of a pool.
+
+    Args:
+        pools: ``pools`` of a manifest (``PoolUse.records``); what is no such record is left out.
+    """
+    found: dict[int, list[Mapping[str, Any]]] = {}
+    for one in pools:
+        if isinstance(one, Mapping) and all(isinstance(one.get(name), kind) for name, kind in _FIELDS.items()):
+            found.setdefault(one["length"], []).append(one)
+    said = []
+    for length, there in sorted(found.items()):
+        most = max(there, key=lambda one: one["used"] / (one["pool"] or 1))
+        tasks = first_of(list(dict.fromkeys(str(one["task"]) for one in there)), SHOWN)
+        said.append(
+            f"at {format_length(length)}, contexts of {tasks} use more than half of the texts to fill them with, up to "
+            f"{most['used']:,g} of {most['pool']:,g} ({most['task']}): different items share most of their context, "
+            "but intervals treat items as independent"
+        )
+    return said

@@ -1,0 +1,1 @@
+"""Tokenizers; tokens of documents and of their parts; lengths as people write them."""
