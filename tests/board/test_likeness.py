@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from command_line import Call
+from fathom.board.answers import answers_of
 from fathom.board.bundles.bundle import hashed
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.likeness import (
@@ -24,7 +25,6 @@ from fathom.board.likeness import (
     same_name,
     unpacked,
 )
-from fathom.board.sameness import answers_of
 from fathom.storage.checksums import with_checksum
 
 WORDS = (

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from fathom.board.answers import answers_of, answers_of_run
 from fathom.board.bundles.bundling import public_settings
 from fathom.board.likeness import Answer, Prints, prints_of
 from fathom.board.model import Provenance
-from fathom.board.sameness import answers_of, answers_of_run
 from fathom.rows.runs import SAME_REPLY, is_foreign, labels, scan
 from fathom.rows.table import RowsTable
 from fathom.runfile.manifest import FILE, read_manifest

@@ -10,52 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from fathom.board.bundles.bundle import Bundle, hashed
-from fathom.board.likeness import Answer, Prints, expected_alike, likeness, plain_name
+from fathom.board.likeness import Prints, expected_alike, likeness, plain_name
 from fathom.board.model import Entry
 from fathom.plugins.names import system_name
-from fathom.runfile.store import replies
-from fathom.suites.registry import task_name
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import polars as pl
-
     from fathom.board.results import Batch
 
 Name: TypeAlias = tuple[str, str]
 """Model and variant."""
-_NOTHING = hashed("")
-_SAMPLE = ("task", "length", "sample", "epoch")
-
-
-def answers_of(bundle: Bundle) -> Iterator[Answer]:
-    """The replies of a bundle."""
-    suites = {part.suite: task_name(part.suite) for part in bundle.parts}
-    for one in bundle.results:
-        row = one.rows[0]
-        if one.reply_hash != _NOTHING:
-            sample = suites[row.suite], task_name(row.task), row.length, row.sample, row.epoch
-            text = one.said.text if one.said else None
-            yield Answer(sample, one.reply_hash, text, row.value == 1.0)
-
-
-def answers_of_run(folder: Path, suite: str, rows: pl.DataFrame) -> Iterator[Answer]:
-    """The replies of a run.
-
-    Args:
-        folder: The run.
-        suite: Its suite, as in rows.
-        rows: Rows of its replies, which say which are correct.
-    """
-    import polars as pl
-
-    right = set(rows.filter(pl.col("value") == 1.0).select(*_SAMPLE).rows())
-    for one in replies(folder):
-        sample = task_name(one.task), one.length, one.sample, one.epoch
-        if one.reply.text:
-            yield Answer((suite, *sample), hashed(one.reply.text), one.reply.text, sample in right)
 
 
 def with_flags(

@@ -1,7 +1,7 @@
 """One recipe for comparisons: setups of a model on one suite, tuned on another, with their costs."""
 
-from fathom.lab.compare import Comparison, Recipe, compare
-from fathom.lab.page import numbers_of, report_of, write_page
+from fathom.lab.compare import Recipe, compare
+from fathom.lab.page import Comparison, numbers_of, report_of, write_page
 from fathom.lab.plan import Sizes, Wanted, Way, best_way, trained, wanted
 
 __all__ = [

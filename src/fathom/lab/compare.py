@@ -11,9 +11,10 @@ import polars as pl
 
 from fathom.analysis import curve
 from fathom.analysis.grid import ALL
-from fathom.analysis.setups import Setup, SetupResult, Trial, Tuned, compare_setups
+from fathom.analysis.setups import Setup, Trial, Tuned, compare_setups
 from fathom.extend.methods import WHOLE
 from fathom.lab.checks import check_commands, check_names, check_servers, chosen_samples, run_name, shared_items
+from fathom.lab.page import Comparison
 from fathom.lab.plan import Sizes, Wanted, Way, best_way, is_inside, trained, wanted
 from fathom.lab.times import Times, prompts_of, times_of
 from fathom.models.hugging_face import is_local, trained_window
@@ -69,43 +70,6 @@ class Recipe:
     window: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     repeats: int = 5
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
-    """The finished comparison of one model.
-
-    Attributes:
-        model: Its name.
-        folder: Folder of its runs, its record and its page.
-        results: One for each setup, the base first.
-        base: Name of the base.
-        window: Trained window, in tokens.
-        tuned: The values that were tried.
-        rows: All rows; their model is the name of the setup.
-        notes: What a reader must know.
-    """
-
-    model: str
-    folder: Path
-    results: tuple[SetupResult, ...]
-    base: str
-    window: int
-    tuned: tuple[Tuned, ...]
-    rows: pl.DataFrame
-    notes: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        """The tables of the setups."""
-        from fathom.lab.page import report_of
-        from fathom.report.studies import Tables
-
-        return repr(Tables(table for table in report_of(self) if table.section == "setups" and not table.detail))
-
-    def _repr_html_(self) -> str:
-        from fathom.lab.page import report_of
-
-        return report_of(self)._repr_html_()
 
 
 @dataclass(frozen=True, slots=True)

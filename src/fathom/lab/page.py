@@ -1,21 +1,57 @@
-"""The report of a comparison: a page, with the tables and figures of its setups first."""
+"""A finished comparison and its report: a page, with the tables and figures of its setups first."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import polars as pl
+
+from fathom.analysis.setups import SetupResult, Tuned
 from fathom.extend.published import published_comparisons
-from fathom.lab.compare import Comparison
 from fathom.report import Report, setup_figures
 from fathom.report.made import measured, write
 from fathom.report.published import published_tables
 from fathom.report.setups import ComparedSetups, numbers
+from fathom.report.studies import Tables
 from fathom.report.table import Table
 from fathom.stats.outcomes import Unanswered
 
 PAGE = "report.html"
 FIGURES = "figures"
 Figures: TypeAlias = Literal["svg", "pdf", "png", "none"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """The finished comparison of one model.
+
+    Attributes:
+        model: Its name.
+        folder: Folder of its runs, its record and its page.
+        results: One for each setup, the base first.
+        base: Name of the base.
+        window: Trained window, in tokens.
+        tuned: The values that were tried.
+        rows: All rows; their model is the name of the setup.
+        notes: What a reader must know.
+    """
+
+    model: str
+    folder: Path
+    results: tuple[SetupResult, ...]
+    base: str
+    window: int
+    tuned: tuple[Tuned, ...]
+    rows: pl.DataFrame
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """The tables of the setups."""
+        return repr(Tables(table for table in report_of(self) if table.section == "setups" and not table.detail))
+
+    def _repr_html_(self) -> str:
+        return report_of(self)._repr_html_()
 
 
 def report_of(

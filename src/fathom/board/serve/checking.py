@@ -153,10 +153,10 @@ def check_bundle(path: Path, policy: Policy, limits: Limits) -> CheckResult:
     Raises:
         FathomError: A suite folder cannot be read.
     """
+    from fathom.board.answers import answers_of
     from fathom.board.bundles.check import check
     from fathom.board.bundles.opening import LIMITS
     from fathom.board.likeness import packed, prints_of
-    from fathom.board.sameness import answers_of
 
     # Slightly less time than the process has, for a better message than that of a killed process.
     bounds = replace(LIMITS, file_bytes=min(LIMITS.file_bytes, limits.bundle_bytes), seconds=0.8 * limits.check_seconds)

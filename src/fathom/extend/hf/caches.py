@@ -180,10 +180,6 @@ def new_cache(config: Any, method: Method, ids: Sequence[int] = ()) -> Any:
         return DynamicCache(config=config)
     if method.name == "fp8":
         return QuantizedCache("fp8", config)
-    if method.name == "kvpress":
-        from fathom.extend.hf import presses
-
-        return presses.new_cache(config)
     drawn = [zlib.crc32(repr((method["seed"], layer, *ids)).encode()) for layer in range(config.num_hidden_layers)]
     return Cache(layers=[EvictingLayer(method, draw, (layer, len(drawn))) for layer, draw in enumerate(drawn)])
 

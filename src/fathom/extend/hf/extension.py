@@ -142,9 +142,10 @@ class Extension:
         Args:
             ids: Tokens of what is thinned out, on which random draws depend.
         """
-        from fathom.extend.hf.caches import new_cache
+        from fathom.extend.hf import caches, presses
 
-        return new_cache(self.config.get_text_config(), self.cache, ids)
+        config = self.config.get_text_config()
+        return presses.new_cache(config) if self.cache.name == "kvpress" else caches.new_cache(config, self.cache, ids)
 
     def check_prompt(self, tokens: int) -> None:
         """Check that the cache can choose what stays.

@@ -1,20 +1,20 @@
 """Shards as tasks of a Ray cluster."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from fathom.parallel.on_ray import RETRIES, connected, said_by
 from fathom.run.shards.cutting import Shard
 from fathom.run.shards.spread import Engine
-from fathom.runfile.progress import Progress
+from fathom.runfile.progress import Progress, RunSummary
 from fathom.types import FathomError
 
 
-def ray_engine(call: Mapping[str, Any], address: str | None, gpus: int = 0) -> Engine:
+def ray_engine(work: Callable[[Shard], RunSummary], address: str | None, gpus: int = 0) -> Engine:
     """An engine that runs each shard as a task, with one CPU and as many at once as the cluster has CPUs.
 
     Args:
-        call: Arguments of ``run_shard`` except the shard; paths must hold on all machines.
+        work: Runs a shard (``run_shard``), on any machine.
         address: Address of the cluster; by default that of ``RAY_ADDRESS`` or of this machine, else a new one.
         gpus: GPUs that a shard takes for vLLM in tasks of its own. Then there are as many shards at once as that
             allows, and they take no CPU, which those tasks need.
@@ -28,7 +28,7 @@ def ray_engine(call: Mapping[str, Any], address: str | None, gpus: int = 0) -> E
             left, waiting = iter(todo), dict[Any, Shard]()
             while True:
                 while len(waiting) < most and (one := next(left, None)) is not None:
-                    waiting[task.remote(dict(call), one)] = one
+                    waiting[task.remote(work, one)] = one
                 if not waiting:
                     return
                 (ended,), _ = ray.wait(list(waiting), num_returns=1)
@@ -42,11 +42,9 @@ def ray_engine(call: Mapping[str, Any], address: str | None, gpus: int = 0) -> E
     return engine
 
 
-def _run(call: Mapping[str, Any], shard: Shard) -> Progress | str:
-    from fathom.run.shards.running import run_shard
-
+def _run(work: Callable[[Shard], RunSummary], shard: Shard) -> Progress | str:
     try:
-        done = run_shard(**call, shard=shard)
+        done = work(shard)
     except FathomError as error:
         return str(error)
     assert done.progress is not None, "nothing asks whether to start"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,10 @@ def run_on_ray(
     place = out if isinstance(store, ObjectStore) else Path(store.where).resolve()
     call = {**options, **here, "suite": Path(suite).resolve(), "model": model, "out": place, "verified": True}
     gpus = gpus_of(options.get("model_args") or {}) if is_ray_vllm(model) else 0
-    spread = Spread(store, of, ray_engine(call, address, gpus))
+    spread = Spread(store, of, ray_engine(partial(_run_one, call), address, gpus))
     with scratch_folder() as folder:
         return run(suite, model, out=folder / "run", share=spread, **options)
+
+
+def _run_one(call: Mapping[str, Any], shard: Shard) -> RunSummary:
+    return run_shard(**call, shard=shard)

@@ -1,6 +1,5 @@
 """Forms of samples: fields to actions, and back."""
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -176,11 +175,6 @@ def _review(sample: Sample, form: Form) -> SubmitReview:
     verdict: Verdict = "pass" if sound else "problem"
     said = tuple(verdicts), tuple(missing), verdict, form.text("reason"), tuple(not_missing)
     return SubmitReview(sample.id, form.number("version"), *said)
-
-
-def mined_key(text: str) -> str:
-    """The end of the names of a mined component's fields: the same for a draft, whatever models answer meanwhile."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def form_of(review: Review) -> Form:
