@@ -66,6 +66,7 @@ def test_compression(tmp_path: Path) -> None:
     assert len(said.splitlines()) == 12
 
 
+@pytest.mark.filterwarnings("ignore:fathom:DeprecationWarning")
 @pytest.mark.parametrize("module", NAMES)
 def test_public_names_are_there(module: str) -> None:
     there = importlib.import_module(module)
