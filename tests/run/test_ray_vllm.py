@@ -105,9 +105,9 @@ def test_vllm_computes_shards_on_a_cluster(tmp_path: Path, engine: str) -> None:
     import ray
     from tiny_models import make_answering
 
+    from fathom.run.sharded import run_on_ray, run_shard
     from fathom.run.shards.cutting import Shard
     from fathom.run.shards.merging import merge
-    from fathom.run.shards.running import run_on_ray, run_shard
 
     model, suite = make_answering(tmp_path / "model", "nine o clock", head=64), make_suite(tmp_path, 6)
     options: dict[str, Any] = {"out": tmp_path / "parts", "max_output_tokens": 8}

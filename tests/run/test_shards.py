@@ -23,6 +23,7 @@ from scripted_server import Act, ScriptedServer, completion
 from command_line import Call
 from fathom import api
 from fathom.run import RunSummary, replies, run
+from fathom.run.sharded import run_shard
 from fathom.run.shards.cutting import Shard, cut, parse_shard, shards
 from fathom.run.shards.files import (
     COLUMNS,
@@ -37,7 +38,6 @@ from fathom.run.shards.files import (
 )
 from fathom.run.shards.merging import merge
 from fathom.run.shards.progress import ShardsStatus
-from fathom.run.shards.running import run_shard
 from fathom.run.shards.scratch import scratch_folder
 from fathom.run.shards.share import MOST_PARTS
 from fathom.run.shards.store import FolderStore
@@ -534,7 +534,7 @@ import json, sys, urllib.request
 from pathlib import Path
 from fathom.run import baselines
 from fathom.run.shards.cutting import parse_shard
-from fathom.run.shards.running import run_shard
+from fathom.run.sharded import run_shard
 suite, out, url, shard = sys.argv[1:]
 def read(prompt, answer, rng, form):
     body = json.dumps({"messages": [{"content": prompt}]}).encode()

@@ -17,10 +17,10 @@ from scripted_server import ScriptedServer, completion
 
 from fathom import api
 from fathom.run import run
+from fathom.run.sharded import run_on_ray, run_shard
 from fathom.run.shards.cutting import Shard, shards
 from fathom.run.shards.files import state_of
 from fathom.run.shards.merging import merge
-from fathom.run.shards.running import run_on_ray, run_shard
 from fathom.run.shards.store import open_store
 from fathom.runfile.judgements import judgements
 from fathom.types import FathomError

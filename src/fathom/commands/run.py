@@ -168,8 +168,8 @@ def _settings(options: RunOptions) -> dict[str, Any]:
 
 
 def _run_shards(options: RunOptions) -> "RunSummary":
+    from fathom.run.sharded import run_on_ray, run_shard
     from fathom.run.shards.cutting import parse_shard
-    from fathom.run.shards.running import run_on_ray, run_shard
     from fathom.suites.suitefile import is_suite
 
     flag = "--shard" if options.engine is None else "--engine"

@@ -32,6 +32,7 @@ FORMER = {
     },
     "fathom.run.model": "fathom.models.protocol",
     "fathom.run.batches.store": "fathom.runfile.batches",
+    "fathom.run.shards.running": "fathom.run.sharded",
     "fathom.corpus.world": "fathom.documents.world",
     "fathom.cluster": "fathom.parallel.on_ray",
     "fathom.failures": "fathom.cli.failures",
