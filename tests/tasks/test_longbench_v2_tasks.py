@@ -113,6 +113,7 @@ def test_own_prompts_hold_the_text_the_question_and_the_choices_whole(tmp_path: 
     suite = made("longbench_v2,longbench_v2_cot", tmp_path, [write_v2(tmp_path / "data")])
     found = prompts_of(suite)
     assert Counter(sample.task for sample, _ in found) == dict.fromkeys(TASKS, 4)
+    clusters: dict[str, set[object]] = {}
     for sample, prompt in found:
         record = make_v2(number_of(sample))
         question = record["question"].strip()
@@ -124,13 +125,17 @@ def test_own_prompts_hold_the_text_the_question_and_the_choices_whole(tmp_path: 
         )
         assert sample.item == f"{sample.task}/en/{record['_id']}"
         assert (sample.targets, sample.chance) == ((record["answer"],), 0.25)
-        assert sample.facets == {
+        clusters.setdefault(record["_id"], set()).add(sample.facets["cluster"])  # both tasks ask about one text
+        assert {**sample.facets, "cluster": ""} == {
+            "cluster": "",
             "prompt": "own",
             "difficulty": record["difficulty"],
             "domain": record["domain"],
             "sub_domain": record["sub_domain"],
             "v2_length": record["length"],
         }
+    assert sorted(map(len, clusters.values())) == [1] * 4
+    assert len(set[object]().union(*clusters.values())) == 4
         assert sample.inputs == {"dataset": "longbench_v2", "prompt": "own"}
 
 
