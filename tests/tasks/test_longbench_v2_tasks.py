@@ -134,9 +134,9 @@ def test_own_prompts_hold_the_text_the_question_and_the_choices_whole(tmp_path: 
             "sub_domain": record["sub_domain"],
             "v2_length": record["length"],
         }
+        assert sample.inputs == {"dataset": "longbench_v2", "prompt": "own"}
     assert sorted(map(len, clusters.values())) == [1] * 4
     assert len(set[object]().union(*clusters.values())) == 4
-        assert sample.inputs == {"dataset": "longbench_v2", "prompt": "own"}
 
 
 def test_records_stand_once_at_the_smallest_length_that_holds_them(tmp_path: Path) -> None:
