@@ -236,8 +236,17 @@ def test_a_reply_that_could_not_be_scored_has_its_own_name_and_counts_as_a_missi
     )
     assert (second.cause, second.replies, second.message) == ("IndexError", 1, "out of range")
     assert scorer_errors(counted(rows)) == [first, second]
+    assert [(one.model, one.variant) for one in scorer_errors(to_frame([replace(FAILED, variant="short")]))] == [
+        (FAILED.model, "short")
+    ]
     assert "correct the scorer" in str(nothing_measured(to_frame([FAILED])))
     assert "finish the run" not in str(nothing_measured(to_frame([FAILED])))
+
+
+def test_a_reply_without_a_score_and_without_a_detail_is_missing() -> None:
+    """As rows of other programs may have them."""
+    rows = to_frame([reply(None, 1)]).with_columns(detail=pl.lit(None, pl.String))
+    assert counted(rows)["outcome"].to_list() == ["missing"]
 
 
 def test_missing_replies_and_scorer_errors_make_a_cell_incomplete_together() -> None:

@@ -235,3 +235,21 @@ def test_sides_that_are_kept_change_nothing(monkeypatch: pytest.MonkeyPatch) -> 
         found.append([(one[0], one[1].tolist(), one[2]) for one in pairs if one])
         assert len(compared.sides) <= kept
     assert found[0] == found[1]
+
+
+def test_the_interval_of_a_clear_difference_lies_around_it_on_its_side() -> None:
+    rng = np.random.default_rng(5)
+    names = tuple(f"i{number}" for number in range(40))
+    sides = [
+        {"kv": TaskScores(names, names, (1024, 2048), np.clip(rng.normal(level, 0.1, (40, 2)), 0, 1))}
+        for level in (0.8, 0.4)
+    ]
+    compared = SharedScores(sides, seed=0, replicates=2_000)
+    for first, second, sign in ((0, 1, 1), (1, 0, -1)):
+        found = compared.gap(first, second)
+        assert found is not None
+        gap = found[0]
+        assert gap.difference == pytest.approx(0.4 * sign, abs=0.05)
+        low, high = sorted((abs(gap.interval.low), abs(gap.interval.high)))
+        assert 0.3 < low < abs(gap.difference) < high < 0.5
+        assert gap.interval.high - gap.interval.low < 0.12
