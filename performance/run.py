@@ -193,10 +193,13 @@ def client_get_model(case: Case) -> Cost:
 
 def client_fathom(case: Case) -> Cost:
     from fathom.run import run
+    from fathom.runfile.settings import RunSettings
+
+    settings = RunSettings(model_base_url=case.url, max_connections=CONNECTIONS, max_output_tokens=16)
 
     def work(samples: int) -> None:
         suite, out = case.place / f"suite{samples}", case.place / f"run{samples}"
-        run(suite, MODEL, out=out, model_base_url=case.url, max_connections=CONNECTIONS, max_output_tokens=16)
+        run(suite, MODEL, settings, out=out)
 
     return measured(work, case.samples)
 

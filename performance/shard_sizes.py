@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "run"))
 
 from run_suites import make_suite, sample
 
+from fathom.models.settings import Reasoning, Sampling
 from fathom.run.chosen import choose
 from fathom.run.shards.cutting import Shard, cut, shards
 from fathom.run.shards.files import COLUMNS, Plan, Row, finished_file, join_plan, read_rows, write_rows
@@ -98,7 +99,7 @@ def main() -> None:
             _, reading = timed(lambda data=data: read_rows(data, "", Shard(1, 1), "run"))  # type: ignore[misc]
             times = f"written in {writing * 1e3:.1f} ms, read in {reading * 1e3:.1f} ms"
             print(f"{size:,} replies: {len(data):,} bytes, {times}")
-        manifest = describe_run(suite, built.manifest, choose("fathom/lexical").settings)
+        manifest = describe_run(suite, built.manifest, choose("fathom/lexical", Sampling(), Reasoning()).settings)
         for of in options.shards:
             with TemporaryDirectory() as place:
                 seconds = merging(Path(place), of, rows, manifest)

@@ -19,12 +19,13 @@ from typing import Any
 
 import pytest
 
+from engine_calls import run
 from fathom.board.bundles.bundle import archive, write_bundle
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.check import check
 from fathom.board.bundles.opening import read_bundle
 from fathom.rows import rows_from_run
-from fathom.run import replies, run
+from fathom.run import replies
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.store import FILE
 from fathom.runfile.worker import this_worker

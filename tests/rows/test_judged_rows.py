@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from engine_calls import judge
 from fathom import api
 from fathom.rows import load, rows_from_run
-from fathom.run import judge
 from fathom.types import FathomError, Reply
 from judged_runs import GOOD, TASKS, Judge, install_tasks, make_run, sample
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from scripted_server import Act, ScriptedServer, refusal
 
+from engine_calls import choose
 from fathom.run import doctor
-from fathom.run.chosen import choose
 from fathom.run.doctor import Diagnosis
 
 OF_THE_EXAMINATION = ("timeout", "backoff", "rng", "confirm", "progress")

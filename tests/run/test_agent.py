@@ -12,8 +12,9 @@ from agent_server import AgentServer, Asked, Play, answering, by_steps, calling,
 from run_suites import FILLER, make_suite
 from scripted_server import Act, completion, refusal
 
+from engine_calls import run
 from fathom import api
-from fathom.run import replies, run
+from fathom.run import replies
 from fathom.run.systems.agent import CALLS, DROPPED, NOW
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Reply

@@ -18,7 +18,8 @@ from batch_server import AnthropicServer, BatchServer, BrokenError, Faults, Goog
 from killed_batches import Nursery, killed_run
 from run_suites import make_suite
 
-from fathom.run import Preflight, RunSummary, replies, run, status
+from engine_calls import run
+from fathom.run import Preflight, RunSummary, replies, status
 from fathom.run.batches import open as opening
 from fathom.run.batches import openai_files
 from fathom.run.batches.anthropic_messages import AnthropicMessages

@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 from embedding_server import EmbeddingServer, give
 
+from engine_calls import judge
 from fathom.models.embedding import Floats
 from fathom.models.embedding_judge import EmbeddingClient, judge_kind, open_embedding_client
 from fathom.models.protocol import Call, Settings
 from fathom.rows import load, rows_from_run
-from fathom.run import JudgePlan, JudgeSummary, check_judge, judge
+from fathom.run import JudgePlan, JudgeSummary, check_judge
 from fathom.runfile.judgements import judgements, judges
 from fathom.score.judge import Case, UnreadableError, rubrics
 from fathom.types import FathomError, Reply

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine_calls import judge
 from fathom.models.embedding import SentenceTransformer
 from fathom.rows import rows_from_run
-from fathom.run import judge
 from fathom.types import FathomError
 from judged_runs import install_tasks, make_run, sample
 

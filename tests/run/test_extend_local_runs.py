@@ -141,7 +141,7 @@ def test_the_window_is_that_of_the_method(base: Path) -> None:
 
 
 def test_a_run_names_the_method_and_what_to_know_of_it(base: Path, tmp_path: Path) -> None:
-    from fathom.run import run
+    from engine_calls import run
 
     suite = make_suite(tmp_path / "suite", 2)
     model = f"hf/{base}?extend=dynamic&factor=2"
@@ -241,7 +241,7 @@ def test_rotary_parameters_without_their_base_are_refused(base: Path, query: str
 def test_a_run_of_a_model_with_a_fault_of_transformers_says_so(
     base: Path, tmp_path: Path, kind: str, told: str
 ) -> None:
-    from fathom.run import run
+    from engine_calls import run
 
     folder = changed(base, tmp_path / "model", kind, **OWN[kind])
     suite = make_suite(tmp_path / "suite", 2)
@@ -305,7 +305,7 @@ def test_prompts_in_parts_or_batches_are_refused(base: Path, query: str, monkeyp
 
 @pytest.mark.parametrize("tokens", [1, 4])
 def test_a_run_tells_of_replies_that_say_nothing(base: Path, tmp_path: Path, tokens: int) -> None:
-    from fathom.run import run
+    from engine_calls import run
 
     suite, model = make_suite(tmp_path / "suite", 2), f"hf/{base}?cache=h2o&budget=8"
     summary = run(suite, model, out=tmp_path / "run", chat_template="never", limit=1, max_output_tokens=tokens)
@@ -404,7 +404,8 @@ def test_a_prompt_is_cut_between_its_tokens(base: Path) -> None:
 
 
 def test_a_run_knows_where_the_question_of_each_sample_begins(base: Path, tmp_path: Path) -> None:
-    from fathom.run import replies, run
+    from engine_calls import run
+    from fathom.run import replies
 
     suite, model = make_suite(tmp_path / "suite", 2), f"hf/{base}?cache=snapkv&ratio=0.5&question=apart"
     summary = run(suite, model, out=tmp_path / "run", chat_template="never", max_output_tokens=2)

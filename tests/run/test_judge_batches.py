@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from batch_server import Faults, JudgeServer, OpenAIServer
 
-from fathom.run import JudgePlan, JudgeSummary, judge
+from engine_calls import judge
+from fathom.run import JudgePlan, JudgeSummary
 from fathom.run.batches import open as opening
 from fathom.run.batches.judging import batches_of
 from fathom.run.batches.sender import Pace

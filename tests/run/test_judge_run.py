@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from scripted_server import Act, ScriptedServer, completion, refusal
 
+from engine_calls import judge
 from fathom import api
 from fathom.models.protocol import Settings
-from fathom.run import JudgePlan, JudgeProgress, JudgeSummary, judge
+from fathom.run import JudgePlan, JudgeProgress, JudgeSummary
 from fathom.runfile.judgements import FILE, JudgementStore, case_key, judge_name, judgements, judges, said, spent
 from fathom.score.judge import Case, rubrics
 from fathom.types import FathomError, Reply
@@ -51,7 +52,7 @@ def answers(folder: Path, count: int) -> Path:
 
 
 def ask(run: Path, model: str = "lab/judge", **settings: object) -> JudgeSummary:
-    return judge(run, model, **({"max_connections": 2, "backoff": 0.0} | settings))  # type: ignore[arg-type]  # of a test
+    return judge(run, model, **({"max_connections": 2, "backoff": 0.0} | settings))
 
 
 def counts(summary: JudgeSummary) -> tuple[int, int, int]:
@@ -257,7 +258,7 @@ def test_nothing_is_sent_or_written_before_it_is_confirmed(tmp_path: Path, here:
         ({"max_cost": 1.0}, "the price of 'lab/judge' is unknown"),
         ({"model": "openai/gpt-4o-mini", "max_cost": 0.0}, "more than --max-cost"),
         ({"generation": {"temperature": 1}}, "use --temperature"),
-        ({"max_connections": 0}, "--max-connections 0"),
+        ({"max_connections": 0}, "max_connections=0"),
     ],
 )
 def test_limits_and_settings_are_checked_first(

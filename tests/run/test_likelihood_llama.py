@@ -11,9 +11,10 @@ from llama_server import CONTEXT, serving
 from order_suites import make_order_suite
 from tiny_models import SENTENCE, make_gguf, make_gguf_of_bytes
 
+from engine_calls import likelihood
 from fathom.models.retry import Retry
 from fathom.rows import load
-from fathom.run import likelihood, replies
+from fathom.run import replies
 from fathom.run.likelihood.completions import CompletionsServer, Via
 from fathom.run.likelihood.tokens import TokenLogprobs
 from fathom.types import FathomError

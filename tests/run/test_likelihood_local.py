@@ -12,10 +12,11 @@ import pytest
 from order_suites import make_order_suite, story, true_order
 from tiny_models import SENTENCE, WIDTH, WINDOW, make_hugging_face, make_tokenizer
 
+from engine_calls import likelihood
 from fathom.analysis import agreement
 from fathom.models.protocol import RequestError
 from fathom.rows import load
-from fathom.run import likelihood, read_manifest, replies
+from fathom.run import read_manifest, replies
 from fathom.run.likelihood import passes
 from fathom.run.likelihood.client import candidates
 from fathom.run.likelihood.local import LocalModel

@@ -29,8 +29,9 @@ from scripted_likelihood import (
 )
 from scripted_server import Act, refusal
 
+from engine_calls import likelihood
 from fathom.rows import load
-from fathom.run import RunSummary, likelihood, read_manifest, replies, status
+from fathom.run import RunSummary, read_manifest, replies, status
 from fathom.types import FathomError
 from processes import start_program, until
 

@@ -13,10 +13,11 @@ from run_suites import make_suite
 from tiny_models import ANSWER, SENTENCE, WINDOW, make_answering, make_hugging_face
 
 from command_line import Call as CommandLine
+from engine_calls import judge, run
 from fathom.models.local_client import LocalClient, open_local_client
 from fathom.models.protocol import Call, RequestError, Settings
 from fathom.rows import load
-from fathom.run import check_judge, judge, read_manifest, replies, run
+from fathom.run import check_judge, read_manifest, replies
 from fathom.types import FathomError, Json, Reply
 from test_docs import DOCS, blocks_of, command_lines
 

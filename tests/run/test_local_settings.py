@@ -10,9 +10,10 @@ import pytest
 from order_suites import make_order_suite
 from run_suites import make_suite
 
+from engine_calls import likelihood, run
 from fathom.models.hugging_face import failure_of_model, window_of
 from fathom.models.prices import FREE, Price, find_price
-from fathom.run import check_judge, likelihood, run
+from fathom.run import check_judge
 from fathom.types import FathomError, Json
 
 MISSING = r"needs torch and transformers: pip install 'fathom-eval\[hf\]'"

@@ -15,7 +15,8 @@ from run_suites import make_suite
 from scripted_server import Act, ScriptedServer, completion, refusal
 
 from command_line import Call
-from fathom.run import judge, replies, run
+from engine_calls import judge, run
+from fathom.run import replies
 from fathom.runfile.judgements import FILE as JUDGEMENTS
 from fathom.types import FathomError, Json
 from judged_runs import install_tasks, make_run, sample

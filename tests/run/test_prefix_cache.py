@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from run_suites import TOKENS, make_suite, sample
 
 from command_line import Call as Line
+from engine_calls import run
 from fathom import api
 from fathom.models.prices import Price, find_price
 from fathom.models.protocol import Call, Settings
-from fathom.run import Preflight, run
+from fathom.run import Preflight
 from fathom.run.batches.recording import Recording
 from fathom.run.cache_forecast import cache_table, forecast_cache, provider_cache
 from fathom.run.prefix_cache import Cache, Prefixes, Prompt, prompts_of, share, simulate

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from run_suites import make_suite
 
+from engine_calls import run
 from fathom.models import clients
 from fathom.models.protocol import Settings
 from fathom.models.ray_vllm import RayVllmClient, gpus_of
-from fathom.run import replies, run
+from fathom.run import replies
 from fathom.types import FathomError
 
 MODEL = "ray-vllm/somebody/model"
@@ -105,7 +106,7 @@ def test_vllm_computes_shards_on_a_cluster(tmp_path: Path, engine: str) -> None:
     import ray
     from tiny_models import make_answering
 
-    from fathom.run.sharded import run_on_ray, run_shard
+    from engine_calls import run_on_ray, run_shard
     from fathom.run.shards.cutting import Shard
     from fathom.run.shards.merging import merge
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from run_suites import make_suite, sample
 
+from engine_calls import run
 from fathom.models import baselines as baselines_module
-from fathom.run import replies, run, status
+from fathom.run import replies, status
 from fathom.runfile.judgements import FILE as JUDGEMENTS
 from fathom.runfile.judgements import Judgement, JudgementStore, judges
 from fathom.runfile.ledger import Ledger

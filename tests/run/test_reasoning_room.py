@@ -13,11 +13,12 @@ from inspect_ai.solver import TaskState
 from run_suites import make_suite
 from scripted_server import ScriptedServer, completion
 
+from engine_calls import run
 from fathom.models.model_settings import model_table, reasoning_settings
 from fathom.models.prices import find_price
 from fathom.models.protocol import Settings
 from fathom.models.request_mode import request_modes
-from fathom.run import read_manifest, replies, run
+from fathom.run import read_manifest, replies
 from fathom.run.inspect_tasks import asked_with_room
 from fathom.run.preflight import REASONING_ALLOWANCE, output_caps, reasons, sent_cap
 from fathom.suites.registry import get_task, suites, tasks
@@ -109,7 +110,7 @@ def test_the_user_has_the_last_word(options: dict[str, object], room: bool) -> N
 
 
 def go(suite: Path, server: ScriptedServer, out: Path, model: str, **options: Json) -> dict[str, object]:
-    run(suite, model, out=out, model_base_url=server.base_url, backoff=0.002, **options)  # type: ignore[arg-type]
+    run(suite, model, out=out, model_base_url=server.base_url, backoff=0.002, **options)
     return server.requests[-1]
 
 

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from run_suites import FILLER, TOKENS, make_suite
 from scripted_server import Act, ScriptedServer, completion, continuation, refusal
 
+from engine_calls import run
 from fathom.models import baselines as baselines_module
 from fathom.models.completions import CompletionsClient, ContinuingClient, open_continuing_client, read_completion
 from fathom.models.protocol import RequestError, Settings
 from fathom.models.request_mode import RequestMode, ended, request_modes, together
 from fathom.rows import load
-from fathom.run import Preflight, RunSummary, StoredReply, replies, run
+from fathom.run import Preflight, RunSummary, StoredReply, replies
 from fathom.suites.registry import get_task
 from fathom.types import AnswerKind, FathomError, Reply, Sample, Task
 
@@ -57,7 +58,7 @@ def server() -> Iterator[ScriptedServer]:
 def go(suite: Path, server: ScriptedServer, out: Path, **options: object) -> RunSummary:
     arguments: dict[str, object] = {"max_output_tokens": CAP, "backoff": 0.002, "retries": 3, "timeout": 30.0}
     arguments |= {"model_base_url": server.base_url} | options
-    return run(suite, "openai/scripted", out=out, **arguments)  # type: ignore[arg-type]  # options of a test
+    return run(suite, "openai/scripted", out=out, **arguments)
 
 
 def by_number(out: Path) -> dict[int, StoredReply]:
@@ -226,7 +227,7 @@ def test_models_that_always_have_a_template_are_refused(settings: Settings, mess
 
 
 def test_an_unknown_choice_is_refused(tmp_path: Path, server: ScriptedServer) -> None:
-    with pytest.raises(FathomError, match="--chat-template sometimes: expected one of always, by-task, never"):
+    with pytest.raises(FathomError, match="chat_template='sometimes': expected always, by-task, never"):
         go(make_suite(tmp_path, 1), server, tmp_path / "run", chat_template="sometimes")
 
 

@@ -10,8 +10,9 @@ import pytest
 from run_suites import make_suite
 from scripted_server import Act, ScriptedServer, completion
 
+from engine_calls import run
 from fathom.models.request_mode import RequestMode, ended
-from fathom.run import Preflight, StoredReply, replies, run
+from fathom.run import Preflight, StoredReply, replies
 from fathom.suites.registry import get_task
 from fathom.types import Reply, Sample, Task
 
@@ -49,7 +50,7 @@ def server() -> Iterator[ScriptedServer]:
 
 def go(suite: Path, server: ScriptedServer, out: Path, **options: object) -> None:
     options |= {"model_base_url": server.base_url, "backoff": 0.002}
-    run(suite, "openai/scripted", out=out, **options)  # type: ignore[arg-type]  # options of a test
+    run(suite, "openai/scripted", out=out, **options)
 
 
 def by_number(out: Path) -> dict[int, StoredReply]:

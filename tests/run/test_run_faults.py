@@ -12,11 +12,12 @@ import pytest
 from run_suites import make_suite
 from scripted_server import Act, ScriptedServer, completion, refusal
 
+from engine_calls import run
 from fathom.models.failures import Failure, retry_after
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import Call, RequestError
 from fathom.models.retry import Health, Retry, ask
-from fathom.run import Progress, RunSummary, StoredReply, read_manifest, replies, run
+from fathom.run import Progress, RunSummary, StoredReply, read_manifest, replies
 from fathom.types import FathomError, Reply
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
@@ -89,7 +90,7 @@ def faulty(number: int, before: int) -> Act:
 def go(suite: Path, server: ScriptedServer, out: Path, **options: object) -> RunSummary:
     arguments: dict[str, object] = {"max_output_tokens": 50, "backoff": 0.002, "retries": 3, "timeout": 30.0}
     arguments |= {"model_base_url": server.base_url} | options
-    return run(suite, "openai/scripted", out=out, **arguments)  # type: ignore[arg-type]  # options of a test
+    return run(suite, "openai/scripted", out=out, **arguments)
 
 
 def by_number(out: Path) -> dict[int, StoredReply]:
@@ -363,5 +364,5 @@ def test_models_that_cannot_be_opened_are_told(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(FathomError, match=message):
-        run(make_suite(tmp_path, 1), model, out=tmp_path / "run", max_output_tokens=5, **options)  # type: ignore[arg-type]  # options of a test
+        run(make_suite(tmp_path, 1), model, out=tmp_path / "run", max_output_tokens=5, **options)
     assert not (tmp_path / "run").exists()

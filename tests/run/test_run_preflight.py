@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_suites import TOKENS, make_suite
 
+from engine_calls import run
 from fathom.models import baselines as baselines_module
 from fathom.models import prices as prices_module
 from fathom.models.baselines import baseline_client
 from fathom.models.overflow import POLICIES, Overflow, fit
 from fathom.models.prices import FREE, UNKNOWN, Price, find_price, price_table
 from fathom.models.protocol import Settings
-from fathom.run import Preflight, Progress, RunSummary, replies, run
+from fathom.run import Preflight, Progress, RunSummary, replies
 from fathom.run.preflight import REASONING_ALLOWANCE, output_caps
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, FathomError
@@ -300,7 +301,7 @@ def test_progress_is_told_after_every_reply(tmp_path: Path, seen: list[str]) -> 
 
 @pytest.mark.parametrize("option", ["epochs", "limit", "max_connections", "max_output_tokens", "window"])
 def test_impossible_numbers_are_told(tmp_path: Path, seen: list[str], option: str) -> None:
-    with pytest.raises(FathomError, match=f"--{option.replace('_', '-')} 0"):
+    with pytest.raises(FathomError, match=f"{option}=0: .*expected"):
         go(make_suite(tmp_path, 1), tmp_path / "run", **{option: 0})
 
 
@@ -314,7 +315,6 @@ def test_impossible_numbers_are_told(tmp_path: Path, seen: list[str], option: st
         ("timeout", float("inf")),
         ("temperature", float("nan")),
         ("temperature", float("inf")),
-        ("temperature", -1.0),
         ("seed", -1),
         ("seed", 2**63),
         ("reasoning_tokens", -1),
@@ -325,14 +325,14 @@ def test_impossible_numbers_are_told(tmp_path: Path, seen: list[str], option: st
     ],
 )
 def test_other_impossible_numbers_are_told_too(tmp_path: Path, seen: list[str], option: str, value: float) -> None:
-    with pytest.raises(FathomError, match=f"--{option.replace('_', '-')} .*: expected"):
+    with pytest.raises(FathomError, match=f"{option}=.*: expected"):
         go(make_suite(tmp_path, 1), tmp_path / "run", **{option: value})
     assert not seen
 
 
 def test_unknown_things_are_told(tmp_path: Path, seen: list[str]) -> None:
     suite = make_suite(tmp_path, 1)
-    with pytest.raises(FathomError, match="unknown overflow policy 'top'"):
+    with pytest.raises(FathomError, match="on_overflow='top': expected refuse, middle"):
         go(suite, tmp_path / "run", on_overflow="top")
     with pytest.raises(FathomError, match=r"--lengths 999: suite 'tiny' was built at 256; choose among these"):
         go(suite, tmp_path / "run", lengths=[256, 999])

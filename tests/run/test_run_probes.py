@@ -16,11 +16,12 @@ from scripted_likelihood import LikelihoodServer
 from scripted_server import Act, ScriptedServer, refusal
 from test_run_faults import by_number, go
 
+from engine_calls import likelihood, run
 from fathom.models.failures import Failure
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import PROBE, TINY_PROMPT, Call, RequestError
 from fathom.models.retry import Health, Retry, ask, in_words
-from fathom.run import likelihood, replies, run, status
+from fathom.run import replies, status
 from fathom.types import FathomError, Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")

@@ -19,11 +19,12 @@ from hypothesis import strategies as st
 from run_suites import FILLER, make_suite, sample
 from scripted_server import Act, ScriptedServer, answer_all, completion
 
+from engine_calls import run
 from fathom.models.overflow import Overflow
 from fathom.models.prices import FREE, Limit
 from fathom.models.protocol import Call
 from fathom.models.retry import Retry
-from fathom.run import Progress, replies, run, status
+from fathom.run import Progress, replies, status
 from fathom.run.session import Session, Work
 from fathom.runfile import ledger as ledger_module
 from fathom.runfile.ledger import Ledger

@@ -17,10 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_suites import FILLER, make_suite, sample
 
+from engine_calls import run
 from fathom.models import baselines as baselines_module
 from fathom.models.prices import UNKNOWN
 from fathom.models.usage import MOST_TOKENS
-from fathom.run import Progress, read_manifest, replies, run, status
+from fathom.run import Progress, read_manifest, replies, status
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.store import FILE
 from fathom.runfile.worker import Worker, _born, is_alive, retire, this_worker

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from run_suites import make_suite
 
+from engine_calls import run
 from fathom import api
-from fathom.run import Preflight, RunSummary, read_manifest, replies, run
+from fathom.run import Preflight, RunSummary, read_manifest, replies
 from fathom.suites.subsetfile import write_subset
 from fathom.types import FathomError, Member, Subset
 
@@ -27,7 +28,7 @@ def go(suite: Path, out: Path, subset: Path | None, **options: object) -> tuple[
         shown.append(preflight)
         return True
 
-    summary = run(suite, "fathom/guess", out=out, subset=subset, confirm=confirm, **options)  # type: ignore[arg-type]
+    summary = run(suite, "fathom/guess", out=out, subset=subset, confirm=confirm, **options)
     return summary, shown[0]
 
 

@@ -12,8 +12,9 @@ from run_suites import make_suite
 from scripted_server import ScriptedServer
 
 from command_line import Call
+from engine_calls import run
 from fathom.rows import load
-from fathom.run import read_manifest, run
+from fathom.run import read_manifest
 from fathom.types import FathomError
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")

@@ -21,9 +21,9 @@ from run_suites import make_suite, sample
 from scripted_server import Act, ScriptedServer, completion
 
 from command_line import Call
+from engine_calls import run, run_shard
 from fathom import api
-from fathom.run import RunSummary, replies, run
-from fathom.run.sharded import run_shard
+from fathom.run import RunSummary, replies
 from fathom.run.shards.cutting import Shard, cut, parse_shard, shards
 from fathom.run.shards.files import (
     COLUMNS,

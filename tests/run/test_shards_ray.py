@@ -15,9 +15,8 @@ import pytest
 from run_suites import make_suite
 from scripted_server import ScriptedServer, completion
 
+from engine_calls import run, run_on_ray, run_shard
 from fathom import api
-from fathom.run import run
-from fathom.run.sharded import run_on_ray, run_shard
 from fathom.run.shards.cutting import Shard, shards
 from fathom.run.shards.files import state_of
 from fathom.run.shards.merging import merge

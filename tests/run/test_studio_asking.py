@@ -5,6 +5,7 @@ import json
 import pytest
 from scripted_server import Act, ScriptedServer, completion, refusal
 
+from fathom.models.settings import AskSettings
 from fathom.studio.asking import Asking
 from fathom.studio.drafting import Wanted, draft
 from fathom.studio.predicting import predict
@@ -33,7 +34,7 @@ def test_a_draft_comes_after_a_busy_server() -> None:
         return refusal(503, "busy") if attempt == 0 else completion(json.dumps(DRAFT))
 
     with ScriptedServer(script) as server:
-        asking = Asking("openai-api/local/scripted", base_url=server.base_url, backoff=0.01)
+        asking = Asking("openai-api/local/scripted", AskSettings(base_url=server.base_url, backoff=0.01))
         found = draft([SAMPLE], COLLECTION, [asking], Wanted(count=1))
     (candidate,) = found.candidates
     assert candidate.content.question == "Which sources?"
@@ -43,7 +44,9 @@ def test_a_draft_comes_after_a_busy_server() -> None:
 
 def test_a_prediction_is_split_into_components_and_scored() -> None:
     with ScriptedServer(lambda number, attempt: completion("So be it.\n[Answer]\n- [2]\n- [7]")) as server:
-        found = predict([SAMPLE], COLLECTION, Asking("openai-api/local/scripted", base_url=server.base_url))
+        found = predict(
+            [SAMPLE], COLLECTION, Asking("openai-api/local/scripted", AskSettings(base_url=server.base_url))
+        )
     prediction = found.predictions["s1"]
     assert prediction.components == ("[2]", "[7]")
     assert prediction.score == 0.5
@@ -54,6 +57,6 @@ def test_what_fails_is_told() -> None:
         return completion("[Answer]\n", finish="length") if attempt == 0 else completion("")
 
     with ScriptedServer(script) as server:
-        asking = Asking("openai-api/local/scripted", base_url=server.base_url)
+        asking = Asking("openai-api/local/scripted", AskSettings(base_url=server.base_url))
         assert draft([SAMPLE], COLLECTION, [asking]).rejected[0].reason.startswith("the reply reached the output cap")
         assert predict([SAMPLE], COLLECTION, asking).failed == {"s1": "the reply is empty"}

@@ -8,8 +8,9 @@ import pytest
 from agent_server import AgentServer, Asked
 from scripted_server import Act, completion
 
+from engine_calls import run
 from fathom import api
-from fathom.run import run, session
+from fathom.run import session
 from fathom.run.preflight import Preflight
 from fathom.run.systems import SplitPrompt
 from fathom.run.systems.notes import Compaction, MapReduce

@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_server import Act, ScriptedServer, completion
 
+from engine_calls import run
 from fathom import api
 from fathom.extend.methods import SYSTEMS, make_method
 from fathom.models.baselines.lexical import read
 from fathom.models.form import Heading, PromptForm
-from fathom.run import replies, run, status
+from fathom.run import replies, status
 from fathom.run.preflight import Preflight
 from fathom.run.systems import Request, SplitPrompt, System, Task, Unit, open_system
 from fathom.run.systems.notes import Compaction, MapReduce

@@ -13,8 +13,9 @@ from run_suites import FILLER, TOKENS, sample
 from scripted_server import Act, ScriptedServer, completion, refusal
 
 from command_line import Call
+from engine_calls import run
 from fathom.rows import load, rows_from_run
-from fathom.run import Preflight, RunSummary, StoredReply, read_manifest, replies, run
+from fathom.run import Preflight, RunSummary, StoredReply, read_manifest, replies
 from fathom.storage.checksums import with_checksum
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import SampleWriter, fresh_folder, write_documents, write_manifest

@@ -13,7 +13,9 @@ from fathom.models.model_settings import KINDS, SWITCHES, Kind, ModelSettings
 from fathom.models.overflow import POLICIES
 from fathom.models.prices import TRUNCATION, UNKNOWN, Price, find_limit
 from fathom.models.protocol import Settings
+from fathom.models.settings import Reasoning, Sampling
 from fathom.models.thinking import Thinking, ThinkingSettings, describe_thinking, doubts, switch_of, thinking_settings
+from fathom.options.declare import fields_of
 from fathom.run.preflight import output_caps, reasons
 from fathom.types import FathomError
 
@@ -77,7 +79,14 @@ options = st.fixed_dictionaries(
 
 
 def decide(**given: Any) -> ThinkingSettings:
-    return thinking_settings(given.pop("mode", "on"), given.pop("model", "openai/x"), given.pop("entry", None), **given)
+    names = {"mode": "thinking", "kind": "model_kind", "switch": "thinking_switch", "base_url": "model_base_url"}
+    own = {name: given.pop(name) for name in ("generation", "known_window") if name in given}
+    model, entry = given.pop("model", "openai/x"), given.pop("entry", None)
+    values = {names.get(name, name): value for name, value in {"mode": "on", **given}.items()}
+    of_reasoning = {field.name for field in fields_of(Reasoning)}
+    sampling = Sampling(**{name: value for name, value in values.items() if name not in of_reasoning})
+    reasoning = Reasoning(**{name: value for name, value in values.items() if name in of_reasoning})
+    return thinking_settings(model, entry, sampling, reasoning, **own)
 
 
 @pytest.mark.slow
@@ -191,21 +200,21 @@ def test_without_a_mode_nothing_changes(chosen: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"mode": "maybe", "kind": "mixed"}, "--thinking maybe: expected one of on, off"),
-        ({"kind": "hybrid"}, "--model-kind hybrid: expected one of thinking, mixed, instruct"),
-        ({"kind": "mixed", "switch": "button"}, "--thinking-switch button: expected one of effort, tokens"),
+        ({"mode": "maybe", "kind": "mixed"}, "thinking='maybe': expected on, off"),
+        ({"kind": "hybrid"}, "model_kind='hybrid': expected thinking, mixed, instruct"),
+        ({"kind": "mixed", "switch": "button"}, "thinking_switch='button': expected effort, tokens"),
         ({"kind": "thinking", "mode": "off"}, "x always reasons, and so has no non-thinking score"),
         ({}, r"openai/x is not in the table of models \(`fathom list settings`\). Use --model-kind"),
         ({"model": "vllm/Qwen3-32B-AWQ"}, "vllm/Qwen3-32B-AWQ is not in the table .* Similar names: Qwen3-32B"),
         ({"kind": "mixed", "model": "together/x"}, "how together switches .* give --thinking-switch"),
         ({"kind": "mixed", "chat_template": "never"}, "--chat-template never: reasoning cannot be switched"),
-        ({"kind": "mixed", "on_overflow": "squeeze"}, "--on-overflow: unknown overflow policy 'squeeze'"),
+        ({"kind": "mixed", "on_overflow": "squeeze"}, "on_overflow='squeeze': expected refuse, middle"),
         (
             {"kind": "instruct", "generation": {"reasoning_effort": "low"}},
             "--reasoning-effort low: .* is off in a model",
         ),
         ({"kind": "mixed", "generation": {"reasoning_tokens": 0}}, "--reasoning-tokens 0: .* is on in a model of kind"),
-        ({"mode": None, "kind": "hybrid"}, "--model-kind hybrid: expected one of thinking, mixed, instruct"),
+        ({"mode": None, "kind": "hybrid"}, "model_kind='hybrid': expected thinking, mixed, instruct"),
         ({"mode": None, "switch": "type"}, "--thinking-switch type: needs --thinking"),
     ],
 )

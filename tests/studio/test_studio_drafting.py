@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fathom.models.failures import Failure
 from fathom.models.protocol import Call, RequestError
+from fathom.models.settings import AskSettings
 from fathom.studio import asking as asking_module
 from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, read_json
 from fathom.studio.candidates import Drafted
@@ -238,7 +239,7 @@ def test_no_request_is_sent_beyond_the_cost(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setattr(asking_module, "open_client", lambda settings, tokenizer: Client())
     came: list[Answer] = []
     prompts = [Prompt(str(number), "?") for number in range(5)]
-    asking = Asking("openai/a", max_connections=1, max_cost=3)
+    asking = Asking("openai/a", AskSettings(max_connections=1, max_cost=3))
     answers = ask_model(asking, prompts, cap=10, answered=came.append)
     assert [one.reply.status for one in answers] == ["ok", "ok", "error", "error", "error"]
     assert "not sent: $4.00 spent, --max-cost is $3.00" in answers[-1].reply.error
@@ -262,9 +263,9 @@ def test_a_server_that_denies_everything_ends_with_its_reason(monkeypatch: pytes
 
 def test_settings_are_checked_before_anything_is_sent() -> None:
     with pytest.raises(FathomError):
-        Asking("openai/a", max_connections=0)
+        Asking("openai/a", AskSettings(max_connections=0))
     with pytest.raises(FathomError):
-        Asking("openai/a", base_url="ftp://x")
+        Asking("openai/a", AskSettings(base_url="ftp://x"))
     with pytest.raises(FathomError, match="at least 1"):
         Wanted(count=0)
 

@@ -15,6 +15,7 @@ from test_studio_drafting import candidate
 from fathom import api
 from fathom.models.failures import Failure
 from fathom.models.protocol import RequestError
+from fathom.models.settings import AskSettings
 from fathom.rows import load
 from fathom.studio import asking as asking_module
 from fathom.studio.asking import Asking
@@ -144,7 +145,7 @@ def test_a_limit_of_cost_stops_between_samples(store: Store, monkeypatch: pytest
     monkeypatch.setattr(asking_module, "open_client", lambda settings, tokenizer: Client())
     bucket = store.documents()[0].bucket
     plan = DraftPlan("T5.2", bucket=bucket, samples=5)
-    found = draft_samples(store, TASKS, plan, [Asking("openai/a", max_connections=1)], max_cost=3)
+    found = draft_samples(store, TASKS, plan, [Asking("openai/a", AskSettings(max_connections=1))], max_cost=3)
     assert len(found.samples) == 2
     assert [one.reason for one in found.drafted.rejected] == ["not sent: $4.00 spent, --max-cost is $3.00"] * 3
     assert len(list(store.samples())) == 2
@@ -181,7 +182,7 @@ def test_a_limit_of_cost_holds_for_all_requests_of_a_command(store: Store, price
     for id in drafted(store, samples=5):
         store.act(Select(id, store.sample(id).version, store.sample(id).candidates[0].id), ann)
     priced.clear()
-    first, second = (Asking(f"openai/{name}", max_connections=1, max_cost=5) for name in "ab")
+    first, second = (Asking(f"openai/{name}", AskSettings(max_connections=1, max_cost=5)) for name in "ab")
     if command == "predict":
         found = predict_samples(store, TASKS, [first, second], states=states_of(["selected"]))
         assert (found.done, len(found.failed)) == (3, 7)
@@ -212,7 +213,7 @@ def test_an_answer_is_stored_as_soon_as_it_comes(store: Store, monkeypatch: pyte
             pass
 
     monkeypatch.setattr(asking_module, "open_client", lambda settings, tokenizer: Client())
-    model = Asking("openai/a", max_connections=1)
+    model = Asking("openai/a", AskSettings(max_connections=1))
     with contextlib.suppress(FathomError):  # as if the command were killed
         predict_samples(store, TASKS, [model], states=states_of(["selected"]))
     assert sum(len(store.sample(id).predictions) for id in ids) == 2
@@ -408,7 +409,7 @@ def test_what_came_before_a_failure_is_kept(store: Store, monkeypatch: pytest.Mo
     monkeypatch.setattr(asking_module, "open_client", lambda settings, tokenizer: Client())
     plan = DraftPlan("T5.2", bucket=store.documents()[0].bucket, samples=4)
     with pytest.raises(FathomError, match="interrupted"):
-        draft_samples(store, TASKS, plan, [Asking("openai/a", max_connections=1)])
+        draft_samples(store, TASKS, plan, [Asking("openai/a", AskSettings(max_connections=1))])
     assert [one.candidates[0].content.question[:9] for one in store.samples()] == ["Question "] * 2
 
 

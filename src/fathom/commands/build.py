@@ -5,9 +5,10 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.shared import AllowUnread, Build, Cluster, Lengths, Recorded, Terminal, Where, engine_of
+from fathom.commands.shared import AllowUnread, Build, Cluster, Recorded, Terminal, engine_of
 from fathom.options.declare import Read, arg, command, given, hidden, opt, unset
 from fathom.options.values import Several, folders_of, lengths_of
+from fathom.runfile.settings import Lengths, Where
 
 if TYPE_CHECKING:
     from fathom.documents.corpus import Fields

@@ -5,9 +5,9 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import Asking, Backoff, BaseUrl, Limits, ModelArgs, ReasoningEffort, ReasoningTokens
-from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
-from fathom.options.values import temperature_of
+from fathom.commands.shared import Asking
+from fathom.models.settings import Backoff, BaseUrl, Limits, ModelArgs, ReasoningEffort, ReasoningTokens, Temperature
+from fathom.options.declare import arg, at_least, command, given, hidden, opt, unset
 
 if TYPE_CHECKING:
     from fathom.run import JudgePlan, JudgeProgress
@@ -30,10 +30,7 @@ class CheckGoldOptions(Limits, Asking):
     ]
     _: KW_ONLY
     model_base_url: BaseUrl = None
-    temperature: Annotated[
-        Read[float | str | None, float | None],
-        opt("Sampling temperature; negative leaves it to the provider.", metavar="NUMBER", read=temperature_of),
-    ] = given(0.0)
+    temperature: Temperature = given(0.0)
     max_output_tokens: Annotated[
         int | None,
         opt("Cap on every reply; by default 1024, with room for reasoning.", metavar="TOKENS", check=at_least(1)),
@@ -62,16 +59,8 @@ def check_gold(options: CheckGoldOptions) -> "GoldSummary":
     from fathom.models.protocol import Settings
     from fathom.models.retry import Retry
     from fathom.run.gold import GoldWork, check_gold
-    from fathom.run.options import check_settings, check_work, generation_of
+    from fathom.run.options import check_settings, generation_of
 
-    check_work(
-        max_connections=options.max_connections,
-        retries=options.retries,
-        timeout=options.timeout,
-        backoff=options.backoff,
-        max_tokens_total=options.max_tokens_total,
-        max_cost=options.max_cost,
-    )
     model = Settings(
         options.model,
         temperature=options.temperature,
@@ -82,7 +71,7 @@ def check_gold(options: CheckGoldOptions) -> "GoldSummary":
         model_args=options.model_args or {},
         base_url=options.model_base_url,
     )
-    check_settings(model, reasoning_tokens=options.reasoning_tokens)
+    check_settings(model)
     work = GoldWork(
         max_connections=options.max_connections,
         retry=Retry(retries=options.retries, timeout=options.timeout, first=options.backoff),

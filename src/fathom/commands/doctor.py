@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import Asking, Backoff, Json, Reasoning, Sampling, Timeout
+from fathom.commands.shared import Asking, Json
+from fathom.models.settings import Backoff, Reasoning, Sampling, Timeout
 from fathom.options.declare import arg, command, fields_of, hidden
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def doctor(options: DoctorOptions) -> "Diagnosis":
     if options.model is None:
         return check_installation()
     return examine(
-        choose(options.model, **options.of(Sampling, Reasoning)),
+        choose(options.model, options, options),
         given=_given(options),
         timeout=options.timeout,
         backoff=options.backoff,

@@ -5,9 +5,10 @@ from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import AllowUnread, Asking, Backoff, BaseUrl, Limits, ModelArgs
-from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
-from fathom.options.values import ManyPaths, paths_of, temperature_of
+from fathom.commands.shared import AllowUnread, Asking
+from fathom.models.settings import Backoff, BaseUrl, Limits, ModelArgs, Temperature
+from fathom.options.declare import arg, at_least, command, given, hidden, opt, unset
+from fathom.options.values import ManyPaths, paths_of
 
 if TYPE_CHECKING:
     from fathom.run.drafting import DraftPlan, DraftSummary
@@ -26,10 +27,7 @@ class DraftOptions(Limits, Asking):
     per_document: Annotated[int, opt("Questions to draft for each document.", check=at_least(1))] = 2
     model_base_url: BaseUrl = None
     checker_base_url: Annotated[BaseUrl, opt("Address of the checker's server; default: that of the model.")] = None
-    temperature: Annotated[
-        Read[float | str | None, float | None],
-        opt("Sampling temperature; negative leaves it to the provider.", metavar="NUMBER", read=temperature_of),
-    ] = given(0.0)
+    temperature: Temperature = given(0.0)
     max_output_tokens: Annotated[
         int | None,
         opt("Cap on every reply; by default 1024, with room for reasoning.", metavar="TOKENS", check=at_least(1)),
@@ -59,16 +57,8 @@ def draft(options: DraftOptions) -> "DraftSummary":
     from fathom.models.protocol import Settings
     from fathom.models.retry import Retry
     from fathom.run.drafting import DraftWork, draft
-    from fathom.run.options import check_settings, check_work
+    from fathom.run.options import check_settings
 
-    check_work(
-        max_connections=options.max_connections,
-        retries=options.retries,
-        timeout=options.timeout,
-        backoff=options.backoff,
-        max_tokens_total=options.max_tokens_total,
-        max_cost=options.max_cost,
-    )
     model, checker = (
         Settings(
             name,
@@ -83,7 +73,7 @@ def draft(options: DraftOptions) -> "DraftSummary":
         )
     )
     for settings in (model, checker):
-        check_settings(settings, reasoning_tokens=None)
+        check_settings(settings)
     corpora = [read_corpus(str(spec), questions=[Path(options.out)]) for spec in paths_of(options.documents)]
     if not options.allow_unread:
         for corpus in corpora:

@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import Annotated, Literal
 
-from fathom.commands.shared import Lengths, Subset, Tasks, Where
 from fathom.options.declare import Options, arg, command, opt, unset
 from fathom.options.values import MaybePath
+from fathom.runfile.settings import Lengths, Subset, Tasks, Where
 
 
 class ExportOptions(Options):

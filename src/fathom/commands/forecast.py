@@ -5,9 +5,10 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import Choice, Json
+from fathom.commands.shared import Json
 from fathom.options.declare import Read, arg, command, given, opt
 from fathom.options.values import Tokens
+from fathom.runfile.settings import Choice
 
 if TYPE_CHECKING:
     from fathom.run.cache_forecast import CacheRow
@@ -61,6 +62,7 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
     caps and window of a provider's model are those of a `fathom run` without further options.
     """
     from fathom.models.prices import UNKNOWN, Limit, find_limit
+    from fathom.models.settings import Reasoning, Sampling
     from fathom.run.batches.open import share_of_price
     from fathom.run.cache_forecast import cache_table, provider_cache, sent_whole, server_cache
     from fathom.run.chosen import choose
@@ -78,7 +80,7 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
     limit = Limit(None, "", "refuse")
     caps: Caps = task_cap
     if options.model is not None:
-        chosen = choose(options.model)
+        chosen = choose(options.model, Sampling(), Reasoning())
         settings, price = chosen.settings, chosen.price
         cache = provider_cache(settings, price)
         if cache is None:

@@ -1,32 +1,22 @@
 """Have a model judge the answers and summaries of runs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import (
-    Asking,
-    Backoff,
-    BaseUrl,
-    Cluster,
-    Generation,
-    Limits,
-    ModelArgs,
-    ReasoningEffort,
-    ReasoningTokens,
-    engine_of,
-)
-from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
-from fathom.options.values import ManyPaths, temperature_of
+from fathom.commands.shared import Asking, Cluster, engine_of
+from fathom.options.declare import arg, command, hidden, opt
+from fathom.options.values import ManyPaths, paths_of
+from fathom.runfile.settings import JudgeSettings
 
 if TYPE_CHECKING:
     from fathom.parallel.units import Engine
     from fathom.run import JudgePlan, JudgeProgress, JudgeSummary
 
 
-class JudgeOptions(Limits, Cluster, Asking):
+class JudgeOptions(JudgeSettings, Cluster, Asking):
     runs: Annotated[ManyPaths, arg("Run folders.")]
     model: Annotated[
         str,
@@ -39,32 +29,6 @@ class JudgeOptions(Limits, Cluster, Asking):
         ),
     ]
     _: KW_ONLY
-    model_base_url: Annotated[BaseUrl, opt(flag="--judge-base-url")] = None
-    temperature: Annotated[
-        Read[float | str | None, float | None],
-        opt("Sampling temperature; negative leaves it to the provider.", metavar="NUMBER", read=temperature_of),
-    ] = given(0.0)
-    max_output_tokens: Annotated[
-        int | None,
-        opt(
-            "Cap on every reply of the judge; by default 1024, with room for reasoning.",
-            metavar="TOKENS",
-            check=at_least(1),
-        ),
-    ] = None
-    reasoning_effort: ReasoningEffort = None
-    reasoning_tokens: ReasoningTokens = None
-    generation: Generation = unset
-    model_args: ModelArgs = unset
-    again: Annotated[bool, opt("Ask once more for judgements that could not be read.")] = False
-    batch: Annotated[
-        bool,
-        opt(
-            "Send the requests through the provider's batch API, at half the price; each step of a rubric is answered "
-            "within 24 hours. The same command collects them after an interruption."
-        ),
-    ] = False
-    backoff: Backoff = 1.0
     confirm: Annotated[
         Callable[["JudgePlan"], bool] | None, hidden("Called with what is ahead of each run; False stops.")
     ] = None
@@ -85,34 +49,40 @@ def judge(options: JudgeOptions) -> "tuple[JudgeSummary, ...]":
     """
     from fathom.run import judge
 
-    settings = options.of(JudgeOptions, Limits)
-    model, folders = settings.pop("model"), settings.pop("runs")
+    settings = options.part(JudgeSettings)
     if (engine := engine_of(options)) is not None:
-        return _judged_on(engine, folders, model, settings)
+        return _judged_on(engine, options, settings)
     summaries: list[JudgeSummary] = []
-    for folder in folders:
-        summaries.append(judge(folder, model, **settings))
+    for folder in paths_of(options.runs):
+        summaries.append(
+            judge(
+                folder,
+                options.model,
+                settings,
+                confirm=options.confirm,
+                progress=options.progress,
+                tell=options.tell,
+            )
+        )
         if summaries[-1].stopped:
             break
     return tuple(summaries)
 
 
-def _judged_on(
-    engine: "Engine", folders: tuple[Path, ...], model: str, settings: dict[str, Any]
-) -> "tuple[JudgeSummary, ...]":
+def _judged_on(engine: "Engine", options: JudgeOptions, settings: JudgeSettings) -> "tuple[JudgeSummary, ...]":
     """Judge each run elsewhere, after all of them were confirmed here."""
     from fathom.parallel.units import run_units
     from fathom.run import judge
 
-    confirm = settings.pop("confirm")
-    settings.pop("progress")
-    for folder in folders if confirm is not None else ():
-        answers: list[bool] = []
-        seen = judge(folder, model, **settings, confirm=partial(_heard, confirm, answers))
-        if answers == [False]:
-            return (seen,)
-    units = {str(folder): Path(folder).resolve() for folder in folders}
-    return tuple(run_units(units, partial(_judged, model, settings), workers=engine))
+    folders, confirm = paths_of(options.runs), options.confirm
+    if confirm is not None:
+        for folder in folders:
+            answers: list[bool] = []
+            seen = judge(folder, options.model, settings, confirm=partial(_heard, confirm, answers))
+            if answers == [False]:
+                return (seen,)
+    units = {str(folder): folder.resolve() for folder in folders}
+    return tuple(run_units(units, partial(_judged, options.model, settings), workers=engine))
 
 
 def _heard(confirm: "Callable[[JudgePlan], bool]", answers: list[bool], plan: "JudgePlan") -> bool:
@@ -121,10 +91,10 @@ def _heard(confirm: "Callable[[JudgePlan], bool]", answers: list[bool], plan: "J
     return False
 
 
-def _judged(model: str, settings: Mapping[str, Any], folder: Path) -> "JudgeSummary":
+def _judged(model: str, settings: JudgeSettings, folder: Path) -> "JudgeSummary":
     from fathom.run import judge
 
-    return judge(folder, model, **settings)
+    return judge(folder, model, settings)
 
 
 def check_judge(model: str, model_base_url: str | None = None) -> None:

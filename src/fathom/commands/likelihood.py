@@ -3,64 +3,24 @@
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import (
-    Asking,
-    Backoff,
-    Lengths,
-    Limit,
-    ModelArgs,
-    OnReply,
-    Retries,
-    RunFolder,
-    Tasks,
-    Timeout,
-)
-from fathom.options.declare import arg, at_least, command, hidden, opt, unset
-from fathom.types.choices import RETRIES, TIMEOUT, Method
+from fathom.commands.shared import Asking, OnReply, RunFolder
+from fathom.options.declare import arg, command, hidden, opt, unset
+from fathom.runfile.settings import LikelihoodSettings
 
 if TYPE_CHECKING:
     from fathom.run import RunSummary
     from fathom.run.likelihood.asking import Ahead
 
 
-class LikelihoodOptions(Asking):
+class LikelihoodOptions(LikelihoodSettings, Asking):
     suite: Annotated[Path | str, arg("A built suite's folder.")]
     model: Annotated[
         str, opt("openai/NAME with --model-base-url, or hf/PATH for a local model.", "-m", metavar="PROVIDER/NAME")
     ]
     out: RunFolder = unset
     _: KW_ONLY
-    method: Annotated[
-        Method,
-        opt(
-            "orders: the order with the lowest perplexity of all N!. pairs: the most likely chain of segments, from "
-            "N^2 + N short texts."
-        ),
-    ] = "orders"
-    model_base_url: Annotated[
-        str | None,
-        opt(
-            "Address of a server that returns log-probabilities of prompts (see docs/how-to/likelihood.md).",
-            metavar="URL",
-        ),
-    ] = None
-    model_args: ModelArgs = unset
-    via: Annotated[
-        Literal["auto", "echo", "prompt_logprobs"],
-        opt("How the server is asked: echo, prompt_logprobs (vLLM), or auto, which tries both.", metavar="WAY"),
-    ] = "auto"
-    lengths: Lengths = unset
-    tasks: Tasks = unset
-    limit: Limit = None
-    most_orders: Annotated[int, opt("With orders: maximum number of orders per question.", check=at_least(1))] = 120
-    max_connections: Annotated[
-        int, opt("Samples processed in parallel; the texts of one sample are sent in sequence.", check=at_least(1))
-    ] = 1
-    retries: Retries = RETRIES
-    timeout: Timeout = TIMEOUT
-    backoff: Backoff = 1.0
     tell: Annotated[Callable[[str], None] | None, hidden("Called with what is ahead, before the first text.")] = None
     confirm: Annotated[
         Callable[["Ahead"], bool] | None, hidden("Shown what is ahead before the first text; False stops.")
@@ -77,10 +37,16 @@ def likelihood(options: LikelihoodOptions) -> "RunSummary":
     """
     from fathom.run import likelihood, run_folder
 
-    settings = options.of(LikelihoodOptions)
-    suite, model, out = Path(settings.pop("suite")), settings.pop("model"), settings.pop("out")
-    place = out or run_folder(suite, suite.resolve().name, f"{model}-{options.method}")
-    return likelihood(suite, model, out=place, **settings)
+    suite = Path(options.suite)
+    return likelihood(
+        suite,
+        options.model,
+        options.part(LikelihoodSettings),
+        out=options.out or run_folder(suite, suite.resolve().name, f"{options.model}-{options.method}"),
+        tell=options.tell,
+        confirm=options.confirm,
+        progress=options.progress,
+    )
 
 
 def main(line: LikelihoodOptions) -> int:

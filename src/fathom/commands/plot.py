@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 from fathom.commands.analyze.shared import OfScores, profiles_of, score_tables
-from fathom.commands.shared import Tasks
 from fathom.options.declare import arg, command, opt, unset
 from fathom.options.values import Names, paths_of
+from fathom.runfile.settings import Tasks
 from fathom.types.choices import Figure
 
 

@@ -5,27 +5,17 @@ import json
 from collections.abc import Callable
 from dataclasses import KW_ONLY, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.shared import (
-    Asking,
-    Backoff,
-    Build,
-    Choice,
-    Confirm,
-    Limits,
-    OnReply,
-    Reasoning,
-    Recorded,
-    Sampling,
-    Served,
-)
+from fathom.commands.shared import Asking, Build, Confirm, OnReply, Recorded
 from fathom.options.declare import Options, Read, arg, at_least, command, fields_of, hidden, line_only, opt, unset
 from fathom.options.values import place_of
+from fathom.runfile.settings import RunSettings
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from fathom.run import RunSummary
+    from fathom.run.runner import Callbacks
 
 
 SCORING_SECONDS = 60.0
@@ -73,7 +63,7 @@ class Machines(Options, kw_only=True):
     ] = None
 
 
-class RunOptions(Choice, Sampling, Served, Reasoning, Limits, Machines, Build, Recorded, Judge, Asking):
+class RunOptions(RunSettings, Machines, Build, Recorded, Judge, Asking):
     suite: Annotated[str | Path, arg("A built suite's folder; or a suite or tasks, which are then built first.")]
     model: Annotated[
         str,
@@ -94,26 +84,6 @@ class RunOptions(Choice, Sampling, Served, Reasoning, Limits, Machines, Build, R
         ),
     ] = unset
     _: KW_ONLY
-    system: Annotated[
-        str,
-        opt(
-            "A system around the model: whole, or for instance retrieval?top=8, which sends only the passages that "
-            "resemble the question. `fathom lab methods` lists them.",
-            metavar="NAME",
-        ),
-    ] = "whole"
-    embedding_base_url: Annotated[
-        str | None,
-        opt("Address of the server of --system retrieval?by=embed/NAME; by default OpenAI's.", metavar="URL"),
-    ] = None
-    batch: Annotated[
-        bool,
-        opt(
-            "Send the requests through the provider's batch API, at half the price and answered within 24 hours. The "
-            "same command collects them after an interruption."
-        ),
-    ] = False
-    backoff: Backoff = 1.0
     confirm: Confirm = None
     progress: OnReply = None
     tell: Annotated[Callable[[str], None] | None, hidden("Called with a line about each batch.")] = None
@@ -148,11 +118,10 @@ def run(options: RunOptions) -> "RunSummary":
     summary = run(
         suite,
         options.model,
+        options.part(RunSettings),
         out=options.out or run_folder(suite, name, options.model + score + around, subset),
         command=options.record(),
-        **_settings(options),
-        batch=options.batch,
-        tell=options.tell,
+        callbacks=_callbacks(options),
     )
     if summary.progress is None:
         return summary
@@ -161,10 +130,10 @@ def run(options: RunOptions) -> "RunSummary":
     return replace(summary, hints=(*summary.hints, *(f"{sentence}; {advice}" for sentence in failed)))
 
 
-def _settings(options: RunOptions) -> dict[str, Any]:
-    """What runs and shards take alike."""
-    names = ("system", "embedding_base_url", "backoff", "confirm", "progress")
-    return options.of(Choice, Sampling, Served, Reasoning, Limits) | {name: getattr(options, name) for name in names}
+def _callbacks(options: RunOptions) -> "Callbacks":
+    from fathom.run.runner import Callbacks
+
+    return Callbacks(options.confirm, options.progress, options.tell)
 
 
 def _run_shards(options: RunOptions) -> "RunSummary":
@@ -188,10 +157,22 @@ def _run_shards(options: RunOptions) -> "RunSummary":
     record = options.record()
     for one in fields_of(Machines):
         record["options"].pop(one.name, None)  # of a process, not of the run
-    settings = {**_settings(options), "out": options.out, "command": record}
+    settings, callbacks = options.part(RunSettings), _callbacks(options)
     if options.shard is not None:
-        return run_shard(suite, options.model, shard=parse_shard(options.shard), **settings)
-    return run_on_ray(suite, options.model, shards=options.shards, address=options.address, **settings)
+        shard = parse_shard(options.shard)
+        return run_shard(
+            suite, options.model, settings, out=options.out, shard=shard, command=record, callbacks=callbacks
+        )
+    return run_on_ray(
+        suite,
+        options.model,
+        settings,
+        out=options.out,
+        shards=options.shards,
+        address=options.address,
+        command=record,
+        callbacks=callbacks,
+    )
 
 
 def _suite(options: RunOptions) -> tuple[Path, str]:

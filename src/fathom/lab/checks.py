@@ -1,17 +1,14 @@
 """What would make a comparison wrong without a word, found before anything is asked."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from fathom.lab.plan import Wanted, Way
 from fathom.models.hugging_face import is_local
 from fathom.models.protocol import is_baseline
 from fathom.plugins.names import folder_name, listed
+from fathom.runfile.settings import Choice
 from fathom.suites.suitefile import BuiltSuite
 from fathom.types import FathomError, Sample
-
-OF_SAMPLES = ("tasks", "lengths", "limit", "where")
-"""Options of ``fathom.run.run`` that choose samples."""
 
 
 def run_name(setup: Wanted, way: Way) -> str:
@@ -19,9 +16,11 @@ def run_name(setup: Wanted, way: Way) -> str:
     return folder_name(" ".join(filter(None, (setup.name, way.values))))
 
 
-def chosen_samples(suite: BuiltSuite, options: Mapping[str, Any], *, parts: bool = False) -> Iterator[Sample]:
-    """The samples that a run with these options asks, of all subsets."""
-    return suite.samples(**{name: options.get(name) for name in OF_SAMPLES}, parts=parts)
+def chosen_samples(suite: BuiltSuite, choice: Choice, *, parts: bool = False) -> Iterator[Sample]:
+    """The samples that a run with these settings asks, of all subsets."""
+    return suite.samples(
+        tasks=choice.tasks, lengths=choice.lengths, limit=choice.limit, where=choice.where, parts=parts
+    )
 
 
 def check_names(what: str, names: Iterable[tuple[str, str]]) -> None:
@@ -69,9 +68,7 @@ def check_servers(model: str, servers: Mapping[str, str], base_url: str | None) 
             raise FathomError(f"--server {name} has the address of {other}: one server has one method")
 
 
-def shared_items(
-    suite: BuiltSuite, tuning: BuiltSuite, options: Mapping[str, Any], windows: Sequence[int]
-) -> frozenset[str]:
+def shared_items(suite: BuiltSuite, tuning: BuiltSuite, choice: Choice, windows: Sequence[int]) -> frozenset[str]:
     """The items of the tuning suite that the report is on too; values are chosen on the others.
 
     Items are the same if they have the same prompt, the same name and answers from the same seed, or a question of
@@ -80,7 +77,7 @@ def shared_items(
     Args:
         suite: The suite of the report.
         tuning: The suite on which values are chosen.
-        options: Options of ``fathom.run.run``.
+        choice: The settings that choose samples.
         windows: Trained windows of the models, in tokens.
 
     Raises:
@@ -89,12 +86,12 @@ def shared_items(
     advice = "values must be chosen on other items; build it with another --seed, or of other data"
     if tuning.manifest["fingerprint"] == suite.manifest["fingerprint"]:
         raise FathomError(f"--tuning {tuning.folder} has the same samples as {suite.folder}: {advice}")
-    known, asked = _keys(suite, options), _keys(tuning, options)
+    known, asked = _keys(suite, choice), _keys(tuning, choice)
     every = {key for keys in known.values() for key in keys}
     shared = frozenset(item for item, keys in asked.items() if not every.isdisjoint(keys))
     if len(shared) == len(asked):
         raise FathomError(f"--tuning {tuning.folder} has no item that is not in {suite.folder}: {advice}")
-    longest = max(sample.length for sample in chosen_samples(tuning, options) if sample.item not in shared)
+    longest = max(sample.length for sample in chosen_samples(tuning, choice) if sample.item not in shared)
     for window in windows:
         if longest <= window:
             raise FathomError(
@@ -104,12 +101,12 @@ def shared_items(
     return shared
 
 
-def _keys(suite: BuiltSuite, options: Mapping[str, Any]) -> dict[str, set[int]]:
+def _keys(suite: BuiltSuite, choice: Choice) -> dict[str, set[int]]:
     """By item, what tells it from others: hashes, which need little memory."""
     found: dict[str, set[int]] = {}
     owners: dict[tuple[str, str], set[str]] = {}
     asked: dict[str, list[tuple[str, str, int]]] = {}
-    for sample in chosen_samples(suite, options, parts=True):
+    for sample in chosen_samples(suite, choice, parts=True):
         own = found.setdefault(sample.item, set())
         own.add(hash((sample.task, sample.parts)))
         own.add(hash((sample.item, sample.targets, suite.manifest.get("seed"))))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import isnan, nan
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import polars as pl
 
@@ -20,11 +20,14 @@ from fathom.lab.times import Times, prompts_of, times_of
 from fathom.models.hugging_face import is_local, trained_window
 from fathom.models.local_client import check_local_model
 from fathom.models.protocol import Settings, is_baseline
+from fathom.models.settings import Reasoning, Sampling
 from fathom.plugins import loading
 from fathom.plugins.names import folder_name, listed
 from fathom.rows import load
 from fathom.run import Progress, run
 from fathom.run.chosen import choose
+from fathom.run.runner import Callbacks
+from fathom.runfile.settings import RunSettings
 from fathom.stats.outcomes import Unanswered
 from fathom.storage.atomic import whole_file
 from fathom.suites.suitefile import BuiltSuite, open_suite
@@ -36,7 +39,7 @@ BASE = WHOLE.name
 """The base of models that are not in this process."""
 TEMPLATE = 64
 """Tokens that a chat template adds, at most."""
-_OF_MODEL = ("temperature", "seed", "max_output_tokens", "generation", "model_args", "on_overflow", "chat_template")
+_DEFAULTS = RunSettings()
 
 Tell: TypeAlias = Callable[[str, Progress | None], None]
 """Called with what is done, and how far it is."""
@@ -55,8 +58,8 @@ class Recipe:
         commands: The command lines with which these were started, and under the name of the base that of the server
             which all other setups are asked on.
         tuning: The suite on which values are chosen; None if there are none to choose.
-        window: Trained window of the models in tokens; None for that of their configuration.
-        options: Further options of ``fathom.run.run``, the same for all setups.
+        settings: Settings of the runs, the same for all setups. The window is the trained one of the models; None for
+            that of their configuration.
         repeats: Measured requests for times; 0 for none.
     """
 
@@ -67,8 +70,7 @@ class Recipe:
     servers: Mapping[str, str] = field(default_factory=dict)
     commands: Mapping[str, str] = field(default_factory=dict)
     tuning: Path | None = None
-    window: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    settings: RunSettings = _DEFAULTS
     repeats: int = 5
 
 
@@ -171,7 +173,7 @@ def _plans(recipe: Recipe, suite: BuiltSuite, out: Path) -> list[_Plan]:
         found.append(_Plan(model, window, tuple(every), folder))
     if len(found) > 1:
         check_names("model", ((plan.model, plan.folder.name) for plan in found))
-    check_servers(recipe.models[0], recipe.servers, recipe.options.get("model_base_url"))
+    check_servers(recipe.models[0], recipe.servers, recipe.settings.model_base_url)
     check_commands(recipe.commands, (BASE, *recipe.servers))
     unused = [text for text in recipe.setups if is_inside(text) and not any(map(is_local, recipe.models))]
     if unused:
@@ -180,7 +182,7 @@ def _plans(recipe: Recipe, suite: BuiltSuite, out: Path) -> list[_Plan]:
         _check(recipe, plan)
     if recipe.tuning is not None and any(one.tuned for plan in found for one in plan.every):
         windows = [plan.window for plan in found if any(one.tuned for one in plan.every)]
-        shared = shared_items(suite, _opened(recipe.tuning), recipe.options, windows)
+        shared = shared_items(suite, _opened(recipe.tuning), recipe.settings, windows)
         found = [replace(plan, left_out=shared) for plan in found]
     return found
 
@@ -188,16 +190,16 @@ def _plans(recipe: Recipe, suite: BuiltSuite, out: Path) -> list[_Plan]:
 def _window(recipe: Recipe, model: str) -> int:
     if "?" in model and is_local(model):
         raise FathomError(f"model {model}: name methods as setups, as in --setup 'yarn?factor=4'")
-    found = recipe.window
+    found = recipe.settings.window
     if found is None and is_baseline(model):
         from fathom.models.baselines import baseline_client
 
         found = baseline_client(model, get_tokenizer).window
     if found is None and is_local(model):
         check_local_model(_settings(recipe, Way(model)))
-        found = trained_window(model, recipe.options.get("model_args") or {})
+        found = trained_window(model, recipe.settings.model_args or {})
     if found is None:
-        found = choose(model).price.window
+        found = choose(model, Sampling(), Reasoning()).price.window
     if found is None:
         raise FathomError(f"the window of {model} is unknown; give it with --window, for instance --window 32k")
     return found
@@ -224,16 +226,16 @@ def _wanted(recipe: Recipe, suite: BuiltSuite, model: str, window: int, *, more:
 def _sizes(recipe: Recipe, suite: BuiltSuite, window: int) -> Sizes:
     from fathom.suites.registry import get_task
 
-    options = recipe.options
-    facts = list(chosen_samples(suite, options))
+    settings = recipe.settings
+    facts = list(chosen_samples(suite, settings))
     if not facts:
         raise FathomError(f"{recipe.suite}: no sample has both the requested tasks and lengths")
     longest = max(sample.tokens for sample in facts)
     caps = {get_task(task).max_output_tokens for task in {sample.task for sample in facts}}
     # The model's tokenizer may count more than the suite's.
-    reserve = int(options.get("max_output_tokens") or max(caps)) + longest // 32
-    template = 0 if options.get("chat_template") == "never" else TEMPLATE
-    return Sizes(window, longest, reserve + template, recipe.window is not None)
+    reserve = (settings.max_output_tokens or max(caps)) + longest // 32
+    template = 0 if settings.chat_template == "never" else TEMPLATE
+    return Sizes(window, longest, reserve + template, recipe.settings.window is not None)
 
 
 def _check(recipe: Recipe, plan: _Plan) -> None:
@@ -253,20 +255,19 @@ def _check(recipe: Recipe, plan: _Plan) -> None:
 
 def _settings(recipe: Recipe, way: Way) -> Settings:
     """How a model is asked."""
-    asked = _options(recipe, way)
-    own = {name: asked[name] for name in (*_OF_MODEL, "window", "model_base_url") if asked.get(name) is not None}
-    return choose(way.model, **own, system=way.system).settings
+    asked = _run_settings(recipe, way)
+    return choose(way.model, asked, asked, system=way.system).settings
 
 
-def _options(recipe: Recipe, way: Way) -> dict[str, Any]:
-    """Options of a run. Models in this process and baselines have their windows from their names."""
-    found = dict(recipe.options)
-    if not is_local(way.model) and not is_baseline(way.model) and recipe.window is not None:
-        found["window"] = recipe.window
-    if way.base_url is not None:
-        found["model_base_url"] = way.base_url
-    command = way.server_command if way.base_url is not None else recipe.commands.get(BASE)
-    return found if command is None else {**found, "server_command": command}
+def _run_settings(recipe: Recipe, way: Way) -> RunSettings:
+    """Settings of a run. Models in this process and baselines have their windows from their names."""
+    given = recipe.settings
+    return given.but(
+        window=None if is_local(way.model) or is_baseline(way.model) else given.window,
+        model_base_url=given.model_base_url if way.base_url is None else way.base_url,
+        server_command=recipe.commands.get(BASE) if way.base_url is None else way.server_command,
+        system=way.system,
+    )
 
 
 # What is done
@@ -284,11 +285,11 @@ class _Asker:
 
         An earlier call may have asked more of them.
         """
-        options = self.recipe.options
-        asked = [sample.id for sample in chosen_samples(suite, options)]
+        settings = self.recipe.settings
+        asked = [sample.id for sample in chosen_samples(suite, settings)]
         return (
             load([self.ask(suite.folder, setup, place, words)])
-            .filter(pl.col("sample").is_in(asked), pl.col("epoch") <= options.get("epochs", 1))
+            .filter(pl.col("sample").is_in(asked), pl.col("epoch") <= settings.epochs)
             .with_columns(pl.lit(setup.name).alias("model"), pl.lit("").alias("variant"))
         )
 
@@ -296,20 +297,25 @@ class _Asker:
         """The folder of the run of a setup with its first way; a finished one is not asked again."""
         way = setup.ways[0]
         folder = place / run_name(setup, way)
-        options = _options(self.recipe, way)
+        settings = _run_settings(self.recipe, way)
         others = [spent for path, spent in self._spent.items() if path != folder]
-        for limit, number in (("max_tokens_total", 0), ("max_cost", 1)):
-            if options.get(limit) is not None:
-                options[limit] -= sum(one[number] for one in others)
-                if options[limit] <= 0:
-                    raise FathomError(f"stopped: --{limit.replace('_', '-')} is reached; all finished replies are kept")
+        left = {
+            "max_tokens_total": _left(settings.max_tokens_total, sum(tokens for tokens, _ in others)),
+            "max_cost": _left(settings.max_cost, sum(cost for _, cost in others)),
+        }
+        for limit, rest in left.items():
+            if rest is not None and rest <= 0:
+                raise FathomError(f"stopped: --{limit.replace('_', '-')} is reached; all finished replies are kept")
         self._tell(words, None)
-        done = run(
-            suite, way.model, out=folder, system=way.system, progress=lambda state: self._tell(words, state), **options
-        )
+        callbacks = Callbacks(progress=lambda state: self._tell(words, state))
+        done = run(suite, way.model, settings.but(**left), out=folder, callbacks=callbacks)
         if done.progress is not None:
             self._spent[folder] = (done.progress.tokens_in + done.progress.tokens_out, done.progress.cost or 0.0)
         return folder
+
+
+def _left(limit: float | None, spent: float) -> float | None:
+    return None if limit is None else limit - spent
 
 
 def _choose(plan: _Plan, asker: _Asker) -> tuple[_Plan, list[Tuned]]:
@@ -346,7 +352,7 @@ def _timed(recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell
     alone = [(one, settings) for one, settings in asked if settings.system == WHOLE and not is_baseline(settings.model)]
     return times_of(
         alone,
-        prompts_of(suite, recipe.options),
+        prompts_of(suite, recipe.settings),
         plan.folder,
         repeats=recipe.repeats,
         seed=seed,
@@ -377,7 +383,7 @@ def _in_words(tuned: Tuned) -> str:
 
 
 def _notes(recipe: Recipe, suite: BuiltSuite, plan: _Plan) -> list[str]:
-    window, lengths = plan.window, {sample.length for sample in chosen_samples(suite, recipe.options)} - {0}
+    window, lengths = plan.window, {sample.length for sample in chosen_samples(suite, recipe.settings)} - {0}
     found = [f"{listed(names)} are one setup in several spellings." for names in _spellings(plan)]
     if not any(length > window for length in lengths):
         found.append(f"No length is beyond the window of {window:,} tokens: no gain can be measured.")

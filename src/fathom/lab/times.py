@@ -12,6 +12,7 @@ from fathom.analysis.setups import Timing
 from fathom.lab.checks import chosen_samples
 from fathom.lab.plan import Wanted
 from fathom.models.protocol import Settings
+from fathom.runfile.settings import Choice
 from fathom.storage.atomic import whole_file
 from fathom.suites.suitefile import BuiltSuite
 from fathom.tokens.length import question_part, render
@@ -92,16 +93,16 @@ def times_of(
     return Times(tuple(timings), kernels, missing)
 
 
-def prompts_of(suite: BuiltSuite, options: Mapping[str, Any]) -> dict[int, Prompt]:
+def prompts_of(suite: BuiltSuite, choice: Choice) -> dict[int, Prompt]:
     """The first prompt of each length.
 
     Args:
         suite: The suite.
-        options: Options of ``fathom.run.run``; some of them choose the samples.
+        choice: The settings that choose samples.
     """
     found: dict[int, Prompt] = {}
     texts = suite.texts()
-    for sample in chosen_samples(suite, options, parts=True):
+    for sample in chosen_samples(suite, choice, parts=True):
         if sample.length and sample.length not in found:
             found[sample.length] = Prompt(render(sample, texts), len(question_part(sample)))
     return dict(sorted(found.items()))

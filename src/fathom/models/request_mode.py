@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from fathom.models.protocol import CHAT_TEMPLATES, ChatTemplate
+from fathom.models.protocol import ChatTemplate
 from fathom.suites.registry import task_name, tasks
 from fathom.tokens.tokenizers import Tokenizer
-from fathom.types import AnswerKind, FathomError, Reply, Sample
+from fathom.types import AnswerKind, Reply, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +107,6 @@ def request_modes(
         )
 
     return request_mode
-
-
-def parse_chat_template(name: str) -> ChatTemplate:
-    """Read a value of ``--chat-template``.
-
-    Raises:
-        FathomError: It is not one of them.
-    """
-    for known in CHAT_TEMPLATES:
-        if name == known:
-            return known
-    raise FathomError(f"--chat-template {name}: expected one of {', '.join(CHAT_TEMPLATES)}")
 
 
 def ended(reply: Reply, request_mode: RequestMode) -> Reply:

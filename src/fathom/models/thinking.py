@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from fathom.models.model_settings import (
-    KINDS,
     SWITCHES,
     Kind,
     ModelSettings,
@@ -21,7 +20,8 @@ from fathom.models.model_settings import (
     like_models,
     reasoning_settings,
 )
-from fathom.models.overflow import EFFECTS, Overflow, parse_policy
+from fathom.models.overflow import EFFECTS, Overflow
+from fathom.models.settings import Reasoning, Sampling
 from fathom.types import FathomError, Json
 
 Mode: TypeAlias = Literal["on", "off"]
@@ -102,60 +102,50 @@ class ThinkingSettings:
 
 
 def thinking_settings(
-    mode: str | None,
     model: str,
     entry: ModelSettings | None,
+    sampling: Sampling,
+    reasoning: Reasoning,
     *,
-    kind: str | None = None,
-    switch: str | None = None,
-    base_url: str | None = None,
-    chat_template: str = "always",
-    window: int | None = None,
     known_window: int | None = None,
-    on_overflow: str | None = None,
-    max_output_tokens: int | None = None,
-    temperature: float | Literal["default"] | None = "default",
     generation: Mapping[str, Json] | None = None,
 ) -> ThinkingSettings:
     """The settings for one of a model's two scores. The user's values override the table's.
 
+    Without ``--thinking``, for a run for neither score, long prompts are refused, and the temperature is 0 or, for a
+    model that reasons unless told not to, that of the table.
+
     Args:
-        mode: ``on``, ``off``, or None for a run for neither score: long prompts are refused, and the temperature is 0
-            or, for a model that reasons unless told not to, that of the table.
         model: ``PROVIDER/NAME``.
         entry: The model's entry in the table of models; None if it has none.
-        kind: The model's kind; None takes the entry's.
-        switch: How native reasoning is switched; None for the entry's, else the provider's way.
-        base_url: Address of a server other than the provider's.
-        chat_template: Which prompts are sent with the chat template.
-        window: The user's window, in tokens.
+        sampling: How the user wants it to be asked. What happens to prompts that are too long: by default their middle
+            is removed with ``--thinking``, else they are refused.
+        reasoning: How the user wants it to reason. The kind of model and the switch are by default the entry's, the
+            switch else the provider's.
         known_window: The window from other tables.
-        on_overflow: What happens to prompts that are too long; None truncates their middle with ``mode``, else refuses.
-        max_output_tokens: The user's cap on replies.
-        temperature: The user's temperature, None for the provider's, ``default`` if not given.
         generation: The user's generation options, including those for reasoning.
 
     Raises:
         FathomError: The kind is unknown, the model has no such score, or options contradict each other.
     """
-    if mode is None:
-        if switch is not None:
-            raise FathomError(f"--thinking-switch {switch}: needs --thinking on or --thinking off")
-        said = None if kind is None else _one_of(kind, KINDS, "--model-kind")
-        plain = _plain_temperature(model, said, generation or {}) if temperature == "default" else temperature
-        policy = parse_policy(on_overflow or "refuse", "--on-overflow")
-        return ThinkingSettings(None, max_output_tokens, plain, policy, generation or {}, said)
-    chosen = _one_of(mode, MODES, "--thinking")
-    known = _kind(model, entry, kind)
+    given, window, policy, cap = sampling.temperature, sampling.window, sampling.on_overflow, sampling.max_output_tokens
+    generation = generation or {}
+    if reasoning.thinking is None:
+        if reasoning.thinking_switch is not None:
+            raise FathomError(f"--thinking-switch {reasoning.thinking_switch}: needs --thinking on or --thinking off")
+        plain = _plain_temperature(model, reasoning.model_kind, generation) if given == "default" else given
+        return ThinkingSettings(None, cap, plain, policy or "refuse", generation, reasoning.model_kind)
+    chosen = reasoning.thinking
+    known = _kind(model, entry, reasoning.model_kind)
     if known == "thinking" and chosen == "off":
         raise FathomError(
             f"--thinking off: {model} always reasons, and so has no non-thinking score; use --thinking on"
         )
-    way = _switch(model, entry, known, switch, base_url)
-    if way != "none" and chat_template != "always":
+    way = _switch(model, entry, known, reasoning.thinking_switch, sampling.model_base_url)
+    if way != "none" and sampling.chat_template != "always":
         raise FathomError(
-            f"--chat-template {chat_template}: reasoning cannot be switched ({way}) for prompts without a chat "
-            "template; use --chat-template always"
+            f"--chat-template {sampling.chat_template}: reasoning cannot be switched ({way}) for prompts without a "
+            "chat template; use --chat-template always"
         )
     thinking = Thinking(
         mode=chosen,
@@ -164,16 +154,15 @@ def thinking_settings(
         switch=way,
         truncation=_truncation(entry) if entry and window is None else None,
     )
-    _check_reasoning(generation or {}, thinking)
-    cap = max_output_tokens
+    _check_reasoning(generation, thinking)
     if cap is None and chosen == "on":
         cap = _output(entry, window, known_window)
     return ThinkingSettings(
         thinking,
         max_output_tokens=cap,
-        temperature=_temperature(chosen, entry) if temperature == "default" else temperature,
-        on_overflow=parse_policy(on_overflow or "middle", "--on-overflow"),
-        generation=switched(generation or {}, way, native=thinking.native, model=model, cap=cap),
+        temperature=_temperature(chosen, entry) if given == "default" else given,
+        on_overflow=policy or "middle",
+        generation=switched(generation, way, native=thinking.native, model=model, cap=cap),
     )
 
 
@@ -222,16 +211,9 @@ def doubts(thinking: Thinking, *, replies: int, reasoned: int) -> str:
     return ""
 
 
-def _one_of(given: str, known: tuple[Choice, ...], option: str) -> Choice:
-    for one in known:
-        if given == one:
-            return one
-    raise FathomError(f"{option} {given}: expected one of {', '.join(known)}")
-
-
-def _kind(model: str, entry: ModelSettings | None, given: str | None) -> Kind:
+def _kind(model: str, entry: ModelSettings | None, given: Kind | None) -> Kind:
     if given is not None:
-        return _one_of(given, KINDS, "--model-kind")
+        return given
     if entry is not None:
         return entry.kind
     near = like_models(model)
@@ -242,9 +224,9 @@ def _kind(model: str, entry: ModelSettings | None, given: str | None) -> Kind:
     )
 
 
-def _switch(model: str, entry: ModelSettings | None, kind: Kind, given: str | None, base_url: str | None) -> Switch:
+def _switch(model: str, entry: ModelSettings | None, kind: Kind, given: Switch | None, base_url: str | None) -> Switch:
     if given is not None:
-        return _one_of(given, SWITCHES, "--thinking-switch")
+        return given
     if kind != "mixed":
         return "none"
     return entry.switch if entry is not None and entry.switch is not None else switch_of(model, base_url)

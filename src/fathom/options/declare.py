@@ -46,6 +46,7 @@ Taken = TypeVar("Taken", contravariant=True)
 Kept = TypeVar("Kept", covariant=True)
 Result = TypeVar("Result")
 Value = TypeVar("Value")
+Part = TypeVar("Part", bound="Options")
 
 
 # ------------------------------------------------------------------------------------------------ declarations
@@ -344,6 +345,15 @@ class Options:
     def but(self, **changes: Any) -> Self:
         """The same options with some other values."""
         return self.made({**vars(self), **changes})
+
+    def part(self, kind: type[Part]) -> Part:
+        """The values of a class of options that these inherit from, as a value of it."""
+        return kind.made({field.name: getattr(self, field.name) for field in fields_of(kind)})
+
+    @classmethod
+    def joined(cls, *parts: Options) -> Self:
+        """Options with the values of some of their parts; the others have their defaults."""
+        return cls.made({name: value for part in parts for name, value in vars(part).items()})
 
     def of(self, *kinds: type) -> dict[str, Any]:
         """The values of the options that some classes declare themselves, by name: for functions that take them all."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite, nan
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -130,7 +131,9 @@ def temperature_of(given: float | str) -> float | None:
     try:
         number = float(given)
     except ValueError:
-        raise FathomError("expected a number") from None
+        number = nan
+    if not isfinite(number):
+        raise FathomError("expected a number")
     return None if number < 0 else number
 
 

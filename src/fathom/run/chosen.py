@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from fathom.extend.methods import WHOLE, system_of
 from fathom.models.model_settings import ModelSettings, find_settings
 from fathom.models.prices import Price, find_price
 from fathom.models.protocol import Settings
-from fathom.models.request_mode import parse_chat_template
+from fathom.models.settings import Reasoning, Sampling
 from fathom.models.thinking import ThinkingSettings, thinking_settings
 from fathom.run.options import check_settings, generation_of
 from fathom.types import Json
@@ -33,66 +32,56 @@ class Chosen:
 
 def choose(
     model: str,
+    sampling: Sampling,
+    reasoning: Reasoning,
     *,
-    seed: int = 0,
-    temperature: float | Literal["default"] | None = "default",
-    max_output_tokens: int | None = None,
-    reasoning_effort: str | None = None,
-    reasoning_tokens: int | None = None,
-    generation: Mapping[str, Json] | None = None,
-    model_base_url: str | None = None,
-    model_args: Mapping[str, Json] | None = None,
-    window: int | None = None,
-    on_overflow: str | None = None,
-    chat_template: str = "always",
-    thinking: str | None = None,
-    model_kind: str | None = None,
-    thinking_switch: str | None = None,
+    system: str = WHOLE.name,
     server_command: str | None = None,
     subset: Mapping[str, Json] | None = None,
-    system: str = WHOLE.name,
 ) -> Chosen:
-    """How a model is asked; all arguments but ``subset`` are those of ``fathom.run.run``.
+    """How a model is asked.
 
     Args:
+        model: ``PROVIDER/NAME``.
+        sampling: How the user wants it to be asked.
+        reasoning: How the user wants it to reason.
+        system: The system around it.
+        server_command: The command line with which its server was started; None if unsaid.
         subset: Description of the subset to run; None for all samples.
 
     Raises:
         FathomError: An option is wrong.
     """
-    price = find_price(model, model_base_url)
-    entry = find_settings(model) if thinking is not None else None
+    price = find_price(model, sampling.model_base_url)
+    entry = find_settings(model) if reasoning.thinking is not None else None
     decided = thinking_settings(
-        thinking,
         model,
         entry,
-        kind=model_kind,
-        switch=thinking_switch,
-        base_url=model_base_url,
-        chat_template=chat_template,
-        window=window,
+        sampling,
+        reasoning,
         known_window=price.window,
-        on_overflow=on_overflow,
-        max_output_tokens=max_output_tokens,
-        temperature=temperature,
-        generation=generation_of(generation, reasoning_effort=reasoning_effort, reasoning_tokens=reasoning_tokens),
+        generation=generation_of(
+            sampling.generation,
+            reasoning_effort=reasoning.reasoning_effort,
+            reasoning_tokens=reasoning.reasoning_tokens,
+        ),
     )
     settings = Settings(
         model=model,
         temperature=decided.temperature,
-        seed=seed,
+        seed=sampling.seed,
         max_output_tokens=decided.max_output_tokens,
-        window=window,
+        window=sampling.window,
         on_overflow=decided.on_overflow,
         generation=decided.generation,
-        model_args=dict(model_args or {}),
-        base_url=model_base_url,
-        chat_template=parse_chat_template(chat_template),
+        model_args=sampling.model_args or {},
+        base_url=sampling.model_base_url,
+        chat_template=sampling.chat_template,
         subset=subset,
         thinking=decided.thinking,
         kind=decided.kind,
         system=system_of(system),
         server_command=server_command,
     )
-    check_settings(settings, reasoning_tokens=reasoning_tokens)
+    check_settings(settings)
     return Chosen(settings, price, entry, decided)

@@ -34,15 +34,16 @@ from fathom.run.batches.open import (
 from fathom.run.batches.recording import Recording
 from fathom.run.judge_plan import JudgePlan, PendingCase, PendingCases, check_limits, find_cases, plan_judging
 from fathom.run.judging import JudgeProgress, JudgeWork, Judging
-from fathom.run.options import check_settings, check_work, generation_of
+from fathom.run.options import check_settings, generation_of
 from fathom.run.preflight import output_caps
 from fathom.runfile.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
 from fathom.runfile.manifest import read_manifest
+from fathom.runfile.settings import JudgeSettings
 from fathom.safety.address import check_address
 from fathom.score.judge import JudgeKind
 from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
-from fathom.types import FathomError, Json
-from fathom.types.choices import RETRIES, TIMEOUT
+from fathom.types import FathomError
+from fathom.types.choices import TIMEOUT
 
 REPLY_TOKENS = 1024
 """Output cap of a judge's reply; a judge that reasons gets more."""
@@ -88,22 +89,8 @@ class JudgeSummary:
 def judge(
     run: Path,
     model: str,
+    settings: JudgeSettings,
     *,
-    model_base_url: str | None = None,
-    max_connections: int = 16,
-    temperature: float | None = 0.0,
-    max_output_tokens: int | None = None,
-    reasoning_effort: str | None = None,
-    reasoning_tokens: int | None = None,
-    generation: Mapping[str, Json] | None = None,
-    model_args: Mapping[str, Json] | None = None,
-    retries: int = RETRIES,
-    timeout: float = TIMEOUT,
-    backoff: float = 1.0,
-    max_tokens_total: int | None = None,
-    max_cost: float | None = None,
-    again: bool = False,
-    batch: bool = False,
     confirm: Callable[[JudgePlan], bool] | None = None,
     progress: Callable[[JudgeProgress], None] | None = None,
     tell: Callable[[str], None] | None = None,
@@ -118,23 +105,8 @@ def judge(
         run: A folder written by ``fathom run``, finished or not.
         model: The judge, ``PROVIDER/NAME`` as in Inspect; or an embedding model, ``embed/NAME`` on a server or
             ``embed-local/NAME`` for sentence-transformers.
-        model_base_url: Address of the server, as ``http://127.0.0.1:8000/v1``. No key is needed for it.
-        max_connections: Requests in flight at once; a local model takes one.
-        temperature: Sampling temperature; None leaves it to the provider.
-        max_output_tokens: Cap on every reply of the judge, reasoning included; by default ``REPLY_TOKENS``, more for
-            models known to reason.
-        reasoning_effort: ``none``, ``minimal``, ``low``, ``medium`` or ``high``, for models that support it.
-        reasoning_tokens: Tokens for reasoning, for models that support it; added to the cap.
-        generation: Further options of Inspect's ``GenerateConfig``, except those that are arguments here.
-        model_args: Arguments of Inspect's provider, by name.
-        retries: Further attempts after 408, 409, 429, 5xx, timeouts and lost connections.
-        timeout: Seconds for one attempt.
-        backoff: Seconds before the first retry, doubling with each; ``Retry-After`` is obeyed up to 15 minutes.
-        max_tokens_total: Refuse to start, or stop, when this judge's prompts and replies exceed so many tokens.
-        max_cost: The same in US dollars.
-        again: Repeat judgements that could not be parsed.
-        batch: Send the requests through the provider's batch API (``fathom.run.batches``): by one process, at the price
-            of batches, each step of a rubric answered within a day.
+        settings: How it is asked, and up to which limits. A local model takes one request at a time; the cap on its
+            replies is by default ``REPLY_TOKENS``, more for models known to reason.
         confirm: Called with the plan before any request; False stops. None skips it.
         progress: Called after every judgement.
         tell: Called with a line about each batch.
@@ -150,47 +122,42 @@ def judge(
     folder = Path(run)
     manifest = read_manifest(folder)
     loading.use_again(manifest["suite"].get("plugins"), folder)
-    _check_address(model_base_url)
-    settings = Settings(
+    _check_address(settings.model_base_url)
+    given, batch = settings, settings.batch
+    how = Settings(
         model=model,
-        temperature=0.0 if temperature is None and judge_kind(model) == "embedding" else temperature,
-        max_output_tokens=max_output_tokens,
-        generation=generation_of(generation, reasoning_effort=reasoning_effort, reasoning_tokens=reasoning_tokens),
-        model_args=dict(model_args or {}),
-        base_url=model_base_url,
+        temperature=0.0 if given.temperature is None and judge_kind(model) == "embedding" else given.temperature,
+        max_output_tokens=given.max_output_tokens,
+        generation=generation_of(
+            given.generation, reasoning_effort=given.reasoning_effort, reasoning_tokens=given.reasoning_tokens
+        ),
+        model_args=given.model_args or {},
+        base_url=given.model_base_url,
     )
-    check_settings(settings, reasoning_tokens=reasoning_tokens)
-    check_work(
-        max_connections=max_connections,
-        retries=retries,
-        timeout=timeout,
-        backoff=backoff,
-        max_tokens_total=max_tokens_total,
-        max_cost=max_cost,
-    )
-    name = judge_name(settings)
-    waiting = find_cases(folder, judgements(folder, name), again=again, by=judge_kind(model))
+    check_settings(how)
+    name = judge_name(how)
+    waiting = find_cases(folder, judgements(folder, name), again=given.again, by=judge_kind(model))
     _check_kind(folder, model, waiting)
     before = JudgeProgress(waiting.counts, waiting.total, spent(folder, name))
     hints = _hints_before(manifest["model"], model, waiting)
     if not waiting.cases:
         return _summary(folder, name, before, hints=hints)
-    price = FREE if model.startswith(LOCAL) else find_price(model, model_base_url)
+    price = FREE if model.startswith(LOCAL) else find_price(model, given.model_base_url)
     client: Client | Recording
     if batch:
-        client, price = open_recording(settings), price.in_batches(share_of_price(settings))
+        client, price = open_recording(how), price.in_batches(share_of_price(how))
     else:
         check_none_waits(folder, batches_of(name))
         client = _open(
-            settings,
+            how,
             lambda: get_tokenizer(manifest["suite"]["tokenizer"]),
-            connections=max_connections,
-            timeout=timeout,
+            connections=given.max_connections,
+            timeout=given.timeout,
         )
-    cap = _cap(settings, price)
-    plan = plan_judging(folder, name, waiting, said=said(folder, name, again=again), price=price, cap=cap)
+    cap = _cap(how, price)
+    plan = plan_judging(folder, name, waiting, said=said(folder, name, again=given.again), price=price, cap=cap)
     plan = replace(plan, batches=described() if batch else "")
-    check_limits(plan, before.spent, max_tokens_total=max_tokens_total, max_cost=max_cost)
+    check_limits(plan, before.spent, max_tokens_total=given.max_tokens_total, max_cost=given.max_cost)
     if confirm is not None and not confirm(plan):
         return _summary(folder, name, before, stopped="not confirmed", hints=hints)
     if isinstance(client, EmbeddingClient):
@@ -198,16 +165,18 @@ def judge(
     work = JudgeWork(
         cap=cap,
         price=price,
-        max_connections=max_connections if isinstance(client, Recording) else connections_of(client, max_connections),
-        retry=Retry(retries=retries, timeout=timeout, first=backoff),
-        max_tokens_total=max_tokens_total,
-        max_cost=max_cost,
+        max_connections=given.max_connections
+        if isinstance(client, Recording)
+        else connections_of(client, given.max_connections),
+        retry=Retry(retries=given.retries, timeout=given.timeout, first=given.backoff),
+        max_tokens_total=given.max_tokens_total,
+        max_cost=given.max_cost,
         progress=progress or (lambda state: None),
     )
     # Each process has its own order, so that it finds what others have judged instead of asking the same; and a limit
     # leaves a random sample judged.
     cases = Random(os.getpid()).sample(waiting.cases, len(waiting.cases))
-    judging = _judge(folder, name, client, work, before, cases, again=again, tell=tell or (lambda line: None))
+    judging = _judge(folder, name, client, work, before, cases, again=given.again, tell=tell or (lambda line: None))
     after = drive(judging, INTERRUPTED if batch else KEPT)
     return _summary(folder, name, after, hints=(*hints, *_hints_after(after)))
 

@@ -1,7 +1,6 @@
 """Checks all options of a run before anything is opened or created."""
 
 import difflib
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,7 +29,6 @@ _OWN = {
     "batch": "use --batch",
     "num_choices": "each request has one reply; use --epochs",
 }
-_LARGEST_SEED = 2**63 - 1
 
 
 def generation_of(
@@ -53,23 +51,19 @@ def generation_of(
     return {**(generation or {}), **{name: value for name, value in reasoning.items() if value is not None}}
 
 
-def check_settings(settings: Settings, *, reasoning_tokens: int | None) -> None:
-    """Check the settings that affect replies.
+def check_settings(settings: Settings) -> None:
+    """Check settings against each other. Each of them was checked where it was given.
 
     Args:
         settings: How the model is asked.
-        reasoning_tokens: Tokens for reasoning; None if not given.
 
     Raises:
-        FathomError: A number is out of range, the model cannot do what the system needs, or there is no server that
-            could have a command line; the message names the option.
+        FathomError: The model cannot do what the system needs, or there is no server that could have a command line;
+            the message names the option. Or the user's table of provider errors is invalid.
     """
-    _counts(max_output_tokens=settings.max_output_tokens, window=settings.window)
-    _amounts(temperature=settings.temperature, reasoning_tokens=reasoning_tokens)
+    provider_errors()
     if settings.system.name == AGENT:
         _check_agent(settings)
-    if not 0 <= settings.seed <= _LARGEST_SEED:
-        raise FathomError(f"--seed {settings.seed}: expected a whole number from 0 to {_LARGEST_SEED}")
     if settings.server_command is None:
         return
     if is_local(settings.model) or is_baseline(settings.model):
@@ -91,30 +85,6 @@ def _check_agent(settings: Settings) -> None:
             f"--system {AGENT}: {settings.model!r} is {why}, which cannot call tools; give a model of a provider, or "
             "start it on a server that supports tool calls and give its --model-base-url"
         )
-
-
-def check_work(
-    *,
-    epochs: int = 1,
-    limit: int | None = None,
-    max_connections: int,
-    retries: int,
-    timeout: float,
-    backoff: float,
-    max_tokens_total: int | None,
-    max_cost: float | None,
-) -> None:
-    """Check the options of the work; the arguments are those of ``fathom.run.run``.
-
-    Raises:
-        FathomError: A number is out of range; the message names the option. Or the user's table of provider errors is
-            invalid.
-    """
-    provider_errors()
-    _counts(epochs=epochs, limit=limit, max_connections=max_connections, max_tokens_total=max_tokens_total)
-    _amounts(retries=retries, backoff=backoff, max_cost=max_cost)
-    if not (math.isfinite(timeout) and timeout > 0):
-        raise FathomError(f"--timeout {timeout:g}: expected a positive number of seconds")
 
 
 def check_choice(manifest: Mapping[str, Any], tasks: Sequence[str] | None, lengths: Sequence[int] | None) -> None:
@@ -141,15 +111,3 @@ def check_choice(manifest: Mapping[str, Any], tasks: Sequence[str] | None, lengt
                 f"--lengths {format_length(length)}: suite {manifest['suite']!r} was built at {named_lengths(held)}; "
                 "choose among these, or build it at other lengths"
             )
-
-
-def _counts(**counts: int | None) -> None:
-    for name, value in counts.items():
-        if value is not None and value < 1:
-            raise FathomError(f"--{name.replace('_', '-')} {value}: expected a positive number")
-
-
-def _amounts(**amounts: float | None) -> None:
-    for name, value in amounts.items():
-        if value is not None and not (math.isfinite(value) and value >= 0):
-            raise FathomError(f"--{name.replace('_', '-')} {value:g}: expected 0 or a positive number")

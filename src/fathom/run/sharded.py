@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from fathom.models.hugging_face import is_local
 from fathom.models.protocol import is_ray_vllm
 from fathom.models.ray_vllm import gpus_of
-from fathom.run.runner import run
+from fathom.models.settings import Limits
+from fathom.run.runner import NONE, Callbacks, run
 from fathom.run.shards.cutting import Shard
 from fathom.run.shards.files import read_plan
 from fathom.run.shards.on_ray import ray_engine
@@ -19,27 +19,21 @@ from fathom.run.shards.spread import Spread
 from fathom.run.shards.store import FolderStore, ObjectStore, Store, open_store
 from fathom.runfile.manifest import FILE
 from fathom.runfile.progress import RunSummary
-from fathom.types import FathomError
-
-ALONE = {
-    "max_tokens_total": "--max-tokens-total",
-    "max_cost": "--max-cost",
-}
-"""Limits of a whole run, of which a shard sees only its own part."""
-
+from fathom.runfile.settings import RunSettings
+from fathom.types import FathomError, Json
 
 SHARDS = 64
 """Shards of a run on a cluster, unless told otherwise."""
 
 
-def check_shared(options: Mapping[str, Any]) -> None:
-    """Check that options can be followed when several machines work on a run without seeing each other.
+def check_shared(settings: Limits) -> None:
+    """Check that settings can be followed when several machines work on a run without seeing each other.
 
     Raises:
-        FathomError: One cannot; the message names it.
+        FathomError: There is a limit of a whole run, of which a shard sees only its own part.
     """
-    for name, flag in ALONE.items():
-        if options.get(name) is not None:
+    for flag, limit in (("--max-tokens-total", settings.max_tokens_total), ("--max-cost", settings.max_cost)):
+        if limit is not None:
             raise FathomError(
                 f"{flag} limits a whole run, and a shard cannot see what the others use; leave it out. Before it "
                 "starts, each shard prints the most that it can cost; --limit makes a run smaller"
@@ -59,45 +53,66 @@ def open_shards(place: str | Path) -> Store:
 
 
 def run_shard(
-    suite: Path, model: str, *, out: str | Path, shard: Shard, verified: bool = False, **options: Any
+    suite: Path,
+    model: str,
+    settings: RunSettings,
+    *,
+    out: str | Path,
+    shard: Shard,
+    verified: bool = False,
+    command: Mapping[str, Json] | None = None,
+    callbacks: Callbacks = NONE,
 ) -> RunSummary:
     """Run one shard of a suite against a model; repeating the call resumes it, on any machine.
 
     Args:
         suite: A suite folder written by ``fathom build``.
         model: The model.
+        settings: Which samples are asked, how, and up to which limits.
         out: The folder or object store of all shards (``store.open_store``).
         shard: Which shard.
         verified: Whether the driver of all shards has checked the whole suite.
-        options: All others of ``fathom.run.run``.
+        command: See ``fathom.run.run``.
+        callbacks: Functions of the caller.
 
     Returns:
         The final state of the shard.
 
     Raises:
-        FathomError: See ``fathom.run.run``; the store cannot be used or holds another run, or an option does not go
+        FathomError: See ``fathom.run.run``; the store cannot be used or holds another run, or a setting does not go
             with shards.
     """
-    check_shared(options)
+    check_shared(settings)
     store = open_shards(out)
     with scratch_folder() as place:
         folder = place / shard.name
-        done = run(suite, model, out=folder, share=Share(store, shard, folder, verified=verified), **options)
+        share = Share(store, shard, folder, verified=verified)
+        done = run(suite, model, settings, out=folder, command=command, callbacks=callbacks, share=share)
     return replace(done, folder=Path(out), shard=f"{store.where.rstrip('/')}/{shard.name}")
 
 
 def run_on_ray(
-    suite: Path, model: str, *, out: str | Path, shards: int | None, address: str | None, **options: Any
+    suite: Path,
+    model: str,
+    settings: RunSettings,
+    *,
+    out: str | Path,
+    shards: int | None,
+    address: str | None,
+    command: Mapping[str, Json] | None = None,
+    callbacks: Callbacks = NONE,
 ) -> RunSummary:
     """Run all shards of a suite as tasks of a Ray cluster; repeating the call resumes.
 
     Args:
         suite: A suite folder, which all machines have at the same path.
         model: The model; not one that is computed in this process.
+        settings: Which samples are asked, how, and up to which limits.
         out: The folder or object store of all shards.
         shards: Number of shards; by default that of the run in ``out``, else ``SHARDS``.
         address: Address of the cluster; see ``ray_engine``.
-        options: All others of ``fathom.run.run``.
+        command: See ``fathom.run.run``.
+        callbacks: Functions of the caller.
 
     Returns:
         The final state of all shards.
@@ -105,7 +120,7 @@ def run_on_ray(
     Raises:
         FathomError: See ``run_shard``; or some shards failed.
     """
-    check_shared(options)
+    check_shared(settings)
     if is_local(model):
         raise FathomError(
             f"--engine ray: {model} is computed in the process that asks, and tasks have no GPU; serve it and give "
@@ -114,15 +129,10 @@ def run_on_ray(
     store = open_shards(out)
     plan = read_plan(store)
     of = shards or (plan.shards if plan else SHARDS)
-    subset = options.get("subset")
-    here = {"confirm": None, "progress": None, "subset": subset and Path(subset).resolve()}
+    there = settings.but(subset=settings.subset and settings.subset.resolve())
     place = out if isinstance(store, ObjectStore) else Path(store.where).resolve()
-    call = {**options, **here, "suite": Path(suite).resolve(), "model": model, "out": place, "verified": True}
-    gpus = gpus_of(options.get("model_args") or {}) if is_ray_vllm(model) else 0
-    spread = Spread(store, of, ray_engine(partial(_run_one, call), address, gpus))
+    work = partial(run_shard, Path(suite).resolve(), model, there, out=place, verified=True, command=command)
+    gpus = gpus_of(settings.model_args or {}) if is_ray_vllm(model) else 0
+    spread = Spread(store, of, ray_engine(work, address, gpus))
     with scratch_folder() as folder:
-        return run(suite, model, out=folder / "run", share=spread, **options)
-
-
-def _run_one(call: Mapping[str, Any], shard: Shard) -> RunSummary:
-    return run_shard(**call, shard=shard)
+        return run(suite, model, settings, out=folder / "run", command=command, callbacks=callbacks, share=spread)

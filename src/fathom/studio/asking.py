@@ -14,16 +14,17 @@ from fathom.models.loop import drive
 from fathom.models.prices import find_price, total_cost
 from fathom.models.protocol import Call, Client, Settings
 from fathom.models.retry import Health, Retry, ask
+from fathom.models.settings import AskSettings
 from fathom.run.judging import cost_of
-from fathom.run.options import check_settings, check_work
+from fathom.run.options import check_settings
 from fathom.run.preflight import sent_cap
 from fathom.score.text import without_reasoning
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, FathomError, Json, Reply
-from fathom.types.choices import RETRIES, TIMEOUT
 
 MOST_REPLY = 1_000_000
 """Maximum characters of a reply that is parsed."""
+_DEFAULTS = AskSettings()
 _FENCED = re.compile(r"\s*```(?:json|JSON)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
 
 
@@ -79,48 +80,25 @@ class Asking:
 
     Attributes:
         model: ``PROVIDER/NAME`` as in Inspect, or an offline baseline.
-        base_url: Address of the server; None for the provider's own.
-        temperature: Sampling temperature; None for the provider's default.
-        max_output_tokens: Cap on every reply, reasoning included; None for that of the request, plus room for reasoning
-            if the model is known to reason.
-        max_connections: Requests in flight at once.
-        max_cost: US dollars at which no further request is sent; None for no limit.
-        seed: Seed for baselines, and for providers that support one.
-        retries: Further attempts after temporary failures.
-        timeout: Seconds for one attempt.
-        backoff: Seconds before the first retry.
+        settings: How. The cap on replies is by default that of the request, plus room for reasoning if the model is
+            known to reason; at the cost no further request is sent.
     """
 
     model: str
-    base_url: str | None = None
-    temperature: float | None = None
-    max_output_tokens: int | None = None
-    max_connections: int = 4
-    max_cost: float | None = None
-    seed: int = 0
-    retries: int = RETRIES
-    timeout: float = TIMEOUT
-    backoff: float = 1.0
+    settings: AskSettings = _DEFAULTS
 
     def __post_init__(self) -> None:
-        check_settings(self.settings(), reasoning_tokens=None)
-        check_work(
-            max_connections=self.max_connections,
-            retries=self.retries,
-            timeout=self.timeout,
-            backoff=self.backoff,
-            max_tokens_total=None,
-            max_cost=self.max_cost,
-        )
+        check_settings(self.client())
 
-    def settings(self) -> Settings:
+    def client(self) -> Settings:
         """The settings of the client."""
+        given = self.settings
         return Settings(
             model=self.model,
-            temperature=self.temperature,
-            seed=self.seed,
-            max_output_tokens=self.max_output_tokens,
-            base_url=self.base_url,
+            temperature=given.temperature,
+            seed=given.seed,
+            max_output_tokens=given.max_output_tokens,
+            base_url=given.base_url,
         )
 
 
@@ -132,7 +110,10 @@ def limited(asking: Asking, max_cost: float | None, costs: Iterable[float | None
         max_cost: The limit of all requests, in US dollars; None for none.
         costs: What each earlier request cost; None where it is unknown, such as after a failure, counts as nothing.
     """
-    return asking if max_cost is None else replace(asking, max_cost=max(0.0, max_cost - sum(filter(None, costs))))
+    if max_cost is None:
+        return asking
+    left = max(0.0, max_cost - sum(filter(None, costs)))
+    return replace(asking, settings=asking.settings.but(max_cost=left))
 
 
 def ask_model(
@@ -159,7 +140,7 @@ def ask_model(
         FathomError: The model is unknown, or the server is unreachable or denies all requests. Answers so far have been
             passed to ``answered``.
     """
-    settings = asking.settings()
+    settings = asking.client()
     client = open_client(settings, lambda: get_tokenizer(tokenizer))
     return drive(_ask_all(client, asking, prompts, cap, answered or (lambda answer: None)))
 
@@ -167,9 +148,12 @@ def ask_model(
 async def _ask_all(
     client: Client, asking: Asking, prompts: Sequence[Prompt], cap: int, answered: Callable[[Answer], None]
 ) -> list[Answer]:
-    price = find_price(asking.model, asking.base_url)
-    sent = sent_cap(asking.settings(), price)(cap)
-    retry, health = Retry(retries=asking.retries, timeout=asking.timeout, first=asking.backoff), Health()
+    price = find_price(asking.model, asking.settings.base_url)
+    sent = sent_cap(asking.client(), price)(cap)
+    retry, health = (
+        Retry(retries=asking.settings.retries, timeout=asking.settings.timeout, first=asking.settings.backoff),
+        Health(),
+    )
     found: dict[int, Answer] = {}
     waiting: Iterator[tuple[int, Prompt]] = iter(enumerate(prompts))
     spent = 0.0
@@ -177,15 +161,15 @@ async def _ask_all(
     async def work() -> None:
         nonlocal spent
         for number, prompt in waiting:
-            if asking.max_cost is not None and spent >= asking.max_cost:
+            if asking.settings.max_cost is not None and spent >= asking.settings.max_cost:
                 reply = Reply(
                     status="error",
                     attempts=0,
-                    error=f"not sent: ${spent:,.2f} spent, --max-cost is ${asking.max_cost:,.2f}",
+                    error=f"not sent: ${spent:,.2f} spent, --max-cost is ${asking.settings.max_cost:,.2f}",
                 )
                 found[number] = Answer(prompt, reply, 0.0)
                 continue
-            call = Call(prompt.key, prompt.repetition, asking.seed, sent, answer=prompt.answer)
+            call = Call(prompt.key, prompt.repetition, asking.settings.seed, sent, answer=prompt.answer)
             reply = await ask(client, prompt.text, call, retry, health)
             answer = found[number] = Answer(prompt, reply, cost_of(reply, price))
             spent += answer.cost or 0.0
@@ -193,7 +177,7 @@ async def _ask_all(
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(asking.max_connections):
+            for _ in range(asking.settings.max_connections):
                 group.create_task(work())
     except* FathomError as errors:
         raise FathomError(f"{asking.model}: {errors.exceptions[0]}") from None
@@ -300,8 +284,8 @@ def plan_requests(models: Sequence[Asking], tokens: Sequence[int], *, cap: int) 
     """
     costs = []
     for asking in models:
-        price = find_price(asking.model, asking.base_url)
-        sent = sent_cap(asking.settings(), price)(cap)
+        price = find_price(asking.model, asking.settings.base_url)
+        sent = sent_cap(asking.client(), price)(cap)
         costs += [0.0 if price.input == 0 == price.output else price.cost(count, sent) for count in tokens]
     names = tuple(asking.model for asking in models)
     return AskPlan(names, len(models) * len(tokens), len(models) * sum(tokens), total_cost(costs))

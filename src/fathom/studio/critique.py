@@ -187,7 +187,7 @@ def criticise(
         )
     if objector is None:
         return tuple(found)
-    left = limited(objector, objector.max_cost, [one.cost for one in found])
+    left = limited(objector, objector.settings.max_cost, [one.cost for one in found])
     return _objected(found, samples, collection, left)
 
 

@@ -76,7 +76,7 @@ def draft_offline(
     if not is_baseline(asking.model):
         raise FathomError(f"{asking.model}: not an offline baseline; expected one such as fathom/lexical")
     task = find_task(collection.tasks, sample.task)
-    rng = Random(f"{asking.seed}|{sample.id}|{asking.model}")
+    rng = Random(f"{asking.settings.seed}|{sample.id}|{asking.model}")
     context = joined(context_of(sample, collection), collection.texts)
     gaps = _gaps({id: collection.texts[id] for id in sample.documents}, count, rng)
     if not gaps:

@@ -382,7 +382,7 @@ def predict_samples(
         part = waiting[start : start + TOGETHER]
         for asking in dict.fromkeys(asking for asking, _ in part):
             mine = [sample for other, sample in part if other is asking]
-            left = limited(asking, asking.max_cost, costs)
+            left = limited(asking, asking.settings.max_cost, costs)
             found = predict(mine, collection, left, closed_book=closed_book, each=keep)
             failed += [f"{asking.model}: sample {id}: {why}" for id, why in found.failed.items()]
             costs += found.costs
@@ -446,7 +446,10 @@ def critique_samples(
     found: list[Critique] = []
     for start in range(0, len(samples), TOGETHER):
         costs = [one.cost for one in found]
-        models = limited(critic, critic.max_cost, costs), objector and limited(objector, objector.max_cost, costs)
+        models = (
+            limited(critic, critic.settings.max_cost, costs),
+            objector and limited(objector, objector.settings.max_cost, costs),
+        )
         for critique in criticise(samples[start : start + TOGETHER], collection, *models):
             if not critique.notes or critique.claims:
                 store.note(Note(CRITIQUE, critique.sample, canonical(as_record(critique))), AT_SERVER)

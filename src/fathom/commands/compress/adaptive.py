@@ -7,21 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fathom.commands.compress.shared import half_width
-from fathom.commands.shared import (
-    Asking,
-    Backoff,
-    Confirm,
-    Epochs,
-    Json,
-    Limits,
-    OnReply,
-    Reasoning,
-    Recorded,
-    Sampling,
-    Served,
-    Unanswered,
-)
+from fathom.commands.shared import Asking, Confirm, Json, OnReply, Recorded, Unanswered
+from fathom.models.settings import Backoff, Limits, Reasoning, Sampling, Served
 from fathom.options.declare import arg, at_least, command, hidden, opt
+from fathom.runfile.settings import Epochs
 
 if TYPE_CHECKING:
     from fathom.compress.adaptive import Adapted

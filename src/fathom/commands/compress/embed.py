@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import Annotated
 
-from fathom.commands.shared import BaseUrl
+from fathom.models.settings import BaseUrl
 from fathom.options.declare import Options, arg, command, hidden, opt
 
 

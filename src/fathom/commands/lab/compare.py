@@ -5,9 +5,11 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fathom.commands.shared import Choice, Json, Limits, Sampling, Seed, Terminal, Unanswered
+from fathom.commands.shared import Json, Seed, Terminal, Unanswered
+from fathom.models.settings import Limits, Sampling
 from fathom.options.declare import Read, arg, at_least, command, given, hidden, opt, unset
 from fathom.options.values import MaybePath, texts_of
+from fathom.runfile.settings import Choice, RunSettings
 
 if TYPE_CHECKING:
     from fathom.lab import Comparison
@@ -95,7 +97,6 @@ def lab_compare(options: CompareOptions) -> "list[Comparison]":
     """
     from fathom.lab import Recipe, compare, report_of, write_page
 
-    asked = options.of(Choice, Sampling, Limits)
     recipe = Recipe(
         suite=Path(options.suite),
         models=options.model,
@@ -104,8 +105,7 @@ def lab_compare(options: CompareOptions) -> "list[Comparison]":
         servers=options.server or {},
         commands=options.server_command or {},
         tuning=options.tuning,
-        window=asked.pop("window"),
-        options=asked,
+        settings=RunSettings.joined(options.part(Choice), options.part(Sampling), options.part(Limits)),
         repeats=options.repeats,
     )
     counted: dict[str, Any] = {"unanswered": options.unanswered, "seed": options.bootstrap_seed}

@@ -42,7 +42,6 @@ from fathom.run.doctor.probes import (
 )
 from fathom.run.doctor.survey import SECONDS, Survey, like, survey
 from fathom.run.doctor.window import Shot
-from fathom.run.options import check_work
 from fathom.run.preflight import reasons
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import get_tokenizer
@@ -83,9 +82,6 @@ def examine(
     Raises:
         FathomError: An option is wrong, or the examination was interrupted.
     """
-    check_work(
-        max_connections=1, retries=RETRIES, timeout=timeout, backoff=backoff, max_tokens_total=None, max_cost=None
-    )
     if is_baseline(chosen.settings.model):
         return _baseline(chosen.settings)
     examination = Examination(

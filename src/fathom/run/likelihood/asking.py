@@ -6,27 +6,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from fathom.models.failures import provider_errors
 from fathom.models.hugging_face import is_local
 from fathom.models.loop import drive
 from fathom.models.prices import FREE, Limit, Price, find_price
 from fathom.models.protocol import Settings
 from fathom.models.retry import Retry
 from fathom.plugins import loading
-from fathom.run.likelihood.client import METHODS, TIED, LikelihoodClient, Method, how_many, too_many
-from fathom.run.likelihood.completions import VIAS, CompletionsServer, Via
+from fathom.run.likelihood.client import TIED, LikelihoodClient, Method, how_many, too_many
+from fathom.run.likelihood.completions import CompletionsServer, Via
 from fathom.run.likelihood.local import LocalModel
 from fathom.run.likelihood.tokens import Backend
-from fathom.run.options import check_choice, check_work
+from fathom.run.options import check_choice
 from fathom.run.runner import work_on
 from fathom.run.session import Work
 from fathom.runfile.manifest import check_run, describe_run, join_run
 from fathom.runfile.progress import Progress, RunSummary
+from fathom.runfile.settings import LikelihoodSettings
 from fathom.runfile.store import peek, replies
 from fathom.suites.registry import get_task, tasks
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Json, Ordering, Sample
-from fathom.types.choices import RETRIES, TIMEOUT
 
 MOST_ORDERS = 120
 """Orders of five segments; more need an option."""
@@ -63,20 +64,9 @@ class Ahead:
 def likelihood(
     suite: Path,
     model: str,
+    settings: LikelihoodSettings,
     *,
     out: Path,
-    method: str = "orders",
-    model_base_url: str | None = None,
-    model_args: Mapping[str, Json] | None = None,
-    via: str = "auto",
-    lengths: Sequence[int] | None = None,
-    tasks: Sequence[str] | None = None,
-    limit: int | None = None,
-    max_connections: int = 1,
-    retries: int = RETRIES,
-    timeout: float = TIMEOUT,
-    backoff: float = 1.0,
-    most_orders: int = MOST_ORDERS,
     tell: Callable[[str], None] | None = None,
     confirm: Callable[[Ahead], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -89,20 +79,10 @@ def likelihood(
     Args:
         suite: A suite folder written by ``fathom build``.
         model: ``openai/NAME`` with ``model_base_url``, or ``hf/PATH`` for a local Hugging Face model.
+        settings: Which samples are asked, and how. ``orders``: the order of all N! whose text has the lowest
+            perplexity. ``pairs``: the order with the most likely adjacent segments, from N^2 + N texts of two pieces.
+            The texts of one sample are sent one after another.
         out: The run folder; created if missing.
-        method: ``orders``: the order of all N! whose text has the lowest perplexity. ``pairs``: the order with the most
-            likely adjacent segments, from N^2 + N texts of two pieces.
-        model_base_url: Address of a server that speaks OpenAI's completions protocol.
-        model_args: Arguments of a local model, by name (``fathom.models.hugging_face.load_model``).
-        via: How the server returns log-probabilities: ``echo``, ``prompt_logprobs`` (vLLM), or ``auto``.
-        lengths: Lengths to run, in tokens; all by default.
-        tasks: Tasks to run; by default all ordering tasks.
-        limit: Samples per task and length; all by default.
-        max_connections: Samples processed at once; the texts of one sample are sent one after another.
-        retries: Further attempts per text after temporary failures.
-        timeout: Seconds for one text.
-        backoff: Seconds before the first retry; doubles with each.
-        most_orders: With ``orders``, the maximum number of orders per question.
         tell: Called with a description of the remaining work before the first text.
         confirm: Called with the remaining work before the first text; False stops.
         progress: Called after every reply.
@@ -114,31 +94,20 @@ def likelihood(
         FathomError: No task asks for an order, a setting is wrong, or the model returns no log-probabilities of
             prompts.
     """
-    check_work(
-        limit=limit,
-        max_connections=max_connections,
-        retries=retries,
-        timeout=timeout,
-        backoff=backoff,
-        max_tokens_total=None,
-        max_cost=None,
-    )
-    if most_orders < 1:
-        raise FathomError(f"--most-orders {most_orders}: expected a positive number")
-    way, how = _method_of(method), _via_of(via)
+    provider_errors()
+    given, way = settings, settings.method
     built, out = open_suite(Path(suite)), Path(out)
     loading.use_again(built.manifest.get("plugins"), built.folder)
-    check_choice(built.manifest, tasks, lengths)
-    asked, passed_over = _tasks_of(built, tasks)
-    questions = _Questions(built, asked, lengths, limit, built.texts())
-    questions.check(way, most_orders)
-    manifest = _describe(Path(suite), built.manifest, model, model_base_url, way, model_args or {})
+    check_choice(built.manifest, given.tasks, given.lengths)
+    asked, passed_over = _tasks_of(built, given.tasks)
+    questions = _Questions(built, asked, given.lengths, given.limit, built.texts())
+    questions.check(way, given.most_orders)
+    manifest = _describe(Path(suite), built.manifest, model, given.model_base_url, way, given.model_args or {})
     check_run(out, manifest)
-    backend = _open(
-        model, model_args or {}, model_base_url, how, Retry(retries=retries, timeout=timeout, first=backoff)
-    )
+    retry = Retry(retries=given.retries, timeout=given.timeout, first=given.backoff)
+    backend = _open(model, given.model_args or {}, given.model_base_url, given.via, retry)
     local = is_local(model)
-    price = FREE if local else find_price(model, model_base_url)
+    price = FREE if local else find_price(model, given.model_base_url)
     total, ahead = questions.look_ahead(out, way, price)
     if tell is not None:
         tell(str(ahead))
@@ -148,10 +117,10 @@ def likelihood(
     work = _work(
         questions,
         price=price,
-        max_connections=1 if local else max_connections,
+        max_connections=1 if local else given.max_connections,
         progress=progress,
     )
-    client = LikelihoodClient(backend, way, questions.ordering, most_orders)
+    client = LikelihoodClient(backend, way, questions.ordering, given.most_orders)
     summary = drive(work_on(out, client, work, total))
     hints = list(summary.hints)
     if passed_over:
@@ -295,15 +264,3 @@ def _describe(
     )
     packages = () if is_local(model) else ("fathom-eval", "openai")
     return {**describe_run(suite, suite_manifest, settings, packages), "variant": f"likelihood, {method}"}
-
-
-def _method_of(text: str) -> Method:
-    if text not in METHODS:
-        raise FathomError(f"--method {text}: choose {' or '.join(METHODS)}")
-    return text
-
-
-def _via_of(text: str) -> Via:
-    if text not in VIAS:
-        raise FathomError(f"--via {text}: choose {', '.join(VIAS)}")
-    return text

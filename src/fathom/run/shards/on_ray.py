@@ -10,11 +10,11 @@ from fathom.runfile.progress import Progress, RunSummary
 from fathom.types import FathomError
 
 
-def ray_engine(work: Callable[[Shard], RunSummary], address: str | None, gpus: int = 0) -> Engine:
+def ray_engine(work: Callable[..., RunSummary], address: str | None, gpus: int = 0) -> Engine:
     """An engine that runs each shard as a task, with one CPU and as many at once as the cluster has CPUs.
 
     Args:
-        work: Runs a shard (``run_shard``), on any machine.
+        work: Runs a shard, given as ``shard``, on any machine (``run_shard``).
         address: Address of the cluster; by default that of ``RAY_ADDRESS`` or of this machine, else a new one.
         gpus: GPUs that a shard takes for vLLM in tasks of its own. Then there are as many shards at once as that
             allows, and they take no CPU, which those tasks need.
@@ -42,9 +42,9 @@ def ray_engine(work: Callable[[Shard], RunSummary], address: str | None, gpus: i
     return engine
 
 
-def _run(work: Callable[[Shard], RunSummary], shard: Shard) -> Progress | str:
+def _run(work: Callable[..., RunSummary], shard: Shard) -> Progress | str:
     try:
-        done = work(shard)
+        done = work(shard=shard)
     except FathomError as error:
         return str(error)
     assert done.progress is not None, "nothing asks whether to start"
