@@ -16,6 +16,7 @@ from simulated import row
 
 from fathom.analysis import AnswerPoint, answers, curve
 from fathom.rows import to_frame
+from fathom.stats.intervals import jeffreys_interval
 from fathom.stats.outcomes import scored_rows
 from fathom.types import Facet, Row, Status
 
@@ -305,3 +306,14 @@ def test_the_published_cases_have_the_chance_of_the_paper(shared: Path) -> None:
     # The paper's 200 cases: a random guess is right in 26.7%.
     (first,) = answers(to_frame(rows[:200]))
     assert first.chance == pytest.approx(0.267, abs=0.005)
+
+
+def test_questions_of_one_document_are_resampled_together() -> None:
+    """Ten documents of two questions that are answered alike say as much as ten questions."""
+    replies = [
+        choice("A1" if item < 12 else None, 1, item=item, facets={"cluster": f"document {item // 2}"})
+        for item in range(20)
+    ]
+    one = only(replies)
+    assert (one.scored, one.followed.value) == (20, 0.6)
+    assert one.followed.interval == jeffreys_interval(6, 10)

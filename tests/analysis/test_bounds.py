@@ -133,6 +133,66 @@ def test_no_bounds_where_prompts_did_not_fit() -> None:
     assert average(rows, "kv").bounds is None
 
 
+def test_longscore_has_no_bounds_where_a_later_length_does_not_fit() -> None:
+    rows = simulated((0.9,) * 6, {("a", 4096): 1}, tasks=("a",))
+    beyond = (pl.col("length") == LENGTHS[-1]) & pl.col("item").is_in([f"a/{number}" for number in range(8)])
+    late = rows.with_columns(
+        value=pl.when(~beyond).then("value"),
+        status=pl.when(beyond).then(pl.lit("overflow")).otherwise("status"),
+    )
+    assert long(rows, "a").bounds is not None
+    assert (long(late, "a").bounds, long(late, "a").base_bounds) == (None, long(rows, "a").base_bounds)
+
+
+def steps(means: Sequence[float], lost: int | None, chance: Sequence[float] = (0.0,) * 6) -> pl.DataFrame:
+    """Ten items with these scores, and chance levels, at each length; at one length the last of them is missing."""
+    return to_frame(
+        row(None if (length, number) == (lost, 9) else mean, item=number, length=length, chance=level)
+        for number in range(10)
+        for length, mean, level in zip(LENGTHS, means, chance, strict=False)
+    )
+
+
+@pytest.mark.parametrize(
+    ("lost", "expected"),
+    [
+        (2048, (0.25 / (1.55 / 3) - 1, 0.25 / (1.45 / 3) - 1)),
+        (8192, (0.225 / 0.5 - 1, 0.325 / 0.5 - 1)),
+        (None, None),
+    ],
+    ids=["base", "later", "none"],
+)
+def test_bounds_of_longscore_need_missing_replies_on_one_side_only(
+    lost: int | None, expected: tuple[float, float] | None
+) -> None:
+    found = long(steps((0.5, 0.5, 0.5, 0.25), lost), "kv")
+    assert ends(found.bounds) == (None if expected is None else pytest.approx(expected))
+
+
+def test_a_base_that_may_be_chance_at_one_of_its_lengths_bounds_nothing() -> None:
+    means = (0.5, 0.5, 0.5, 0.25)
+    assert long(steps(means, 8192, (0.25, 0.25, 0.25, 0.25)), "kv").bounds is not None
+    assert long(steps(means, 8192, (0.25, 0.5, 0.25, 0.25)), "kv").bounds is None
+    assert long(steps(means, 8192, (0.25, 0.75, 0.25, 0.25)), "kv").bounds is None
+
+
+def test_another_base_than_the_mean_at_its_lengths_has_no_bounds() -> None:
+    alone = to_frame(row(0.5, item=item, length=0, facets={"context": "alone"}) for item in range(10))
+    rows = pl.concat([steps((0.5, 0.5, 0.5, 0.25, 0.25), 4096), alone])
+    usual, code = (longscore_of(profiles(rows, replicates=100, base=one))[0] for one in ("paper", "code"))
+    assert (usual.bounds is None, usual.base_bounds is None) == (False, False)
+    assert (code.bounds, code.base_bounds) == (None, None)
+
+
+def test_bounds_of_a_base_are_over_the_lengths_that_every_task_was_asked_at() -> None:
+    rows = simulated((0.9,) * 6, {("a", 4096): 2})
+    fewer = rows.filter((pl.col("task") == "a") | (pl.col("length") != 2048))
+    common = rows.filter(pl.col("length") != 2048)
+    assert long(fewer, "all").base_bounds is not None
+    assert long(fewer, "all").base_bounds == long(common, "all").base_bounds
+    assert long(fewer, "all").bounds == long(common, "all").bounds
+
+
 def test_dropped_replies_are_in_no_bound() -> None:
     rows = to_frame(
         row(None if number < 4 else 1.0, item=number, status="refused" if number < 2 else "ok")

@@ -103,6 +103,17 @@ def test_groups_with_a_cell_that_is_not_measured_have_no_score() -> None:
     assert (overall.score, overall.questions, overall.missing, overall.other) == (1.0, 5, 1, None)
 
 
+def test_a_group_that_is_not_measured_takes_no_other_group_with_it() -> None:
+    rows = [
+        asked(1.0, item, task=task, length=length) for task in "abc" for length in (2048, 8192) for item in range(3)
+    ]
+    for lost in "abc":
+        first = next(place for place, one in enumerate(rows) if one.task == lost)
+        holed = [*rows[:first], replace(rows[first], value=None, status="error"), *rows[first + 1 :]]
+        found = breakdown(to_frame(holed), by=("task",))
+        assert [one.group for one in found] == [task for task in "abc" if task != lost]
+
+
 def test_a_mean_carries_its_numbers_and_the_other_choice_whichever_is_made() -> None:
     rows = [asked(1.0), asked(None, 1, status="refused"), asked(0.5, 2, epoch=2, status="incomplete"), asked(0.5, 2)]
     zero, drop = (breakdown(to_frame(rows), by=("overall", "run"), unanswered=one) for one in UNANSWERED)
@@ -117,6 +128,12 @@ def test_each_repeat_is_a_group_of_its_own() -> None:
         ("run", "1", "mean", 1): 1.0,
         ("run", "2", "mean", 1): 0.25,
     }
+
+
+def test_a_repeat_rests_on_the_items_that_have_a_score_in_it() -> None:
+    rows = [asked(1.0, item, epoch=epoch) for item in range(3) for epoch in (1, 2)][:-1]
+    found = breakdown(to_frame(rows), by=("run",))
+    assert [(one.group, one.questions, one.clusters) for one in found] == [("1", 3, 3), ("2", 2, 2)]
 
 
 def test_published_averages_are_passed_through_in_the_same_order() -> None:

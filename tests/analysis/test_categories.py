@@ -56,6 +56,12 @@ def test_items_within_tasks_tasks_within_categories_categories_in_all() -> None:
     assert all(one.interval.low <= one.score <= one.interval.high and not one.note for one in found)
 
 
+def test_the_tasks_of_a_category_come_in_the_order_of_the_rows() -> None:
+    tasks = [f"task {number * 7 % 31}" for number in range(31)]
+    found = categories(to_frame(grouped(1.0, "one", task) for task in tasks))
+    assert [one.task for one in found] == [*tasks, "all", "all"]
+
+
 def test_by_another_facet_the_whole_is_over_tasks_with_all_their_items() -> None:
     values = [(1.0, "easy"), (1.0, "easy"), (1.0, "easy"), (0.0, "hard")]
     rows = [row(value, item=item, facets={"difficulty": level}) for item, (value, level) in enumerate(values)]

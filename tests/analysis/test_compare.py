@@ -12,6 +12,7 @@ from simulated import drawn, row, table
 
 import naive
 from fathom.analysis import Comparison, compare
+from fathom.analysis.compare import pair_up
 from fathom.rows import to_frame
 from fathom.stats.differences import Resampler, paired
 from fathom.stats.flips import flip_p_value
@@ -165,3 +166,16 @@ def test_unknown_models_are_named() -> None:
         compare(rows, "a", "b")
     with pytest.raises(FathomError, match="itself"):
         compare(rows, "a", "a")
+
+
+def test_a_pair_counts_what_was_not_answered_as_wrong_unless_told_otherwise() -> None:
+    refused = row(None, model="b", item=1, status="refused")
+    rows = to_frame([row(1.0, model="a"), row(1.0, model="a", item=1), row(1.0, model="b"), refused])
+    assert of(pair_up(rows, ("a", ""), ("b", "")).comparisons(), 2048).difference == 0.5
+
+
+def test_a_pair_that_shares_nothing_has_no_difference_over_any_length() -> None:
+    rows = pl.concat([table([[1]], model="a", task="x"), table([[1]], model="b", task="y")])
+    pairing = pair_up(rows, ("a", ""), ("b", ""))
+    assert pairing.over([2048]) is None
+    assert pairing.over([]) is None

@@ -7,6 +7,7 @@ import pytest
 from simulated import LENGTHS, row, table
 
 from fathom.analysis import CurvePoint, curve
+from fathom.analysis.ability import APART
 from fathom.rows import to_frame
 from fathom.types import FathomError
 
@@ -138,6 +139,12 @@ def test_intervals_do_not_depend_on_other_models_or_the_order_of_rows() -> None:
     assert curve(rows, seed=1) == alone  # right or wrong: exact
     partly = table([[0.5], [0.25], [1]])
     assert curve(partly, seed=1) != curve(partly)
+
+
+def test_a_curve_over_other_questions_at_each_length_says_so() -> None:
+    once = to_frame(row(1.0, item=item, length=length) for item, length in enumerate((2048, 4096)))
+    assert {point.note for point in curve(once)} == {APART}
+    assert {point.note for point in curve(table([[1, 1]] * 2))} == {""}
 
 
 def test_the_name_of_the_mean_is_reserved() -> None:

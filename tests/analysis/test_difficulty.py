@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from simulated import row
 
 from fathom.analysis import LABELS, TIERS, Difficulty, difficulty, label_table, read_tiers
+from fathom.analysis.difficulty import BOUNDS, _fitted, difficulty_record
 from fathom.rows import to_frame
 from fathom.types import Facet, FathomError, Row
 
@@ -111,11 +112,15 @@ def test_models_of_several_variants_are_named_with_them() -> None:
 
 def test_what_cannot_be_labelled_is_said() -> None:
     frame = table(dict.fromkeys(TIERS, (3,)))
-    with pytest.raises(FathomError, match=r"tier 'low' has too few models \(1\): 1 may be correct"):
+    with pytest.raises(FathomError) as few:
         difficulty(frame, NAMES | {"low": ("low 0",)})
+    assert str(few.value) == (
+        "tier 'low' has too few models (1): 1 may be correct on a question beyond the tier, so that no question can be "
+        "within it. Give more models, or allow fewer"
+    )
     with pytest.raises(FathomError, match="choose majority, any, all, mean"):
         difficulty(frame, NAMES, correct="most")  # type: ignore[arg-type]  # not one of them
-    with pytest.raises(FathomError, match="expected 0 or more"):
+    with pytest.raises(FathomError, match=r"^--allowed -1: expected 0 or more models$"):
         difficulty(frame, NAMES, allowed=-1)
     with pytest.raises(FathomError, match="did you mean high 0"):
         difficulty(frame, NAMES | {"high": ("hihg 0", "high 1")})
@@ -168,6 +173,13 @@ def test_models_that_agree_on_every_question_leave_little_doubt(times: int, leas
     found = difficulty(table({tier: right * times for tier, right in counts.items()}), NAMES)
     assert found.counts == dict.fromkeys(LABELS, times)
     assert least < min(one.stability for one in found.labels) < 1
+
+
+def test_what_is_fitted_to_any_number_of_questions_stays_within_its_bounds() -> None:
+    """A million questions on which the models of a tier always agree would have an endless spread."""
+    kinds = np.array([[0, 0, 0], [5, 0, 0], [5, 5, 0], [5, 5, 5]])
+    fitted = _fitted(kinds, np.full(4, 1e6), (SIZE, SIZE, SIZE))
+    assert all(low <= value <= high for value, (low, high) in zip(fitted.tolist(), BOUNDS, strict=True))
 
 
 Easiness: TypeAlias = Callable[[np.random.Generator, tuple[int, ...]], NDArray[np.float64]]
@@ -287,6 +299,15 @@ def test_a_table_of_labels() -> None:
     assert line == {
         "suite": "s", "item": "kv/0", "id": "0", "label": "Moderate", "right_high": 5, "right_mid": 5, "right_low": 1,
     }  # fmt: skip
+
+
+def test_the_record_of_a_result_has_all_of_it() -> None:
+    found = difficulty(table({"high": (5, 0), "mid": (5, 5), "low": (1, 5)}), NAMES)
+    record = difficulty_record(found)
+    assert record["counts"] == {"Easy": 0, "Moderate": 1, "Hard": 0, "Extreme": 1}
+    assert (record["agreement"], record["notes"]) == (found.agreement, [])
+    assert record["labels"] == label_table(found).to_dicts()
+    assert {(one["from"], one["to"]): one["share"] for one in record["moved"]} == found.moved
 
 
 def test_questions_at_several_lengths_are_named_by_their_samples() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from fathom.analysis import profiles
+from fathom.analysis import ScoreCell, ScoreTable, profiles, score_profiles
 from fathom.analysis.drops import Drop, drops_of
 from fathom.rows import to_frame
 from fathom.types import Row
@@ -79,3 +79,25 @@ def test_the_p_value_is_that_of_student_s_distribution_of_the_clusters_but_one()
     (among,) = drops_of(profiles(to_frame([*rows, *flat])))
     assert among.task == "t"
     assert among.p_value == pytest.approx(3 * drop.p_value, rel=1e-6)
+
+
+def test_items_of_one_document_are_one_in_the_p_value() -> None:
+    first, last = [0.9, 0.8, 1.0, 0.7, 0.9, 0.8, 1.0, 0.9], [0.1, 0.2, 0.1, 0.2, 0.1, 0.1, 0.2, 0.1]
+    scores = {1024: first + first, 8192: last + last}
+    rows = [
+        Row("s", "t", f"t/{item}", f"t/{item}@{length}", "m", length, value, facets={"cluster": item // 2})
+        for length, values in scores.items()
+        for item, value in enumerate(values)
+    ]
+    ready = profiles(to_frame(rows))
+    (drop,) = drops_of(ready)
+    error = float((ready[0].compared[:, 1] - ready[0].draws[:, 0]).std())
+    assert drop.p_value == pytest.approx(float(student.cdf(drop.difference / error, 8 - 1)), rel=1e-6)
+
+
+def test_a_loss_in_a_table_of_scores_rests_on_its_number_of_items() -> None:
+    cells = (ScoreCell("m", "t", 2048, 0.9, 12, 0.0), ScoreCell("m", "t", 8192, 0.2, 9, 0.0))
+    ready = score_profiles(ScoreTable(cells, ""))
+    (drop,) = drops_of(ready)
+    error = float((ready[0].compared[:, 1] - ready[0].draws[:, 0]).std())
+    assert drop.p_value == pytest.approx(float(student.cdf(-0.7 / error, 9 - 1)), rel=1e-6)

@@ -212,6 +212,24 @@ def test_nothing_scored() -> None:
     assert all((one.tokens, one.interval, one.note) == (None, None, note) for one in found)
 
 
+def test_prompts_of_unknown_length_have_no_effective_length() -> None:
+    found = effective_length(to_frame([row(1.0, length=0), row(0.0, length=0, item=1)]))
+    assert [(one.task, one.definition) for one in found] == [
+        (task, one) for task in ("kv", "all") for one in DEFINITIONS
+    ]
+    assert all((one.tokens, one.interval, one.censored) == (None, None, "") for one in found)
+    assert all(math.isnan(one.threshold) and one.note == "the lengths of the prompts are unknown" for one in found)
+
+
+def test_without_a_score_at_the_first_length_that_was_asked_there_is_no_length() -> None:
+    rows = [row(None, item=item, length=1024, status="error") for item in range(20)]
+    found = effective_length(to_frame([*rows, *(row(1.0, item=item, length=8192) for item in range(20))]))
+    for definition in DEFINITIONS:
+        one = of(found, definition)
+        assert (one.tokens, one.interval) == (None, None)
+        assert one.note == "not measured at 1k (20 of 20 replies are missing)"
+
+
 @pytest.mark.parametrize("unanswered", UNANSWERED)
 def test_it_ends_before_a_length_that_does_not_fit(unanswered: Unanswered) -> None:
     lost = {16384: 18, 32768: 11}

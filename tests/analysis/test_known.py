@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from fathom.analysis.known import POLICIES, Filtered, Policy, known_filter
 from fathom.rows import to_frame
+from fathom.stats.intervals import jeffreys_interval
 from fathom.stats.side_rows import is_side_row
 from fathom.types import Facet, FathomError, Row, Status
 
@@ -97,6 +99,19 @@ def test_the_threshold_is_part_of_what_is_known() -> None:
     assert left(known_filter(rows, "own", threshold=1.0), "a") == [0, 1, 2]
 
 
+def test_what_is_told_of_the_filter_is_what_was_asked_for() -> None:
+    rows = table({"a": [0.0, 0.45, 0.5, 1.0]})
+    assert [known_filter(rows, threshold=one).removed[0].known for one in (0.4, 0.5, 1.0)] == [3, 2, 1]
+    first, again, other = (known_filter(rows, seed=seed).removed[0] for seed in (0, 0, 1))
+    assert first == again
+    assert first.score == other.score
+    assert first.interval != other.interval
+    # Each question counts once, however many models it is excluded for.
+    assert known_filter(table(KNOWS)).distinct == (3, 4)
+    with pytest.raises(FathomError, match=r"^no closed-book rows of any panel; models that have some: a$"):
+        known_filter(rows, "panel", panel=[])
+
+
 def test_an_answer_that_abstains_is_not_known() -> None:
     rows = to_frame(
         [
@@ -135,6 +150,13 @@ def test_the_score_without_context_is_a_mean_over_items() -> None:
     assert one.score is not None
     assert one.interval is not None
     assert one.interval.low < one.score < one.interval.high
+
+
+def test_items_of_one_document_are_resampled_together_without_a_context_too() -> None:
+    rows = [asked("a", item, float(item < 12)) for item in range(20)]
+    rows = [replace(one, facets={**one.facets, "cluster": place // 2}) for place, one in enumerate(rows)]
+    (one,) = known_filter(to_frame(rows)).removed
+    assert (one.asked, one.score, one.interval) == (20, 0.6, jeffreys_interval(6, 10))
 
 
 def test_epochs_are_averaged_first_and_all_of_them_go() -> None:

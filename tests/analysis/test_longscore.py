@@ -7,10 +7,19 @@ import polars as pl
 import pytest
 from simulated import LENGTHS, drawn, row, table
 
-from fathom.analysis import LongScore, longscore, longscore_of_means
+from fathom.analysis import (
+    LongScore,
+    ScoreCell,
+    ScoreTable,
+    at_lengths,
+    longscore,
+    longscore_of_means,
+    score_profiles,
+)
 from fathom.analysis.longscore import longscore_of
 from fathom.analysis.profile import profiles
 from fathom.rows import to_frame
+from fathom.types import FathomError
 
 
 def of(scores: list[LongScore], task: str) -> LongScore:
@@ -138,6 +147,12 @@ def test_of_many_lengths_that_are_not_measured_three_are_named_and_the_last() ->
     assert of(longscore(fewer), "kv").undefined == f"not measured at 8k ({why}), 16k ({why}), 32k ({why})"
 
 
+def test_a_length_within_base_lengths_of_ones_own_is_not_beyond_them() -> None:
+    rows = table([[1, 1, 1, None, 1, 0.5]] * 40)
+    assert of(longscore(rows, base_lengths=(2048, 16384)), "kv").average == pytest.approx(-0.5)
+    assert of(longscore(rows), "kv").average is None
+
+
 @pytest.mark.parametrize(("items", "said"), [(20, True), (40, False)])
 def test_a_base_that_spans_a_factor_of_two_is_called_uncertain(items: int, said: bool) -> None:
     """Half of 20 items: [0.29, 0.71]; half of 40: [0.35, 0.65]."""
@@ -250,6 +265,24 @@ def test_models_without_a_common_length_have_no_average_to_be_compared() -> None
         assert (one.shared_average, one.shared_interval) == (None, None)
         assert one.average is not None
         assert "averaged over no length, which all models have" in one.note
+
+
+def test_profiles_at_some_lengths_keep_their_base() -> None:
+    ready = profiles(table([[1, 1, 1, 0.8, 0.4, 0.2]] * 8))
+    for profile in at_lengths(ready, [16384]):
+        assert profile.lengths.tolist() == [2048, 4096, 6144, 16384]
+    found = of(longscore_of(at_lengths(ready, [8192, 32768])), "kv")
+    assert (found.base, values(found)) == (1.0, [pytest.approx(-0.2), pytest.approx(-0.8)])
+    with pytest.raises(FathomError, match=r"^--lengths: no score at 64k; lengths with scores: 2k, 4k, .*, 32k$"):
+        at_lengths(ready, [8192, 65536])
+    with pytest.raises(FathomError, match=r"^--lengths: no score at no length; lengths with scores: 2k, "):
+        at_lengths(ready, [])
+
+
+def test_a_given_base_does_not_keep_the_base_lengths_of_the_paper() -> None:
+    cells = tuple(ScoreCell("m", "t", length, 0.5, 40, 0.0) for length in (0, 2048, 8192, 16384))
+    for profile in at_lengths(score_profiles(ScoreTable(cells, "")), [8192]):
+        assert profile.lengths.tolist() == [8192]
 
 
 def test_a_model_alone_and_one_without_an_average_share_their_own_lengths() -> None:

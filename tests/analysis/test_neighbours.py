@@ -11,7 +11,10 @@ import pytest
 from repeated import frame
 from simulated import row
 
-from fathom.analysis import neighbours
+from fathom.analysis import average_scores, neighbours
+from fathom.analysis.grid import grids
+from fathom.analysis.questions import asked
+from fathom.analysis.ranking import Ranked, ranking_of, ranking_of_questions
 from fathom.rows import to_frame
 from fathom.types import Row
 
@@ -71,6 +74,55 @@ def test_replies_without_an_answer_count_as_wrong() -> None:
     rows = to_frame([*model("a", [0.6, 0.5]), *model("b", [1.0, None])])
     assert [(one.model, one.unanswered) for one in neighbours(rows)] == [("a", 0), ("b", 1)]
     assert [one.score for one in neighbours(rows, unanswered="drop")] == [1.0, 0.55]
+
+
+def test_ranks_know_the_mean_under_the_other_choice() -> None:
+    rows = to_frame([*model("a", [0.6, 0.5]), *model("b", [1.0, None])])
+    assert [(one.model, one.other) for one in ranking_of_questions(asked(rows))] == [("a", 0.55), ("b", 1.0)]
+    by_task = ranking_of(grids(rows), average_scores(rows))
+    assert [(one.model, one.other) for one in by_task] == [("a", pytest.approx(0.55)), ("b", 1.0)]
+
+
+def test_intervals_and_gaps_of_ranks_have_the_seed_and_the_replicates_asked_for() -> None:
+    rng = np.random.default_rng(6)
+    rows = pl.concat([frame(rng.random((30, 1)), name) for name in "ab"])
+
+    def by_question(**options: int) -> Ranked:
+        return ranking_of_questions(asked(rows), **options)[0]
+
+    def by_task(**options: int) -> Ranked:
+        return ranking_of(grids(rows), average_scores(rows), **options)[0]
+
+    for options in ({"seed": 1}, {"replicates": 500}):
+        assert by_question(**options).interval != by_question().interval
+        for ranked in (by_question, by_task):
+            usual, other = ranked().gaps[1], ranked(**options).gaps[1]
+            assert usual is not None
+            assert other is not None
+            assert usual.difference == other.difference
+            assert usual.interval != other.interval
+
+
+def test_a_gap_seen_from_the_other_model_is_turned() -> None:
+    rng = np.random.default_rng(7)
+    scores = rng.random((30, 1))
+    rows = pl.concat([frame(scores, "a"), frame(scores * 0.5, "b")])
+    first, second = ranking_of_questions(asked(rows))
+    down, up = first.gaps[1], second.gaps[0]
+    assert down is not None
+    assert up is not None
+    assert 0 < down.interval.low < down.difference < down.interval.high
+    assert (up.interval.low, up.difference, up.interval.high) == (
+        -down.interval.high,
+        -down.difference,
+        -down.interval.low,
+    )
+    assert up.p_value == down.p_value
+
+
+def test_models_without_any_question_in_common_come_last_the_higher_mean_first() -> None:
+    apart = [*model("low", [0.1], start=5), *model("high", [0.9], start=6), *model("mid", [0.5], start=7)]
+    assert [one.model for one in neighbours(to_frame(apart))] == ["high", "mid", "low"]
 
 
 def test_a_model_with_a_cell_that_is_not_measured_has_no_rank() -> None:

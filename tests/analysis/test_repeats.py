@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from repeated import frame
 from simulated import row
 
-from fathom.analysis import Repeats, repeats
+from fathom.analysis import Repeats, breakdown, repeats
+from fathom.analysis.questions import asked
 from fathom.analysis.repeats import expected_best
 from fathom.rows import to_frame
-from fathom.stats.intervals import jeffreys_interval
+from fathom.stats.intervals import REPLICATES, clusters_of, jeffreys_interval, replicates_for
 
 
 def of(scores: Sequence[Sequence[float | None]], **options: str) -> Repeats:
@@ -118,6 +119,20 @@ def test_the_range_of_repeats_ends_where_scores_do(scores: list[float], low: flo
     reach = 1.96 * 0.25  # of a variance of 1/2 over two replies to one of two questions
     assert found.low == (low if low is not None else pytest.approx(0.75 - reach, abs=1e-4))
     assert found.high == (high if high is not None else pytest.approx(0.25 + reach, abs=1e-4))
+
+
+def test_a_mean_over_many_questions_of_several_tasks_has_fewer_replicates() -> None:
+    """That of one task is in other tables too, with as many as there."""
+    table = np.random.default_rng(2).random((450, 1))
+    one = asked(frame(table))[0]
+    assert one.replicates(clusters_of(one.means[:, None])) == REPLICATES
+    halves = frame(table).with_columns(task=pl.Series(["kv", "qa"] * 225))
+    (several,) = asked(halves)
+    assert several.replicates(clusters_of(several.means[:, None])) == replicates_for(450) < REPLICATES
+    assert several.replicates(clusters_of(several.means[:400, None])) == REPLICATES
+    # One mean has one interval, in whichever table.
+    (repeated,), (grouped,) = repeats(halves), breakdown(halves, by=("overall",))
+    assert repeated.interval == grouped.interval
 
 
 def test_a_repeat_without_any_score_is_no_number() -> None:

@@ -178,3 +178,13 @@ def test_intervals_are_those_of_right_or_wrong_items() -> None:
     low, high = (float(end) for end in (profile.draws[:, 0].mean(), profile.draws[:, 0].std()))
     assert low == pytest.approx(45.5 / 51, abs=0.002)
     assert high == pytest.approx((45.5 * 5.5 / 51**2 / 52) ** 0.5, rel=0.03)
+
+
+def test_a_table_without_columns_or_scores_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "empty.parquet"
+    pl.DataFrame().write_parquet(path)
+    with pytest.raises(FathomError, match=r"one of score, value, accuracy, accuracy_percent; it has none$"):
+        read_scores(path)
+    blank = read_scores(written(tmp_path, "model,length,score\nm,8k,\n"))
+    with pytest.raises(FathomError, match=r"^the table has no score at a length$"):
+        score_profiles(blank)

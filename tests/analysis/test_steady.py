@@ -40,6 +40,19 @@ def test_the_figures_without_chance() -> None:
     assert one.l85.tokens == pytest.approx(8192 * 2**0.3)
 
 
+def test_the_interval_of_mean_retention_is_that_of_a_ratio_to_the_base() -> None:
+    """Of 20,000 independent items at each length: the variance of a ratio, by the delta method."""
+    base, later, items = 0.8, (0.6, 0.2), 20_000
+    one = of([base, *later], items=items, replicates=10_000)
+    mean = sum(later) / 2
+    variance = sum(score * (1 - score) for score in later) / 4 / items / mean**2 + (1 - base) / base / items
+    reach = 1.96 * mean / base * math.sqrt(variance)
+    assert one.retention is not None
+    assert one.retention.value == pytest.approx(0.5)
+    ends = one.retention.interval.low, one.retention.interval.high
+    assert ends == pytest.approx((0.5 - reach, 0.5 + reach), abs=0.1 * reach)
+
+
 def test_without_chance_retention_is_longscore_and_one() -> None:
     cells = tuple(ScoreCell("m", "t", length, 0.9 - length / 400_000, 80, 0.0) for length in (0, *LENGTHS))
     ready = score_profiles(ScoreTable(cells, ""))

@@ -65,6 +65,20 @@ def test_groups_with_a_cell_that_is_not_measured_have_no_gain() -> None:
     assert [(one.group, one.gain) for one in found] == [("2k", 0.5)]
 
 
+@pytest.mark.parametrize("lost", ["a", "b", "c"])
+def test_a_group_that_is_not_measured_takes_no_other_group_with_it(lost: str) -> None:
+    rows = [
+        replace(one, task=task, item=f"{task}/{one.item}", sample=f"{task}/{one.item}@{length}", length=length)
+        for task in "abc"
+        for length in (2048, 8192)
+        for one in [*replies("off", [0.0, 1.0]), *replies("on", [1.0, 1.0])]
+    ]
+    first = next(place for place, one in enumerate(rows) if one.task == lost)
+    rows[first] = replace(rows[first], value=None, status="error")
+    found = thinking_gain(to_frame(rows), by=("task",))
+    assert [(one.group, one.gain) for one in found] == [(task, 0.5) for task in "abc" if task != lost]
+
+
 def test_variants_of_one_mode_are_measured_each_for_itself() -> None:
     """Among the many replies of one variant, those that another misses are few."""
     off, on = replies("off", [0.0] * 60), replies("on", [1.0] * 60)
@@ -157,6 +171,14 @@ def test_published_gains_are_of_means_and_know_the_kind_that_either_names() -> N
     on, off = told(average("on", 0.75), model_kind=""), told(average("off", 0.5), model_kind="mixed")
     found = only([best, on, off])
     assert (found.gain, found.model_kind) == (0.25, "mixed")
+
+
+def test_a_published_gain_of_a_model_of_unknown_kind_names_no_kind() -> None:
+    rows = [average("on", 0.75), average("off", 0.5)]
+    unknown = [
+        replace(one, facets={name: value for name, value in one.facets.items() if name != "model_kind"}) for one in rows
+    ]
+    assert only(unknown).model_kind == ""
 
 
 def test_replies_go_before_published_averages() -> None:
