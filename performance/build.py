@@ -99,9 +99,11 @@ def whole_suite(items: int, lengths: Sequence[int]) -> None:
         code = (
             "import json, resource, sys, time; from pathlib import Path\n"
             "from fathom.suites.build import build, configure\n"
+            "from fathom.suites.settings import BuildSettings\n"
             "start = time.perf_counter()\n"
             f"tasks = {TASKS!r}\n"
-            f"built = build(configure(tasks, lengths={tuple(lengths)!r}, items={items}), Path(sys.argv[1]))\n"
+            f"settings = BuildSettings(lengths={tuple(lengths)!r}, items={items})\n"
+            "built = build(configure(tasks, settings), Path(sys.argv[1]))\n"
             "print(json.dumps([sum(built.manifest['samples'].values()), time.perf_counter() - start, "
             "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))"
         )

@@ -31,6 +31,7 @@ from statistics import median
 
 from fathom.suites.build import configure
 from fathom.suites.build.material import gather
+from fathom.suites.settings import BuildSettings
 from fathom.suites.suitefile import open_suite
 from fathom.suites.tasks.evidence import NEAR, best_places, distinct
 from fathom.suites.tasks.support import Support, best_support
@@ -48,8 +49,9 @@ CHILD = """
 import json, sys
 from pathlib import Path
 from fathom.suites.build import build, configure
+from fathom.suites.settings import BuildSettings
 target, folder, choice = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
-print(json.dumps(dict(build(configure(target, **choice), folder).manifest)))
+print(json.dumps(dict(build(configure(target, BuildSettings(**choice)), folder).manifest)))
 """
 
 
@@ -147,7 +149,7 @@ def main() -> None:
 
 def _second_places(data: str) -> None:
     """Questions without evidence of a source, and those of them whose answer has another place as good as the first."""
-    wanted = configure("single_doc_qa", data=[data], lengths=[parse_length("32k")])
+    wanted = configure("single_doc_qa", BuildSettings(data=[data], lengths=[parse_length("32k")]))
     documents = gather(wanted, TokenCounter(get_tokenizer(wanted.tokenizer), None)).of(("qa",), "en")
     located, several = 0, 0
     for document in documents:

@@ -26,6 +26,7 @@ from random import Random
 from fathom.suites.build.config import BuildConfig, configure
 from fathom.suites.build.material import Material, gather
 from fathom.suites.registry import get_suite, get_task
+from fathom.suites.settings import BuildSettings
 from fathom.suites.suitefile import open_suite
 from fathom.tokens.counts import TokenCounter, cut_points
 from fathom.tokens.length import format_length, parse_length, render
@@ -87,8 +88,9 @@ CHILD = """
 import json, resource, sys, time
 from pathlib import Path
 from fathom.suites.build import build, configure
+from fathom.suites.settings import BuildSettings
 choice = json.loads(sys.argv[1])
-built = build(configure("hundred", **choice), Path(sys.argv[2]))
+built = build(configure("hundred", BuildSettings(**choice)), Path(sys.argv[2]))
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps([time.process_time(), peak, built.manifest["samples"], built.manifest["notes"]]))
 """
@@ -133,7 +135,7 @@ def main() -> None:
         warm, peak, samples, notes = ours(choice, place / "suite", place / "cache")
         size = sum(file.stat().st_size for file in (place / "suite").iterdir()) / 1e6
         full = fullness(place / "suite", tokenizer, lengths)
-    wanted = configure("hundred", **choice)  # type: ignore[arg-type]
+    wanted = configure("hundred", BuildSettings(**choice))  # type: ignore[arg-type]
     material = gather(wanted, TokenCounter(tokenizer))
     seconds, filling, spread = measure_plain(wanted, material, tokenizer)
     print(f"hundred, {len(get_suite('hundred').tasks)} tasks, {chosen.items} items, tokenizer {tokenizer.name}")

@@ -15,6 +15,9 @@ from fathom.run.chosen import choose as _choose
 from fathom.run.runner import Callbacks
 from fathom.run.shards.cutting import Shard
 from fathom.runfile.settings import JudgeSettings, LikelihoodSettings, RunSettings
+from fathom.suites.build import BuildConfig
+from fathom.suites.build import configure as _configure
+from fathom.suites.settings import BuildSettings
 
 CALLBACKS = ("confirm", "progress", "tell")
 LEAST = 256
@@ -68,6 +71,11 @@ def choose(model: str, **given: Any) -> Chosen:
         for kind in (Sampling, Reasoning)
     ]
     return _choose(model, Sampling(**groups[0]), Reasoning(**groups[1]), **given)
+
+
+def configure(target: str, **given: Any) -> BuildConfig:
+    """See ``fathom.suites.build.configure``."""
+    return _configure(target, BuildSettings(**given))
 
 
 def _callbacks(given: dict[str, Any]) -> Callbacks:

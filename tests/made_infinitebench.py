@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from engine_calls import configure
 from fathom.benchmarks.leader import icl_tasks, record_tasks
 from fathom.benchmarks.leader.infinitebench_records import ABOUT
 from fathom.benchmarks.leader.prompts import SHORT
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.types import Grid
 from made import make_document

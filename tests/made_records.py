@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from engine_calls import configure
 from fathom.benchmarks.longbench.records import EVEN, LANGUAGES
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render
 from fathom.types import Sample

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fathom.suites.build import build, configure
+from engine_calls import configure
+from fathom.suites.build import build
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.types import FathomError
 from made_records import build_records, write_records

@@ -17,9 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine_calls import configure
 from fathom import api
 from fathom.storage.checksums import with_checksum
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import MANIFEST, open_suite
 from fathom.tokens.length import render
@@ -89,7 +90,7 @@ def own(tmp_path: Path) -> dict[str, list[str]]:
 
 
 def test_own_documents_play_their_roles(tmp_path: Path, own: dict[str, list[str]]) -> None:
-    wanted = configure("single_doc_qa,passage_retrieval,kv_retrieval", lengths=(2048,), items=3, **own)  # type: ignore[arg-type]
+    wanted = configure("single_doc_qa,passage_retrieval,kv_retrieval", lengths=(2048,), items=3, **own)
     texts = texts_of(build(wanted, tmp_path / "a").folder)
     for name, text in texts.items():
         gold, other = ("answer", "digest") if name.startswith("single") else ("digest", "answer")
@@ -111,7 +112,7 @@ def test_what_can_be_built_is_built_and_the_rest_is_named(tmp_path: Path, own: d
 
 
 def test_questions_of_one_passage_become_samples_of_one_item(tmp_path: Path, own: dict[str, list[str]]) -> None:
-    wanted = configure("single_doc_qa", lengths=(2048, 4096), items=4, closed_book=True, alone=True, **own)  # type: ignore[arg-type]
+    wanted = configure("single_doc_qa", lengths=(2048, 4096), items=4, closed_book=True, alone=True, **own)
     suite = open_suite(build(wanted, tmp_path / "a").folder)
     samples = list(suite.samples())
     assert len(samples) == 4 * 2 * (2 + 2)
@@ -146,20 +147,20 @@ def test_what_is_asked_over_the_gold_alone_is_declared_and_does_not_follow_from_
 ) -> None:
     task = replace(get_task(name), **declared)
     monkeypatch.setattr("fathom.suites.build.items.get_task", lambda _: task)
-    wanted = configure(name, lengths=(2048,), items=2, alone=True, **own)  # type: ignore[arg-type]
+    wanted = configure(name, lengths=(2048,), items=2, alone=True, **own)
     samples = open_suite(build(wanted, tmp_path / "a").folder).samples()
     assert ("alone" in {sample.facets.get("context") for sample in samples}) == asked
 
 
 def test_progress_counts_contexts(tmp_path: Path, own: dict[str, list[str]]) -> None:
-    wanted = configure("single_doc_qa,kv_retrieval", lengths=(2048, 4096), items=3, closed_book=True, **own)  # type: ignore[arg-type]
+    wanted = configure("single_doc_qa,kv_retrieval", lengths=(2048, 4096), items=3, closed_book=True, **own)
     told: list[tuple[int, int]] = []
     build(wanted, tmp_path / "a", progress=lambda done, total: told.append((done, total)))
     assert told == [(done, 12) for done in range(1, 13)]
 
 
 def test_every_document_is_asked_about_before_any_comes_twice(tmp_path: Path, own: dict[str, list[str]]) -> None:
-    wanted = configure("single_doc_qa", lengths=(512,), items=12, **own)  # type: ignore[arg-type]
+    wanted = configure("single_doc_qa", lengths=(512,), items=12, **own)
     suite = open_suite(build(wanted, tmp_path / "a").folder)
     asked = [sample.asked.rpartition(" ")[2] for sample in suite.samples()]
     assert len(set(asked[:16])) == 8

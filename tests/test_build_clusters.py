@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from engine_calls import configure
 from fathom import api
 from fathom.documents.corpus import document_id
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.build.clusters import cluster_of, shared_clusters
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import SAMPLES, SampleWriter, add_facets, open_suite

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from engine_calls import configure
 from fathom.cli.app import command
 from fathom.documents.corpus import document_id
 from fathom.documents.sources.errata import fingerprint
 from fathom.options.line import run_line
-from fathom.suites.build import Built, build, configure
+from fathom.suites.build import Built, build
 from fathom.suites.build.gold import GoldChecks, check_gold
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import open_suite

@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
+from engine_calls import configure
 from fathom import types
 from fathom.rows.schema import read_rows, to_frame
 from fathom.score.registry import get_metric, metrics
-from fathom.suites.build import configure
 from fathom.suites.registry import get_board, get_suite, get_task
 from fathom.tokens.counts import TokenCounter
 from fathom.tokens.tokenizers import get_tokenizer

@@ -10,7 +10,8 @@ from math import sqrt
 
 import pytest
 
-from fathom.suites.build import build, configure
+from engine_calls import configure
+from fathom.suites.build import build
 from fathom.suites.registry import get_suite
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from command_line import Call
+from engine_calls import configure
 from fathom.benchmarks.leader.suite import TOKENIZER
 from fathom.documents.sources.lock import LOCK, data_folder
-from fathom.suites.build import BuildConfig, build, configure
+from fathom.suites.build import BuildConfig, build
 from fathom.suites.compose import compose
 from fathom.suites.registry import get_suite, get_task
 from fathom.tokens.length import format_length

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fathom.suites.build import build, configure
+from engine_calls import configure
+from fathom.suites.build import build
 from fathom.suites.compose import CountedTexts, compose
 from fathom.suites.suitefile import open_suite
 from fathom.tokens.counts import TokenCounter

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from engine_calls import configure
 from fathom.documents.sources.templates import read_templates
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.build.wording import read_wording
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render

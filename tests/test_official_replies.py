@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from engine_calls import run
+from engine_calls import configure, run
 from fathom.models.baselines import baseline_client, baselines, get_baseline
 from fathom.models.baselines.parsing import numbered, parse_prompt
 from fathom.models.form import PromptForm, form_of
 from fathom.models.protocol import Call, Settings, is_baseline
 from fathom.score.registry import get_scorer, row_of
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import open_suite
 from fathom.tokens.length import render

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine_calls import configure
 from fathom import api
 from fathom.rows import shared_contexts as shared_by_runs
 from fathom.runfile.manifest import read_manifest
-from fathom.suites.build import Built, build, configure
+from fathom.suites.build import Built, build
 from fathom.suites.build.items import _fillers
 from fathom.suites.compose import CountedTexts
 from fathom.suites.suitefile import open_suite

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from engine_calls import configure
 from fathom import api
 from fathom.analysis import compare
 from fathom.board.bundles.check import check
@@ -18,7 +19,7 @@ from fathom.board.published import published_files, read_published
 from fathom.rows import read_labels, read_rows, write_rows
 from fathom.runfile.store import replies
 from fathom.suites import registry
-from fathom.suites.build import BuildConfig, build, configure
+from fathom.suites.build import BuildConfig, build
 from fathom.suites.registry import get_task, task_name, tasks
 from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError

@@ -11,11 +11,15 @@ import fathom
 from fathom.models.settings import AskSettings, Limits, Reasoning, Sampling, Served
 from fathom.options.declare import OptionError, Options, fields_of
 from fathom.runfile.settings import Around, Choice, JudgeSettings, LikelihoodSettings, RunSettings
+from fathom.suites.settings import Build, BuildSettings, Contents
 
 SOURCE = Path(fathom.__file__).parent
 ENGINE = ("run", "models", "runfile", "lab", "studio", "suites")
-DECLARED = ("models/settings.py", "runfile/settings.py")
-GROUPS = (AskSettings, Around, Choice, JudgeSettings, LikelihoodSettings, Limits, Reasoning, Sampling, Served)
+DECLARED = ("models/settings.py", "runfile/settings.py", "suites/settings.py")
+GROUPS = (
+    *(AskSettings, Around, Build, Choice, Contents, JudgeSettings, LikelihoodSettings, Limits, Reasoning),
+    *(Sampling, Served),
+)
 
 
 def read_by_the_engine() -> set[str]:
@@ -43,9 +47,14 @@ def test_a_setting_that_nobody_uses_is_found() -> None:
     assert "nobody_uses_this" not in read_by_the_engine()
 
 
-def test_a_run_has_the_settings_of_its_groups_and_no_others() -> None:
-    groups = (Around, Choice, Sampling, Served, Reasoning, Limits)
-    assert {one.name for one in fields_of(RunSettings)} == {one.name for group in groups for one in fields_of(group)}
+@pytest.mark.parametrize(
+    ("whole", "groups"),
+    [(RunSettings, (Around, Choice, Sampling, Served, Reasoning, Limits)), (BuildSettings, (Contents, Build))],
+)
+def test_there_are_the_settings_of_the_groups_and_no_others(
+    whole: type[Options], groups: tuple[type[Options], ...]
+) -> None:
+    assert {one.name for one in fields_of(whole)} == {one.name for group in groups for one in fields_of(group)}
 
 
 @pytest.mark.parametrize("group", GROUPS)

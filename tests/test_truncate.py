@@ -13,9 +13,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from engine_calls import configure
 from fathom.options.values import depths_of
 from fathom.run.options import check_choice
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.compose import CountedTexts, compose
 from fathom.suites.compose.truncate import truncated
 from fathom.suites.suitefile import BuiltSuite, open_suite

@@ -13,10 +13,10 @@ from zipfile import ZipFile
 
 import pytest
 
+from engine_calls import configure
 from fathom.cli import main
 from fathom.documents.sources import HubFile, Source, registry
 from fathom.documents.sources.lock import place_of
-from fathom.suites.build import configure
 from fathom.suites.registry import get_suite
 from fathom.suites.suitefile import open_suite
 from loopback_hub import LoopbackHub, source_of

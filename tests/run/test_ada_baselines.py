@@ -18,13 +18,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine_calls import configure
 from fathom.benchmarks.ada import bestanswer_prompt, tsort
 from fathom.models.baselines import baseline_client, baselines, get_baseline
 from fathom.models.baselines.lexical import in_order
 from fathom.models.baselines.parsing import KINDS, Kind, find_pieces, parse_prompt
 from fathom.models.form import Heading, PromptForm, form_of
 from fathom.models.protocol import Call
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.registry import get_task, tasks
 from fathom.suites.suitefile import open_suite
 from fathom.tokens.length import render

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine_calls import configure
 from fathom.benchmarks.starter.single_doc_qa import PROMPTS
 from fathom.models.baselines import baseline_client, baselines, get_baseline
 from fathom.models.baselines.parsing import numbered, parse_prompt
@@ -22,7 +23,7 @@ from fathom.models.baselines.retrieval import rank, sentences
 from fathom.models.form import Heading, PromptForm, form_of
 from fathom.models.overflow import fit
 from fathom.models.protocol import Call
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.registry import get_task, tasks
 from fathom.suites.suitefile import open_suite
 from fathom.tokens.length import render

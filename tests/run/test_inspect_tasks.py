@@ -13,8 +13,9 @@ import polars as pl
 import pytest
 from inspect_script import answer
 
+from engine_calls import configure
 from fathom.rows import rows_from_inspect
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.registry import get_task, tasks
 from fathom.suites.suitefile import open_suite
 from fathom.tokens.counts import cache_folder

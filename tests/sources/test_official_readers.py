@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from engine_calls import configure
 from fathom.benchmarks.ada import official_prompts as ada
 from fathom.benchmarks.ada.tsort import ordering
 from fathom.benchmarks.leader import official_prompts as infinite
 from fathom.documents.sources.python_texts import texts_in
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render
 from fathom.types import FathomError
@@ -159,7 +160,7 @@ def threads(tmp_path: Path) -> Path:
 
 
 def built(out: Path, target: str, templates: Path, **choices: object) -> BuiltSuite:
-    wanted = configure(target, prompts="official", templates=[str(templates)], tokenizer="words", **choices)  # type: ignore[arg-type]
+    wanted = configure(target, prompts="official", templates=[str(templates)], tokenizer="words", **choices)
     return open_suite(build(wanted, out).folder)
 
 

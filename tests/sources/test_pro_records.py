@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine_calls import configure
 from fathom.benchmarks.pro.records import FIELDS, NAME, SOURCES, read_record
 from fathom.benchmarks.pro.secondary_tasks import BY_NAME, LANGUAGES, PRIMARY, SECONDARY
 from fathom.documents.corpus.records import BadRowError
 from fathom.documents.sources import Found, read_sources
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.types import FathomError
 from made_records_pro import make_all, make_pro, write_pro
 

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine_calls import configure
 from fathom.benchmarks.ada import bestanswer
 from fathom.benchmarks.ada.bestanswer_prompt import place
 from fathom.documents.corpus.stackexchange import thread_documents
 from fathom.rows.scoring import score_reply
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.counts import TokenCounter

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fathom.suites.build import build, configure
+from engine_calls import configure
+from fathom.suites.build import build
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from made_threads import answers_of, made_case, write_cases, write_lines
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from fathom.suites.build import build, configure
+from engine_calls import configure
+from fathom.suites.build import build
 from fathom.types import FathomError
 
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from engine_calls import configure
 from fathom.benchmarks.leader import icl_tasks
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.registry import get_suite, get_task, suites, tasks
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render

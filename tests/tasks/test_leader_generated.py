@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine_calls import configure
 from fathom.benchmarks.leader import kv_tasks, needle_tasks
 from fathom.benchmarks.leader.sets import SETS, WORDS, spread
 from fathom.documents.corpus.synthetic import key_and_value, pairs_document, size_of
 from fathom.score.registry import get_scorer, row_of
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine_calls import configure
 from fathom.benchmarks.leader.infinitebench_records import LETTERS
 from fathom.benchmarks.leader.prompts import LONG, SHORT, UNSEEN
 from fathom.benchmarks.leader.record_tasks import GRIDS, _with
 from fathom.score.registry import get_scorer, row_of
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.suites.tasks.natural import JOINS

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from engine_calls import configure
 from fathom.benchmarks.longbench.mini_records import ANCHORS
 from fathom.benchmarks.longbench.prompts import PROMPTS
 from fathom.benchmarks.longbench.records import EVEN, LANGUAGES
 from fathom.benchmarks.longbench.tasks import KINDS
 from fathom.score.registry import get_scorer, row_of
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.registry import get_suite, get_task
 from fathom.suites.suitefile import open_suite
 from fathom.tokens.tokenizers import get_tokenizer

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from engine_calls import configure
 from fathom.benchmarks.longbench.v2_records import read_record
 from fathom.documents.corpus.records import BadRowError
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.types import FathomError

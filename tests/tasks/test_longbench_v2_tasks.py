@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine_calls import run
+from engine_calls import configure, run
 from fathom.benchmarks.longbench.v2_records import read_record
 from fathom.benchmarks.longbench.v2_tasks import ANSWER, IN_TEXT, NOT_READ, READ, THINK, follow_up
 from fathom.documents.corpus.records import BadRowError
@@ -23,7 +23,7 @@ from fathom.models.baselines import get_baseline
 from fathom.models.baselines.parsing import parse_prompt
 from fathom.run import replies
 from fathom.score.registry import get_scorer, row_of
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.registry import get_suite, get_task
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import Call
+from engine_calls import configure
 from fathom.benchmarks.pro.secondary_tasks import LENGTHS, METRIC_NAMES, SECONDARY, SUMMARY_PASSES_ABOVE
 from fathom.benchmarks.pro.tasks import chance_of, options_of
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.registry import get_suite, get_task
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render, thinking

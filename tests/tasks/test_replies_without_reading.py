@@ -9,7 +9,8 @@ from math import sqrt
 
 import pytest
 
-from fathom.suites.build import build, configure
+from engine_calls import configure
+from fathom.suites.build import build
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.length import render
 from fathom.types import Sample

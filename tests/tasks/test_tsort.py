@@ -16,11 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine_calls import configure
 from fathom.benchmarks.ada.segments import limits, story_of
 from fathom.benchmarks.ada.tsort import PROMPTS, Start, pool
 from fathom.documents.corpus.books import read_book
 from fathom.rows.scoring import score_reply
-from fathom.suites.build import build, configure
+from fathom.suites.build import build
 from fathom.suites.compose import CountedTexts
 from fathom.suites.registry import get_task, tasks
 from fathom.suites.suitefile import BuiltSuite, open_suite

@@ -79,6 +79,7 @@ def _of_suite(folder: Path, names: Sequence[str]) -> dict[str, Example]:
 def _of_world(name: str) -> Example | None:
     """An example with generated documents; None if the task needs other data."""
     from fathom.suites.build import build, configure
+    from fathom.suites.settings import BuildSettings
 
     task = tasks().get(name)
     if task is None or task.gold == ("record",):
@@ -86,7 +87,8 @@ def _of_world(name: str) -> Example | None:
     for length in LENGTHS:
         try:
             with tempfile.TemporaryDirectory() as place:
-                wanted = configure(name, lengths=(length,), items=1, corpus=("world",), languages=task.languages[:1])
+                settings = BuildSettings(lengths=(length,), items=1, corpus=("world",), languages=task.languages[:1])
+                wanted = configure(name, settings)
                 build(wanted, Path(place) / "suite")
                 return _of_suite(Path(place) / "suite", [name]).get(name)
         except FathomError:

@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 
 from fathom.options.declare import Options, arg, command, opt, unset
 from fathom.options.values import MaybePath
-from fathom.runfile.settings import Lengths, Subset, Tasks, Where
+from fathom.runfile.settings import Subset, Tasks
+from fathom.suites.settings import Lengths, Where
 
 
 class ExportOptions(Options):

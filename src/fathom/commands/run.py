@@ -7,10 +7,11 @@ from dataclasses import KW_ONLY, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.shared import Asking, Build, Confirm, OnReply, Recorded
+from fathom.commands.shared import Asking, Confirm, OnReply, Recorded
 from fathom.options.declare import Options, Read, arg, at_least, command, fields_of, hidden, line_only, opt, unset
 from fathom.options.values import place_of
 from fathom.runfile.settings import RunSettings
+from fathom.suites.settings import Build
 from fathom.types import FathomError
 
 if TYPE_CHECKING:

@@ -1,16 +1,14 @@
 """Options that several commands have."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from fathom.options.declare import Config, Options, Read, arg, at_least, given, hidden, line_only, opt, unset
+from fathom.options.declare import Config, Options, arg, at_least, hidden, line_only, opt, unset
 from fathom.options.values import (
     ManyPaths,
     MaybePath,
-    Names,
     Paths,
     Several,
-    depths_of,
 )
 from fathom.types import FathomError, choices
 from fathom.types.choices import THRESHOLD as THRESHOLD
@@ -29,45 +27,6 @@ Confirm: TypeAlias = Annotated[
     Callable[["Preflight"], bool] | None, hidden("Called with what is ahead before any request; False stops.")
 ]
 OnReply: TypeAlias = Annotated[Callable[["Progress"], None] | None, hidden("Called with the state after every reply.")]
-
-
-class Build(Options, kw_only=True):
-    """Build."""
-
-    items: Annotated[
-        int | None,
-        opt(
-            "Items per task and language, the same ones at every length; default: as in the suite, else 50.",
-            check=at_least(1),
-        ),
-    ] = None
-    corpus: Annotated[
-        Several,
-        opt(
-            "Documents: world, world?seed=7, a folder, or a file: .txt, .md, .pdf, .docx, .pptx, .html, .epub, .jsonl, "
-            ".json, .csv, .tsv, .parquet or .arrow, also with .gz or .zst, or in a .zip; may be given more than once. "
-            "Field names follow a question mark: FILE.jsonl?text=body&answers=gold.",
-            metavar="SPEC",
-        ),
-    ] = unset
-    tokenizer: Annotated[
-        str | None,
-        opt("Tokenizer that counts lengths: tekken, tiktoken:NAME, hf:NAME, words, chars, or a path.", metavar="NAME"),
-    ] = None
-    languages: Annotated[
-        Names, opt("en, zh or en,zh; by default the languages of the corpus.", former=("--language",))
-    ] = unset
-    depths: Annotated[
-        Read[Sequence[float | str] | str | float, tuple[float, ...]],
-        opt(
-            "Position of the gold text: random (or as in the suite), or a list of depths: front, middle, end, or 0 to "
-            "1, such as 0,0.25,1.",
-            metavar="DEPTH,...",
-            read=depths_of,
-            former=("--depth",),
-        ),
-    ] = given("random")
-    exact: Annotated[bool, opt("Fill each length to the last token (slower).")] = False
 
 
 class Recorded(Options, kw_only=True):

@@ -27,6 +27,7 @@ from fathom.models.model_settings import reasoning_settings
 from fathom.run.preflight import REASONING_ALLOWANCE
 from fathom.suites.build import BuildConfig, build, configure
 from fathom.suites.registry import get_task, tasks
+from fathom.suites.settings import BuildSettings
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.counts import cache_folder
 from fathom.tokens.length import parse_length, render
@@ -145,8 +146,7 @@ def _register(declared: Task) -> None:
         language: Texts = None,
     ) -> InspectTask:
         try:
-            wanted = configure(
-                declared.name,
+            settings = BuildSettings(
                 lengths=tuple(parse_length(text) for text in _texts(length)),
                 items=items,
                 corpus=_texts(corpus),
@@ -159,7 +159,7 @@ def _register(declared: Task) -> None:
                 depths=_depths(depth),
                 languages=_texts(language),
             )
-            return _inspect_task(declared, wanted)
+            return _inspect_task(declared, configure(declared.name, settings))
         except FathomError as error:
             raise PrerequisiteError(str(error)) from error
 

@@ -1,6 +1,5 @@
 """Settings of a run, as users give them: groups of options, which the engine takes whole."""
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypeAlias
 
 from fathom.models.settings import (
@@ -18,23 +17,11 @@ from fathom.models.settings import (
     Temperature,
     Timeout,
 )
-from fathom.options.declare import Options, Read, at_least, given, opt, unset
-from fathom.options.values import MaybePath, Names, Tokens, where_of
+from fathom.options.declare import Options, at_least, given, opt, unset
+from fathom.options.values import MaybePath, Names
+from fathom.suites.settings import Lengths, Where
 from fathom.types.choices import RETRIES, TIMEOUT, Method
 
-Where: TypeAlias = Annotated[
-    Read[Mapping[str, Sequence[str] | str] | Sequence[str] | None, dict[str, tuple[str, ...]] | None],
-    opt(
-        "Only samples with one of these values of a facet: difficulty=Hard,Extreme; language, task and length count as "
-        "facets. May be given more than once.",
-        metavar="FACET=VALUE,...",
-        many=True,
-        read=where_of,
-    ),
-]
-Lengths: TypeAlias = Annotated[
-    Tokens, opt("Lengths in tokens, for instance 2k,4k,8k (8k is 8,192); default: those of the suite.")
-]
 Tasks: TypeAlias = Annotated[Names, opt("Only these tasks, separated by commas.")]
 Epochs: TypeAlias = Annotated[int, opt("How often each sample is asked.", check=at_least(1))]
 Limit: TypeAlias = Annotated[int | None, opt("Samples per task, language and length.", check=at_least(1))]

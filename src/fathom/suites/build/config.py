@@ -9,6 +9,7 @@ from fathom.documents.corpus import Fields, is_world
 from fathom.documents.sources.lock import LOCK, data_folder
 from fathom.plugins.names import unknown
 from fathom.suites.registry import get_task, suite_name, suites, task_name, tasks
+from fathom.suites.settings import BuildSettings
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import DEFAULT, is_at_hand
 from fathom.types import FathomError, Grid, Role, Suite, Task
@@ -25,7 +26,6 @@ GIVEN = {
 }
 """The options that give documents whose role no other documents can have."""
 RECORDS: tuple[Role, ...] = ("record",)
-PROMPTS = ("own", "official")
 
 
 @dataclass(frozen=True)
@@ -113,74 +113,37 @@ class BuildConfig:
         return (*self.corpus, *(spec for _, spec in self.own), *self.threads, *self.cases, *self.data)
 
 
-def configure(
-    target: str,
-    *,
-    lengths: Sequence[int] | None = None,
-    items: int | None = None,
-    tokenizer: str | None = None,
-    corpus: Sequence[str] | None = None,
-    fields: Fields | None = None,
-    seed: int = 0,
-    depths: Sequence[float] = (),
-    languages: Sequence[str] | None = None,
-    exact: bool = False,
-    data: Sequence[str] | None = None,
-    qa: Sequence[str] | None = None,
-    summaries: Sequence[str] | None = None,
-    noise: Sequence[str] | None = None,
-    questions: Sequence[str] | None = None,
-    errata: Sequence[str] | None = None,
-    books: Sequence[str] | None = None,
-    threads: Sequence[str] | None = None,
-    cases: Sequence[str] | None = None,
-    closed_book: bool | None = None,
-    alone: bool = False,
-    common: bool = False,
-    truncate: Sequence[int] = (),
-    prompts: str = "own",
-    templates: Sequence[str] | None = None,
-    where: Mapping[str, Sequence[str]] | None = None,
-    skip_bad: bool = False,
-) -> BuildConfig:
+def configure(target: str, settings: BuildSettings) -> BuildConfig:
     """The build configuration for a suite or for tasks by name.
 
     Args:
         target: Name of a suite, or names of tasks joined by commas.
-        lengths: This and all that follow: see ``BuildConfig``; None for the suite's value or the default.
-        qa: Corpus specifications of documents with questions.
-        summaries: Corpus specifications of documents with summaries.
-        noise: Corpus specifications of documents to fill contexts with.
-        questions: Tables of questions about documents of ``corpus`` and ``qa``.
-        books: Corpus specifications of books.
+        settings: What the user wants of it; what is not given is the suite's value or the default.
 
     Raises:
         FathomError: The suite or task is unknown, or an option is invalid.
     """
     suite = suites().get(suite_name(target)) or _suite_of_tasks(target)
-    chosen, count = lengths, items
-    lengths = suite.lengths if lengths is None else lengths
+    given, data = settings, settings.data
+    lengths = suite.lengths if given.lengths is None else given.lengths
     if not lengths:
         raise FathomError("--lengths: expected at least one length, for instance 2k,4k,8k")
-    if (items := suite.items if items is None else items) < 1:
-        raise FathomError(f"--items {items}: expected at least 1")
-    if any(not 0 <= depth <= 1 for depth in depths):
-        raise FathomError(f"--depths {','.join(map(str, depths))}: depths lie between 0 (first) and 1 (last)")
-    if truncate and max(truncate) >= max(lengths):
+    if (truncate := given.truncate) and max(truncate) >= max(lengths):
         raise FathomError(
             f"--truncate {format_length(max(truncate))}: prompts of the longest length, {format_length(max(lengths))}, "
             "are truncated; choose lengths below it, or build longer prompts with --lengths"
         )
-    roles_of = ((QA, qa), (SUMMARIES, summaries), (NOISE, noise), (BOOKS, books))
+    roles_of = ((QA, given.qa), (SUMMARIES, given.summaries), (NOISE, given.noise), (BOOKS, given.books))
     own = tuple((roles, spec) for roles, specs in roles_of for spec in specs or ())
-    if questions and not (corpus or qa):
+    questions = given.questions or ()
+    if questions and not (given.corpus or given.qa):
         raise FathomError(f"--questions {questions[0]}: name the documents that they are about with --corpus FOLDER")
     asking = (task for task in map(get_task, suite.tasks) if task.pool and not set(QA).isdisjoint(task.gold))
     if questions and not any(asking):
         raise FathomError(f"--questions: {suite.name} asks no questions; use for instance single_doc_qa")
     if data and not suite.sources:
         raise FathomError(f"--data: {suite.name} has no data sources; give its documents with --corpus")
-    named = bool(corpus or own or threads or cases or data)
+    named = bool(given.corpus or own or given.threads or given.cases or data)
     # Published records and threads are used in addition to a corpus, whose text fills the contexts of other tasks.
     beside = bool(suite.corpus) and set(suite.sources) == set(RECORDS)
     if not data and (beside or not (named or suite.corpus)) and suite.sources and (data_folder() / LOCK).is_file():
@@ -195,31 +158,31 @@ def configure(
         suite=suite.name,
         tasks=suite.tasks,
         lengths=tuple(sorted(set(lengths))),
-        items=items,
-        tokenizer=tokenizer or (suite.tokenizer if is_at_hand(suite.tokenizer) else DEFAULT),
-        corpus=tuple(corpus or (filter(None, [suite.corpus]) if filled else ())),
-        fields=fields or Fields(),
-        seed=seed,
-        depths=tuple(sorted({round(depth, 4) for depth in depths})),
-        languages=tuple(dict.fromkeys(languages or ())),
-        exact=exact,
+        items=suite.items if given.items is None else given.items,
+        tokenizer=given.tokenizer or (suite.tokenizer if is_at_hand(suite.tokenizer) else DEFAULT),
+        corpus=tuple(given.corpus or (filter(None, [suite.corpus]) if filled else ())),
+        fields=given.fields or Fields(),
+        seed=given.seed,
+        depths=tuple(sorted({round(depth, 4) for depth in given.depths})),
+        languages=tuple(dict.fromkeys(given.languages or ())),
+        exact=given.exact,
         own=own,
-        questions=tuple(questions or ()),
-        errata=tuple(errata or ()),
-        threads=tuple(threads or ()),
-        cases=tuple(cases or ()),
+        questions=tuple(questions),
+        errata=tuple(given.errata or ()),
+        threads=tuple(given.threads or ()),
+        cases=tuple(given.cases or ()),
         data=tuple(data or ()),
         sources=tuple((role, tuple(names)) for role, names in suite.sources.items()) if data else (),
-        closed_book=suite.closed_book if closed_book is None else closed_book,
-        alone=alone,
-        common=common,
+        closed_book=suite.closed_book if given.closed_book is None else given.closed_book,
+        alone=given.alone,
+        common=given.common,
         truncate=tuple(sorted(set(truncate))),
-        prompts=_checked(prompts, templates, suite),
-        templates=tuple(templates or ()),
+        prompts=_checked(given, suite),
+        templates=tuple(given.templates or ()),
         only=suite.only,
-        where=tuple((name, tuple(values)) for name, values in (where or {}).items()),
-        skip_bad=skip_bad,
-        grids=_grids(suite, chosen, count),
+        where=tuple((name, tuple(values)) for name, values in (given.where or {}).items()),
+        skip_bad=given.skip_bad,
+        grids=_grids(suite, given.lengths, given.items),
     )
 
 
@@ -244,11 +207,10 @@ def _within(lengths: Sequence[int], longest: int) -> tuple[int, ...]:
     return tuple(length for length in sorted(set(lengths)) if 1000 * length <= 1024 * longest)
 
 
-def _checked(prompts: str, templates: Sequence[str] | None, suite: Suite) -> str:
-    if prompts not in PROMPTS:
-        raise FathomError(f"--prompts {prompts}: expected {' or '.join(PROMPTS)}")
-    if templates and prompts != "official":
-        raise FathomError(f"--templates {templates[0]}: has no effect without --prompts official")
+def _checked(given: BuildSettings, suite: Suite) -> str:
+    prompts = given.prompts
+    if given.templates and prompts != "official":
+        raise FathomError(f"--templates {given.templates[0]}: has no effect without --prompts official")
     able = (task.gold == RECORDS or task.wording for task in map(get_task, suite.tasks))
     if prompts == "official" and not any(able):
         raise FathomError(f"--prompts official: {suite.name} has no official prompts; leave it out")
