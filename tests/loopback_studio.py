@@ -39,13 +39,14 @@ def serving(store: str, port: int = 0, log: Path | None = None) -> Iterator[tupl
 
 def main(store: str, port: int) -> None:
     """Serve a store until killed."""
+    from fathom.server.listening import Service
     from fathom.studio.quotas import design_of
     from fathom.studio.tasks import studio_tasks
     from fathom.studio.web.server import serve
     from fathom.studio.web.settings import Settings
 
     settings = Settings(design=design_of(store, None, studio_tasks(None)))
-    serve(store, settings, host="127.0.0.1", port=port, ready=lambda address: print(address, flush=True))
+    serve(store, settings, Service("127.0.0.1", port, ready=lambda address: print(address, flush=True)))
 
 
 if __name__ == "__main__":

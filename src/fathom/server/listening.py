@@ -4,8 +4,9 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 
 import uvicorn
@@ -13,6 +14,7 @@ from starlette.types import ASGIApp
 
 from fathom.server.connections import protocol_of, room_for
 from fathom.server.limits import ConnectionLimits
+from fathom.server.logs import LogFormat
 from fathom.types import FathomError
 
 BACKLOG = 200
@@ -21,6 +23,27 @@ GRACE_SECONDS = 20.0
 """After SIGTERM: for running checks of bundles, which are ended then."""
 STOP_SECONDS = 30
 """After SIGTERM: for running requests, which are cancelled then. Service managers should wait somewhat longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Where a server listens, and how it is watched.
+
+    Attributes:
+        host: Address to listen on.
+        port: Port; 0 for a free one.
+        proxies: Addresses of trusted reverse proxies.
+        metrics: Address and port of the metrics; "" for none.
+        log_format: Format of the logs.
+        ready: Called with the address when the server listens.
+    """
+
+    host: str
+    port: int
+    proxies: Collection[str] = ()
+    metrics: str = ""
+    log_format: LogFormat = "text"
+    ready: Callable[[str], None] | None = None
 
 
 @contextmanager

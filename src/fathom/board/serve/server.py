@@ -3,9 +3,9 @@
 import logging
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fathom.board.serve.app import make_app
@@ -18,8 +18,8 @@ from fathom.board.serve.store import Store
 from fathom.runfile.manifest import FILE
 from fathom.runfile.manifest import read_manifest as read_run
 from fathom.server.backup import serving
-from fathom.server.listening import address_of, listening, private_files, serve_app
-from fathom.server.logs import LogFormat, set_up
+from fathom.server.listening import Service, address_of, listening, private_files, serve_app
+from fathom.server.logs import set_up
 from fathom.server.metrics import Metrics, exposed
 from fathom.suites.suitefile import read_manifest as read_suite
 from fathom.types import FathomError
@@ -32,67 +32,64 @@ PUBLIC = 0o022
 """Permissions on the files of a site that only the owner has: writing."""
 
 
-def serve(
-    results: Sequence[Path],
-    store: str,
-    out: Path,
-    *,
-    policy: Policy,
-    limits: Limits,
-    models: Path | None,
-    title: str | None,
-    published: bool,
-    host: str,
-    port: int,
-    proxies: Collection[str],
-    metrics: str,
-    log_format: LogFormat,
-    ready: Callable[[str], None] | None,
-) -> None:
-    """Serves a leaderboard and accepts bundles, until interrupted.
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the site shows besides the results that are sent.
 
-    Args:
+    Attributes:
         results: The site's own results: runs, rows files and bundles.
-        store: A folder (SQLite) or the URL of a PostgreSQL database.
-        out: Folder of the sites; ``current`` in it is the served one.
-        policy: Requirements for bundles.
-        limits: Limits for each person and address.
         models: A file of facts about models, see ``fathom.board.model_facts``.
         title: Title of the site.
         published: Whether published results are shown.
-        host: Address to listen on.
-        port: Port; 0 for a free one.
-        proxies: Addresses of trusted reverse proxies.
-        metrics: Address and port of the metrics; "" for none.
-        log_format: Format of the logs.
-        ready: Called with the address when the server listens.
+    """
+
+    results: Sequence[Path]
+    models: Path | None
+    title: str | None
+    published: bool
+
+    @property
+    def options(self) -> list[str]:
+        """The options of ``board build`` for it."""
+        found = [f"--title={self.title}"] * (self.title is not None) + ["--no-published"] * (not self.published)
+        return found + ([f"--models={self.models.resolve()}"] if self.models is not None else [])
+
+
+def serve(store: str, out: Path, page: Page, policy: Policy, limits: Limits, service: Service) -> None:
+    """Serves a leaderboard and accepts bundles, until interrupted.
+
+    Args:
+        store: A folder (SQLite) or the URL of a PostgreSQL database.
+        out: Folder of the sites; ``current`` in it is the served one.
+        page: What the site shows.
+        policy: Requirements for bundles.
+        limits: Limits for each person and address.
+        service: Where it listens, and how it is watched.
 
     Raises:
         FathomError: No suite is given, the store or a folder cannot be opened, or the port is taken.
     """
     _check(policy)
-    policy = replace(policy, names=(*policy.names, *_models(results)))
-    set_up("fathom.board", log_format)
+    policy = replace(policy, names=(*policy.names, *_models(page.results)))
+    set_up("fathom.board", service.log_format)
     stopping, counted = threading.Event(), Metrics("board")
     with (
         private_files(),
-        listening(host, port) as listener,
-        exposed(metrics, counted.registry) as exposed_at,
+        listening(service.host, service.port) as listener,
+        exposed(service.metrics, counted.registry) as exposed_at,
         closing(Store(store)) as opened,
         serving(store),
     ):
-        options = [f"--title={title}"] * (title is not None) + ["--no-published"] * (not published)
-        options += [f"--models={models.resolve()}"] if models is not None else []
-        options += [f"--suite={folder.resolve()}" for folder in policy.suites]
-        own = [one.resolve() for one in results]
+        options = [*page.options, *(f"--suite={folder.resolve()}" for folder in policy.suites)]
+        own = [one.resolve() for one in page.results]
         publisher = Publisher(opened, out.resolve(), build_of(own, options, stopping), stopping)
         check = check_of(policy, limits, stopping, OwnResults(own, stopping))
-        app = make_app(opened, publisher, check, limits, counted, proxied=bool(proxies))
+        app = make_app(opened, publisher, check, limits, counted, proxied=bool(service.proxies))
         if exposed_at:
             log.info("metrics are at %s", exposed_at)
-        if ready:
-            ready(address_of(host, listener))
-        serve_app(app, listener, stopping, limits, proxies)
+        if service.ready:
+            service.ready(address_of(service.host, listener))
+        serve_app(app, listener, stopping, limits, service.proxies)
 
 
 def _models(results: Sequence[Path]) -> Iterator[str]:

@@ -56,6 +56,7 @@ def studio_serve(options: ServeOptions) -> None:
         import python_multipart  # noqa: F401 - what is missing is said before anything is made
         import uvicorn  # noqa: F401
 
+        from fathom.server.listening import Service
         from fathom.studio.quotas import design_of
         from fathom.studio.tasks import guideline_of, proposed_prompts
         from fathom.studio.web.server import serve
@@ -74,15 +75,8 @@ def studio_serve(options: ServeOptions) -> None:
         task=tasks.get,
         secure=options.secure,
     )
-    serve(
-        place,
-        settings,
-        host=options.host,
-        port=options.port,
-        proxies=options.proxies,
-        **options.of(Monitored),
-        ready=options.ready,
-    )
+    service = Service(options.host, options.port, options.proxies, options.metrics, options.log_format, options.ready)
+    serve(place, settings, service)
 
 
 def _demo(options: ServeOptions) -> str:

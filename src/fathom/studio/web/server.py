@@ -2,12 +2,11 @@
 
 import logging
 import threading
-from collections.abc import Callable, Collection
 from contextlib import closing
 
 from fathom.server.backup import serving
-from fathom.server.listening import address_of, listening, private_files, serve_app
-from fathom.server.logs import LogFormat, set_up
+from fathom.server.listening import Service, address_of, listening, private_files, serve_app
+from fathom.server.logs import set_up
 from fathom.server.metrics import Metrics, exposed
 from fathom.studio.people import People
 from fathom.studio.store import Store
@@ -18,45 +17,30 @@ from fathom.studio.web.settings import Settings
 log = logging.getLogger("fathom.studio")
 
 
-def serve(
-    store: str,
-    settings: Settings,
-    *,
-    host: str,
-    port: int,
-    proxies: Collection[str] = (),
-    metrics: str = "",
-    log_format: LogFormat = "text",
-    ready: Callable[[str], None] | None = None,
-) -> None:
+def serve(store: str, settings: Settings, service: Service) -> None:
     """Serves a studio until interrupted.
 
     Args:
         store: A folder (SQLite) or the URL of a PostgreSQL database.
         settings: Title, tasks, limits.
-        host: Address to listen on.
-        port: Port; 0 for a free one.
-        proxies: Addresses of trusted reverse proxies.
-        metrics: Address and port of the metrics; "" for none.
-        log_format: Format of the logs.
-        ready: Called with the address when the server listens.
+        service: Where it listens, and how it is watched.
 
     Raises:
         FathomError: The store cannot be opened, or the port is taken.
     """
-    set_up("fathom.studio", log_format)
+    set_up("fathom.studio", service.log_format)
     stopping, counted = threading.Event(), Metrics("studio")
     with (
         private_files(),
-        listening(host, port) as listener,
-        exposed(metrics, counted.registry) as exposed_at,
+        listening(service.host, service.port) as listener,
+        exposed(service.metrics, counted.registry) as exposed_at,
         closing(Store(store)) as opened,
         serving(store),
     ):
         remove_left()
-        app = make_app(opened, People(opened), settings, counted, proxied=bool(proxies))
+        app = make_app(opened, People(opened), settings, counted, proxied=bool(service.proxies))
         if exposed_at:
             log.info("metrics are at %s", exposed_at)
-        if ready:
-            ready(address_of(host, listener))
-        serve_app(app, listener, stopping, settings, proxies)
+        if service.ready:
+            service.ready(address_of(service.host, listener))
+        serve_app(app, listener, stopping, settings, service.proxies)
