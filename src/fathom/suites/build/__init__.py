@@ -28,7 +28,7 @@ from fathom.score.checks import check_scorer
 from fathom.suites import suitefile
 from fathom.suites.build.clusters import shared_clusters
 from fathom.suites.build.config import BuildConfig, configure
-from fathom.suites.build.items import BuiltTask, contexts, expected
+from fathom.suites.build.items import BuiltTask, Contexts, expected
 from fathom.suites.build.material import Material, Reading, gather
 from fathom.suites.build.notes import counted_otherwise
 from fathom.suites.build.units import built_tasks
@@ -219,15 +219,10 @@ def _write(
     built: Mapping[str, BuiltTask] | None = None,
 ) -> Mapping[str, Json]:
     texts = CountedTexts(material.all(), counter)
-    notes = list(material.notes)
+    made = Contexts(wanted, material, texts, built)
     counts: dict[str, int] = {}
-    values: suitefile.Values = {}
-    gold: dict[str, Mapping[str, Json]] = {}
     used: set[str] = set()
-    pools: list[Any] = []
-    clusters: dict[str, str] = {}
     with suitefile.SampleWriter(folder) as writer:
-        made = contexts(wanted, material, texts, notes, values, gold, pools, clusters, built)
         for done, samples in enumerate(made, start=1):
             for sample in samples:
                 if sample.task not in counts:
@@ -238,8 +233,8 @@ def _write(
             if progress:
                 progress(done, max(done, expected(wanted, material)))
     if not counts:
-        raise FathomError(f"nothing to build: {_why_nothing(wanted, material, notes, values)}")
-    if shared := shared_clusters(clusters):
+        raise FathomError(f"nothing to build: {_why_nothing(wanted, material, made.notes, made.values)}")
+    if shared := shared_clusters(made.clusters):
         suitefile.add_facets(folder, {item: {"cluster": cluster} for item, cluster in shared.items()})
     documents = [texts.documents[id] for id in sorted(used)]
     suitefile.write_documents(folder, documents)
@@ -264,9 +259,9 @@ def _write(
         "samples": counts,
         "documents": len(documents),
         **({"errata": list(material.faulty.values())} if material.faulty else {}),
-        **({"gold": gold} if gold else {}),
-        **({"pools": pools} if pools else {}),
-        "notes": [*counted_otherwise(wanted), *notes, *_more_documents(pools)],
+        **({"gold": made.gold} if made.gold else {}),
+        **({"pools": made.pools} if made.pools else {}),
+        "notes": [*counted_otherwise(wanted), *made.notes, *_more_documents(made.pools)],
         "left_out": [*map(str, material.bad), *material.problems[:LISTED]],
         "left_out_in_all": len(material.bad) + len(material.problems),
         "unread": [one.short for one in material.unread],

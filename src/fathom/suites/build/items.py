@@ -71,6 +71,8 @@ class Part:
         gold: What was found in the gold texts, by ``TASK/LANGUAGE``.
         pools: Lengths whose contexts use most of their pool (``PoolUse.records``).
         clusters: The cluster of each item about a document (``cluster_of``).
+        values: The facets of its samples, if only some are wanted.
+        standing: Counts of its published records; None for other tasks.
     """
 
     contexts: list[list[Sample]] = field(default_factory=list)
@@ -78,6 +80,28 @@ class Part:
     gold: dict[str, Mapping[str, Json]] = field(default_factory=dict)
     pools: list[Json] = field(default_factory=list)
     clusters: dict[str, str] = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
+    standing: RecordCounts | None = None
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What all tasks of a build share.
+
+    Attributes:
+        texts: The counted texts of all documents.
+        errata: Faulty questions.
+        kin: Documents that are editions of one another; found when it is first asked for.
+    """
+
+    texts: CountedTexts
+    errata: Mapping[str, Erratum]
+    kin: Callable[[], Kin]
+
+    @classmethod
+    def of(cls, material: Material, texts: CountedTexts) -> "_Shared":
+        """What the tasks of this material share."""
+        return cls(texts, material.errata, cache(lambda: related(texts.documents.values())))
 
 
 @dataclass
@@ -95,52 +119,75 @@ class BuiltTask:
     values: Values = field(default_factory=dict)
 
 
-def contexts(
-    wanted: BuildConfig,
-    material: Material,
-    texts: CountedTexts,
-    notes: list[str],
-    values: Values,
-    gold: dict[str, Mapping[str, Json]],
-    pools: list[Json],
-    clusters: dict[str, str],
-    built: Mapping[str, BuiltTask] | None = None,
-) -> Iterator[list[Sample]]:
-    """Yield the samples context by context: by task and item, lengths ascending.
+class Contexts:
+    """The samples of a suite, context by context: by task and item, lengths ascending.
 
-    Common prefixes are then adjacent. Messages are added to ``notes``; if ``where`` is given, the facets of all samples
-    to ``values``; to ``gold`` what was found in the gold texts of each task, by ``TASK/LANGUAGE``; to ``pools`` lengths
-    whose contexts use most of their pool (``PoolUse.records``); and to ``clusters`` the cluster of each item about a
-    document. Tasks that were built before, as ``built`` holds them by name, are not built again.
+    Common prefixes are then adjacent. What is found on the way is complete when all contexts were taken.
+
+    Attributes:
+        notes: Messages, after those of the material.
+        values: The facets of all samples, if only some are wanted.
+        gold: What was found in the gold texts of each task, by ``TASK/LANGUAGE``.
+        pools: Lengths whose contexts use most of their pool (``PoolUse.records``).
+        clusters: The cluster of each item about a document.
     """
-    kin = cache(lambda: related(texts.documents.values()))
-    records: dict[str, RecordCounts] = {}
-    unsaid: dict[tuple[str, str], list[str]] = {}  # tasks by language and what they have no official prompt for
-    for task, own in _configs(wanted, notes, values):
-        before = built[task.name] if built is not None else None
-        if before is not None:
-            for name, found in before.values.items():
-                values.setdefault(name, set()).update(found)
-        if task.gold == RECORDS:
-            records[task.name] = before.records if before is not None else RecordCounts()
-        if own.depths and not task.positioned:
-            notes.append(f"{task.name}: --depths has no effect: it has no single gold text")
-        for resources in _resources(task, own, material, texts, notes):
-            language = resources.language
-            if wanted.prompts == "official":
-                unsaid.setdefault((language, missing_text(task, language, material.wording)), []).append(task.name)
-            if before is not None:
-                part = before.parts[language]
-                yield from part.contexts
-            else:
-                part, standing = Part(), records.get(task.name)
-                yield from _of_resources(own, task, resources, texts, kin, material.errata, values, standing, part)
-            notes += part.notes
-            gold |= part.gold
-            pools += part.pools
-            clusters |= part.clusters
-    notes[:] = about_records(notes, wanted, records)
-    notes += [f"{', '.join(names)}: {why}" for (_, why), names in unsaid.items() if why]
+
+    def __init__(
+        self,
+        wanted: BuildConfig,
+        material: Material,
+        texts: CountedTexts,
+        built: Mapping[str, BuiltTask] | None = None,
+    ) -> None:
+        """Nothing is built yet.
+
+        Args:
+            wanted: What to build.
+            material: The documents.
+            texts: Their counted texts.
+            built: Tasks that were built before, by name; they are not built again.
+        """
+        self.notes = list(material.notes)
+        self.values: Values = {}
+        self.gold: dict[str, Mapping[str, Json]] = {}
+        self.pools: list[Json] = []
+        self.clusters: dict[str, str] = {}
+        self._wanted, self._material, self._built = wanted, material, built
+        self._shared = _Shared.of(material, texts)
+
+    def __iter__(self) -> Iterator[list[Sample]]:
+        """Build, and yield the samples of each context."""
+        wanted, material, built = self._wanted, self._material, self._built
+        records: dict[str, RecordCounts] = {}
+        unsaid: dict[tuple[str, str], list[str]] = {}  # tasks by language and what they have no official prompt for
+        for task, own in _configs(wanted, self.notes, self.values):
+            before = built[task.name] if built is not None else None
+            self._add_values(before.values if before is not None else {})
+            if task.gold == RECORDS:
+                records[task.name] = before.records if before is not None else RecordCounts()
+            if own.depths and not task.positioned:
+                self.notes.append(f"{task.name}: --depths has no effect: it has no single gold text")
+            for resources in _resources(task, own, material, self._shared.texts, self.notes):
+                language = resources.language
+                if wanted.prompts == "official":
+                    text = missing_text(task, language, material.wording)
+                    unsaid.setdefault((language, text), []).append(task.name)
+                if before is not None:
+                    part = before.parts[language]
+                    yield from part.contexts
+                else:
+                    part = Part(values=self.values, standing=records.get(task.name))
+                    yield from _of_resources(own, task, resources, self._shared, part)
+                self.notes += part.notes
+                self.gold |= part.gold
+                self.pools += part.pools
+                self.clusters |= part.clusters
+        self.notes = about_records(self.notes, wanted, records)
+        self.notes += [f"{', '.join(names)}: {why}" for (_, why), names in unsaid.items() if why]
+
+    def _add_values(self, values: Mapping[str, set[str]]) -> None:
+        for name, found in values.items():
+            self.values.setdefault(name, set()).update(found)
 
 
 def names_of_tasks(wanted: BuildConfig) -> list[str]:
@@ -150,17 +197,14 @@ def names_of_tasks(wanted: BuildConfig) -> list[str]:
 
 def build_task(wanted: BuildConfig, material: Material, texts: CountedTexts, name: str) -> BuiltTask:
     """Build one of the tasks on its own: its samples do not depend on the other tasks."""
-    found = BuiltTask()
-    kin = cache(lambda: related(texts.documents.values()))
+    found, shared = BuiltTask(), _Shared.of(material, texts)
     for task, own in _configs(wanted, [], {}):
         if task.name != name:
             continue
         standing = found.records if task.gold == RECORDS else None
         for resources in _resources(task, own, material, texts, []):
-            part = found.parts[resources.language] = Part()
-            part.contexts = list(
-                _of_resources(own, task, resources, texts, kin, material.errata, found.values, standing, part)
-            )
+            part = found.parts[resources.language] = Part(values=found.values, standing=standing)
+            part.contexts = list(_of_resources(own, task, resources, shared, part))
     return found
 
 
@@ -208,20 +252,17 @@ def _of_resources(
     wanted: BuildConfig,
     task: Task,
     resources: Resources,
-    texts: CountedTexts,
-    kin: Callable[[], Kin],
-    errata: Mapping[str, Erratum],
-    values: Values,
-    standing: RecordCounts | None,
+    shared: _Shared,
     part: Part,
 ) -> Iterator[list[Sample]]:
     """The samples of a task in one language; what there is to say of them is added to ``part``."""
-    notes, checks, use = part.notes, GoldChecks(errata), PoolUse(task.name, resources.language)
+    notes, checks, use = part.notes, GoldChecks(shared.errata), PoolUse(task.name, resources.language)
+    texts, standing = shared.texts, part.standing
     pool = task.pool(resources) if task.pool else running_text(resources)
     if task.gold_in_text:
         pool = check_gold(task, pool, checks)
     notes += [f"{task.name}: {note}" for note in pool.notes]
-    avoided = kin() if pool.fillers and pool.candidates else {}
+    avoided = shared.kin() if pool.fillers and pool.candidates else {}
     key = f"{wanted.seed}|{task.first_name}|{resources.language}"
     deck = [None] * wanted.items if pool.candidates is None else _deck(pool, wanted.lengths, key)
     made = 0
@@ -245,7 +286,7 @@ def _of_resources(
         fillers = _distractors(pool, candidate, avoided)
         contexts = list(_item(wanted, task, resources, fillers, candidate, index, item, texts))
         at = Tally(max(sample.length for sample in samples) for samples in contexts)
-        contexts = _chosen(contexts, dict(wanted.where), values)
+        contexts = _chosen(contexts, dict(wanted.where), part.values)
         if not contexts or (wanted.common and len(at) < len(wanted.lengths)):
             continue
         made += 1
