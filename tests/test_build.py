@@ -363,7 +363,9 @@ import sys
 from pathlib import Path
 from fathom import api
 from fathom.suites.build import build, configure
-build(configure("kv_retrieval", corpus=(sys.argv[1],), lengths=(1024, 2048), items=int(sys.argv[3])), Path(sys.argv[2]))
+from fathom.suites.settings import BuildSettings
+settings = BuildSettings(corpus=(sys.argv[1],), lengths=(1024, 2048), items=int(sys.argv[3]))
+build(configure("kv_retrieval", settings), Path(sys.argv[2]))
 """
 
 

@@ -46,3 +46,17 @@ def test_every_former_name_leads_to_a_file_and_hides_none() -> None:
         place = source.joinpath(*former.split("."))
         assert not place.with_suffix(".py").exists()
         assert not (place / "__init__.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "now"),
+    [
+        ("fathom.tokens", "get_tokenizer", "fathom.tokens.tokenizers"),
+        ("fathom.plugins", "use", "fathom.plugins.loading"),
+    ],
+)
+def test_what_was_a_module_and_is_a_package_has_its_names(package: str, name: str, now: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"{package}.{name} is now {now}.{name}"):
+        assert getattr(import_module(package), name) is getattr(import_module(now), name)
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
+        _ = import_module(package).nothing

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from fathom.board.serve.checking import Policy
 from fathom.board.serve.limits import Limits
 from fathom.board.serve.store import Store
 from fathom.board.serve.tokens import holder_of, make_token
+from fathom.server.listening import Service
 from loopback_board import get, post
 from processes import until
 
@@ -84,12 +86,14 @@ def test_options_say_what_bundles_must_have_and_what_one_may_ask(
     assert call("board", "serve", "run", *words)[0] == 0
     api.board_serve(["run"], store="own", suites="suite", without_logs=True, max_size=0.5, per_hour=3, published=False)
     limits, policy = Limits(1 << 19, per_hour=3), Policy((Path("suite"),), without_logs=True)
+    page = server.Page((Path("run"),), models=None, title=None, published=False)
     assert [given for given, _ in asked] == [
-        ((Path("run"),), "of-the-variable", Path("board-site")),
-        ((Path("run"),), "own", Path("board-site")),
+        ("of-the-variable", Path("board-site"), page),
+        ("own", Path("board-site"), page),
     ]
     for _, named in asked:
-        assert (named["limits"], named["policy"], named["published"]) == (limits, policy, False)
+        assert (named["limits"], named["policy"]) == (limits, policy)
+        assert replace(named["service"], ready=None) == Service("127.0.0.1", 8000)
     whole = Limits(idle_seconds=1)
     api.board_serve(policy=policy, limits=whole)
     assert (asked[-1][1]["policy"], asked[-1][1]["limits"]) == (policy, whole)

@@ -32,6 +32,7 @@ from pathlib import Path
 from fathom.run import judge, run
 from fathom.run.batches import open as opening
 from fathom.run.batches.sender import Pace
+from fathom.runfile.settings import JudgeSettings, RunSettings
 opening.PACE = Pace(first=0.005, longest=0.02, settle=float(sys.argv[1]), patience=20.0)
 print("ready", flush=True)
 for line in sys.stdin:
@@ -40,10 +41,11 @@ for line in sys.stdin:
     if child == 0:
         try:
             if suite:
-                run(Path(suite), model, out=Path(out), model_base_url=url, max_output_tokens=50, epochs=int(epochs),
-                    retries=60, backoff=0.005, batch=True)
+                settings = RunSettings(model_base_url=url, max_output_tokens=50, epochs=int(epochs), retries=60,
+                                       backoff=0.005, batch=True)
+                run(Path(suite), model, settings, out=Path(out))
             else:
-                judge(Path(out), model, model_base_url=url, retries=60, backoff=0.005, batch=True)
+                judge(Path(out), model, JudgeSettings(model_base_url=url, retries=60, backoff=0.005, batch=True))
             if modules:
                 Path(modules).write_text(" ".join(sys.modules))
         except BaseException as error:

@@ -280,8 +280,10 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from fathom.run import run
+from fathom.runfile.settings import RunSettings
 suite, out, url = sys.argv[1:]
-run(Path(suite), "openai/scripted", out=Path(out), model_base_url=url, system="agent?passage=16", max_connections=1)
+settings = RunSettings(model_base_url=url, system="agent?passage=16", max_connections=1)
+run(Path(suite), "openai/scripted", settings, out=Path(out))
 """
 
 

@@ -286,11 +286,12 @@ PROGRAM = """
 import sys
 sys.path[:0] = sys.argv[3:]
 from pathlib import Path
-from fathom import registry
+from fathom.suites import registry
 from fathom.run import judge
+from fathom.runfile.settings import JudgeSettings
 from judged_runs import TASKS
 registry.tasks = lambda: TASKS
-judge(Path(sys.argv[1]), "embed/tiny", model_base_url=sys.argv[2], max_connections=4)
+judge(Path(sys.argv[1]), "embed/tiny", JudgeSettings(model_base_url=sys.argv[2], max_connections=4))
 """
 
 

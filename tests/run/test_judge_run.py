@@ -344,8 +344,10 @@ import json, os, sys, urllib.request
 sys.path[:0] = sys.argv[3:]
 from pathlib import Path
 from typing import Any
-from fathom import registry
-from fathom.run import baselines, judge
+from fathom.models import baselines
+from fathom.run import judge
+from fathom.runfile.settings import JudgeSettings
+from fathom.suites import registry
 from judged_runs import TASKS
 registry.tasks = lambda: TASKS
 def read(prompt, answer, rng, form):
@@ -353,7 +355,7 @@ def read(prompt, answer, rng, form):
     with urllib.request.urlopen(sys.argv[2] + "/chat/completions", body) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]
 baselines.get_baseline = lambda name: read
-judge(Path(sys.argv[1]), "fathom/ask", max_connections=4)
+judge(Path(sys.argv[1]), "fathom/ask", JudgeSettings(max_connections=4))
 """
 
 

@@ -175,12 +175,12 @@ def test_many_orders_are_asked_only_where_that_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"method": "guess"}, "--method guess"),
-        ({"via": "chat"}, "--via chat"),
+        ({"method": "guess"}, "method='guess'"),
+        ({"via": "chat"}, "via='chat'"),
         ({"model_base_url": None}, "--model-base-url"),
-        ({"most_orders": 0}, "--most-orders 0"),
-        ({"limit": 0}, "--limit 0"),
-        ({"timeout": 0.0}, "--timeout 0"),
+        ({"most_orders": 0}, "most_orders=0"),
+        ({"limit": 0}, "limit=0"),
+        ({"timeout": 0.0}, "timeout=0.0"),
         ({"lengths": [4096]}, "--lengths 4k"),
     ],
 )
@@ -225,8 +225,10 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from fathom.run import likelihood
+from fathom.runfile.settings import LikelihoodSettings
 suite, out, url = sys.argv[1:]
-likelihood(Path(suite), "openai/scripted", out=Path(out), model_base_url=url, method="pairs", via="echo")
+settings = LikelihoodSettings(model_base_url=url, method="pairs", via="echo")
+likelihood(Path(suite), "openai/scripted", settings, out=Path(out))
 """
 
 

@@ -47,23 +47,27 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from fathom.run import run
+from fathom.runfile.settings import RunSettings
 suite, out, url = sys.argv[1:]
-run(Path(suite), "openai/scripted", out=Path(out), model_base_url=url, max_output_tokens=50, epochs=2,
-    max_connections=4, backoff=0.01)
+settings = RunSettings(model_base_url=url, max_output_tokens=50, epochs=2, max_connections=4, backoff=0.01)
+run(Path(suite), "openai/scripted", settings, out=Path(out))
 """
 
 # The same without Inspect, which takes seconds to load: a baseline that asks the server.
 LIGHT_PROGRAM = """
 import json, sys, urllib.request
 from pathlib import Path
-from fathom.run import baselines, run
+from fathom.models import baselines
+from fathom.run import run
+from fathom.runfile.settings import RunSettings
 suite, out, url = sys.argv[1:]
 def read(prompt, answer, rng, form):
     body = json.dumps({"messages": [{"content": prompt}]}).encode()
     with urllib.request.urlopen(url + "/chat/completions", body) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]
 baselines.get_baseline = lambda name: read
-run(Path(suite), "fathom/ask", out=Path(out), max_output_tokens=50, epochs=2, max_connections=4)
+settings = RunSettings(max_output_tokens=50, epochs=2, max_connections=4)
+run(Path(suite), "fathom/ask", settings, out=Path(out))
 """
 
 

@@ -532,16 +532,18 @@ def test_failed_requests_are_sent_again(tmp_path: Path) -> None:
 PROGRAM = """
 import json, sys, urllib.request
 from pathlib import Path
-from fathom.run import baselines
-from fathom.run.shards.cutting import parse_shard
+from fathom.models import baselines
 from fathom.run.sharded import run_shard
+from fathom.run.shards.cutting import parse_shard
+from fathom.runfile.settings import RunSettings
 suite, out, url, shard = sys.argv[1:]
 def read(prompt, answer, rng, form):
     body = json.dumps({"messages": [{"content": prompt}]}).encode()
     with urllib.request.urlopen(url + "/chat/completions", body) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]
 baselines.get_baseline = lambda name: read
-run_shard(Path(suite), "fathom/ask", out=out, shard=parse_shard(shard), max_output_tokens=50, max_connections=4)
+settings = RunSettings(max_output_tokens=50, max_connections=4)
+run_shard(Path(suite), "fathom/ask", settings, out=out, shard=parse_shard(shard))
 """
 
 

@@ -255,14 +255,16 @@ def test_offline_baselines_read_through_systems(suite: Path, tmp_path: Path, sys
 PROGRAM = """
 import json, sys, urllib.request
 from pathlib import Path
-from fathom.run import baselines, run
+from fathom.models import baselines
+from fathom.run import run
+from fathom.runfile.settings import RunSettings
 suite, out, url = sys.argv[1:]
 def read(prompt, answer, rng, form):
     body = json.dumps({"messages": [{"content": "[sample 1] " + prompt}]}).encode()
     with urllib.request.urlopen(url + "/chat/completions", body) as reply:
         return json.load(reply)["choices"][0]["message"]["content"]
 baselines.get_baseline = lambda name: read
-run(Path(suite), "fathom/ask", out=Path(out), system="map-reduce?chunk=256", max_connections=2)
+run(Path(suite), "fathom/ask", RunSettings(system="map-reduce?chunk=256", max_connections=2), out=Path(out))
 """
 
 

@@ -51,7 +51,7 @@ def place(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def served(place: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     """What ``fathom studio serve`` serves."""
     found: list[Any] = []
-    monkeypatch.setattr("fathom.studio.web.server.serve", lambda store, settings, **_: found.append(settings))
+    monkeypatch.setattr("fathom.studio.web.server.serve", lambda store, settings, service: found.append(settings))
     api.studio_serve(place)
     return found[0]
 

@@ -58,8 +58,8 @@ class Recipe:
         commands: The command lines with which these were started, and under the name of the base that of the server
             which all other setups are asked on.
         tuning: The suite on which values are chosen; None if there are none to choose.
-        settings: Settings of the runs, the same for all setups. The window is the trained one of the models; None for
-            that of their configuration.
+        settings: Settings of the runs, the same for all setups, which set system and command line of the server
+            themselves. The window is the trained one of the models; None for that of their configuration.
         repeats: Measured requests for times; 0 for none.
     """
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from inspect_ai.tool import ToolDef
 
 ChatTemplate: TypeAlias = Literal["always", "by-task", "never"]
-CHAT_TEMPLATES: tuple[ChatTemplate, ...] = ("always", "by-task", "never")
 
 BASELINES = "fathom/"
 RAY_VLLM = "ray-vllm/"

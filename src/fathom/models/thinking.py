@@ -10,7 +10,7 @@ The protocol is that of LongBench Pro (section 5.1, table 5 and appendix E). It 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from fathom.models.model_settings import (
     SWITCHES,
@@ -33,7 +33,6 @@ PROMPTS: tuple[Prompt, ...] = get_args(Prompt)
 OUTPUT, LONG_OUTPUT, LONG_WINDOW = 8_192, 32_768, 256_000
 TEMPERATURE = 1.0
 
-Choice = TypeVar("Choice", bound=str)
 # Tokens of the output cap reserved for the answer, for providers that take a reasoning budget.
 ANSWER = 1_024
 _PROVIDERS: Mapping[str, Switch] = {

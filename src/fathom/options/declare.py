@@ -242,7 +242,9 @@ class Field:
             OptionError: The option takes no such value.
         """
         if given is None:
-            return None
+            if self.default is None or NoneType in _parts(self.kind):
+                return None
+            raise OptionError(self.name, None, "expected a value")
         try:
             value = self._read(given)
         except OptionError:

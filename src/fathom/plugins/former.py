@@ -7,6 +7,7 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 _MODELS = (
     "answers baselines clients completions embedding embedding_judge entailment failures form hugging_face "
@@ -80,3 +81,21 @@ def install() -> None:
     if not any(isinstance(finder, FormerNames) for finder in sys.meta_path):
         # Before the others: they would load what is below a package a second time.
         sys.meta_path.insert(0, FormerNames())
+
+
+def moved(package: str, name: str, now: str) -> Any:
+    """What a package had itself when it was a module, and a module of it has now.
+
+    Args:
+        package: The package.
+        name: The name that it lacks.
+        now: The module.
+
+    Raises:
+        AttributeError: The module has no such name either.
+    """
+    found = None if name.startswith("__") else getattr(import_module(now), name, None)
+    if found is None:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    warnings.warn(f"{package}.{name} is now {now}.{name}", DeprecationWarning, stacklevel=3)
+    return found

@@ -5,18 +5,23 @@ from fathom.run.judge_plan import JudgePlan
 from fathom.run.judging import JudgeProgress
 from fathom.run.likelihood import likelihood
 from fathom.run.preflight import Forecast, Preflight
-from fathom.run.runner import run, run_folder
+from fathom.run.runner import Callbacks, run, run_folder
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.progress import Progress, RunStatus, RunSummary, status
+from fathom.runfile.settings import JudgeSettings, LikelihoodSettings, RunSettings
 from fathom.runfile.store import StoredReply, replies
 
 __all__ = [
+    "Callbacks",
     "Forecast",
     "JudgePlan",
     "JudgeProgress",
+    "JudgeSettings",
     "JudgeSummary",
+    "LikelihoodSettings",
     "Preflight",
     "Progress",
+    "RunSettings",
     "RunStatus",
     "RunSummary",
     "StoredReply",

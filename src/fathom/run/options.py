@@ -1,4 +1,4 @@
-"""Checks all options of a run before anything is opened or created."""
+"""Checks settings of a run against each other and against the suite, before anything is opened or created."""
 
 import difflib
 from collections.abc import Mapping, Sequence

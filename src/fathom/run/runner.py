@@ -72,7 +72,7 @@ class Callbacks:
     tell: Callable[[str], None] | None = None
 
 
-NONE = Callbacks()
+NO_CALLBACKS = Callbacks()
 
 
 def run(
@@ -82,7 +82,7 @@ def run(
     *,
     out: Path,
     command: Mapping[str, Json] | None = None,
-    callbacks: Callbacks = NONE,
+    callbacks: Callbacks = NO_CALLBACKS,
     share: Share | Spread | None = None,
 ) -> RunSummary:
     """Run a suite against a model; repeating the call resumes the run.

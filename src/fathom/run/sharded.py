@@ -9,7 +9,7 @@ from fathom.models.hugging_face import is_local
 from fathom.models.protocol import is_ray_vllm
 from fathom.models.ray_vllm import gpus_of
 from fathom.models.settings import Limits
-from fathom.run.runner import NONE, Callbacks, run
+from fathom.run.runner import NO_CALLBACKS, Callbacks, run
 from fathom.run.shards.cutting import Shard
 from fathom.run.shards.files import read_plan
 from fathom.run.shards.on_ray import ray_engine
@@ -61,7 +61,7 @@ def run_shard(
     shard: Shard,
     verified: bool = False,
     command: Mapping[str, Json] | None = None,
-    callbacks: Callbacks = NONE,
+    callbacks: Callbacks = NO_CALLBACKS,
 ) -> RunSummary:
     """Run one shard of a suite against a model; repeating the call resumes it, on any machine.
 
@@ -100,7 +100,7 @@ def run_on_ray(
     shards: int | None,
     address: str | None,
     command: Mapping[str, Json] | None = None,
-    callbacks: Callbacks = NONE,
+    callbacks: Callbacks = NO_CALLBACKS,
 ) -> RunSummary:
     """Run all shards of a suite as tasks of a Ray cluster; repeating the call resumes.
 

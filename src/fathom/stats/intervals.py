@@ -63,10 +63,12 @@ class _Draws:
 
     Attributes:
         room: Bytes that may still be kept.
+        most: Bytes of the largest variates that are kept, so that those of a few large tasks leave room for others.
         variates: The variates.
     """
 
     room: int
+    most: int
     variates: dict[tuple[str, bytes, tuple[int, ...]], tuple[Floats, Any]] = field(default_factory=dict)
 
 
@@ -86,7 +88,7 @@ def kept_draws(room: int = ROOM) -> Iterator[None]:
     if _kept.get() is not None:
         yield
         return
-    token = _kept.set(_Draws(room))
+    token = _kept.set(_Draws(room, room // 4))
     try:
         yield
     finally:
@@ -103,7 +105,7 @@ def _drawn(rng: np.random.Generator, shapes: Floats, size: tuple[int, ...]) -> F
         draws, rng.bit_generator.state = kept.variates[key]
         return draws
     draws = _gamma(rng, shapes, size)
-    if draws.nbytes <= kept.room:
+    if draws.nbytes <= min(kept.room, kept.most):
         draws.flags.writeable = False
         kept.room -= draws.nbytes
         kept.variates[key] = draws, rng.bit_generator.state

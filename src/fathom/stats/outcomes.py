@@ -244,8 +244,11 @@ def _if_missing(value: float, unfit: pl.Expr, unanswered: Unanswered) -> pl.Expr
 
 
 def scored_rows(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame:
-    """The rows of questions with their whole context, with the scores that count; see :func:`counted`."""
-    if "side" not in rows.columns:
+    """The rows of questions with their whole context, with the scores that count; see :func:`counted`.
+
+    Rows that were counted before are filtered alone, whatever ``unanswered`` is.
+    """
+    if "outcome" not in rows.columns:
         return counted(rows.filter(~is_side_row()), unanswered)
     return rows.filter(~rows["side"]) if rows["side"].any() else rows
 

@@ -88,9 +88,9 @@ class Asking:
     settings: AskSettings = _DEFAULTS
 
     def __post_init__(self) -> None:
-        check_settings(self.client())
+        check_settings(self.client_settings())
 
-    def client(self) -> Settings:
+    def client_settings(self) -> Settings:
         """The settings of the client."""
         given = self.settings
         return Settings(
@@ -140,7 +140,7 @@ def ask_model(
         FathomError: The model is unknown, or the server is unreachable or denies all requests. Answers so far have been
             passed to ``answered``.
     """
-    settings = asking.client()
+    settings = asking.client_settings()
     client = open_client(settings, lambda: get_tokenizer(tokenizer))
     return drive(_ask_all(client, asking, prompts, cap, answered or (lambda answer: None)))
 
@@ -149,7 +149,7 @@ async def _ask_all(
     client: Client, asking: Asking, prompts: Sequence[Prompt], cap: int, answered: Callable[[Answer], None]
 ) -> list[Answer]:
     price = find_price(asking.model, asking.settings.base_url)
-    sent = sent_cap(asking.client(), price)(cap)
+    sent = sent_cap(asking.client_settings(), price)(cap)
     retry, health = (
         Retry(retries=asking.settings.retries, timeout=asking.settings.timeout, first=asking.settings.backoff),
         Health(),
@@ -285,7 +285,7 @@ def plan_requests(models: Sequence[Asking], tokens: Sequence[int], *, cap: int) 
     costs = []
     for asking in models:
         price = find_price(asking.model, asking.settings.base_url)
-        sent = sent_cap(asking.client(), price)(cap)
+        sent = sent_cap(asking.client_settings(), price)(cap)
         costs += [0.0 if price.input == 0 == price.output else price.cost(count, sent) for count in tokens]
     names = tuple(asking.model for asking in models)
     return AskPlan(names, len(models) * len(tokens), len(models) * sum(tokens), total_cost(costs))

@@ -84,19 +84,18 @@ def board_serve(options: ServeOptions) -> None:
         from fathom.board.serve.checking import Policy
         from fathom.board.serve.limits import Limits
         from fathom.server.listening import Service
-    limits = Limits(
-        int(options.max_size * MIB),
-        per_hour=options.per_hour,
-        waiting=options.waiting,
-        check_seconds=options.check_seconds,
-        under_way=options.under_way,
-        connections=options.connections,
-        per_address=options.per_address,
+    limits = options.of(Limited)
+    most = int(limits.pop("max_size") * MIB)
+    server.serve(
+        options.store,
+        Path(options.out),
+        server.Page(paths_of(options.results), options.models, options.title, options.published),
+        policy=options.policy or Policy(**options.of(Accepted)),
+        limits=options.limits or Limits(most, **limits),
+        service=Service(
+            options.host, options.port, proxies=options.proxies, **options.of(Monitored), ready=options.ready
+        ),
     )
-    policy = Policy(suites=options.suites, any_suite=options.any_suite, without_logs=options.without_logs)
-    page = server.Page(paths_of(options.results), options.models, options.title, options.published)
-    service = Service(options.host, options.port, options.proxies, options.metrics, options.log_format, options.ready)
-    server.serve(options.store, Path(options.out), page, options.policy or policy, options.limits or limits, service)
 
 
 def main(line: ServeOptions) -> None:

@@ -75,7 +75,7 @@ def studio_serve(options: ServeOptions) -> None:
         task=tasks.get,
         secure=options.secure,
     )
-    service = Service(options.host, options.port, options.proxies, options.metrics, options.log_format, options.ready)
+    service = Service(options.host, options.port, proxies=options.proxies, **options.of(Monitored), ready=options.ready)
     serve(place, settings, service)
 
 

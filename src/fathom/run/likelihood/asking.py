@@ -29,9 +29,6 @@ from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Json, Ordering, Sample
 
-MOST_ORDERS = 120
-"""Orders of five segments; more need an option."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
@@ -94,7 +91,7 @@ def likelihood(
         FathomError: No task asks for an order, a setting is wrong, or the model returns no log-probabilities of
             prompts.
     """
-    provider_errors()
+    provider_errors()  # which checks the user's table
     given, way = settings, settings.method
     built, out = open_suite(Path(suite)), Path(out)
     loading.use_again(built.manifest.get("plugins"), built.folder)

@@ -24,7 +24,6 @@ from fathom.safety.secrets import hide_in_address
 from fathom.types import FathomError
 
 Via: TypeAlias = Literal["auto", "echo", "prompt_logprobs"]
-VIAS: tuple[Via, ...] = ("auto", "echo", "prompt_logprobs")
 NO_KEY = "no-key-needed"
 
 # Test prompts: the generated token must have the same likelihood when it is part of the prompt.

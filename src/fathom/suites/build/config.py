@@ -128,6 +128,9 @@ def configure(target: str, settings: BuildSettings) -> BuildConfig:
     lengths = suite.lengths if given.lengths is None else given.lengths
     if not lengths:
         raise FathomError("--lengths: expected at least one length, for instance 2k,4k,8k")
+    items = suite.items if given.items is None else given.items
+    if items < 1:
+        raise FathomError(f"--items {items}: expected at least 1")
     if (truncate := given.truncate) and max(truncate) >= max(lengths):
         raise FathomError(
             f"--truncate {format_length(max(truncate))}: prompts of the longest length, {format_length(max(lengths))}, "
@@ -158,7 +161,7 @@ def configure(target: str, settings: BuildSettings) -> BuildConfig:
         suite=suite.name,
         tasks=suite.tasks,
         lengths=tuple(sorted(set(lengths))),
-        items=suite.items if given.items is None else given.items,
+        items=items,
         tokenizer=given.tokenizer or (suite.tokenizer if is_at_hand(suite.tokenizer) else DEFAULT),
         corpus=tuple(given.corpus or (filter(None, [suite.corpus]) if filled else ())),
         fields=given.fields or Fields(),

@@ -72,7 +72,7 @@ class Part:
         pools: Lengths whose contexts use most of their pool (``PoolUse.records``).
         clusters: The cluster of each item about a document (``cluster_of``).
         values: The facets of its samples, if only some are wanted.
-        standing: Counts of its published records; None for other tasks.
+        standing: Counts of the published records of its task, to which they are added; None for other tasks.
     """
 
     contexts: list[list[Sample]] = field(default_factory=list)
@@ -156,7 +156,7 @@ class Contexts:
         self._shared = _Shared.of(material, texts)
 
     def __iter__(self) -> Iterator[list[Sample]]:
-        """Build, and yield the samples of each context."""
+        """Build, and yield the samples of each context; once."""
         wanted, material, built = self._wanted, self._material, self._built
         records: dict[str, RecordCounts] = {}
         unsaid: dict[tuple[str, str], list[str]] = {}  # tasks by language and what they have no official prompt for
@@ -176,8 +176,9 @@ class Contexts:
                     part = before.parts[language]
                     yield from part.contexts
                 else:
-                    part = Part(values=self.values, standing=records.get(task.name))
+                    part = Part(standing=records.get(task.name))
                     yield from _of_resources(own, task, resources, self._shared, part)
+                self._add_values(part.values)
                 self.notes += part.notes
                 self.gold |= part.gold
                 self.pools += part.pools
@@ -203,8 +204,10 @@ def build_task(wanted: BuildConfig, material: Material, texts: CountedTexts, nam
             continue
         standing = found.records if task.gold == RECORDS else None
         for resources in _resources(task, own, material, texts, []):
-            part = found.parts[resources.language] = Part(values=found.values, standing=standing)
+            part = found.parts[resources.language] = Part(standing=standing)
             part.contexts = list(_of_resources(own, task, resources, shared, part))
+            for facet, some in part.values.items():
+                found.values.setdefault(facet, set()).update(some)
     return found
 
 
