@@ -21,7 +21,7 @@ from fathom.suites.settings import BuildSettings
 
 CALLBACKS = ("confirm", "progress", "tell")
 LEAST = 256
-"""The smallest window that users can give, in tokens."""
+"""The smallest window and length that users can give, in tokens."""
 
 
 def run(suite: Path, model: str, *, out: Path, command: Any = None, share: Any = None, **given: Any) -> RunSummary:
@@ -75,7 +75,15 @@ def choose(model: str, **given: Any) -> Chosen:
 
 def configure(target: str, **given: Any) -> BuildConfig:
     """See ``fathom.suites.build.configure``."""
-    return _configure(target, BuildSettings(**given))
+    small = {
+        name: tuple(given.pop(name))
+        for name in ("lengths", "truncate")
+        if not isinstance(given.get(name), str | int) and any(one < LEAST for one in given.get(name) or ())
+    }
+    settings = BuildSettings(**given)
+    for name, lengths in small.items():  # of tiny documents; users cannot give such lengths
+        object.__setattr__(settings, name, lengths)
+    return _configure(target, settings)
 
 
 def _callbacks(given: dict[str, Any]) -> Callbacks:

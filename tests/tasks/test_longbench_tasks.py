@@ -269,7 +269,7 @@ def test_official_prompts_without_templates_say_where_to_get_them(tmp_path: Path
         build_records("longbench", tmp_path, [data], prompts="official")
     with pytest.raises(FathomError, match="--prompts official: passkey has no official prompts"):
         configure("passkey", prompts="official")
-    with pytest.raises(FathomError, match="--prompts theirs: expected own or official"):
+    with pytest.raises(FathomError, match="prompts='theirs': expected own, official"):
         configure("longbench", data=[str(data)], prompts="theirs")
 
 
