@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from engine_calls import configure
 from fathom import api
+from fathom.documents.world import STATE, article
 from fathom.storage.checksums import with_checksum
 from fathom.suites.build import build
 from fathom.suites.registry import get_task
@@ -498,3 +499,13 @@ def test_a_replacement_killed_half_way_is_undone(tmp_path: Path, corpus: Path) -
     _sweep(tmp_path / "a")
     assert list(open_suite(tmp_path / "a").samples())
     assert {path.name for path in tmp_path.glob(".a.*")} == {f".a.{os.getpid()}.part"}
+
+
+def test_the_recorded_state_of_the_generator_changes_with_its_texts_alone() -> None:
+    digest = hashlib.sha256()
+    for language in ("en", "zh"):
+        for index in range(60):
+            one = article(7, language, index)
+            digest.update(repr((one.text, one.title, one.summary, one.questions)).encode())
+    # Where the texts change, both change: suites of other texts are other suites.
+    assert (STATE, digest.hexdigest()[:16]) == ("c340c4eda89b0863", "4894f5bc02ecdbdf")

@@ -13,7 +13,6 @@ from pathlib import Path
 from stat import S_ISDIR
 from typing import Any
 
-from fathom.documents import corpus as corpus_package
 from fathom.documents.corpus import is_world, parse_spec
 from fathom.documents.corpus.questions import checksum
 from fathom.documents.corpus.spec import path_of
@@ -21,6 +20,7 @@ from fathom.documents.records import Walker
 from fathom.documents.sources.errata import checksum as errata_checksum
 from fathom.documents.sources.errata import read_errata
 from fathom.documents.sources.finder import in_short
+from fathom.documents.world import STATE
 from fathom.parallel.units import Engine
 from fathom.plugins import loading
 from fathom.printing import printable, readable
@@ -182,13 +182,10 @@ def _storable(facts: Mapping[str, Any]) -> Mapping[str, Json]:
 
 
 def _state(spec: str) -> str:
-    """Changes if a corpus does: sizes and times of its files, or a hash of the sources that generate ``world``."""
-    digest = hashlib.sha256()
+    """Changes if a corpus does: sizes and times of its files, or the state of the generator of ``world``."""
     if is_world(spec):
-        sources = Path(corpus_package.__file__).parent / "world"
-        for file in sorted(p for p in sources.rglob("*") if p.suffix in (".py", ".txt")):
-            digest.update(file.read_bytes())
-        return digest.hexdigest()[:16]
+        return STATE
+    digest = hashlib.sha256()
     path = path_of(parse_spec(spec)[0])
     with suppress(OSError, FathomError):  # reported when it is read
         for file in _files_of(path):
