@@ -77,7 +77,7 @@ def help_of(*words):
 import fathom
 print(json.dumps({"place": fathom.__file__, "version": fathom.__version__, "texts": help_of()}))
 """
-STATES = ("checksum", "started", "corpus_state", "templates_state")
+STATES = ("checksum", "started", "templates_state")
 """Fields of manifests that depend on the time and on the bytes of source files."""
 RECORDS = ("--data", "data")
 WORLD = ("--corpus", "world")
@@ -164,6 +164,12 @@ class Neutral:
         for fields in (content, content.get("inputs", {})):
             for name in STATES:
                 fields.pop(name, None)
+        inputs = content.get("inputs", {})
+        if "corpus_state" in inputs:  # those of files depend on the time, that of the generator does not
+            states = zip(content["corpus"], inputs["corpus_state"], strict=True)
+            inputs["corpus_state"] = [
+                state if spec.partition("?")[0] == "world" else "<state>" for spec, state in states
+            ]
         if isinstance(content.get("versions"), dict):
             content["versions"] = dict.fromkeys(content["versions"], "<version>")
         return self.text(json.dumps(content, indent=1, ensure_ascii=False))

@@ -81,3 +81,7 @@ def test_a_setting_is_checked_where_it_is_given() -> None:
         Sampling(seed=-1)
     with pytest.raises(OptionError, match=r"temperature=nan: expected a number"):
         Sampling(temperature=float("nan"))
+
+
+def test_a_negative_temperature_is_left_to_the_provider() -> None:
+    assert Sampling(temperature=-1.0).temperature is AskSettings(temperature=-1.0).temperature is None

@@ -123,26 +123,26 @@ def judge(
     manifest = read_manifest(folder)
     loading.use_again(manifest["suite"].get("plugins"), folder)
     _check_address(settings.model_base_url)
-    given, batch = settings, settings.batch
+    batch = settings.batch
     how = Settings(
         model=model,
-        temperature=0.0 if given.temperature is None and judge_kind(model) == "embedding" else given.temperature,
-        max_output_tokens=given.max_output_tokens,
+        temperature=0.0 if settings.temperature is None and judge_kind(model) == "embedding" else settings.temperature,
+        max_output_tokens=settings.max_output_tokens,
         generation=generation_of(
-            given.generation, reasoning_effort=given.reasoning_effort, reasoning_tokens=given.reasoning_tokens
+            settings.generation, reasoning_effort=settings.reasoning_effort, reasoning_tokens=settings.reasoning_tokens
         ),
-        model_args=given.model_args or {},
-        base_url=given.model_base_url,
+        model_args=settings.model_args or {},
+        base_url=settings.model_base_url,
     )
     check_settings(how)
     name = judge_name(how)
-    waiting = find_cases(folder, judgements(folder, name), again=given.again, by=judge_kind(model))
+    waiting = find_cases(folder, judgements(folder, name), again=settings.again, by=judge_kind(model))
     _check_kind(folder, model, waiting)
     before = JudgeProgress(waiting.counts, waiting.total, spent(folder, name))
     hints = _hints_before(manifest["model"], model, waiting)
     if not waiting.cases:
         return _summary(folder, name, before, hints=hints)
-    price = FREE if model.startswith(LOCAL) else find_price(model, given.model_base_url)
+    price = FREE if model.startswith(LOCAL) else find_price(model, settings.model_base_url)
     client: Client | Recording
     if batch:
         client, price = open_recording(how), price.in_batches(share_of_price(how))
@@ -151,13 +151,13 @@ def judge(
         client = _open(
             how,
             lambda: get_tokenizer(manifest["suite"]["tokenizer"]),
-            connections=given.max_connections,
-            timeout=given.timeout,
+            connections=settings.max_connections,
+            timeout=settings.timeout,
         )
     cap = _cap(how, price)
-    plan = plan_judging(folder, name, waiting, said=said(folder, name, again=given.again), price=price, cap=cap)
+    plan = plan_judging(folder, name, waiting, said=said(folder, name, again=settings.again), price=price, cap=cap)
     plan = replace(plan, batches=described() if batch else "")
-    check_limits(plan, before.spent, max_tokens_total=given.max_tokens_total, max_cost=given.max_cost)
+    check_limits(plan, before.spent, max_tokens_total=settings.max_tokens_total, max_cost=settings.max_cost)
     if confirm is not None and not confirm(plan):
         return _summary(folder, name, before, stopped="not confirmed", hints=hints)
     if isinstance(client, EmbeddingClient):
@@ -165,18 +165,18 @@ def judge(
     work = JudgeWork(
         cap=cap,
         price=price,
-        max_connections=given.max_connections
+        max_connections=settings.max_connections
         if isinstance(client, Recording)
-        else connections_of(client, given.max_connections),
-        retry=Retry(retries=given.retries, timeout=given.timeout, first=given.backoff),
-        max_tokens_total=given.max_tokens_total,
-        max_cost=given.max_cost,
+        else connections_of(client, settings.max_connections),
+        retry=Retry(retries=settings.retries, timeout=settings.timeout, first=settings.backoff),
+        max_tokens_total=settings.max_tokens_total,
+        max_cost=settings.max_cost,
         progress=progress or (lambda state: None),
     )
     # Each process has its own order, so that it finds what others have judged instead of asking the same; and a limit
     # leaves a random sample judged.
     cases = Random(os.getpid()).sample(waiting.cases, len(waiting.cases))
-    judging = _judge(folder, name, client, work, before, cases, again=given.again, tell=tell or (lambda line: None))
+    judging = _judge(folder, name, client, work, before, cases, again=settings.again, tell=tell or (lambda line: None))
     after = drive(judging, INTERRUPTED if batch else KEPT)
     return _summary(folder, name, after, hints=(*hints, *_hints_after(after)))
 

@@ -106,14 +106,14 @@ def run(
         FathomError: A setting is wrong or differs from the folder's, the forecast exceeds a limit, the server is
             unreachable or denies all requests, the disk is full, or the run was interrupted. Finished replies are kept.
     """
-    given, epochs, batch = settings, settings.epochs, settings.batch
-    chosen = read_subset(given.subset) if given.subset is not None else None
+    epochs, batch = settings.epochs, settings.batch
+    chosen = read_subset(settings.subset) if settings.subset is not None else None
     asked = choose(
         model,
-        given,
-        given,
-        system=given.system,
-        server_command=given.server_command,
+        settings,
+        settings,
+        system=settings.system,
+        server_command=settings.server_command,
         subset=describe_subset(chosen) if chosen else None,
     )
     how, entry = asked.settings, asked.entry
@@ -125,7 +125,7 @@ def run(
     elif share is not None:
         built = replace(built, known=share.verified)
     loading.use_again(built.manifest.get("plugins"), suite)
-    check_choice(built.manifest, given.tasks, given.lengths)
+    check_choice(built.manifest, settings.tasks, settings.lengths)
     only = members_of(chosen, built) if chosen else None
     manifest = describe_run(suite, built.manifest, how, command=command)
     check_run(out, manifest)
@@ -137,7 +137,12 @@ def run(
 
     def stream(parts: bool) -> Iterator[Sample]:
         found = built.samples(
-            tasks=given.tasks, lengths=given.lengths, limit=given.limit, only=only, where=given.where, parts=parts
+            tasks=settings.tasks,
+            lengths=settings.lengths,
+            limit=settings.limit,
+            only=only,
+            where=settings.where,
+            parts=parts,
         )
         return map(as_asked, found)
 
@@ -146,11 +151,11 @@ def run(
 
     if next(facts(), None) is None:
         values: Values = {}
-        if given.where:
-            every = built.samples(tasks=given.tasks, lengths=given.lengths, only=only, parts=False)
-            wanted_of(every, given.where, values)
-        if given.where and values:
-            raise FathomError(f"{suite}: {why_none(given.where, values)}")
+        if settings.where:
+            every = built.samples(tasks=settings.tasks, lengths=settings.lengths, only=only, parts=False)
+            wanted_of(every, settings.where, values)
+        if settings.where and values:
+            raise FathomError(f"{suite}: {why_none(settings.where, values)}")
         raise FathomError(
             f"{suite}: no sample has both the requested tasks and lengths{' in this subset' if only else ''}; its "
             "manifest.json lists them"
@@ -162,7 +167,7 @@ def run(
             return as_asked(recipes[name])
 
         facts, samples = share.take(facts, recipe, epochs, manifest)
-    around = open_system(how.system, notes_cap(how, price), given.embedding_base_url)
+    around = open_system(how.system, notes_cap(how, price), settings.embedding_base_url)
     client = open_recording(how) if batch else open_client(how, tokenizer)
     extension = extension_of(client)
     if extension is not None:
@@ -180,7 +185,7 @@ def run(
         thoughts=how.thinking.thoughts if how.thinking else "",
     )
     if batch:
-        check_tasks(given.tasks or built.manifest["tasks"], mode)
+        check_tasks(settings.tasks or built.manifest["tasks"], mode)
     else:
         check_none_waits(out)
     words = describe_thinking(asked.decided, window=None if window_limit.by_client else window_limit.window)
@@ -199,7 +204,7 @@ def run(
     if cache is not None and plan.requests:
         with peek(out) as store:
             whole = sent_whole(_pending(store, samples, epochs, lambda key: key not in sent), window_limit, caps)
-            cached = forecast_cache(whole, cache, price, connections=given.max_connections, batch=batch)
+            cached = forecast_cache(whole, cache, price, connections=settings.max_connections, batch=batch)
         plan = replace(plan, cached=cached)
     plan = replace(plan, unverified=built.unverified, thinking=words, batches=described() if batch else "")
     # What is in batches is as good as spent.
@@ -210,8 +215,8 @@ def run(
             plan,
             spent_tokens=used,
             spent_cost=paid,
-            max_tokens_total=given.max_tokens_total,
-            max_cost=given.max_cost,
+            max_tokens_total=settings.max_tokens_total,
+            max_cost=settings.max_cost,
         )
     if callbacks.confirm is not None and not callbacks.confirm(plan):
         return RunSummary(out, None, stopped="not confirmed")
@@ -225,15 +230,15 @@ def run(
         samples=samples,
         texts=built.texts,
         epochs=epochs,
-        max_connections=connections_of(client, given.max_connections),
+        max_connections=connections_of(client, settings.max_connections),
         seed=how.seed,
         limit=window_limit,
         price=price,
         caps=caps,
         tokenizer=tokenizer,
-        retry=Retry(retries=given.retries, timeout=timeout_of(client, given.timeout), first=given.backoff),
-        max_tokens_total=given.max_tokens_total,
-        max_cost=given.max_cost,
+        retry=Retry(retries=settings.retries, timeout=timeout_of(client, settings.timeout), first=settings.backoff),
+        max_tokens_total=settings.max_tokens_total,
+        max_cost=settings.max_cost,
         progress=progress,
         request_mode=mode,
         thinking=how.thinking,

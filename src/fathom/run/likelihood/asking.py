@@ -92,19 +92,19 @@ def likelihood(
             prompts.
     """
     provider_errors()  # which checks the user's table
-    given, way = settings, settings.method
+    way = settings.method
     built, out = open_suite(Path(suite)), Path(out)
     loading.use_again(built.manifest.get("plugins"), built.folder)
-    check_choice(built.manifest, given.tasks, given.lengths)
-    asked, passed_over = _tasks_of(built, given.tasks)
-    questions = _Questions(built, asked, given.lengths, given.limit, built.texts())
-    questions.check(way, given.most_orders)
-    manifest = _describe(Path(suite), built.manifest, model, given.model_base_url, way, given.model_args or {})
+    check_choice(built.manifest, settings.tasks, settings.lengths)
+    asked, passed_over = _tasks_of(built, settings.tasks)
+    questions = _Questions(built, asked, settings.lengths, settings.limit, built.texts())
+    questions.check(way, settings.most_orders)
+    manifest = _describe(Path(suite), built.manifest, model, settings.model_base_url, way, settings.model_args or {})
     check_run(out, manifest)
-    retry = Retry(retries=given.retries, timeout=given.timeout, first=given.backoff)
-    backend = _open(model, given.model_args or {}, given.model_base_url, given.via, retry)
+    retry = Retry(retries=settings.retries, timeout=settings.timeout, first=settings.backoff)
+    backend = _open(model, settings.model_args or {}, settings.model_base_url, settings.via, retry)
     local = is_local(model)
-    price = FREE if local else find_price(model, given.model_base_url)
+    price = FREE if local else find_price(model, settings.model_base_url)
     total, ahead = questions.look_ahead(out, way, price)
     if tell is not None:
         tell(str(ahead))
@@ -114,10 +114,10 @@ def likelihood(
     work = _work(
         questions,
         price=price,
-        max_connections=1 if local else given.max_connections,
+        max_connections=1 if local else settings.max_connections,
         progress=progress,
     )
-    client = LikelihoodClient(backend, way, questions.ordering, given.most_orders)
+    client = LikelihoodClient(backend, way, questions.ordering, settings.most_orders)
     summary = drive(work_on(out, client, work, total))
     hints = list(summary.hints)
     if passed_over:

@@ -124,29 +124,29 @@ def configure(target: str, settings: BuildSettings) -> BuildConfig:
         FathomError: The suite or task is unknown, or an option is invalid.
     """
     suite = suites().get(suite_name(target)) or _suite_of_tasks(target)
-    given, data = settings, settings.data
-    lengths = suite.lengths if given.lengths is None else given.lengths
+    data = settings.data
+    lengths = suite.lengths if settings.lengths is None else settings.lengths
     if not lengths:
         raise FathomError("--lengths: expected at least one length, for instance 2k,4k,8k")
-    items = suite.items if given.items is None else given.items
+    items = suite.items if settings.items is None else settings.items
     if items < 1:
         raise FathomError(f"--items {items}: expected at least 1")
-    if (truncate := given.truncate) and max(truncate) >= max(lengths):
+    if (truncate := settings.truncate) and max(truncate) >= max(lengths):
         raise FathomError(
             f"--truncate {format_length(max(truncate))}: prompts of the longest length, {format_length(max(lengths))}, "
             "are truncated; choose lengths below it, or build longer prompts with --lengths"
         )
-    roles_of = ((QA, given.qa), (SUMMARIES, given.summaries), (NOISE, given.noise), (BOOKS, given.books))
+    roles_of = ((QA, settings.qa), (SUMMARIES, settings.summaries), (NOISE, settings.noise), (BOOKS, settings.books))
     own = tuple((roles, spec) for roles, specs in roles_of for spec in specs or ())
-    questions = given.questions or ()
-    if questions and not (given.corpus or given.qa):
+    questions = settings.questions or ()
+    if questions and not (settings.corpus or settings.qa):
         raise FathomError(f"--questions {questions[0]}: name the documents that they are about with --corpus FOLDER")
     asking = (task for task in map(get_task, suite.tasks) if task.pool and not set(QA).isdisjoint(task.gold))
     if questions and not any(asking):
         raise FathomError(f"--questions: {suite.name} asks no questions; use for instance single_doc_qa")
     if data and not suite.sources:
         raise FathomError(f"--data: {suite.name} has no data sources; give its documents with --corpus")
-    named = bool(given.corpus or own or given.threads or given.cases or data)
+    named = bool(settings.corpus or own or settings.threads or settings.cases or data)
     # Published records and threads are used in addition to a corpus, whose text fills the contexts of other tasks.
     beside = bool(suite.corpus) and set(suite.sources) == set(RECORDS)
     if not data and (beside or not (named or suite.corpus)) and suite.sources and (data_folder() / LOCK).is_file():
@@ -162,30 +162,30 @@ def configure(target: str, settings: BuildSettings) -> BuildConfig:
         tasks=suite.tasks,
         lengths=tuple(sorted(set(lengths))),
         items=items,
-        tokenizer=given.tokenizer or (suite.tokenizer if is_at_hand(suite.tokenizer) else DEFAULT),
-        corpus=tuple(given.corpus or (filter(None, [suite.corpus]) if filled else ())),
-        fields=given.fields or Fields(),
-        seed=given.seed,
-        depths=tuple(sorted({round(depth, 4) for depth in given.depths})),
-        languages=tuple(dict.fromkeys(given.languages or ())),
-        exact=given.exact,
+        tokenizer=settings.tokenizer or (suite.tokenizer if is_at_hand(suite.tokenizer) else DEFAULT),
+        corpus=tuple(settings.corpus or (filter(None, [suite.corpus]) if filled else ())),
+        fields=settings.fields or Fields(),
+        seed=settings.seed,
+        depths=tuple(sorted({round(depth, 4) for depth in settings.depths})),
+        languages=tuple(dict.fromkeys(settings.languages or ())),
+        exact=settings.exact,
         own=own,
         questions=tuple(questions),
-        errata=tuple(given.errata or ()),
-        threads=tuple(given.threads or ()),
-        cases=tuple(given.cases or ()),
+        errata=tuple(settings.errata or ()),
+        threads=tuple(settings.threads or ()),
+        cases=tuple(settings.cases or ()),
         data=tuple(data or ()),
         sources=tuple((role, tuple(names)) for role, names in suite.sources.items()) if data else (),
-        closed_book=suite.closed_book if given.closed_book is None else given.closed_book,
-        alone=given.alone,
-        common=given.common,
+        closed_book=suite.closed_book if settings.closed_book is None else settings.closed_book,
+        alone=settings.alone,
+        common=settings.common,
         truncate=tuple(sorted(set(truncate))),
-        prompts=_checked(given, suite),
-        templates=tuple(given.templates or ()),
+        prompts=_checked(settings, suite),
+        templates=tuple(settings.templates or ()),
         only=suite.only,
-        where=tuple((name, tuple(values)) for name, values in (given.where or {}).items()),
-        skip_bad=given.skip_bad,
-        grids=_grids(suite, given.lengths, given.items),
+        where=tuple((name, tuple(values)) for name, values in (settings.where or {}).items()),
+        skip_bad=settings.skip_bad,
+        grids=_grids(suite, settings.lengths, settings.items),
     )
 
 
