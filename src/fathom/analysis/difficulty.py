@@ -331,7 +331,7 @@ def label_table(found: Difficulty) -> pl.DataFrame:
 
 def _check_sizes(chosen: Mapping[str, Sequence[Asked]], allowed: int) -> None:
     if allowed < 0:
-        raise FathomError(f"--allowed {allowed}: expected 0 or more models")
+        raise FathomError(f"`allowed` {allowed}: expected 0 or more models")
     for tier, models in chosen.items():
         if len(models) <= allowed:
             raise FathomError(

@@ -119,9 +119,9 @@ def read_scores(
             f"{', '.join(_SCORES)}; it has {', '.join(columns) or 'none'}"
         )
     if items < 1:
-        raise FathomError(f"--items {items}: a score is the mean of 1 item or more")
+        raise FathomError(f"`items` {items}: a score is the mean of 1 item or more")
     if scale is not None and scale not in SCALES:
-        raise FathomError(f"--scale {scale}: choose {', '.join(SCALES)}")
+        raise FathomError(f"`scale` {scale}: choose {', '.join(SCALES)}")
     frame = _chosen(frame, path, where or {})
     texts = ["" if text is None else str(text) for text in frame[length_column]]
     items_column = _first(columns, _ITEMS)
@@ -161,11 +161,11 @@ def _first(columns: Sequence[str], names: Sequence[str]) -> str:
 def _chosen(frame: pl.DataFrame, path: Path, where: Mapping[str, str]) -> pl.DataFrame:
     for name, value in where.items():
         if name not in frame.columns:
-            raise FathomError(f"--where {name}={value}: {path} has no such column; it has {', '.join(frame.columns)}")
+            raise FathomError(f"`where` {name}={value}: {path} has no such column; it has {', '.join(frame.columns)}")
         found = frame.filter(pl.col(name).cast(pl.String) == value)
         if found.is_empty():
             known = ", ".join(map(str, frame[name].unique(maintain_order=True)[:12]))
-            raise FathomError(f"--where {name}={value}: no such row in {path}; {name} is one of {known}")
+            raise FathomError(f"`where` {name}={value}: no such row in {path}; {name} is one of {known}")
         frame = found
     if "metric" in frame.columns and "metric" not in where:
         frame = frame.filter(pl.col("metric").is_in(_METRICS))
@@ -194,8 +194,8 @@ def _one_length_each(texts: Sequence[str], models: Sequence[object], path: Path,
         who = ", ".join(dict.fromkeys(model for _, model in found))
         raise FathomError(
             f"{path}: {column} {names} (of {who}) is not a single length, and an average without it would be wrong: "
-            "write the length of each score into the table, choose lengths with --lengths, or choose other rows "
-            "with --where COLUMN=VALUE"
+            "write the length of each score into the table, choose lengths with `lengths`, or choose other rows "
+            "with `where` COLUMN=VALUE"
         )
 
 
@@ -219,8 +219,8 @@ def _scaled(cells: Sequence[ScoreCell], scale: Scale | None, path: Path) -> list
         if not 0 <= cell.score <= unit:
             raise FathomError(
                 f"{path}: {cell.model}, {cell.task}, {format_length(cell.length)}: a score of {cell.score:g} is not "
-                f"between 0 and {unit:g}; give the scale of the table with --scale {' or '.join(SCALES)}, or choose "
-                "rows with --where COLUMN=VALUE"
+                f"between 0 and {unit:g}; give the scale of the table with `scale` {' or '.join(SCALES)}, or choose "
+                "rows with `where` COLUMN=VALUE"
             )
         if cell.chance is not None and not 0 <= cell.chance <= 1:
             raise FathomError(f"{path}: {cell.task}: a chance level of {cell.chance:g} is not between 0 and 1")
@@ -235,7 +235,7 @@ def _single(cells: Sequence[ScoreCell], path: Path) -> tuple[ScoreCell, ...]:
         if key in kept and kept[key].score != cell.score:
             raise FathomError(
                 f"{path}: {cell.model}, {cell.task}, {format_length(cell.length)} has the scores "
-                f"{kept[key].score:g} and {cell.score:g}; choose rows with --where COLUMN=VALUE"
+                f"{kept[key].score:g} and {cell.score:g}; choose rows with `where` COLUMN=VALUE"
             )
         kept[key] = cell
     broken_down = {(cell.model, cell.variant) for cell in cells if cell.task != ALL}
@@ -258,9 +258,9 @@ def score_profiles(
         FathomError: The base is unknown, or that of the code, which needs rows; or there is no score.
     """
     if base is not None and base not in BASE_RULES:
-        raise FathomError(f"--base {base}: choose {', '.join(BASE_RULES)}")
+        raise FathomError(f"`base` {base}: choose {', '.join(BASE_RULES)}")
     if base == "code":
-        raise FathomError("--base code needs rows: a table of scores has no items to pool as the released code does")
+        raise FathomError("`base` code needs rows: a table of scores has no items to pool as the released code does")
     if not table.cells:
         raise FathomError("the table has no score at a length")
     given = any(cell.length == 0 for cell in table.cells) if base is None else base == "given"

@@ -86,7 +86,7 @@ def at_lengths(ready: Sequence[Profile], lengths: Sequence[int]) -> list[Profile
     missing = [format_length(length) for length in lengths if length not in tested]
     if missing or not lengths:
         there = named_lengths(tested)
-        raise FathomError(f"--lengths: no score at {', '.join(missing) or 'no length'}; lengths with scores: {there}")
+        raise FathomError(f"`lengths`: no score at {', '.join(missing) or 'no length'}; lengths with scores: {there}")
     return [_at(profile, lengths) for profile in ready]
 
 

@@ -168,7 +168,7 @@ def _boards(wanted: Wanted, batches: Sequence[Batch]) -> tuple[Board, ...]:
 def _place(wanted: Wanted, out: Path) -> Path:
     """The folder of the site; ``out`` may be a link, which is kept."""
     if wanted.date and not _DATE.fullmatch(wanted.date):
-        raise FathomError(f"--date {wanted.date!r}: expected a date as YYYY-MM-DD")
+        raise FathomError(f"`date` {wanted.date!r}: expected a date as YYYY-MM-DD")
     return site_place(out, "site", MARK, _OURS)
 
 

@@ -73,7 +73,7 @@ def _of_suite(folder: Path, names: Sequence[str]) -> dict[str, Example]:
             if sample.id in chosen
         }
     except KeyError as missing:
-        raise FathomError(f"{folder}: document {missing} is missing; build the suite again with --force") from None
+        raise FathomError(f"{folder}: document {missing} is missing; build the suite again with `force`") from None
 
 
 def _of_world(name: str) -> Example | None:

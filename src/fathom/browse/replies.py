@@ -250,7 +250,7 @@ def find_suite(folder: Path, manifest: Mapping[str, Any], given: Sequence[BuiltS
                 changed = changed or place
     name = manifest["suite"]["name"]
     why = f"{changed} holds another build of it" if changed else f"it is not at {path}" if path else "it has no path"
-    raise FathomError(f"prompts are missing: the suite {name} was not found ({why}); name its folder with --suite")
+    raise FathomError(f"prompts are missing: the suite {name} was not found ({why}); name its folder with `suite`")
 
 
 def _by_sample(found: Iterable[Answered]) -> tuple[Entry, ...]:

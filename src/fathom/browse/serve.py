@@ -44,7 +44,7 @@ class PagesServer(ThreadingHTTPServer):
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", "") or str(error)
             raise FathomError(
-                f"--port {port}: cannot be used ({reason}); choose another, or 0 for a free one"
+                f"`port` {port}: cannot be used ({reason}); choose another, or 0 for a free one"
             ) from None
         self.pages = pages
         self.fixed = dict(assets("fathom.browse", "page"))

@@ -117,7 +117,7 @@ def only_some(found: Replies, only: Sequence[str]) -> Replies:
         return found
     left = tuple(entry for entry in found.entries if _is_wanted(entry, only))
     if not left:
-        raise FathomError(f"--only {','.join(only)}: none of {len(found.entries):,} samples is left; leave it out")
+        raise FathomError(f"`only` {','.join(only)}: none of {len(found.entries):,} samples is left; leave it out")
     return Replies(found.runs, left, found.suites)
 
 

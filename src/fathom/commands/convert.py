@@ -99,7 +99,7 @@ def convert(options: ConvertOptions) -> "Written":
     form, paths = format_named(options.to), paths_of(options.sources)
     out = options.out or (address_from_environment() if form.name == "mlflow" else None)
     if out is None:
-        raise FathomError(f"--to {form.name} needs --out, {form.where}")
+        raise FathomError(f"`to` {form.name} needs `out`, {form.where}")
     table = rows.open_results(paths, options.origin, options.rule, options.judge, tell=options.tell)
     if options.origin == "fathom":
         tell_unfinished(paths, options.tell)

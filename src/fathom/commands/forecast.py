@@ -86,7 +86,7 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
         if cache is None:
             raise FathomError(
                 f"model {options.model!r}: the price table says nothing of a cache (caches = TOKENS); leave out "
-                "--model for a server, or add the model to ~/.config/fathom/prices.toml"
+                "`model` for a server, or add the model to ~/.config/fathom/prices.toml"
             )
         limit = find_limit(settings, None, price)
         caps = output_caps(settings, price, task_cap)

@@ -110,7 +110,7 @@ def _link(options: ReportOptions, sources: "Sequence[Path]") -> Callable[["Repli
     out, pages = _file(options), options.replies.resolve()
     start = out.resolve().parent if out is not None else Path.cwd()
     if out is not None and start.is_relative_to(pages):
-        raise FathomError(f"--replies {options.replies}: the folder is replaced, so write {out} to another one")
+        raise FathomError(f"`replies` {options.replies}: the folder is replaced, so write {out} to another one")
     browse.write(sources, options.replies, suites=options.suites, judge=options.judge)
     folder = quote(Path(os.path.relpath(pages, start)).as_posix())
     return lambda one: browse.address(folder, **{name: value or None for name, value in one._asdict().items()})

@@ -109,9 +109,9 @@ def run(options: RunOptions) -> "RunSummary":
     if options.shard is not None or options.engine is not None:
         return _run_shards(options)
     if alone := [flag for flag, value in (("--shards", options.shards), ("--address", options.address)) if value]:
-        raise FathomError(f"{alone[0]} is for --engine ray, which is missing")
+        raise FathomError(f"{alone[0]} is for `engine` ray, which is missing")
     if isinstance(options.out, str):
-        raise FathomError(f"--out {options.out}: a run is a folder of this machine; --shard can use an object store")
+        raise FathomError(f"`out` {options.out}: a run is a folder of this machine; `shard` can use an object store")
     suite, name = _suite(options)
     subset = f"-{read_subset(options.subset).name}" if options.subset else ""
     score = {"on": "-thinking", "off": "-non-thinking"}.get(options.thinking or "", "")
@@ -144,11 +144,11 @@ def _run_shards(options: RunOptions) -> "RunSummary":
 
     flag = "--shard" if options.engine is None else "--engine"
     if options.shard is not None and (options.engine or options.shards or options.address):
-        raise FathomError("--shard runs one shard in this process; leave out --engine, --shards and --address")
+        raise FathomError("`shard` runs one shard in this process; leave out `engine`, `shards` and `address`")
     if options.batch:
-        raise FathomError(f"{flag}: a provider's batches need no other machines; leave out {flag} or --batch")
+        raise FathomError(f"{flag}: a provider's batches need no other machines; leave out {flag} or `batch`")
     if options.out is None:
-        raise FathomError(f"{flag} needs --out: a folder that all machines reach, or s3://, gs:// or az://")
+        raise FathomError(f"{flag} needs `out`: a folder that all machines reach, or s3://, gs:// or az://")
     if not is_suite(Path(options.suite)):
         raise FathomError(
             f"{flag}: {options.suite} is not a built suite, and machines that build it at once would disturb each "
@@ -205,7 +205,7 @@ def main(line: RunOptions) -> int:
 
     judge = None if line.judge == "none" else line.judge
     if judge is not None and (line.shard or line.engine):
-        raise FathomError("--judge: replies are judged when all of them are there: `fathom merge`, then `fathom judge`")
+        raise FathomError("`judge`: replies are judged when all of them are there: `fathom merge`, then `fathom judge`")
     if judge is not None:
         check_judge(judge, line.judge_base_url)
     with progress_bar("building", line.quiet) as building, progress_bar("running", line.quiet) as bar:

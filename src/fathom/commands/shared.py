@@ -56,7 +56,7 @@ def engine_of(options: Cluster) -> "Engine | None":
     from fathom.parallel.on_ray import in_tasks
 
     if options.address and options.engine is None:
-        raise FathomError("--address is for --engine ray, which is missing")
+        raise FathomError("`address` is for `engine` ray, which is missing")
     return in_tasks(options.address) if options.engine else None
 
 

@@ -314,7 +314,7 @@ def counted(answers: Sequence[Answers], unanswered: Unanswered, name: str) -> Fl
     if missing > MISSING_AT_MOST * len(every):
         raise FathomError(
             f"{name}: {missing:,} of the {len(every):,} items asked so far are missing, more than 2%: failed requests "
-            "or replies without a judgement. The same command repeats failed requests; --unanswered drop estimates "
+            "or replies without a judgement. The same command repeats failed requests; `unanswered` drop estimates "
             "from the answered items"
         )
     return np.nan_to_num(answers[-1].zero)
@@ -501,6 +501,6 @@ def _written(folder: Path, names: Sequence[str], choices: Mapping[str, Json]) ->
     elif read_subset(path).members != members:
         raise FathomError(
             f"{path}: this round asked other items than it would now: the options, the known scores, the scores of "
-            "an earlier round or the version of fathom have changed. Choose another --out"
+            "an earlier round or the version of fathom have changed. Choose another `out`"
         )
     return path

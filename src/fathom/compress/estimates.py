@@ -313,7 +313,7 @@ def of_subset(
             made(scores)  # raises the error that they are of another benchmark
         raise FathomError(
             f"{left_out[0]}, more than 2%: repeat the run of this subset to retry failed requests, and judge replies "
-            "without a judgement; or give --unanswered drop for an estimate from the available scores"
+            "without a judgement; or give `unanswered` drop for an estimate from the available scores"
         )
     found = with_outcomes(made(whole), chosen, whole)
     if whole.other is None or np.array_equal(whole.other, whole.scores, equal_nan=True):

@@ -93,7 +93,7 @@ def check(name: str, asked: Asked) -> None:
     if values is not None and name not in VALUES:
         raise FathomError(f"the study {name} has no values to try; those of {', '.join(VALUES)} have")
     if asked.draws is not None and name in UNDRAWN:
-        raise FathomError(f"the study {name} draws nothing: leave out --draws")
+        raise FathomError(f"the study {name} draws nothing: leave out `draws`")
     if asked.published is not None and name not in OF_ONE:
         raise FathomError(f"the study {name} chooses items itself; those of {', '.join(OF_ONE)} take published ones")
     if name in ("dimensions", "numbers") and (broken := [value for value in values or () if value != int(value)]):
@@ -115,7 +115,7 @@ def study(name: str, matrix: ScoreMatrix, plan: Plan, asked: Asked, kinds: Mappi
         FathomError: The study takes fewer or more kinds, or see its function.
     """
     if name == "embeddings" and not kinds:
-        raise FathomError("the study embeddings compares embeddings with none: name them with --embeddings FILE.npz")
+        raise FathomError("the study embeddings compares embeddings with none: name them with `embeddings` FILE.npz")
     if name != "embeddings" and len(kinds) > 1:
         raise FathomError(f"the study {name} takes one kind of embeddings; got {', '.join(kinds)}")
     plan = replace(plan, embeddings=next(iter(kinds.values()), None))
@@ -365,9 +365,9 @@ def shown(table: pl.DataFrame) -> tuple[list[dict[str, object]], list[str]]:
     frame, notes = summarised(table), []
     if "setting" in frame.columns and frame["category"].n_unique() > 1:
         frame = frame.filter(category="all").drop("category")
-        notes.append("estimates of the whole score; --out FILE or --json gives those of each category too")
+        notes.append("estimates of the whole score; `out` FILE or `as_json` gives those of each category too")
     if len(frame) > ROWS_SHOWN:
-        notes.append(f"the first {ROWS_SHOWN} of {len(frame):,} rows; --out FILE or --json gives all of them")
+        notes.append(f"the first {ROWS_SHOWN} of {len(frame):,} rows; `out` FILE or `as_json` gives all of them")
     rounded = (
         {name: f"{value:.4f}" if isinstance(value, float) else value for name, value in row.items()}
         for row in frame.head(ROWS_SHOWN).to_dicts()

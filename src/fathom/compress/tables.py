@@ -311,10 +311,10 @@ def read_sampled(path: Path) -> tuple[Subset, ScoreMatrix | None]:
     if not sidecar.is_file():
         raise FathomError(
             f"{sidecar}: missing; {path} was chosen with these scores, and estimates need them. Put it next to the "
-            "subset, or give the scores with --known"
+            "subset, or give the scores with `known`"
         )
     if stated := subset.design.get("known_file"):  # missing in subsets of earlier versions
         check_file(
-            sidecar, stated, f"restore it from a copy, choose {path.name} again, or give the scores with --known"
+            sidecar, stated, f"restore it from a copy, choose {path.name} again, or give the scores with `known`"
         )
     return subset, read_matrix(sidecar)

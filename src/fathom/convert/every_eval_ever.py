@@ -43,10 +43,10 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
         FathomError: A file exists, or no figure has a score.
     """
     if choices.relationship not in RELATIONSHIPS:
-        raise FathomError(f"--relationship {choices.relationship}: expected one of {', '.join(RELATIONSHIPS)}")
+        raise FathomError(f"`relationship` {choices.relationship}: expected one of {', '.join(RELATIONSHIPS)}")
     systems = [one for one in found.systems if choices.model in (None, one.model, one.name)]
     if not systems:
-        raise FathomError(f"--model {choices.model}: no such model")
+        raise FathomError(f"`model` {choices.model}: no such model")
     places: list[str] = []
     notes = list(found.notes)
     for system in systems:

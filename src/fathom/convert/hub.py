@@ -39,7 +39,7 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
     system = only_system(found, choices.model, WHAT)
     if not choices.dataset:
         raise FathomError(
-            "--to hub needs --dataset OWNER/NAME, the data set on the Hub whose leaderboard lists the results"
+            "`to` hub needs `dataset` OWNER/NAME, the data set on the Hub whose leaderboard lists the results"
         )
     every = found.figures(system)
     figures = _wanted(every, choices)
@@ -73,7 +73,7 @@ def _wanted(figures: Sequence[Figure], choices: Choices) -> list[Figure]:
     there = [_named(one, figures) for one in figures]
     if strange := [name for name in choices.task_ids if not any(name in names for names in there)]:
         known = ", ".join(names[0] for names in there)
-        raise FathomError(f"--task-id {strange[0]}: no such figure; there are {known}")
+        raise FathomError(f"`task_id` {strange[0]}: no such figure; there are {known}")
     return [one for one, names in zip(figures, there, strict=True) if any(name in choices.task_ids for name in names)]
 
 

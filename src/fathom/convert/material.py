@@ -254,7 +254,7 @@ def only_system(found: Material, model: str | None, what: str) -> System:
     if len(chosen) == 1:
         return chosen[0]
     there = ", ".join(one.name for one in found.systems)
-    why = "there is no such model" if not chosen else "choose one with --model"
+    why = "there is no such model" if not chosen else "choose one with `model`"
     raise FathomError(f"{what} describes one model; {why}: {there}")
 
 

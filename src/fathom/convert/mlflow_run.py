@@ -50,7 +50,7 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
         from mlflow.exceptions import MlflowException
     systems = [one for one in found.systems if choices.model in (None, one.model, one.name)]
     if not systems:
-        raise FathomError(f"--model {choices.model}: no such model")
+        raise FathomError(f"`model` {choices.model}: no such model")
     try:
         client = MlflowClient(tracking_uri=address)
         experiment = _experiment(client, choices.experiment or ", ".join(found.results.suites) or "fathom")
@@ -80,7 +80,7 @@ def _refuse(client: MlflowClient, experiment: str, found: Material, system: Syst
     for run in client.search_runs([experiment], f"tags.`{KEY}` = '{key_of(found, system)}'"):
         if run.data.tags.get(COMPLETE) == "true" and not choices.force:
             raise FathomError(
-                f"{system.name}: MLflow has these results as run {run.info.run_id}; replace them with --force"
+                f"{system.name}: MLflow has these results as run {run.info.run_id}; replace them with `force`"
             )
 
 

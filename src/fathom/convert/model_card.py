@@ -123,5 +123,5 @@ def _merged(there: Any, ours: list[dict[str, Any]], place: Path, choices: Choice
         replaced += mine
         kept += [] if mine else [result]
     if replaced and not choices.force:
-        raise FathomError(f"{place} has {replaced} results of fathom; replace them with --force")
+        raise FathomError(f"{place} has {replaced} results of fathom; replace them with `force`")
     return [{**there[0], "results": [*kept, *ours[0]["results"]]}, *there[1:]]

@@ -34,9 +34,9 @@ def refuse_existing(place: Path, force: bool) -> None:
         FathomError: It exists, and ``force`` is not set.
     """
     if place.is_symlink() or (place.exists() and not place.is_file()):
-        raise FathomError(f"{place}: not a plain file; choose another --out")
+        raise FathomError(f"{place}: not a plain file; choose another `out`")
     if place.exists() and not force:
-        raise FathomError(f"{place} exists; replace it with --force, or choose another --out")
+        raise FathomError(f"{place} exists; replace it with `force`, or choose another `out`")
 
 
 @contextmanager

@@ -36,11 +36,11 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
     folder = Path(out)
     systems = [one for one in found.systems if choices.model in (None, one.model, one.name)]
     if not systems:
-        raise FathomError(f"--model {choices.model}: no such model")
+        raise FathomError(f"`model` {choices.model}: no such model")
     for system in systems:
         there = sorted(folder.glob(f"wandb/offline-run-*-{key_of(found, system)}"))
         if there and not choices.force:
-            raise FathomError(f"{there[0]} has these results already; write them again with --force")
+            raise FathomError(f"{there[0]} has these results already; write them again with `force`")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         places = [_log(found, system, folder, choices) for system in systems]

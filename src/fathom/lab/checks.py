@@ -50,7 +50,7 @@ def check_commands(commands: Iterable[str], servers: Sequence[str]) -> None:
     """
     for name in commands:
         if name not in servers:
-            raise FathomError(f"--server-command {name}: no server has this name; there are {listed(servers)}")
+            raise FathomError(f"`server_command` {name}: no server has this name; there are {listed(servers)}")
 
 
 def check_servers(model: str, servers: Mapping[str, str], base_url: str | None) -> None:
@@ -60,12 +60,12 @@ def check_servers(model: str, servers: Mapping[str, str], base_url: str | None) 
         FathomError: The model is in this process, or two servers have one address.
     """
     if servers and (is_local(model) or is_baseline(model)):
-        raise FathomError(f"--server {next(iter(servers))}: {model} is in this process, and asks no server")
-    owners = {} if base_url is None else {base_url.rstrip("/"): "--model-base-url"}
+        raise FathomError(f"`server` {next(iter(servers))}: {model} is in this process, and asks no server")
+    owners = {} if base_url is None else {base_url.rstrip("/"): "`model_base_url`"}
     for name, url in servers.items():
-        other = owners.setdefault(url.rstrip("/"), f"--server {name}")
-        if other != f"--server {name}":
-            raise FathomError(f"--server {name} has the address of {other}: one server has one method")
+        other = owners.setdefault(url.rstrip("/"), f"`server` {name}")
+        if other != f"`server` {name}":
+            raise FathomError(f"`server` {name} has the address of {other}: one server has one method")
 
 
 def shared_items(suite: BuiltSuite, tuning: BuiltSuite, choice: Choice, windows: Sequence[int]) -> frozenset[str]:
@@ -83,19 +83,19 @@ def shared_items(suite: BuiltSuite, tuning: BuiltSuite, choice: Choice, windows:
     Raises:
         FathomError: No other item is left, or none beyond a window.
     """
-    advice = "values must be chosen on other items; build it with another --seed, or of other data"
+    advice = "values must be chosen on other items; build it with another `seed`, or of other data"
     if tuning.manifest["fingerprint"] == suite.manifest["fingerprint"]:
-        raise FathomError(f"--tuning {tuning.folder} has the same samples as {suite.folder}: {advice}")
+        raise FathomError(f"`tuning` {tuning.folder} has the same samples as {suite.folder}: {advice}")
     known, asked = _keys(suite, choice), _keys(tuning, choice)
     every = {key for keys in known.values() for key in keys}
     shared = frozenset(item for item, keys in asked.items() if not every.isdisjoint(keys))
     if len(shared) == len(asked):
-        raise FathomError(f"--tuning {tuning.folder} has no item that is not in {suite.folder}: {advice}")
+        raise FathomError(f"`tuning` {tuning.folder} has no item that is not in {suite.folder}: {advice}")
     longest = max(sample.length for sample in chosen_samples(tuning, choice) if sample.item not in shared)
     for window in windows:
         if longest <= window:
             raise FathomError(
-                f"--tuning {tuning.folder}: no sample is beyond the window of {window:,} tokens, where values are "
+                f"`tuning` {tuning.folder}: no sample is beyond the window of {window:,} tokens, where values are "
                 "chosen"
             )
     return shared

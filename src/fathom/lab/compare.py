@@ -162,9 +162,9 @@ def _plans(recipe: Recipe, suite: BuiltSuite, out: Path) -> list[_Plan]:
         FathomError: See ``compare``.
     """
     if not recipe.models:
-        raise FathomError("name a model with --model")
+        raise FathomError("name a model with `model`")
     if len(set(recipe.models)) < len(recipe.models):
-        raise FathomError(f"--model {listed(recipe.models)}: expected each once")
+        raise FathomError(f"`model` {listed(recipe.models)}: expected each once")
     found = []
     for number, model in enumerate(recipe.models):
         window = _window(recipe, model)
@@ -189,7 +189,7 @@ def _plans(recipe: Recipe, suite: BuiltSuite, out: Path) -> list[_Plan]:
 
 def _window(recipe: Recipe, model: str) -> int:
     if "?" in model and is_local(model):
-        raise FathomError(f"model {model}: name methods as setups, as in --setup 'yarn?factor=4'")
+        raise FathomError(f"model {model}: name methods as setups, as in `setup` 'yarn?factor=4'")
     found = recipe.settings.window
     if found is None and is_baseline(model):
         from fathom.models.baselines import baseline_client
@@ -201,7 +201,7 @@ def _window(recipe: Recipe, model: str) -> int:
     if found is None:
         found = choose(model, Sampling(), Reasoning()).price.window
     if found is None:
-        raise FathomError(f"the window of {model} is unknown; give it with --window, for instance --window 32k")
+        raise FathomError(f"the window of {model} is unknown; give it with `window`, for instance `window` 32k")
     return found
 
 
@@ -243,7 +243,7 @@ def _check(recipe: Recipe, plan: _Plan) -> None:
     if to_tune and recipe.tuning is None:
         raise FathomError(
             f"setup {to_tune[0]!r} has values to choose from, which needs other items than those of the report: build "
-            "a second suite with another --seed, and name it with --tuning"
+            "a second suite with another `seed`, and name it with `tuning`"
         )
     check_names("setup", ((one.name, run_name(one, way)) for one in plan.every for way in one.ways))
     for one in plan.every:

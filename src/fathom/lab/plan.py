@@ -96,7 +96,7 @@ def wanted(text: str, model: str, sizes: Sizes) -> Wanted:
     if not local and (inside := [name for family, (name, _) in parts.items() if family != "system"]):
         raise FathomError(
             f"setup {text!r}: {inside[0]} changes a model in this process (hf/PATH); start a server with the flags of "
-            f"`fathom lab flags {inside[0]}`, and give its address with --server NAME=URL"
+            f"`fathom lab flags {inside[0]}`, and give its address with `server` NAME=URL"
         )
     grids = [(family, key, value.split(_BETWEEN)) for family, (_, own) in parts.items() for key, value in own.items()]
     ways = []
@@ -134,7 +134,7 @@ def trained(text: str) -> Wanted:
     model, colon, words = text.partition(": ")
     if not colon or not model.strip() or not words.strip():
         raise FathomError(
-            f"--trained {text!r}: expected MODEL: WHAT IT WAS TRAINED WITH, as in 'hf/my-model-32k: 400 steps of 32k "
+            f"`trained` {text!r}: expected MODEL: WHAT IT WAS TRAINED WITH, as in 'hf/my-model-32k: 400 steps of 32k "
             "tokens on books'"
         )
     _, method, cache = split_name(model) if is_local(model) else (model, NONE, FULL)

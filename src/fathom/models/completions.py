@@ -155,9 +155,9 @@ def _check_options(settings: Settings) -> None:
     for name in settings.generation:
         if name not in able:
             raise FathomError(
-                f"--chat-template {settings.chat_template}: the generation option {name!r} is not supported in "
+                f"`chat_template` {settings.chat_template}: the generation option {name!r} is not supported in "
                 f"requests without a chat template; they support {', '.join(sorted(able))}. Drop it, or use "
-                "--chat-template always"
+                "`chat_template` always"
             )
 
 
@@ -165,12 +165,12 @@ def _server_name(settings: Settings) -> str:
     """The model's name on the server."""
     provider, _, name = settings.model.partition("/")
     if provider not in PROVIDERS or settings.base_url is None:
-        why = "needs --model-base-url, the address of a server" if provider in PROVIDERS else "needs a server"
+        why = "needs `model_base_url`, the address of a server" if provider in PROVIDERS else "needs a server"
         raise FathomError(
-            f"--chat-template {settings.chat_template}: model {settings.model!r}: a prompt without a chat template "
+            f"`chat_template` {settings.chat_template}: model {settings.model!r}: a prompt without a chat template "
             f"{why} that speaks OpenAI's completions protocol (vLLM, SGLang, llama.cpp), because the providers of "
             "hosted chat models put every prompt into one. Name the model as vllm/NAME or openai/NAME with "
-            "--model-base-url http://HOST:PORT/v1, or use --chat-template always"
+            "`model_base_url` http://HOST:PORT/v1, or use `chat_template` always"
         )
     return name.partition("/")[2] if provider == "openai-api" else name
 

@@ -151,7 +151,7 @@ def open_embedding_client(settings: Settings, *, connections: int = 1, timeout: 
         _check_library(settings.model)
         if settings.base_url is not None:
             raise FathomError(
-                f"judge {settings.model}: a local model takes no --model-base-url; for a server use embed/{name}"
+                f"judge {settings.model}: a local model takes no `model_base_url`; for a server use embed/{name}"
             )
         return EmbeddingClient(_Local(SentenceTransformer(name, padding="left" if _is_qwen(name) else None)), 1)
     # The runner retries, so that the same limits hold for all judges.
@@ -162,10 +162,10 @@ def open_embedding_client(settings: Settings, *, connections: int = 1, timeout: 
 
 def _check(settings: Settings) -> None:
     given = {
-        "--temperature": bool(settings.temperature),
-        "--max-output-tokens": settings.max_output_tokens is not None,
-        "--generation or --reasoning": bool(settings.generation),
-        "--model-arg": bool(settings.model_args),
+        "`temperature`": bool(settings.temperature),
+        "`max_output_tokens`": settings.max_output_tokens is not None,
+        "`generation` or --reasoning": bool(settings.generation),
+        "`model_args`": bool(settings.model_args),
     }
     if senseless := [name for name, there in given.items() if there]:
         raise FathomError(f"judge {settings.model}: an embedding model generates no text; leave out {senseless[0]}")

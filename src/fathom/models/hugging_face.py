@@ -324,7 +324,7 @@ def failure_of_model(error: Exception, tokens: int) -> Failure:
         return Failure(
             "bad",
             f"out of memory for a prompt of {tokens:,} tokens. Use smaller batches (-M batch_size=1), smaller numbers "
-            "(-M dtype=bfloat16), all GPUs (-M device=auto), or leave out the longest prompts (--lengths)",
+            "(-M dtype=bfloat16), all GPUs (-M device=auto), or leave out the longest prompts (`lengths`)",
         )
     return Failure("bad", shorten(f"{type(error).__name__}: {error}", 300))
 
@@ -346,7 +346,7 @@ def _place(name: str, arguments: Mapping[str, Json]) -> str:
         if not (folder / "config.json").exists():
             raise FathomError(
                 f"model {name}: {folder} holds no model: config.json is missing; give the folder that "
-                "`save_pretrained` or the hub's download wrote"
+                "save_pretrained() or the hub's download wrote"
             )
         return str(folder)
     if path.startswith(("/", "~", ".")) or path.count("/") > 1:

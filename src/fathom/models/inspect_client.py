@@ -280,7 +280,7 @@ def _in_short(message: str) -> str:
     missing = re.search(r"No ([A-Z0-9_]+_(?:KEY|TOKEN))\b.* defined in the environment", message)
     if missing is None:
         return message.removeprefix("ERROR: ")
-    return f"no key: set the environment variable {missing[1]}, or give --model-base-url for a server that needs none"
+    return f"no key: set the environment variable {missing[1]}, or give `model_base_url` for a server that needs none"
 
 
 def _unknown_model(model: str) -> FathomError:

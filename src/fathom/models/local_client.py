@@ -222,7 +222,7 @@ class LocalClient:
         if not 0 < ending < len(prompt) or start < 0:
             raise FathomError(
                 "question=apart needs to know where in the prompt the question begins, and this sample does not say; "
-                "leave out question=apart, or these samples (--tasks)"
+                "leave out question=apart, or these samples (`tasks`)"
             )
         place = start + len(prompt) - ending - (len(prompt) - len(prompt.lstrip()))
         found = tokens_before(self._loaded.tokenizer, text, place, special)
@@ -386,7 +386,7 @@ def check_local_model(settings: Settings) -> None:
 def _check(settings: Settings) -> None:
     if settings.base_url is not None:
         raise FathomError(
-            f"model {settings.model}: hf/ models run in this process; leave out --model-base-url, or name the model "
+            f"model {settings.model}: hf/ models run in this process; leave out `model_base_url`, or name the model "
             "openai/NAME, as the server at that address knows it"
         )
     able = sorted({*_SAMPLING, *_BESIDES})
@@ -512,7 +512,7 @@ def _template(tokenizer: Any, settings: Settings) -> str | None:
         return None
     given = settings.model_args.get("chat_template")
     if settings.model_args.get("use_chat_template") is False:
-        raise FathomError(f"model {settings.model}: use_chat_template=false: use --chat-template never")
+        raise FathomError(f"model {settings.model}: use_chat_template=false: use `chat_template` never")
     if given is not None:
         path = Path(str(given)).expanduser()
         if "{" in str(given):
@@ -523,7 +523,7 @@ def _template(tokenizer: Any, settings: Settings) -> str | None:
             raise FathomError(f"model {settings.model}: chat_template={given}: cannot be read: {error}") from error
     if not tokenizer.chat_template:
         raise FathomError(
-            f"model {settings.model}: its tokenizer has no chat template, as those of base models. Use --chat-template "
+            f"model {settings.model}: its tokenizer has no chat template, as those of base models. Use `chat_template` "
             "never, which sends prompts unchanged, or give a template with -M chat_template=FILE.jinja"
         )
     return None

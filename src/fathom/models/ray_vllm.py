@@ -157,7 +157,7 @@ def open_ray_vllm_client(settings: Settings) -> RayVllmClient:
     import ray  # noqa: F401  # said now if it is missing
 
     if settings.base_url is not None:
-        raise FathomError(f"model {settings.model}: no server computes it; leave out --model-base-url")
+        raise FathomError(f"model {settings.model}: no server computes it; leave out `model_base_url`")
     for name in settings.generation:
         if name not in (*_SAMPLING, *_BESIDES):
             raise FathomError(

@@ -197,7 +197,7 @@ def _hopeless(failure: Failure, retry: Retry, health: Health) -> str:
     if failure.kind == "silent" and health.silent >= 3 * (retry.retries + 1):
         return (
             f"the server does not answer ({health.silent} requests in a row): {message}. Check that it runs and "
-            f"--model-base-url (`fathom doctor MODEL` says more); {again}"
+            f"`model_base_url` (`fathom doctor MODEL` says more); {again}"
         )
     if not (health.replies or health.before) and health.errors >= ERRORS_BEFORE_ANY_REPLY:
         return (

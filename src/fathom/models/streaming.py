@@ -109,7 +109,7 @@ def why_not(settings: Settings) -> str:
     if provider not in PROVIDERS:
         return f"replies of {provider} are not measured: only those of a server with OpenAI's protocol"
     if settings.base_url is None:
-        return "the server is not known: name one with --model-base-url"
+        return "the server is not known: name one with `model_base_url`"
     return ""
 
 

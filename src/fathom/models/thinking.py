@@ -131,20 +131,20 @@ def thinking_settings(
     generation = generation or {}
     if reasoning.thinking is None:
         if reasoning.thinking_switch is not None:
-            raise FathomError(f"--thinking-switch {reasoning.thinking_switch}: needs --thinking on or --thinking off")
+            raise FathomError(f"`thinking_switch` {reasoning.thinking_switch}: needs `thinking` on or `thinking` off")
         plain = _plain_temperature(model, reasoning.model_kind, generation) if given == "default" else given
         return ThinkingSettings(None, cap, plain, policy or "refuse", generation, reasoning.model_kind)
     chosen = reasoning.thinking
     known = _kind(model, entry, reasoning.model_kind)
     if known == "thinking" and chosen == "off":
         raise FathomError(
-            f"--thinking off: {model} always reasons, and so has no non-thinking score; use --thinking on"
+            f"`thinking` off: {model} always reasons, and so has no non-thinking score; use `thinking` on"
         )
     way = _switch(model, entry, known, reasoning.thinking_switch, sampling.model_base_url)
     if way != "none" and sampling.chat_template != "always":
         raise FathomError(
-            f"--chat-template {sampling.chat_template}: reasoning cannot be switched ({way}) for prompts without a "
-            "chat template; use --chat-template always"
+            f"`chat_template` {sampling.chat_template}: reasoning cannot be switched ({way}) for prompts without a "
+            "chat template; use `chat_template` always"
         )
     thinking = Thinking(
         mode=chosen,
@@ -218,7 +218,7 @@ def _kind(model: str, entry: ModelSettings | None, given: Kind | None) -> Kind:
     near = like_models(model)
     hint = f" Similar names: {', '.join(near)}." if near else ""
     raise FathomError(
-        f"--thinking: {model} is not in the table of models (`fathom list settings`).{hint} Use --model-kind to say "
+        f"`thinking`: {model} is not in the table of models (`fathom list settings`).{hint} Use `model_kind` to say "
         "whether it always reasons (thinking), can be switched (mixed), or never reasons natively (instruct)"
     )
 
@@ -237,9 +237,9 @@ def _check_reasoning(generation: Mapping[str, Json], thinking: Thinking) -> None
         value = generation.get(name)
         if value is not None and (value not in (0, "none")) != thinking.native:
             raise FathomError(
-                f"--{name.replace('_', '-')} {value}: with --thinking {thinking.mode} native reasoning is "
+                f"`{name}` {value}: with `thinking` {thinking.mode} native reasoning is "
                 f"{'on' if thinking.native else 'off'} in a model of kind {thinking.kind}; drop the option, or set "
-                "--model-kind"
+                "`model_kind`"
             )
 
 
@@ -280,7 +280,7 @@ def switch_of(model: str, base_url: str | None) -> Switch:
     if provider == "openai":
         return "effort"
     raise FathomError(
-        f"--thinking: how {provider} switches the reasoning of {model} is unknown; give --thinking-switch, one of "
+        f"`thinking`: how {provider} switches the reasoning of {model} is unknown; give `thinking_switch`, one of "
         f"{', '.join(SWITCHES)}"
     )
 

@@ -19,6 +19,7 @@ from click.shell_completion import CompletionItem
 
 from fathom.options.declare import Config, Field, OptionError, Options, fields_of, read_config
 from fathom.types import FathomError
+from fathom.types.common import with_options
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _COLUMN = 26
@@ -97,10 +98,16 @@ class Command(click.Command):
         try:
             yield
         except OptionError as error:
-            flags = {one.name: one.name.upper() if one.option.position else one.flag for one in self._fields()}
             shown = ",".join(map(str, error.value)) if isinstance(error.value, list | tuple) else error.value
             shown = shown if len(str(shown)) <= _LONG else f"{str(shown)[:_LONG]}..."
-            raise FathomError(f"{flags.get(error.name, error.name)} {shown}: {error.expected}") from None
+            raise FathomError(self.named(f"`{error.name}` {shown}: {error.expected}")) from None
+        except FathomError as error:
+            raise FathomError(self.named(str(error))) from error
+
+    def named(self, message: str) -> str:
+        """A message with options named as they are on the line: ``--window`` for ```window```."""
+        flags = {one.name: one.name.upper() if one.option.position else one.flag for one in self._fields()}
+        return with_options(message, lambda name: flags.get(name) or f"--{name.replace('_', '-')}")
 
     def get_help(self, ctx: click.Context) -> str:
         """The help, with the spaces and hyphens that kept lines from breaking as they were."""

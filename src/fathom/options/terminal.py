@@ -93,14 +93,23 @@ def no_widgets() -> Iterator[None]:
         yield
 
 
+def as_typed(message: str) -> str:
+    """A message with options named as the running command does: ``--window`` for ```window```."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    named = getattr(context.command, "named", None) if context else None
+    return named(message) if named else message
+
+
 def tell(note: str) -> None:
     """Something that the reader of results must know, on standard error."""
-    print(f"note: {printable(note)}", file=sys.stderr)
+    print(f"note: {printable(as_typed(note))}", file=sys.stderr)
 
 
 def tell_below(note: str) -> None:
     """The same below what it is about."""
-    print(f"  note: {printable(note)}", file=sys.stderr)
+    print(f"  note: {printable(as_typed(note))}", file=sys.stderr)
 
 
 class Plan(Protocol):
@@ -122,7 +131,7 @@ def confirmed(plan: Plan, *, yes: bool, quiet: bool) -> bool:
         FathomError: Standard input is no terminal.
     """
     if plan.requests and not quiet:
-        print(plan, file=sys.stderr)
+        print(as_typed(str(plan)), file=sys.stderr)
     if yes or not plan.requests or plan.cost_most == 0:
         return True
     if not sys.stdin.isatty():
@@ -148,7 +157,7 @@ def print_summary(summary: Summary) -> int:
     """Print what came of work, and its hints; 1 where it was stopped."""
     for hint in summary.hints:
         tell_below(hint)
-    if words := str(summary):
+    if words := as_typed(str(summary)):
         print(words, file=sys.stderr if summary.stopped else sys.stdout)
     return int(bool(summary.stopped))
 

@@ -30,7 +30,7 @@ def connected(address: str | None) -> Iterator[None]:
         try:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR")
         except (ConnectionError, ValueError, RuntimeError) as error:
-            raise FathomError(f"--address {address or '(this machine)'}: no Ray cluster: {error}") from None
+            raise FathomError(f"`address` {address or '(this machine)'}: no Ray cluster: {error}") from None
     try:
         yield
     finally:

@@ -100,7 +100,7 @@ def in_processes(count: int | None = None) -> Engine:
             except TerminatedWorkerError as error:
                 raise FathomError(
                     "a process was killed, perhaps because memory ran out: try again with fewer processes, by "
-                    "LOKY_MAX_CPU_COUNT=1 in the environment or by --workers where there is this option"
+                    "LOKY_MAX_CPU_COUNT=1 in the environment or by `workers` where there is this option"
                 ) from error
 
     return engine

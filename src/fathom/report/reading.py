@@ -87,7 +87,7 @@ def without_known(
     named = [str(one) for one in panel or ()]
     missing = [one for one in named if not Path(one).exists()]
     if missing and len(missing) < len(named):
-        raise FathomError(f"--panel: give either runs or models, not both; no such run: {', '.join(missing)}")
+        raise FathomError(f"`panel`: give either runs or models, not both; no such run: {', '.join(missing)}")
     voices = load(list(map(Path, named)), judge=judge) if named and not missing else named or None
     if tell is not None:
         for note in (*_not_judged(table), *notes_on_scorers(table)):
@@ -150,7 +150,7 @@ def rows_of_tasks(frame: pl.DataFrame, tasks: Sequence[str] | None) -> pl.DataFr
     there = set(frame["task"])
     tasks = [task_name(name) for name in tasks]
     if missing := [name for name in tasks if name not in there]:
-        raise FathomError(f"--tasks: no row of {missing[0]!r}; there are rows of {', '.join(sorted(there))}")
+        raise FathomError(f"`tasks`: no row of {missing[0]!r}; there are rows of {', '.join(sorted(there))}")
     return frame.filter(frame["task"].is_in(tasks))
 
 
@@ -161,6 +161,6 @@ def rows_at_lengths(frame: pl.DataFrame, lengths: Sequence[int] | None) -> pl.Da
     tested = sorted(set(frame["length"]) - {0})
     if missing := [format_length(length) for length in lengths if length not in tested]:
         at = named_lengths(tested)
-        raise FathomError(f"--lengths: no row at {', '.join(missing)}; there are rows at {at}")
+        raise FathomError(f"`lengths`: no row at {', '.join(missing)}; there are rows at {at}")
     kept = frame["length"].is_in([0, *lengths, *BASE_LENGTHS])
     return frame.filter(kept)

@@ -86,9 +86,9 @@ def open_results(
         FathomError: There is no such origin, or a path cannot be read.
     """
     if origin not in origin_names():
-        raise FathomError(f"--from {origin}: choose {', '.join(origin_names())}")
+        raise FathomError(f"`origin` {origin}: choose {', '.join(origin_names())}")
     wanted = Wanted(metric, dict(columns or {}), {name: str(value) for name, value in (constants or {}).items()}, tell)
-    for option, given in (("--columns", wanted.columns), ("--set", wanted.constants)):
+    for option, given in (("`columns`", wanted.columns), ("`constants`", wanted.constants)):
         if unknown := [name for name in given if name not in COLUMNS]:
             raise FathomError(f"{option} {unknown[0]}: not a column of rows; choose {', '.join(COLUMNS)}")
     if origin == OWN:

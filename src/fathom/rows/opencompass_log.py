@@ -72,7 +72,7 @@ def _part(file: Path, wanted: Wanted) -> Part | str:
         metric = "accuracy"
     elif not metric or not any(metric in one for _, one in details):
         fields = ", ".join(dict.fromkeys(name for _, one in details for name in one))
-        return f"its evaluator gives no score for a sample (fields: {fields}); --metric names one"
+        return f"its evaluator gives no score for a sample (fields: {fields}); `metric` names one"
     return Part(str(file), _rows(file, details, metric, _length(file)), {})
 
 

@@ -67,7 +67,7 @@ def origin_of(path: Path) -> Origin | None:
                 found[one.name] = one, file
     if len(found) > 1:
         listed = ", ".join(f"{one.title} ({file.name})" for one, file in found.values())
-        raise FathomError(f"{path}: results of several programs: {listed}. Name one with --from, or give its folder")
+        raise FathomError(f"{path}: results of several programs: {listed}. Name one with `origin`, or give its folder")
     return next((one for one, _ in found.values()), None)
 
 

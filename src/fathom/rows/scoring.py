@@ -81,13 +81,13 @@ def choose_judges(folders: Sequence[Path], judge: str | None) -> tuple[str, ...]
     for named in _named(judge, found):
         kind = judge_kind(named)
         if kind in chosen:
-            raise FathomError(f"--judge {judge}: names two judges of one kind; name one")
+            raise FathomError(f"`judge` {judge}: names two judges of one kind; name one")
         chosen[kind] = _full_name(named, [name for name in found if judge_kind(name) == kind], folders)
     for kind in JUDGE_KINDS:
         alike = [name for name in found if judge_kind(name) == kind]
         if kind not in chosen and len(alike) > 1:
             raise FathomError(
-                f"{_listed(folders)}: judged by {', '.join(alike)}: choose one with --judge, or --judge none for the "
+                f"{_listed(folders)}: judged by {', '.join(alike)}: choose one with `judge`, or `judge` none for the "
                 "tasks' own scorers" + (f"; beside {judge}, with a comma between them" if judge else "")
             )
         if kind not in chosen and alike:
@@ -109,8 +109,8 @@ def _full_name(named: str, found: Sequence[str], folders: Sequence[Path]) -> str
     if not found or len(alike) == 1:
         return alike[0] if alike else named
     raise FathomError(
-        f"--judge {named}: {_listed(folders)}: judged by {', '.join(found)}; choose one of these, run `fathom judge` "
-        "with another, or give --judge none for the tasks' own scorers"
+        f"`judge` {named}: {_listed(folders)}: judged by {', '.join(found)}; choose one of these, run `fathom judge` "
+        "with another, or give `judge` none for the tasks' own scorers"
     )
 
 

@@ -226,19 +226,19 @@ def draft(
         if is_baseline(settings.model):
             raise FathomError(f"{settings.model}: an offline baseline cannot write or check questions; name a model")
     if out.suffix.lower() != ".csv":
-        raise FathomError(f"--out {out}: the name of the table must end in .csv")
+        raise FathomError(f"`out` {out}: the name of the table must end in .csv")
     passages = [passage for document in documents for passage in passages_of(document, per_document)]
     if not passages:
         raise FathomError(f"no document has at least {SHORTEST} characters of text")
     folder = out.with_suffix(".draft")
     mark = folder / "written"
     if out.exists() and not (mark.is_file() and mark.read_text("utf-8") == checksum(out)):
-        raise FathomError(f"{out} was changed, or not written by this command; choose another --out, or rename it")
+        raise FathomError(f"{out} was changed, or not written by this command; choose another `out`, or rename it")
     names = judge_name(model), judge_name(checker)
     plan = _plan(folder, passages, model, checker)
     if work.max_cost is not None and plan.requests and (plan.cost_least is None or plan.cost_least > work.max_cost):
         why = "the price is unknown" if plan.cost_least is None else f"it costs at least ${plan.cost_least:,.2f}"
-        raise FathomError(f"--max-cost {work.max_cost:g}: {why}; nothing was sent")
+        raise FathomError(f"`max_cost` {work.max_cost:g}: {why}; nothing was sent")
     if confirm is not None and not confirm(plan):
         return DraftSummary(out, 0, 0, {}, (Spent(), Spent()), "not confirmed")
     folder.mkdir(parents=True, exist_ok=True)

@@ -244,9 +244,9 @@ def _check_folder(out: Path) -> None:
     try:
         there = sorted(one.name for one in out.iterdir()) if out.is_dir() else [out.name] * out.exists()
     except OSError as error:
-        raise FathomError(f"--out {out}: cannot be read: {error.strerror or error}") from error
+        raise FathomError(f"`out` {out}: cannot be read: {error.strerror or error}") from error
     if there and FILE not in there:
-        raise FathomError(f"--out {out}: holds something else ({printable(there[0])}); choose another --out")
+        raise FathomError(f"`out` {out}: holds something else ({printable(there[0])}); choose another `out`")
 
 
 def _pending(model: str, golds: Sequence[GoldText], there: Mapping[str, Judgement], *, again: bool) -> PendingCases:
@@ -366,7 +366,7 @@ def _summary(suite: BuiltSuite, out: Path, name: str, found: Sequence[Checked]) 
     if len(listed) > SHOWN:
         hints.append(f"{len(listed) - SHOWN:,} more: {out / SUPPORT}")
     if faulty:
-        hints.append(f"read {errata}, then build again with --errata {errata} to leave these out")
+        hints.append(f"read {errata}, then build again with `errata` {errata} to leave these out")
     hints += _left(found)
     return GoldSummary(out, verdicts, support, spent(out, name), hints=tuple(hints))
 
@@ -374,7 +374,7 @@ def _summary(suite: BuiltSuite, out: Path, name: str, found: Sequence[Checked]) 
 def _left(found: Sequence[Checked]) -> Iterator[str]:
     counts = Counter(one.verdict for one in found)
     if counts["undecided"]:
-        yield f"{counts['undecided']:,} replies could not be parsed: these are undecided; use --again to repeat them"
+        yield f"{counts['undecided']:,} replies could not be parsed: these are undecided; use `again` to repeat them"
     if counts["missing"]:
         yield f"{counts['missing']:,} requests failed; repeat the command for what is missing"
     records = {one.gold.sample.task for one in found if not one.gold.sample.facets.get("gold")}

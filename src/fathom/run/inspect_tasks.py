@@ -185,7 +185,7 @@ def _depths(given: Numbers) -> tuple[float, ...]:
     try:
         return tuple(float(text) for text in _texts(given))
     except ValueError as error:
-        raise FathomError(f"depth={given}: expected `random`, or numbers between 0 and 1 such as 0,0.5,1") from error
+        raise FathomError(f"depth={given}: expected 'random', or numbers between 0 and 1 such as 0,0.5,1") from error
 
 
 def _inspect_task(declared: Task, wanted: BuildConfig) -> InspectTask:

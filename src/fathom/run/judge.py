@@ -201,7 +201,7 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
 
 def _check_address(url: str | None) -> None:
     if url is not None:
-        check_address(url, "--judge-base-url")
+        check_address(url, "judge_base_url")
 
 
 def _cap(settings: Settings, price: Price) -> int:
@@ -215,13 +215,13 @@ def _open(
     settings: Settings, tokenizer: Callable[[], Tokenizer], *, connections: int = 1, timeout: float = TIMEOUT
 ) -> Client:
     if settings.model == "none":
-        raise FathomError("--judge none means that no judge is used; it is an option of rows, report and analyze")
+        raise FathomError("`judge` none means that no judge is used; it is an option of rows, report and analyze")
     try:
         if judge_kind(settings.model) == "embedding":
             return open_embedding_client(settings, connections=connections, timeout=timeout)
         return open_client(settings, tokenizer)
     except FathomError as error:
-        raise FathomError(_reworded(error)) from None
+        raise error.renamed(model_base_url="judge_base_url") from None
 
 
 async def _judge(
@@ -251,14 +251,10 @@ async def _judge(
             await judging.work_through(cases)
         return judging.state
     except FathomError as error:
-        raise FathomError(_reworded(error)) from None
+        raise error.renamed(model_base_url="judge_base_url") from None
     finally:
         store.close()
         await client.close()
-
-
-def _reworded(error: FathomError) -> str:
-    return str(error).replace("--model-base-url", "--judge-base-url")
 
 
 def _summary(
@@ -304,7 +300,7 @@ def _hints_after(state: JudgeProgress) -> tuple[str, ...]:
     hints = []
     if state.counts["unreadable"]:
         hints.append(
-            f"{state.counts['unreadable']} judgements could not be parsed: these replies have no score; use --again to "
+            f"{state.counts['unreadable']} judgements could not be parsed: these replies have no score; use `again` to "
             "repeat them"
         )
     if state.counts["error"]:

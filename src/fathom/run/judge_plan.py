@@ -231,18 +231,18 @@ def check_limits(plan: JudgePlan, spent: Spent, *, max_tokens_total: int | None,
     tokens = spent.tokens_in + spent.tokens_out + plan.tokens_in
     if max_tokens_total is not None and plan.requests and tokens > max_tokens_total:
         raise FathomError(
-            f"judge {plan.judge}: needs about {tokens:,} tokens, more than --max-tokens-total {max_tokens_total:,}; "
+            f"judge {plan.judge}: needs about {tokens:,} tokens, more than `max_tokens_total` {max_tokens_total:,}; "
             "nothing was sent. Raise the limit"
         )
     if max_cost is None or not plan.requests:
         return
     if plan.cost_least is None:
         raise FathomError(
-            f"--max-cost {max_cost:g}: the price of {plan.judge!r} is unknown, so the limit cannot be enforced; "
-            "nothing was sent. Add the model to ~/.config/fathom/prices.toml, or use --max-tokens-total"
+            f"`max_cost` {max_cost:g}: the price of {plan.judge!r} is unknown, so the limit cannot be enforced; "
+            "nothing was sent. Add the model to ~/.config/fathom/prices.toml, or use `max_tokens_total`"
         )
     if spent.paid + plan.cost_least > max_cost:
         raise FathomError(
             f"judge {plan.judge}: costs at least ${spent.paid + plan.cost_least:,.2f} (${spent.paid:,.2f} spent), more "
-            f"than --max-cost ${max_cost:,.2f}; nothing was sent. Raise the limit"
+            f"than `max_cost` ${max_cost:,.2f}; nothing was sent. Raise the limit"
         )

@@ -186,9 +186,9 @@ class Judging:
         self.state = replace(self.state, spent=spent)
         tokens, most, dollars = spent.tokens_in + spent.tokens_out, self._work.max_tokens_total, self._work.max_cost
         if most is not None and tokens > most:
-            self._stop = f"stopped: {tokens:,} tokens used, --max-tokens-total is {most:,}"
+            self._stop = f"stopped: {tokens:,} tokens used, `max_tokens_total` is {most:,}"
         if dollars is not None and spent.paid > dollars:
-            self._stop = f"stopped: ${spent.paid:,.2f} spent, --max-cost is ${dollars:,.2f}"
+            self._stop = f"stopped: ${spent.paid:,.2f} spent, `max_cost` is ${dollars:,.2f}"
 
 
 def cost_of(reply: Reply, price: Price) -> float | None:

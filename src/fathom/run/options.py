@@ -14,20 +14,20 @@ from fathom.types import FathomError, Json
 
 # Generation options that the runner sets itself; otherwise one of two values would be recorded but not sent.
 _OWN = {
-    "temperature": "use --temperature",
-    "seed": "use --seed",
-    "max_tokens": "use --max-output-tokens",
-    "reasoning_effort": "use --reasoning-effort",
-    "reasoning_tokens": "use --reasoning-tokens",
-    "max_retries": "use --retries",
-    "max_connections": "use --max-connections",
-    "adaptive_connections": "use --max-connections",
-    "timeout": "use --timeout",
-    "attempt_timeout": "use --timeout",
-    "stream_idle_timeout": "use --timeout",
-    "cache": "every reply is kept and asked for once; use --epochs to ask again",
-    "batch": "use --batch",
-    "num_choices": "each request has one reply; use --epochs",
+    "temperature": "use `temperature`",
+    "seed": "use `seed`",
+    "max_tokens": "use `max_output_tokens`",
+    "reasoning_effort": "use `reasoning_effort`",
+    "reasoning_tokens": "use `reasoning_tokens`",
+    "max_retries": "use `retries`",
+    "max_connections": "use `max_connections`",
+    "adaptive_connections": "use `max_connections`",
+    "timeout": "use `timeout`",
+    "attempt_timeout": "use `timeout`",
+    "stream_idle_timeout": "use `timeout`",
+    "cache": "every reply is kept and asked for once; use `epochs` to ask again",
+    "batch": "use `batch`",
+    "num_choices": "each request has one reply; use `epochs`",
 }
 
 
@@ -46,7 +46,7 @@ def generation_of(
     """
     for name in generation or {}:
         if name in _OWN:
-            raise FathomError(f"--generation {name}: {_OWN[name]}")
+            raise FathomError(f"`generation` {name}: {_OWN[name]}")
     reasoning: Mapping[str, Json] = {"reasoning_effort": reasoning_effort, "reasoning_tokens": reasoning_tokens}
     return {**(generation or {}), **{name: value for name, value in reasoning.items() if value is not None}}
 
@@ -67,23 +67,23 @@ def check_settings(settings: Settings) -> None:
     if settings.server_command is None:
         return
     if is_local(settings.model) or is_baseline(settings.model):
-        raise FathomError(f"--server-command: {settings.model} has no server, it runs in this process; leave it out")
+        raise FathomError(f"`server_command`: {settings.model} has no server, it runs in this process; leave it out")
     if not settings.server_command.strip():
-        raise FathomError("--server-command: expected the command line with which the server was started")
+        raise FathomError("`server_command`: expected the command line with which the server was started")
 
 
 def _check_agent(settings: Settings) -> None:
     """Refuse models that cannot call tools."""
     if settings.chat_template != "always":
         raise FathomError(
-            f"--system {AGENT} needs a chat in which the model calls tools; leave out --chat-template "
+            f"`system` {AGENT} needs a chat in which the model calls tools; leave out `chat_template` "
             f"{settings.chat_template}"
         )
     if is_baseline(settings.model) or is_local(settings.model):
         why = "an offline baseline" if is_baseline(settings.model) else "a model in this process"
         raise FathomError(
-            f"--system {AGENT}: {settings.model!r} is {why}, which cannot call tools; give a model of a provider, or "
-            "start it on a server that supports tool calls and give its --model-base-url"
+            f"`system` {AGENT}: {settings.model!r} is {why}, which cannot call tools; give a model of a provider, or "
+            "start it on a server that supports tool calls and give its `model_base_url`"
         )
 
 
@@ -103,11 +103,11 @@ def check_choice(manifest: Mapping[str, Any], tasks: Sequence[str] | None, lengt
         if task_name(name) not in map(task_name, known):
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
             hint = f"did you mean {near[0]}? " if near else ""
-            raise FathomError(f"--tasks {name}: {hint}Suite {manifest['suite']!r} has the tasks {', '.join(known)}")
+            raise FathomError(f"`tasks` {name}: {hint}Suite {manifest['suite']!r} has the tasks {', '.join(known)}")
     held = sorted({int(length) for length in (*manifest["lengths"], *manifest.get("truncate", ()))})
     for length in lengths or ():
         if length not in held:
             raise FathomError(
-                f"--lengths {format_length(length)}: suite {manifest['suite']!r} was built at {named_lengths(held)}; "
+                f"`lengths` {format_length(length)}: suite {manifest['suite']!r} was built at {named_lengths(held)}; "
                 "choose among these, or build it at other lengths"
             )

@@ -156,7 +156,7 @@ class Preflight:
         """All of it, and a line for each length."""
         price = price_range(self.cost_least, self.cost_most, self.checked)
         done = f"; {self.finished:,} replies exist already" if self.finished else ""
-        unknown = "the model's window is not known; give --window to have prompts checked beforehand"
+        unknown = "the model's window is not known; give `window` to have prompts checked beforehand"
         most = "requests and tokens are the most that the system asks for" if self.bounds else ""
         sent = str(self.under_way) if self.under_way is not None else ""
         cached = str(self.cached) if self.cached is not None and self.cached.share >= _WORTH else ""
@@ -274,7 +274,7 @@ def forecast_run(
         if beyond and limit.policy != "refuse" and budget is not None and budget < 1:
             raise FathomError(
                 f"the window of {limit.window} tokens leaves no room for a prompt beside a reply of {cap} tokens "
-                f"(task {sample.task}); lower --max-output-tokens or check --window"
+                f"(task {sample.task}); lower `max_output_tokens` or check `window`"
             )
         sent = 0 if beyond and limit.policy == "refuse" else epochs
         tokens_in = max(0, budget) if beyond and budget is not None else sample.tokens
@@ -332,21 +332,21 @@ def check_budget(
     if max_tokens_total is not None and tokens > max_tokens_total:
         raise FathomError(
             f"the run would use up to {tokens:,} tokens ({spent_tokens:,} used, {preflight.tokens_in:,} input, at "
-            f"most {preflight.tokens_out:,} output), more than --max-tokens-total {max_tokens_total:,}; "
-            "nothing was sent. Raise the limit, or run fewer samples with --limit or --lengths"
+            f"most {preflight.tokens_out:,} output), more than `max_tokens_total` {max_tokens_total:,}; "
+            "nothing was sent. Raise the limit, or run fewer samples with `limit` or `lengths`"
         )
     if max_cost is None or not preflight.requests:
         return
     most = preflight.cost_most
     if most is None:
         raise FathomError(
-            f"--max-cost {max_cost:g}: the price of {preflight.model!r} is unknown, so the limit cannot be enforced; "
-            "nothing was sent. Add the model to ~/.config/fathom/prices.toml, or use --max-tokens-total"
+            f"`max_cost` {max_cost:g}: the price of {preflight.model!r} is unknown, so the limit cannot be enforced; "
+            "nothing was sent. Add the model to ~/.config/fathom/prices.toml, or use `max_tokens_total`"
         )
     if spent_cost + most > max_cost:
         raise FathomError(
-            f"the run would cost up to ${spent_cost + most:,.2f} (${spent_cost:,.2f} spent), more than --max-cost "
-            f"${max_cost:,.2f}; nothing was sent. Raise the limit, or run fewer samples with --limit or --lengths"
+            f"the run would cost up to ${spent_cost + most:,.2f} (${spent_cost:,.2f} spent), more than `max_cost` "
+            f"${max_cost:,.2f}; nothing was sent. Raise the limit, or run fewer samples with `limit` or `lengths`"
         )
 
 

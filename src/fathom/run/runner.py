@@ -348,8 +348,8 @@ def _as_asked(settings: Settings) -> Callable[[Sample], Sample]:
 def _thinking_prompt(sample: Sample) -> Sample:
     if not sample.thinking_tokens:
         raise FathomError(
-            f"--thinking on: sample {sample.id!r} of task {sample.task} has no thinking prompt, which a model without "
-            "native reasoning needs for a thinking score; leave the task out with --tasks"
+            f"`thinking` on: sample {sample.id!r} of task {sample.task} has no thinking prompt, which a model without "
+            "native reasoning needs for a thinking score; leave the task out with `tasks`"
         )
     return with_thoughts(sample)
 

@@ -436,9 +436,9 @@ class Session:
         tokens, paid = self._totals.tokens_in + self._totals.tokens_out, self._totals.paid
         most, dollars = self._work.max_tokens_total, self._work.max_cost
         if most is not None and tokens > most:
-            self._stop = f"stopped: {tokens:,} tokens used, --max-tokens-total is {most:,}"
+            self._stop = f"stopped: {tokens:,} tokens used, `max_tokens_total` is {most:,}"
         if dollars is not None and paid > dollars:
-            self._stop = f"stopped: ${paid:,.2f} spent, --max-cost is ${dollars:,.2f}"
+            self._stop = f"stopped: ${paid:,.2f} spent, `max_cost` is ${dollars:,.2f}"
 
     def _state(self) -> Progress:
         totals = self._totals

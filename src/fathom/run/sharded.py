@@ -32,11 +32,11 @@ def check_shared(settings: Limits) -> None:
     Raises:
         FathomError: There is a limit of a whole run, of which a shard sees only its own part.
     """
-    for flag, limit in (("--max-tokens-total", settings.max_tokens_total), ("--max-cost", settings.max_cost)):
+    for flag, limit in (("`max_tokens_total`", settings.max_tokens_total), ("`max_cost`", settings.max_cost)):
         if limit is not None:
             raise FathomError(
                 f"{flag} limits a whole run, and a shard cannot see what the others use; leave it out. Before it "
-                "starts, each shard prints the most that it can cost; --limit makes a run smaller"
+                "starts, each shard prints the most that it can cost; `limit` makes a run smaller"
             )
 
 
@@ -48,7 +48,7 @@ def open_shards(place: str | Path) -> Store:
     """
     store = open_store(place)
     if isinstance(store, FolderStore) and (Path(store.where) / FILE).exists():
-        raise FathomError(f"{store.where}: holds a run that is not in shards; give another --out")
+        raise FathomError(f"{store.where}: holds a run that is not in shards; give another `out`")
     return store
 
 
@@ -123,8 +123,8 @@ def run_on_ray(
     check_shared(settings)
     if is_local(model):
         raise FathomError(
-            f"--engine ray: {model} is computed in the process that asks, and tasks have no GPU; serve it and give "
-            "--model-base-url, let vLLM compute it as ray-vllm/PATH, or run shards as jobs with --shard"
+            f"`engine` ray: {model} is computed in the process that asks, and tasks have no GPU; serve it and give "
+            "`model_base_url`, let vLLM compute it as ray-vllm/PATH, or run shards as jobs with `shard`"
         )
     store = open_shards(out)
     plan = read_plan(store)

@@ -162,11 +162,11 @@ def check_run(folder: Path, manifest: Mapping[str, Json]) -> None:
         FathomError: It holds something else, or a run with different settings; the message names the first.
     """
     if folder.exists() and not folder.is_dir():
-        raise FathomError(f"{folder}: is a file; give a folder with --out")
+        raise FathomError(f"{folder}: is a file; give a folder with `out`")
     if (folder / FILE).exists():
         compare_runs(folder / FILE, read_manifest(folder), manifest)
     elif folder.exists() and any(not name.name.startswith(_OURS) for name in folder.iterdir()):
-        raise FathomError(f"{folder}: contains other files but no run; give a new folder with --out")
+        raise FathomError(f"{folder}: contains other files but no run; give a new folder with `out`")
 
 
 def join_run(folder: Path, manifest: Mapping[str, Json]) -> None:
@@ -273,7 +273,7 @@ def compare_runs(path: Path | str, old: Mapping[str, Any], new: Mapping[str, Any
                 same = "the suite of that run (other items, lengths or documents make another suite)"
             raise FathomError(
                 f"{path}: this folder holds a run with {name} = {before!r}, but {name} = {now!r} was requested; "
-                f"give another folder with --out, or {same}"
+                f"give another folder with `out`, or {same}"
             )
 
 
@@ -296,9 +296,9 @@ def _shaping(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "on_overflow": manifest.get("on_overflow"),
         # Runs of earlier versions had no such option.
         "chat template": manifest.get("chat_template") or "always",
-        "--model-kind": manifest.get("model_kind"),
-        "--system": manifest.get("system"),
-        "--server-command": manifest.get("server_command"),
+        "`model_kind`": manifest.get("model_kind"),
+        "`system`": manifest.get("system"),
+        "`server_command`": manifest.get("server_command"),
         "subset": (manifest.get("subset") or {}).get("hash"),
         **{f"thinking.{name}": value for name, value in (manifest.get("thinking") or {}).items()},
         **{f"model_args.{name}": arguments[name] for name in arguments if name not in free},

@@ -8,12 +8,12 @@ from fathom.types import FathomError
 EXAMPLE = "http://127.0.0.1:8000/v1"
 
 
-def check_address(url: str, option: str = "--model-base-url") -> None:
+def check_address(url: str, option: str = "model_base_url") -> None:
     """Check that an address names a server.
 
     Args:
         url: The address.
-        option: The option that gave it, for the message.
+        option: The option that gave it, for the message, as Python names it.
 
     Raises:
         FathomError: It is empty, or has no scheme, no host or an invalid port.
@@ -35,4 +35,4 @@ def check_address(url: str, option: str = "--model-base-url") -> None:
     except ValueError as error:  # an invalid port, an unclosed bracket, a host that no name server knows
         wrong = str(error)
     if wrong:
-        raise FathomError(f"{option} {hide_in_text(url)!r}: {wrong}; expected an address such as {EXAMPLE}")
+        raise FathomError(f"`{option}` {hide_in_text(url)!r}: {wrong}; expected an address such as {EXAMPLE}")

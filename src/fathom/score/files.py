@@ -240,7 +240,7 @@ def _metric_of(row: Mapping[str, object]) -> str:
 
 def _score(row: Mapping[str, object], name: str, scorer: Scorer | None, rule: str) -> Score:
     if not name:
-        return _unscored("the row has no metric: give --metric SUITE/METRIC, or the fields 'suite' and 'metric'")
+        return _unscored("the row has no metric: give `metric` SUITE/METRIC, or the fields 'suite' and 'metric'")
     try:
         scorer = scorer or get_scorer(name, rule)
     except FathomError as error:

@@ -75,7 +75,7 @@ def _alone(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise FathomError(f"--store {folder}: a server uses it; stop it and start it afterwards") from None
+            raise FathomError(f"`store` {folder}: a server uses it; stop it and start it afterwards") from None
         yield
 
 
@@ -96,9 +96,9 @@ def backup(place: str, out: Path, kind: Kind[Held], *, force: bool = False) -> H
             backup is damaged.
     """
     if not out.name or out.is_dir():
-        raise FathomError(f"--out {out}: expected a file")
+        raise FathomError(f"`out` {out}: expected a file")
     if out.exists() and not force:
-        raise FathomError(f"--out {out}: the file exists; give another file, or replace it with --force")
+        raise FathomError(f"`out` {out}: the file exists; give another file, or replace it with `force`")
     part = out.with_name(f".{out.name}.part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -115,21 +115,21 @@ def backup(place: str, out: Path, kind: Kind[Held], *, force: bool = False) -> H
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise FathomError(f"--out {out}: cannot be written: {error.strerror or error}") from error
+        raise FathomError(f"`out` {out}: cannot be written: {error.strerror or error}") from error
     return held
 
 
 def _vacuum(folder: Path, part: Path, kind: Kind[Any]) -> None:
     path = folder / kind.schema.file
     if not path.is_file():
-        raise FathomError(f"--store {folder}: there is no store ({path.name} is missing)")
+        raise FathomError(f"`store` {folder}: there is no store ({path.name} is missing)")
     part.unlink()  # SQLite must create the file
     before = os.umask(0o077)
     try:
         with closing(sqlite3.connect(path, timeout=60)) as connection:
             connection.execute("VACUUM INTO ?", (str(part),))
     except sqlite3.Error as error:
-        raise FathomError(f"--store {folder}: cannot be copied to {part.parent}: {error}") from error
+        raise FathomError(f"`store` {folder}: cannot be copied to {part.parent}: {error}") from error
     finally:
         os.umask(before)
     with closing(sqlite3.connect(part)) as connection:
@@ -139,7 +139,7 @@ def _vacuum(folder: Path, part: Path, kind: Kind[Any]) -> None:
 def _dump(place: str, part: Path, kind: Kind[Any]) -> None:
     with _connected(place, kind) as (engine, url):
         if not _there(engine, kind):
-            raise FathomError("--store: there is no store of fathom in this database")
+            raise FathomError("`store`: there is no store of fathom in this database")
         server = _server_version(engine)
     tool = _tool("pg_dump", server)
     tables = [f"--table={name}" for name in kind.tables]
@@ -167,7 +167,7 @@ def restore(backup: Path, place: str, kind: Kind[Held], *, force: bool = False) 
         start = stream.read(len(_SQLITE))
     if (start == _SQLITE) != ("://" not in place):
         is_of, is_at = ("SQLite", "PostgreSQL") if start == _SQLITE else ("PostgreSQL", "a folder, which is SQLite")
-        raise FathomError(f"{backup}: this is a backup of {is_of}, but --store is {is_at}")
+        raise FathomError(f"{backup}: this is a backup of {is_of}, but `store` is {is_at}")
     if "://" in place:
         _into_database(backup, place, kind, force)
     else:
@@ -179,7 +179,7 @@ def _into_folder(backup: Path, folder: Path, kind: Kind[Any], force: bool) -> No
     path = folder / kind.schema.file
     if path.exists() and path.stat().st_size and not force:
         raise FathomError(
-            f"--store {folder}: there is a store already; give another folder, or replace it with --force"
+            f"`store` {folder}: there is a store already; give another folder, or replace it with `force`"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -196,7 +196,7 @@ def _into_folder(backup: Path, folder: Path, kind: Kind[Any], force: bool) -> No
             part.replace(path)
             _sync(folder)
     except OSError as error:
-        raise FathomError(f"--store {folder}: cannot be written: {error.strerror or error}") from error
+        raise FathomError(f"`store` {folder}: cannot be written: {error.strerror or error}") from error
 
 
 def _keep_old(path: Path) -> None:
@@ -215,7 +215,7 @@ def _into_database(backup: Path, place: str, kind: Kind[Any], force: bool) -> No
     with _connected(place, kind) as (engine, url):
         server = _server_version(engine)
         if _there(engine, kind) and not force:
-            raise FathomError("--store: this database already has a store; give another, or replace it with --force")
+            raise FathomError("`store`: this database already has a store; give another, or replace it with `force`")
         with clear_errors(), engine.connect() as connection:
             query = (
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = :name"
@@ -224,7 +224,7 @@ def _into_database(backup: Path, place: str, kind: Kind[Any], force: bool) -> No
                 text(query + " AND pid <> pg_backend_pid()"), {"name": kind.schema.application}
             ).scalar_one()
         if users:
-            raise FathomError("--store: a server uses this database; stop the server and start it afterwards")
+            raise FathomError("`store`: a server uses this database; stop the server and start it afterwards")
     tool = _tool("pg_restore", server)
     whole = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", "--clean", "--if-exists"]
     _do([tool, *whole, f"--dbname={_shown(url)}", str(backup)], url)

@@ -92,7 +92,7 @@ def clear_errors() -> Iterator[None]:
         code = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None)
         if code in (_SQLITE_FULL, _POSTGRES_FULL):
             raise FullStoreError("no space is left in the store; nothing was changed") from error
-        words = f"database error: {said}; check the database and --store"
+        words = f"database error: {said}; check the database and `store`"
         raise StoreError(words) from error
     except SQLAlchemyError as error:  # no free connection in time
         raise StoreError(f"the database does not respond: {type(error).__name__}") from error
@@ -138,7 +138,7 @@ def engine_of(place: str, schema: Schema) -> Engine:
     url = url_of(place, schema)
     if url.drivername not in ("postgresql", "postgresql+psycopg"):
         raise FathomError(
-            f"--store: {url.drivername} is not supported; give a folder, or postgresql+psycopg://USER@HOST:5432/NAME"
+            f"`store`: {url.drivername} is not supported; give a folder, or postgresql+psycopg://USER@HOST:5432/NAME"
         )
     try:
         return create_engine(
@@ -165,7 +165,7 @@ def url_of(place: str, schema: Schema) -> URL:
     try:
         url = make_url(place)
     except (ArgumentError, ValueError) as error:  # its message would contain the URL with the password
-        raise FathomError("--store: the URL cannot be read; write postgresql+psycopg://USER@HOST:5432/NAME") from error
+        raise FathomError("`store`: the URL cannot be read; write postgresql+psycopg://USER@HOST:5432/NAME") from error
     variable = f"FATHOM_{schema.name.upper()}_PASSWORD_FILE"
     file = os.environ.get(variable, "")
     if not file or url.password or "password" in url.query:
@@ -209,7 +209,7 @@ def _sqlite(folder: Path, schema: Schema) -> Engine:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)
     except OSError as error:
-        raise FathomError(f"--store {folder}: cannot be made: {error.strerror or error}") from error
+        raise FathomError(f"`store` {folder}: cannot be made: {error.strerror or error}") from error
     tighten(folder, schema)
     engine = create_engine(
         f"sqlite:///{path.resolve()}", connect_args={"timeout": BUSY_SECONDS}, hide_parameters=True, pool_size=10

@@ -119,7 +119,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except (OSError, OverflowError) as error:
         said = getattr(error, "strerror", None) or error
-        raise FathomError(f"{host} port {port}: cannot listen: {said}; choose another with --port") from error
+        raise FathomError(f"{host} port {port}: cannot listen: {said}; choose another with `port`") from error
     with listener:
         yield listener
 

@@ -136,7 +136,7 @@ def parts_of(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
     if not host or not (port.isascii() and port.isdecimal()) or int(port) > 65_535:
-        raise FathomError(f"--metrics {address}: expected ADDRESS:PORT, such as 127.0.0.1:9100")
+        raise FathomError(f"`metrics` {address}: expected ADDRESS:PORT, such as 127.0.0.1:9100")
     return host, int(port)
 
 

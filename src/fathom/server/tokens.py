@@ -44,7 +44,7 @@ def new_token(days: float, present: float) -> tuple[str, Stored]:
         FathomError: The days are out of range.
     """
     if not 0 < days <= _MOST_DAYS:
-        raise FathomError(f"--days {days:g}: expected more than 0, and at most {_MOST_DAYS:,}")
+        raise FathomError(f"`days` {days:g}: expected more than 0, and at most {_MOST_DAYS:,}")
     key = secrets.token_hex(8)
     token = f"fathom-{key}-{secrets.token_urlsafe(32)}"
     return token, Stored(key, hash_of(token), moment(present), moment(present + days * 86_400))

@@ -355,7 +355,7 @@ def nothing_measured(rows: pl.DataFrame) -> FathomError:
     if first and first.scorer_errors:
         mend = "correct the scorer" if not first.failed else f"{mend}, and correct the scorer"
     where = f" ({first.model} on {first.task} at {first.length:,} tokens: {first})" if first else ""
-    return FathomError(f"no complete cell has a score{where}: {mend}, choose other lengths, or give --unanswered drop")
+    return FathomError(f"no complete cell has a score{where}: {mend}, choose other lengths, or give `unanswered` drop")
 
 
 def differ(first: float | None, second: float | None) -> bool:

@@ -165,7 +165,7 @@ async def _ask_all(
                 reply = Reply(
                     status="error",
                     attempts=0,
-                    error=f"not sent: ${spent:,.2f} spent, --max-cost is ${asking.settings.max_cost:,.2f}",
+                    error=f"not sent: ${spent:,.2f} spent, `max_cost` is ${asking.settings.max_cost:,.2f}",
                 )
                 found[number] = Answer(prompt, reply, 0.0)
                 continue
@@ -245,7 +245,7 @@ def failure_of(answer: Answer) -> str:
     """Why an answer cannot be read; "" if it can."""
     reply = answer.reply
     if reply.status == "incomplete":
-        return "the reply reached the output cap; raise --max-output-tokens"
+        return "the reply reached the output cap; raise `max_output_tokens`"
     if reply.status != "ok":
         return reply.error or f"the request ended as {reply.status}"
     return "" if answer.text else "the reply is empty"

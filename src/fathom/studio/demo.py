@@ -100,13 +100,13 @@ def open_demo(place: str, progress: Callable[[str], None] | None = None) -> str:
         FathomError: The folder has something else than a demo, or it cannot be written.
     """
     if "://" in place:
-        raise FathomError("--demo makes a studio in a folder, not in a database; name a folder with --store")
+        raise FathomError("`demo` makes a studio in a folder, not in a database; name a folder with `store`")
     folder = Path(place)
     if not (folder / STUDIO.file).is_file():
         _make(folder, progress or (lambda words: None))
     with closing(Store(place)) as store:
         if not store.notes(topic=DEMO):
-            raise FathomError(f"--store {place}: this studio is not a demo; name another folder, or leave out --demo")
+            raise FathomError(f"`store` {place}: this studio is not a demo; name another folder, or leave out `demo`")
         people, password = People(store), secrets.token_urlsafe(9)
         for name in PEOPLE:
             people.set_password(name, password)
@@ -117,7 +117,7 @@ def _make(folder: Path, tell: Callable[[str], None]) -> None:
     """A demo appears complete or not at all."""
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise FathomError(f"--store {folder}: no studio, and not empty; name a folder that does not exist yet")
+            raise FathomError(f"`store` {folder}: no studio, and not empty; name a folder that does not exist yet")
         folder.parent.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
         try:
@@ -128,7 +128,7 @@ def _make(folder: Path, tell: Callable[[str], None]) -> None:
         finally:
             shutil.rmtree(part, ignore_errors=True)
     except OSError as error:
-        raise FathomError(f"--store {folder}: cannot be written: {error.strerror or error}") from error
+        raise FathomError(f"`store` {folder}: cannot be written: {error.strerror or error}") from error
 
 
 def _fill(store: Store, tasks: Mapping[str, StudioTask], tell: Callable[[str], None]) -> None:

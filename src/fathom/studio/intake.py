@@ -201,7 +201,7 @@ def world_documents(spec: str, tokenizer: Tokenizer, buckets: Sequence[int] = BU
     _, query = parse_spec(spec)
     seed, language = query.pop("seed", "0"), query.pop("language", "en")
     if query or not seed.isdecimal() or language not in LANGUAGES.values():
-        raise FathomError(f"{spec}: `world` takes seed=NUMBER and language=en or zh")
+        raise FathomError(f"{spec}: 'world' takes seed=NUMBER and language=en or zh")
     articles = generate(int(seed), language)
     for bucket in (one for one in buckets if one <= LONGEST_WORLD):
         for number in range(EACH_WORLD):

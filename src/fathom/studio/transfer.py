@@ -86,7 +86,7 @@ def formats_of(names: Sequence[str]) -> tuple[ExportFormat, ...]:
     Raises:
         FathomError: One is unknown, or none is given.
     """
-    return chosen("--formats", names, EXPORT_FORMATS)
+    return chosen("`formats`", names, EXPORT_FORMATS)
 
 
 def export_samples(

@@ -95,7 +95,7 @@ def tasks_of(place: str, folder: Path | None = None) -> Mapping[str, StudioTask]
         FathomError: A file cannot be read, or the named folder does not exist.
     """
     if folder is not None and not folder.is_dir():
-        raise FathomError(f"--tasks {folder}: no such folder; `fathom studio tasks --write all` makes one")
+        raise FathomError(f"`tasks` {folder}: no such folder; `fathom studio tasks --write all` makes one")
     return studio_tasks(folder or tasks_folder(place))
 
 
@@ -110,7 +110,7 @@ def states_of(names: Sequence[str]) -> tuple[State, ...]:
     Raises:
         FathomError: One is unknown, or none is given.
     """
-    return chosen("--states", names, STATES)
+    return chosen("`states`", names, STATES)
 
 
 def collection_of(store: Store, tasks: Mapping[str, StudioTask], *, states: Sequence[State] = ()) -> Collection:
@@ -234,7 +234,7 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
     """
     task = find_task(tasks, plan.task)
     if plan.samples < 1:
-        raise FathomError(f"--samples {plan.samples}: expected at least 1")
+        raise FathomError(f"`samples` {plan.samples}: expected at least 1")
     used = Counter(id for sample in store.samples() for id in sample.documents if sample.state != "rejected")
     available = store.documents(state="available", language=plan.language)
     choices = _choices(plan, available, store.intake().tolerance)
@@ -243,8 +243,8 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
         waiting = f"; {others} documents wait for their compliance review" if others else ""
         raise FathomError(
             f"no available document in language {plan.language!r} of {format_length(plan.bucket)} tokens{waiting}"
-            f"{_lengths(available)}; add some with `fathom studio add-documents`, or choose another --language or "
-            "--bucket"
+            f"{_lengths(available)}; add some with `fathom studio add-documents`, or choose another `language` or "
+            "`bucket`"
         )
     Random(f"{plan.seed}|{task.name}").shuffle(choices)
     found = []

@@ -134,7 +134,7 @@ def checked(subset: Subset, where: str) -> Subset:
 def _member(path: Path, number: int, entry: object) -> Member:
     place = f"members, number {number}"
     if not isinstance(entry, dict):
-        raise _wrong(path, place, entry, "an object with `item` and `weight`")
+        raise _wrong(path, place, entry, "an object with the fields item and weight")
     item, stratum = entry.get("item"), entry.get("stratum", "")
     if not (isinstance(item, str) and item):
         raise _wrong(path, f"{place}: item", item, "the id of an item or a sample")

@@ -258,7 +258,7 @@ def _tiktoken(name: str) -> Tokenizer:
     except Exception as error:  # tiktoken passes on any exception of its HTTP client
         raise FathomError(
             f"{name}: its vocabulary is neither in tiktoken's cache nor can it be downloaded ({type(error).__name__}); "
-            f"connect once, set TIKTOKEN_CACHE_DIR to a filled cache, or use --tokenizer {DEFAULT}"
+            f"connect once, set TIKTOKEN_CACHE_DIR to a filled cache, or use `tokenizer` {DEFAULT}"
         ) from error
     return TiktokenTokenizer(name, f"{name}/{encoding.n_vocab}", encoding)
 

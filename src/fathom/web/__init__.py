@@ -57,7 +57,7 @@ def site_place(out: Path, kind: str, mark: str, first: str) -> Path:
         if _is_there(place):
             _check(out, place, kind, mark, first)
     except (OSError, RuntimeError) as error:  # RuntimeError: circular links, before Python 3.13
-        raise FathomError(f"--out {out}: cannot be read ({error}); choose another folder") from None
+        raise FathomError(f"`out` {out}: cannot be read ({error}); choose another folder") from None
     return place
 
 
@@ -72,14 +72,14 @@ def _is_there(place: Path) -> bool:
 
 def _check(out: Path, place: Path, kind: str, mark: str, first: str) -> None:
     if not place.is_dir():
-        raise FathomError(f"--out {out}: this is a file; give a folder")
+        raise FathomError(f"`out` {out}: this is a file; give a folder")
     if any(place.iterdir()) and not _is_ours(place / mark, first):
         raise FathomError(
-            f"--out {out}: the folder has other files and no {kind} of fathom ({mark} is missing); give a new or "
+            f"`out` {out}: the folder has other files and no {kind} of fathom ({mark} is missing); give a new or "
             f"empty folder, or a {kind} to replace"
         )
     if Path.cwd().is_relative_to(place):  # replacing it would remove the working directory
-        raise FathomError(f"--out {out}: this is the current folder; run the command from another, with --out {place}")
+        raise FathomError(f"`out` {out}: this is the current folder; run the command from another, with `out` {place}")
 
 
 def _is_ours(path: Path, first: str) -> bool:

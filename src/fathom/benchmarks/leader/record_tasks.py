@@ -170,7 +170,7 @@ def _by_row(records: Sequence[Document], name: str) -> Mapping[int, Document]:
         assert isinstance(row, int)
         if (first := found.setdefault(row, record)) is not record:
             raise FathomError(
-                f"{name}: {first.source} and {record.source}: different records of row {row}; --data should name one "
+                f"{name}: {first.source} and {record.source}: different records of row {row}; `data` should name one "
                 "copy of InfiniteBench"
             )
     return found

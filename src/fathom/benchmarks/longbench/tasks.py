@@ -149,7 +149,7 @@ def _one_a_row(records: Sequence[Document], rows: Mapping[str, int], able: bool)
         first = found.setdefault(rows[record.id], record)
         if first is not record and first.meta["whole"] == record.meta["whole"]:
             raise FathomError(
-                f"{first.source} and {record.source}: different records of row {rows[record.id]}; --data should name "
+                f"{first.source} and {record.source}: different records of row {rows[record.id]}; `data` should name "
                 "one copy of LongBench"
             )
     return [found[row] for row in sorted(found)]
@@ -194,8 +194,8 @@ def _prompt(record: Document, dataset: str, resources: Resources) -> tuple[list[
         return [before, context, *_with_spans(after, {"{input}": asked})], True  # so long that it may be truncated too
     if dataset not in resources.templates:
         raise FathomError(
-            f"--prompts official: no template of {dataset}: no {TEMPLATES} under --data has it; LongBench has it in "
-            "its repository (github.com/THUDM/LongBench): put it in the data folder, or leave --prompts out"
+            f"`prompts` official: no template of {dataset}: no {TEMPLATES} under `data` has it; LongBench has it in "
+            "its repository (github.com/THUDM/LongBench): put it in the data folder, or leave `prompts` out"
         )
     return _with_spans(resources.templates[dataset], {"{context}": context, "{input}": asked}), False
 

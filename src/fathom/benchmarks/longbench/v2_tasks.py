@@ -92,7 +92,7 @@ def pool(resources: Resources, files: Files) -> CandidatePool:
             if name in candidates:
                 raise FathomError(
                     f"{candidates[name].document.source} and {record.source}: different records with the _id {name!r}; "
-                    "--data should name one copy of LongBench v2"
+                    "`data` should name one copy of LongBench v2"
                 )
             place = stands_at(_prompt(record, resources.templates, files), record, resources)
             candidates[name] = Candidate(record, (_whole(record),), lengths=(place,), name=name)
@@ -162,9 +162,9 @@ def _second(record: Document, templates: Mapping[str, str], files: Files) -> str
 def _template(templates: Mapping[str, str], name: str) -> str:
     if name not in templates:
         raise FathomError(
-            f"--prompts official: there is no {name} under --data; LongBench has its prompts of version 2 in the "
+            f"`prompts` official: there is no {name} under `data`; LongBench has its prompts of version 2 in the "
             "folder prompts of its repository (github.com/THUDM/LongBench): put them in the data folder, or leave "
-            "--prompts out"
+            "`prompts` out"
         )
     gaps = ("$Q$", *CHOICE_GAPS, *(["$DOC$"] if name in (DIRECT.prompt, COT.prompt) else []))
     gaps += (_COT,) if name == COT.second else ()

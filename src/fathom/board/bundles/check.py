@@ -124,7 +124,7 @@ def _check_known(bundle: Bundle, built: Sequence[BuiltSuite]) -> None:
     for part in bundle.parts:
         if task_name(part.suite) not in suites:
             raise RefusedError(
-                "unknown", f"suite {part.suite!r} is unknown here; install its package, or give --suite DIR"
+                "unknown", f"suite {part.suite!r} is unknown here; install its package, or give `suite` DIR"
             )
         tasks = [task for task in part.tasks if task_name(task) not in known_tasks()]
         if tasks:

@@ -200,7 +200,7 @@ def settle(out: Path) -> None:
     """
     try:
         if out.is_dir() and any(out.iterdir()) and not (out / SITES).is_dir():
-            raise FathomError(f"--out {out}: the folder has other content; give a new or empty folder")
+            raise FathomError(f"`out` {out}: the folder has other content; give a new or empty folder")
         # A site is public, also for another web server; bundles are private.
         for folder, mode in ((out, 0o755), (out / SITES, 0o755), (out / BUNDLES, 0o700), (out / INCOMING, 0o700)):
             if not folder.exists():
@@ -210,7 +210,7 @@ def settle(out: Path) -> None:
                 folder.chmod(mode)
         (out / _LIVING).touch()  # fails early if the folder cannot be written
     except OSError as error:
-        raise FathomError(f"--out {out}: cannot be made: {error.strerror or error}") from error
+        raise FathomError(f"`out` {out}: cannot be made: {error.strerror or error}") from error
 
 
 @contextmanager

@@ -104,8 +104,8 @@ def _check(policy: Policy) -> None:
     """Checks the policy at start, instead of at the first bundle."""
     if not policy.suites and not policy.any_suite:
         raise FathomError(
-            "give the suites whose bundles are accepted, each with --suite FOLDER, so that scores can be recomputed; "
-            "--any-suite accepts all suites, without verifying their references"
+            "give the suites whose bundles are accepted, each with `suite` FOLDER, so that scores can be recomputed; "
+            "`any_suite` accepts all suites, without verifying their references"
         )
     for folder in policy.suites:
         read_suite(folder)

@@ -78,7 +78,7 @@ def make_token(store: Store, name: str, role: str, days: float = TOKEN_DAYS) -> 
     if not NAME.fullmatch(name):
         raise FathomError(f"name {name!r}: expected letters, digits and ._@- (64 at most), beginning with one of them")
     if role not in ROLES:
-        raise FathomError(f"--role {role}: expected {' or '.join(ROLES)}")
+        raise FathomError(f"`role` {role}: expected {' or '.join(ROLES)}")
     token, stored = new_token(days, time.time())
     try:
         with clear_errors(), store.engine.begin() as connection:

@@ -17,7 +17,7 @@ def analyze_truncation(options: Study) -> "list[Truncation]":
     if found := truncation(study_rows(options), seed=options.seed):
         return found
     raise FathomError(
-        "no prompt of these rows was cut and has a score beside its whole one: build with --truncate 2k,4k,8k, and run "
+        "no prompt of these rows was cut and has a score beside its whole one: build with `truncate` 2k,4k,8k, and run "
         "the whole prompts and the cut ones"
     )
 

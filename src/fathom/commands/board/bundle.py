@@ -36,7 +36,7 @@ def board_bundle(options: BundleOptions) -> "Bundle":
 
     path = Path(options.out)
     if path.suffix != ".zip":
-        raise FathomError(f"--out {path}: a bundle is a .zip file")
+        raise FathomError(f"`out` {path}: a bundle is a .zip file")
     bundle = accepted_bundle(paths_of(options.runs), judge=options.judge, logs=options.logs)
     write_bundle(bundle, path)
     return bundle

@@ -37,7 +37,7 @@ def compress_estimate(options: EstimateOptions) -> "Estimated":
 
     if (options.published is None) == (options.subset is None):
         raise FathomError(
-            "name one subset: its file with --subset FILE, or with --published FOLDER the folder of MiniLongBench's "
+            "name one subset: its file with `subset` FILE, or with `published` FOLDER the folder of MiniLongBench's "
             "released data"
         )
     method = read_chosen(options.subset, options.published)[0].method

@@ -46,7 +46,7 @@ def data_fetch(options: FetchOptions) -> "list[Fetched]":
 
     wanted = data_sources(options.names, options.suite)
     if not wanted:
-        raise FathomError("name data sources to fetch (see `fathom list data`), or those of a suite: --suite hundred")
+        raise FathomError("name data sources to fetch (see `fathom list data`), or those of a suite: `suite` hundred")
     return fetch(wanted, options.folder or data_folder(), progress=options.progress, fetched=options.fetched)
 
 

@@ -31,7 +31,7 @@ def data_sources(names: Sequence[str], suite: str | None) -> "list[Source]":
     if suite is not None:
         wanted += [name for some in get_suite(suite).sources.values() for name in some]
         if not wanted:
-            raise FathomError(f"--suite {suite}: it has no data sources; `fathom build {suite}` needs none")
+            raise FathomError(f"`suite` {suite}: it has no data sources; `fathom build {suite}` needs none")
     for name in wanted:
         if name not in known:
             raise unknown("data source", name, known, see="fathom list data")

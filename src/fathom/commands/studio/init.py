@@ -38,7 +38,7 @@ def studio_init(options: InitOptions) -> str:
     with closing(StudioStore(options.store)) as store:
         people = People(store)
         if people.listed():
-            raise FathomError(f"--store {options.store}: there is a studio already; give another folder or database")
+            raise FathomError(f"`store` {options.store}: there is a studio already; give another folder or database")
         settle_intake(store, options.tokenizer)
         return people.add(options.administrator, "administrator")
 

@@ -85,7 +85,7 @@ def _demo(options: ServeOptions) -> str:
 
     if not _is_loopback(options.host) or options.proxies:
         raise FathomError(
-            "--demo is for this machine only; leave out --host and --proxy, or make a studio with `fathom studio init`"
+            "`demo` is for this machine only; leave out `host` and `proxy`, or make a studio with `fathom studio init`"
         )
     place = FOLDER if options.store == STORE else options.store
     password = open_demo(place, options.making)

@@ -36,7 +36,7 @@ def opened(place: str) -> "Iterator[StudioStore]":
         from fathom.studio.store import Store as StudioStore
     if "://" not in place and not (Path(place) / STUDIO.file).is_file():
         raise FathomError(
-            f"--store {place}: there is no studio ({STUDIO.file} is missing); make one: fathom studio init"
+            f"`store` {place}: there is no studio ({STUDIO.file} is missing); make one: fathom studio init"
         )
     with closing(StudioStore(place)) as store:
         yield store

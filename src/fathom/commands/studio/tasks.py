@@ -52,7 +52,7 @@ def _folder(options: TasksOptions) -> Path:
     folder = options.tasks or tasks_folder(options.store)
     if folder is None:
         raise FathomError(
-            "--write: a PostgreSQL database has no folder; name one with --tasks, also for serve and draft"
+            "`write`: a PostgreSQL database has no folder; name one with `tasks`, also for serve and draft"
         )
     return folder
 

@@ -51,7 +51,7 @@ def studio_user(options: UserOptions) -> str:
                 return people.add(options.name, options.role or "annotator")
             case "role":
                 if options.role is None:
-                    raise FathomError("users role: give the new role with --role")
+                    raise FathomError("users role: give the new role with `role`")
                 people.change(options.name, role=options.role)
             case "password":
                 return people.set_password(options.name)

@@ -95,7 +95,7 @@ class Corpus:
         more = f"\n  and {len(self.without) - SHOWN:,} more" if len(self.without) > SHOWN else ""
         raise FathomError(
             f"Corpus {self.spec!r}: {self.missed:,} of {every:,} files were not read:{lines}{more}\nConvert, repair or "
-            "remove them, or give --allow-unread to build without them."
+            "remove them, or give `allow_unread` to build without them."
         )
 
 
@@ -194,7 +194,7 @@ def _check_root(root: Path, spec: str) -> None:
                 raise FathomError(f"Corpus {spec!r}: unknown format; the name should end in {READABLE}.")
         elif not root.is_dir():
             raise FathomError(
-                f"Corpus {spec!r}: no such file or folder. Name a folder, a file that ends in {READABLE}, or `world`."
+                f"Corpus {spec!r}: no such file or folder. Name a folder, a file that ends in {READABLE}, or 'world'."
             )
     except OSError as error:
         raise FathomError(f"Corpus {spec!r}: cannot be read: {error.strerror}.") from error

@@ -108,9 +108,9 @@ def read_questions(path: Path, documents: Mapping[str, Document], names: Iterabl
         FathomError: The file cannot be read, or some of its rows are wrong; the message lists them.
     """
     if format_of(path.name) not in TABLES:
-        raise FathomError(f"--questions {path_text(path)}: expected a table: {', '.join(TABLES)}")
+        raise FathomError(f"`questions` {path_text(path)}: expected a table: {', '.join(TABLES)}")
     if not path.is_file():
-        raise FathomError(f"--questions {path_text(path)}: no such file")
+        raise FathomError(f"`questions` {path_text(path)}: no such file")
     known = _Names(names)
     questions: dict[str, list[Question]] = {}
     problems: list[str] = []
@@ -138,7 +138,7 @@ def read_questions(path: Path, documents: Mapping[str, Document], names: Iterabl
         listed = "".join(f"\n  {printable(problem)}" for problem in problems[:SHOWN])
         more = f"\n  and {len(problems) - SHOWN:,} more" if len(problems) > SHOWN else ""
         counted = "this problem" if len(problems) == 1 else f"{len(problems):,} problems"
-        raise FathomError(f"--questions {path_text(path)}: correct {counted}:{listed}{more}")
+        raise FathomError(f"`questions` {path_text(path)}: correct {counted}:{listed}{more}")
     unused = tuple(name for name in columns if name not in (*NEEDED, *OPTIONAL))
     return Asked({id: tuple(asked) for id, asked in questions.items()}, unused)
 

@@ -25,7 +25,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
         FathomError: The specification is empty, or its query is not ``name=value`` pairs joined by ``&``.
     """
     if not spec.strip():
-        raise FathomError(f"The corpus is empty: name a folder, a file that ends in {READABLE}, or `world`.")
+        raise FathomError(f"The corpus is empty: name a folder, a file that ends in {READABLE}, or 'world'.")
     if _exists(spec):
         return spec, {}
     cuts = [at for at, letter in enumerate(spec) if letter == "?"]

@@ -83,8 +83,8 @@ def read_errata(files: Iterable[str]) -> dict[str, Erratum]:
                 text = path.read_text("utf-8-sig")
             except (OSError, UnicodeDecodeError) as error:
                 why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-                raise FathomError(f"--errata {path_text(path)}: cannot be read: {why}") from None
-            found |= read_table(text, f"--errata {path_text(path)}", _erratum)
+                raise FathomError(f"`errata` {path_text(path)}: cannot be read: {why}") from None
+            found |= read_table(text, f"`errata` {path_text(path)}", _erratum)
     return found
 
 

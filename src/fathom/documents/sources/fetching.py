@@ -107,7 +107,7 @@ class _Wanted:
 
 def _fetch_source(source: Source, folder: Path, tell: Progress, sleep: Sleep) -> Iterator[Fetched]:
     if not source.files:
-        raise SourceError("it declares no files: put one into a folder and build with --data FOLDER")
+        raise SourceError("it declares no files: put one into a folder and build with `data` FOLDER")
 
     def wait(seconds: float) -> None:
         if seconds > LONG:
@@ -132,7 +132,7 @@ def _fetch_source(source: Source, folder: Path, tell: Progress, sleep: Sleep) ->
                     raise SourceError(
                         f"{source.dataset} no longer has revision {revision}, which was fetched first: remove its "
                         f"records from {folder / LOCK} to fetch the newest one, or put the same files into a folder "
-                        "and build with --data FOLDER"
+                        "and build with `data` FOLDER"
                     ) from error
                 size = place.stat().st_size
             now = Pin(source.dataset, file.path, revision, size, digest)
@@ -202,7 +202,7 @@ def _check_room(told: Announced, part: Path) -> None:
     if missing > free:
         raise FathomError(
             f"{part.parent}: {told.path} needs {missing / 1e6:,.0f} MB more, but only {free / 1e6:,.0f} MB are free: "
-            "make room, or download to another disk with --to FOLDER"
+            "make room, or download to another disk with `to` FOLDER"
         )
 
 

@@ -196,7 +196,7 @@ def _unread(
         ([file for file in files if file not in fitting], "no requested data set has such a name"),
         ([file for file in files if file in needless], "other files match the requested data sets better"),
     ):
-        yield from unread("--data", [str(file.name) for file in some], why)
+        yield from unread("`data`", [str(file.name) for file in some], why)
 
 
 def _table(source: Source, files: Sequence[File]) -> Mapping[str, str]:
@@ -341,7 +341,7 @@ def check_folder(folder: Path) -> None:
         FathomError: It does not.
     """
     if not folder.exists():
-        raise FathomError(f"{folder}: no such folder; name the folder of the data sets with --data")
+        raise FathomError(f"{folder}: no such folder; name the folder of the data sets with `data`")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -454,7 +454,7 @@ def refusal(bad: Sequence[Problem]) -> str:
     """
     count = "1 row or file cannot" if len(bad) == 1 else f"{len(bad):,} rows or files cannot"
     listed = "".join(f"\n  {line}" for line in in_short(bad))
-    return f"{count} be used:{listed}\nFix the data, or skip what cannot be used with --skip-bad"
+    return f"{count} be used:{listed}\nFix the data, or skip what cannot be used with `skip_bad`"
 
 
 def in_short(bad: Sequence[Problem]) -> list[str]:

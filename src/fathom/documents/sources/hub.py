@@ -80,7 +80,7 @@ def require() -> None:
     except ImportError as error:
         raise FathomError(
             f"fetching data needs huggingface_hub 1.32 or newer: {install('hub')}; "
-            "or put the files into a folder yourself and build with --data FOLDER"
+            "or put the files into a folder yourself and build with `data` FOLDER"
         ) from error
 
 
@@ -243,7 +243,7 @@ def _explained(dataset: str, revision: str = "", path: str = "") -> Iterator[Non
     from huggingface_hub.utils import httpx
 
     host = _host()
-    instead = "or put the same files into a folder and build with --data FOLDER"
+    instead = "or put the same files into a folder and build with `data` FOLDER"
     try:
         yield
     except errors.OfflineModeIsEnabled as error:

@@ -42,7 +42,7 @@ class Text:
             if is_expression and piece not in names:
                 raise FathomError(
                     f"{self.file}: {self.function or 'the file'}: {self.name}: unknown expression {piece!r}; expected "
-                    f"{', '.join(names) or 'none'}; give the prompts in a file of your own (--templates FILE)"
+                    f"{', '.join(names) or 'none'}; give the prompts in a file of your own (`templates` FILE)"
                 )
         return "".join(names[piece] if is_expression else piece for piece, is_expression in self.pieces)
 
@@ -99,7 +99,7 @@ def named(texts: tuple[Text, ...], name: str, function: str, condition: str | No
         file = texts[0].file if texts else "the file"
         raise FathomError(
             f"{file}: {function}: no text {name!r} as expected; give the prompts in a file of your own "
-            "(--templates FILE)"
+            "(`templates` FILE)"
         )
     return found
 

@@ -86,7 +86,7 @@ def _add(known: dict[str, Entry], found: Mapping[str, Entry], path: Path) -> Non
     for name, value in found.items():
         if known.setdefault(name, value) != value:
             raise FathomError(
-                f"{path_text(path)}: {path_text(name)} differs from another file like it; keep one in --data"
+                f"{path_text(path)}: {path_text(name)} differs from another file like it; keep one in `data`"
             )
 
 

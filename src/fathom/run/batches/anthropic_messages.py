@@ -163,5 +163,5 @@ def open_anthropic_messages(client: Any) -> AnthropicMessages:
     from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 
     if type(client) is not AsyncAnthropic:
-        raise FathomError(f"--batch: {type(client).__name__} has batches of another kind; leave out --batch")
+        raise FathomError(f"`batch`: {type(client).__name__} has batches of another kind; leave out `batch`")
     return AnthropicMessages(client.with_options(http_client=DefaultAsyncHttpxClient(), max_retries=0, timeout=600.0))

@@ -127,9 +127,9 @@ def open_google_files(api: Any) -> GoogleFiles:
     from google.genai.types import HttpOptions
 
     if api.is_vertex():
-        raise FathomError("--batch: Vertex has batches of another kind; leave out --batch")
+        raise FathomError("`batch`: Vertex has batches of another kind; leave out `batch`")
     if api._oauth:
-        raise FathomError("--batch: Google's batches need a key (GOOGLE_API_KEY); leave out -M use_adc")
+        raise FathomError("`batch`: Google's batches need a key (GOOGLE_API_KEY); leave out -M use_adc")
     # With aiohttp, which it would take by itself, the library sends what it got no response to again.
     http = httpx2.AsyncClient(timeout=600.0, follow_redirects=True)
     options = HttpOptions(base_url=api.base_url, api_version=api.api_version, timeout=600_000, httpx_async_client=http)

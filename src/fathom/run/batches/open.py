@@ -40,22 +40,22 @@ def open_recording(settings: Settings) -> Recording:
     provider = settings.model.partition("/")[0]
     if provider not in _LIBRARIES:
         raise FathomError(
-            f"--batch: {settings.model!r} has no batch API that fathom knows; expected a model of OpenAI "
+            f"`batch`: {settings.model!r} has no batch API that fathom knows; expected a model of OpenAI "
             "(openai/NAME), Anthropic (anthropic/NAME) or Google (google/NAME), or openai/NAME with the "
-            "--model-base-url of a server that has OpenAI's /files and /batches"
+            "`model_base_url` of a server that has OpenAI's /files and /batches"
         )
     if settings.chat_template != "always":
-        raise FathomError(f"--batch: prompts are sent as chats; leave out --chat-template {settings.chat_template}")
+        raise FathomError(f"`batch`: prompts are sent as chats; leave out `chat_template` {settings.chat_template}")
     if settings.system.name != "whole":
         raise FathomError(
-            f"--batch: --system {settings.system.name} sends several requests, each made of replies to others; leave "
+            f"`batch`: `system` {settings.system.name} sends several requests, each made of replies to others; leave "
             "one of the two out"
         )
     try:
         import_module(_LIBRARIES[provider])
     except ModuleNotFoundError:
         raise MissingLibraryError(
-            f"--batch: the library of {provider!r} is not installed: {install('batch')}"
+            f"`batch`: the library of {provider!r} is not installed: {install('batch')}"
         ) from None
     return Recording(settings)
 
@@ -73,8 +73,8 @@ def check_tasks(tasks: Iterable[str], mode: RequestModes) -> None:
     for task in tasks:
         if mode(task).follow_up is not None:
             raise FathomError(
-                f"--batch: task {task} sends a second request made of the first reply; leave it out with --tasks, and "
-                "run it without --batch"
+                f"`batch`: task {task} sends a second request made of the first reply; leave it out with `tasks`, and "
+                "run it without `batch`"
             )
 
 
@@ -99,7 +99,7 @@ def check_none_waits(folder: Path, file: str = FILE) -> None:
     if found := waiting(folder, file):
         count = sum(one.requests for one in found)
         raise FathomError(
-            f"{folder}: {count:,} requests are in batches at the provider; run the same command with --batch to "
+            f"{folder}: {count:,} requests are in batches at the provider; run the same command with `batch` to "
             "collect them"
         )
 

@@ -132,5 +132,5 @@ def open_openai_files(client: Any) -> OpenAIFiles:
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
     if type(client) is not AsyncOpenAI:
-        raise FathomError(f"--batch: {type(client).__name__} has batches of another kind; leave out --batch")
+        raise FathomError(f"`batch`: {type(client).__name__} has batches of another kind; leave out `batch`")
     return OpenAIFiles(client.with_options(http_client=DefaultAsyncHttpxClient(), max_retries=0, timeout=600.0))

@@ -93,10 +93,10 @@ class Recording:
         except RequestError as error:
             why = error.failure.message
         if self._sent is None:
-            raise FathomError(f"--batch: no request can be made of sample {call.sample!r}: {why}")
+            raise FathomError(f"`batch`: no request can be made of sample {call.sample!r}: {why}")
         for name in ("stream", "background"):
             if self._sent.body.get(name):
-                raise FathomError(f"--batch: requests with {name!r} cannot be sent in a batch")
+                raise FathomError(f"`batch`: requests with {name!r} cannot be sent in a batch")
         return self._sent
 
     async def read(self, status: int, body: bytes, call: Call, retry: Retry) -> Reply | Failure:

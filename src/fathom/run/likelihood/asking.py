@@ -236,13 +236,13 @@ def _open(model: str, model_args: Mapping[str, Json], base_url: str | None, via:
     if is_local(model):
         return LocalModel(model, model_args)
     if model_args:
-        raise FathomError(f"--model-arg {min(model_args)}: only for local models, hf/PATH")
+        raise FathomError(f"`model_args` {min(model_args)}: only for local models, hf/PATH")
     _, slash, name = model.partition("/")
     if not (slash and name):
-        raise FathomError(f"model {model!r}: expected openai/NAME with --model-base-url, or hf/PATH")
+        raise FathomError(f"model {model!r}: expected openai/NAME with `model_base_url`, or hf/PATH")
     if base_url is None:
         raise FathomError(
-            f"model {model!r}: give --model-base-url, the address of a server that returns log-probabilities of "
+            f"model {model!r}: give `model_base_url`, the address of a server that returns log-probabilities of "
             "prompts; providers of hosted chat models do not"
         )
     return CompletionsServer(name, base_url, via, retry)

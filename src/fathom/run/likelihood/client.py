@@ -84,8 +84,8 @@ def too_many(segments: int, method: Method, most_orders: int) -> str:
         return f"{segments} segments: the best chain of pairs is computed for at most {MOST_SEGMENTS}"
     if method == "orders" and how_many(segments, method) > most_orders:
         return (
-            f"{segments} segments have {how_many(segments, method):,} orders, more than --most-orders {most_orders:,}; "
-            f"use --method pairs, which scores {how_many(segments, 'pairs')} texts, or raise --most-orders"
+            f"{segments} segments have {how_many(segments, method):,} orders, more than `most_orders` {most_orders:,}; "
+            f"use `method` pairs, which scores {how_many(segments, 'pairs')} texts, or raise `most_orders`"
         )
     return ""
 

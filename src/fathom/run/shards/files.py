@@ -94,20 +94,20 @@ def check_plan(store: Store, plan: Plan) -> bool:
     there = read_plan(store)
     if there is None:
         if others := [name for name in store.names() if not name.startswith("shard-")]:
-            raise FathomError(f"{store.where}: contains other files ({others[0]}) but no {PLAN}; give another --out")
+            raise FathomError(f"{store.where}: contains other files ({others[0]}) but no {PLAN}; give another `out`")
         return False
-    where, advice = f"{store.where}/{PLAN}", "give another --out, or the same"
+    where, advice = f"{store.where}/{PLAN}", "give another `out`, or the same"
     compare_runs(where, there.run, plan.run)
     if there.shards != plan.shards:
         raise FathomError(
             f"{where}: this run was cut into {there.shards} shards, not {plan.shards}; {advice} number of shards"
         )
     if there.epochs != plan.epochs:
-        raise FathomError(f"{where}: --epochs was {there.epochs}, not {plan.epochs}; {advice} epochs")
+        raise FathomError(f"{where}: `epochs` was {there.epochs}, not {plan.epochs}; {advice} epochs")
     if there.digest != plan.digest:
         raise FathomError(
             f"{where}: this run has {there.samples:,} other samples than the {plan.samples:,} requested; {advice} "
-            "--tasks, --lengths, --limit, --subset and --where"
+            "`tasks`, `lengths`, `limit`, `subset` and `where`"
         )
     return True
 

@@ -38,7 +38,7 @@ def merge(place: str | Path, out: Path) -> RunSummary:
             f"{store.where}: no shards here ({PLAN} is missing); expected what `fathom run --shard` wrote"
         )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise FathomError(f"{out}: contains other files; give a new folder with --out")
+        raise FathomError(f"{out}: contains other files; give a new folder with `out`")
     found = state_of(store, plan.shards)
     if found.unfinished or found.missing:
         words = [_named(found.missing, "missing"), _named(found.unfinished, "unfinished")]

@@ -125,9 +125,9 @@ def by_embeddings(by: str, base_url: str | None = None) -> Embeddings | None:
     """
     served, local = by.removeprefix(SERVED), by.removeprefix(LOCAL)
     if base_url is not None and served == by:
-        raise FathomError("--embedding-base-url: only --system retrieval?by=embed/NAME asks a server of embeddings")
+        raise FathomError("`embedding_base_url`: only `system` retrieval?by=embed/NAME asks a server of embeddings")
     if base_url is not None:
-        check_address(base_url, "--embedding-base-url")
+        check_address(base_url, "embedding_base_url")
     if by == WORDS:
         return None
     if not served or not local or (served == by and local == by):

@@ -143,7 +143,7 @@ def write_tasks(folder: Path, names: Sequence[str] = ()) -> tuple[Path, ...]:
                 stream.write(_packaged()[file])
                 written.append(folder / file)
     except OSError as error:
-        raise FathomError(f"{folder}: cannot be written: {error.strerror or error}; give another --tasks") from error
+        raise FathomError(f"{folder}: cannot be written: {error.strerror or error}; give another `tasks`") from error
     return tuple(written)
 
 

@@ -129,9 +129,9 @@ def _known(out: Path, force: bool) -> Mapping[str, Any] | None:
 def _check_place(out: Path, force: bool) -> None:
     """Check that a folder is empty, or holds a suite that may be replaced."""
     if str(out).encode(errors="replace").decode() != str(out):
-        raise FathomError(f"{printable(str(out))}: the name is not valid text; choose another --out")
+        raise FathomError(f"{printable(str(out))}: the name is not valid text; choose another `out`")
     if suitefile.check_contents(out, suitefile.FILES, "a suite") and not force:
-        raise FathomError(f"{out} holds another suite; choose another --out, or --force to replace it")
+        raise FathomError(f"{out} holds another suite; choose another `out`, or `force` to replace it")
 
 
 def _inputs(wanted: BuildConfig, tokenizer: Tokenizer) -> Mapping[str, Json]:

@@ -19,10 +19,10 @@ SUMMARIES: tuple[Role, ...] = ("summary", "multi_summary")
 NOISE: tuple[Role, ...] = ("news", "noise")
 BOOKS: tuple[Role, ...] = ("book",)
 GIVEN = {
-    "book": "--books FOLDER with novels as text files",
-    "thread": "--threads FILE with threads of Stack Exchange (a dump, or JSONL)",
-    "case": "--cases FILE with published cases of BestAnswer",
-    "record": "--data FOLDER with its data sets (`fathom data fetch` gets them)",
+    "book": "`books` FOLDER with novels as text files",
+    "thread": "`threads` FILE with threads of Stack Exchange (a dump, or JSONL)",
+    "case": "`cases` FILE with published cases of BestAnswer",
+    "record": "`data` FOLDER with its data sets (`fathom data fetch` gets them)",
 }
 """The options that give documents whose role no other documents can have."""
 RECORDS: tuple[Role, ...] = ("record",)
@@ -127,25 +127,25 @@ def configure(target: str, settings: BuildSettings) -> BuildConfig:
     data = settings.data
     lengths = suite.lengths if settings.lengths is None else settings.lengths
     if not lengths:
-        raise FathomError("--lengths: expected at least one length, for instance 2k,4k,8k")
+        raise FathomError("`lengths`: expected at least one length, for instance 2k,4k,8k")
     items = suite.items if settings.items is None else settings.items
     if items < 1:
-        raise FathomError(f"--items {items}: expected at least 1")
+        raise FathomError(f"`items` {items}: expected at least 1")
     if (truncate := settings.truncate) and max(truncate) >= max(lengths):
         raise FathomError(
-            f"--truncate {format_length(max(truncate))}: prompts of the longest length, {format_length(max(lengths))}, "
-            "are truncated; choose lengths below it, or build longer prompts with --lengths"
+            f"`truncate` {format_length(max(truncate))}: prompts of the longest length, {format_length(max(lengths))}, "
+            "are truncated; choose lengths below it, or build longer prompts with `lengths`"
         )
     roles_of = ((QA, settings.qa), (SUMMARIES, settings.summaries), (NOISE, settings.noise), (BOOKS, settings.books))
     own = tuple((roles, spec) for roles, specs in roles_of for spec in specs or ())
     questions = settings.questions or ()
     if questions and not (settings.corpus or settings.qa):
-        raise FathomError(f"--questions {questions[0]}: name the documents that they are about with --corpus FOLDER")
+        raise FathomError(f"`questions` {questions[0]}: name the documents that they are about with `corpus` FOLDER")
     asking = (task for task in map(get_task, suite.tasks) if task.pool and not set(QA).isdisjoint(task.gold))
     if questions and not any(asking):
-        raise FathomError(f"--questions: {suite.name} asks no questions; use for instance single_doc_qa")
+        raise FathomError(f"`questions`: {suite.name} asks no questions; use for instance single_doc_qa")
     if data and not suite.sources:
-        raise FathomError(f"--data: {suite.name} has no data sources; give its documents with --corpus")
+        raise FathomError(f"`data`: {suite.name} has no data sources; give its documents with `corpus`")
     named = bool(settings.corpus or own or settings.threads or settings.cases or data)
     # Published records and threads are used in addition to a corpus, whose text fills the contexts of other tasks.
     beside = bool(suite.corpus) and set(suite.sources) == set(RECORDS)
@@ -213,10 +213,10 @@ def _within(lengths: Sequence[int], longest: int) -> tuple[int, ...]:
 def _checked(given: BuildSettings, suite: Suite) -> str:
     prompts = given.prompts
     if given.templates and prompts != "official":
-        raise FathomError(f"--templates {given.templates[0]}: has no effect without --prompts official")
+        raise FathomError(f"`templates` {given.templates[0]}: has no effect without `prompts` official")
     able = (task.gold == RECORDS or task.wording for task in map(get_task, suite.tasks))
     if prompts == "official" and not any(able):
-        raise FathomError(f"--prompts official: {suite.name} has no official prompts; leave it out")
+        raise FathomError(f"`prompts` official: {suite.name} has no official prompts; leave it out")
     return prompts
 
 
@@ -224,11 +224,11 @@ def _wanted_of(suite: Suite) -> str:
     """The options that give a suite its documents."""
     if all(get_task(name).gold == RECORDS for name in suite.tasks):
         home = next((one.name for one in suites().values() if one.sources == suite.sources), suite.name)
-        return f"--data FOLDER with its data sets (`fathom data fetch --suite {home}` gets them)"
+        return f"`data` FOLDER with its data sets (`fathom data fetch --suite {home}` gets them)"
     if set(suite.sources) - set(RECORDS):
         return (
-            f"--data FOLDER with its data sets (`fathom data fetch --suite {suite.name}` gets them), --qa, --summaries "
-            "and --noise with documents of your own, or --corpus world to try it"
+            f"`data` FOLDER with its data sets (`fathom data fetch --suite {suite.name}` gets them), `qa`, `summaries` "
+            "and `noise` with documents of your own, or `corpus` world to try it"
         )
     return " and ".join(dict.fromkeys(_only_given(name) for name in suite.tasks if _only_given(name)))
 

@@ -472,7 +472,7 @@ def _item(
                 continue
             except CorpusTooSmallError as error:
                 held = f"{len(resources.noise):,} document(s) in language {resources.language!r} to fill contexts with"
-                hint = "give more, drop the length, or choose other languages with --languages"
+                hint = "give more, drop the length, or choose other languages with `languages`"
                 raise FathomError(f"{item} at {format_length(length)}: {error}; {held}; {hint}") from error
             except FathomError as error:
                 raise FathomError(f"{item} at {format_length(length)}: {error}") from error

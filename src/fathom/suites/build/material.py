@@ -158,7 +158,7 @@ def gather(
     _generate(material, wanted, counter)
     if absent := [language for language in wanted.languages if language not in material.languages()]:
         raise FathomError(
-            f"{', '.join(wanted.given())}: no document in language {absent[0]!r}; drop it from --languages"
+            f"{', '.join(wanted.given())}: no document in language {absent[0]!r}; drop it from `languages`"
         )
     return material
 
@@ -251,7 +251,7 @@ def _world(spec: str, wanted: BuildConfig, language: str, counter: TokenCounter)
     choices = parse_spec(spec)[1]
     unknown = set(choices) - {"seed"}
     if unknown:
-        raise FathomError(f"{spec}: `world` only takes seed=N, not {', '.join(sorted(unknown))}")
+        raise FathomError(f"{spec}: 'world' only takes seed=N, not {', '.join(sorted(unknown))}")
     seed = choices.get("seed", str(wanted.seed))
     if not seed.lstrip("-").isdigit():
         raise FathomError(f"{spec}: seed={seed} is not a whole number")

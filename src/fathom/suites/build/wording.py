@@ -122,14 +122,14 @@ def _check_any(wanted: BuildConfig, tasks: Mapping[str, Task], found: Mapping[tu
     homes = [one for one in prompt_sources().values() if tasks.keys() & set(one.tasks)]
     there = " and ".join(f"{one.name} ({one.repository}: {', '.join(one.files)})" for one in homes)
     raise FathomError(
-        f"--prompts official: no prompt of {', '.join(tasks)} found; "
+        f"`prompts` official: no prompt of {', '.join(tasks)} found; "
         + (
-            f"they are in the repository of {there}: name your copy with --templates FOLDER, "
+            f"they are in the repository of {there}: name your copy with `templates` FOLDER, "
             if homes
             else "give them "
         )
         + ("or give them " if homes else "")
-        + "in a file with --templates FILE.toml (docs/reference/prompts.md), or leave --prompts out"
+        + "in a file with `templates` FILE.toml (docs/reference/prompts.md), or leave `prompts` out"
     )
 
 

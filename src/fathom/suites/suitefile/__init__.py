@@ -60,7 +60,7 @@ FILES = (MANIFEST, SAMPLES, DOCUMENTS)
 """All files of a suite."""
 FORMAT = 3
 """Of the folder. Format 1 has no number and no checksums. Up to format 2, facets also serve as inputs."""
-_ADVICE = "build the suite again with --force"
+_ADVICE = "build the suite again with `force`"
 _MANIFEST = {
     "suite": str,
     "fingerprint": str,
@@ -250,7 +250,7 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise FathomError(f"{path}: cannot be read ({error}); build the suite again with --force") from error
+        raise FathomError(f"{path}: cannot be read ({error}); build the suite again with `force`") from error
     if not isinstance(manifest, dict) or manifest.get("fathom") != "suite":
         raise FathomError(f"{path}: not the manifest of a suite; choose a folder written by `fathom build`")
     if "format" in manifest or CHECKSUM in manifest:
@@ -259,7 +259,7 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
     wrong = [name for name, kind in _MANIFEST.items() if not isinstance(manifest.get(name), kind)]
     if wrong:
         raise FathomError(
-            f"{path}: {', '.join(wrong)} missing or of the wrong type; build the suite again with --force"
+            f"{path}: {', '.join(wrong)} missing or of the wrong type; build the suite again with `force`"
         )
     return manifest
 

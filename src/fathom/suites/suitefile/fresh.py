@@ -55,7 +55,7 @@ def check_contents(out: Path, names: Collection[str], what: str) -> bool:
     except OSError as error:
         raise FathomError(f"{out}: cannot be read: {error.strerror or error}") from error
     if others := [name for name in there if name not in names or not out.is_dir()]:
-        raise FathomError(f"{out} contains other files than {what} ({printable(others[0])}); choose another --out")
+        raise FathomError(f"{out} contains other files than {what} ({printable(others[0])}); choose another `out`")
     return bool(there)
 
 

@@ -25,13 +25,13 @@ def facts_of(suite: BuiltSuite, name: str, *, text: bool = False, thoughts: bool
     if thoughts:
         if not found.thinking_tokens:
             raise FathomError(
-                f"{suite.folder}: sample {found.id!r} has no prompt that asks for thoughts; show it without --thinking"
+                f"{suite.folder}: sample {found.id!r} has no prompt that asks for thoughts; show it without `thinking`"
             )
         found = thinking(found)
     borrowed = list(dict.fromkeys(part.doc for part in found.parts if isinstance(part, Span)))
     there = suite.documents(borrowed)
     if missing := [one for one in borrowed if one not in there]:
-        raise FathomError(f"sample {found.id}: document {missing[0]} is missing; build the suite again with --force")
+        raise FathomError(f"sample {found.id}: document {missing[0]} is missing; build the suite again with `force`")
     return {
         **_head(found),
         "tokenizer": suite.manifest["tokenizer"],

@@ -63,7 +63,7 @@ def need_columns(path: Path, there: Sequence[str], needed: Sequence[str]) -> Non
         FathomError: A column is missing.
     """
     if missing := [name for name in needed if name not in there]:
-        raise FathomError(f"{path}: no column {', '.join(missing)}; build the suite again with --force")
+        raise FathomError(f"{path}: no column {', '.join(missing)}; build the suite again with `force`")
 
 
 @contextmanager
@@ -75,7 +75,7 @@ def readable(path: Path) -> Iterator[None]:
         yield
     # Unexpected content raises one of the others.
     except (OSError, pyarrow.ArrowException, TypeError, ValueError, LookupError, AttributeError) as error:
-        raise FathomError(f"{path}: damaged ({error}); build the suite again with --force") from error
+        raise FathomError(f"{path}: damaged ({error}); build the suite again with `force`") from error
 
 
 def write_documents(folder: Path, documents: Sequence[Document]) -> None:

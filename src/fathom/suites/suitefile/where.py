@@ -80,7 +80,7 @@ def why_none(where: Where, values: Values) -> str:
         A sentence, and a line for each facet with some of its values, those filtered by first. Item names are left out:
         there are too many.
     """
-    words = printable(" ".join(f"--where {name}={','.join(wanted)}" for name, wanted in where.items()))
+    words = printable(" ".join(f"`where` {name}={','.join(wanted)}" for name, wanted in where.items()))
     absent = [name for name in where if name not in values]
     unmet = [name for name, wanted in where.items() if name in values and not _overlap(name, values[name], wanted)]
     if absent:
