@@ -257,7 +257,7 @@ def test_a_build_stops_at_unread_files_unless_allowed(tmp_path: Path) -> None:
         (folder / f"{number}.txt").write_text(f"The {number} ships lay in the harbour of Kessmoor all winter. " * 400)
         (folder / f"{number}.doc").write_text("binary")
     choices: dict[str, Any] = {"corpus": str(folder), "lengths": "512", "items": 1, "tokenizer": "words"}
-    with pytest.raises(FathomError, match=r"3 of 6 files were not read:\n.*0.doc, 1.doc, 2.doc\n.*--allow-unread"):
+    with pytest.raises(FathomError, match=r"3 of 6 files were not read:\n.*0.doc, 1.doc, 2.doc\n.*`allow_unread`"):
         api.build("passkey", tmp_path / "suite", **choices)
     assert not (tmp_path / "suite").exists()
     built = api.build("passkey", tmp_path / "suite", **choices, allow_unread=True)
@@ -423,7 +423,7 @@ def test_a_damaged_manifest_is_explained(tmp_path: Path, corpus: Path) -> None:
     wanted = configure(TASKS, corpus=(str(corpus),), lengths=(1024,), items=2)
     build(wanted, tmp_path / "a")
     (tmp_path / "a" / "manifest.json").write_text("{")
-    with pytest.raises(FathomError, match="--force"):
+    with pytest.raises(FathomError, match="`force`"):
         open_suite(tmp_path / "a")
 
 
@@ -463,7 +463,7 @@ def test_a_suite_of_which_a_bit_has_flipped_is_not_taken_for_built(tmp_path: Pat
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-    with pytest.raises(FathomError, match=rf"{name}: damaged .*build the suite again with --force"):
+    with pytest.raises(FathomError, match=rf"{name}: damaged .*build the suite again with `force`"):
         build(wanted, tmp_path / "a")
     again = build(wanted, tmp_path / "a", force=True)
     assert again.fresh

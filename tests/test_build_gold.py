@@ -201,7 +201,7 @@ def test_a_users_errata_leave_out_a_question_and_make_another_suite(tmp_path: Pa
 
 
 def test_a_build_with_a_wrong_errata_file_stops_and_names_it(tmp_path: Path, corpus: str) -> None:
-    with pytest.raises(FathomError, match=r"--errata .*missing\.toml"):
+    with pytest.raises(FathomError, match=r"`errata` .*missing\.toml"):
         made(tmp_path / "suite", corpus, errata=[str(tmp_path / "missing.toml")])
 
 

@@ -98,9 +98,9 @@ def test_faults_of_a_file_are_named(tmp_path: Path, content: str, message: str) 
 
 
 def test_without_any_prompt_the_repository_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FathomError, match=r"github\.com/uservan/100-LongBench.*--templates"):
+    with pytest.raises(FathomError, match=r"github\.com/uservan/100-LongBench.*`templates`"):
         built(tmp_path / "suite", "single_doc_qa")
-    with pytest.raises(FathomError, match="no effect without --prompts official"):
+    with pytest.raises(FathomError, match="no effect without `prompts` official"):
         built(tmp_path / "suite", "single_doc_qa", tmp_path, prompts="own")
 
 

@@ -81,7 +81,7 @@ def test_addresses_of_servers(url: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_address_is_told(url: str) -> None:
-    with pytest.raises(FathomError, match=r"--model-base-url .*; expected an address such as http://127\.0\.0\.1"):
+    with pytest.raises(FathomError, match=r"`model_base_url` .*; expected an address such as http://127\.0\.0\.1"):
         check_address(url)
 
 

@@ -110,7 +110,7 @@ def test_a_damaged_file_of_texts_says_what_to_do(tmp_path: Path, documents: list
     suite = written(tmp_path / "suite", documents, [])
     path = tmp_path / "suite" / DOCUMENTS
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(FathomError, match=r"documents\.parquet: damaged .*build the suite again with --force"):
+    with pytest.raises(FathomError, match=r"documents\.parquet: damaged .*build the suite again with `force`"):
         suite.texts()
 
 
@@ -138,11 +138,11 @@ VALUES = {"level": {"Easy", "Hard"}, "length": {"8k", "16k", "128k"}, "task": {"
 @pytest.mark.parametrize(
     ("where", "why"),
     [
-        ({"levl": ["Hard"]}, "--where levl=Hard matches no sample: none has the facet 'levl'."),
-        ({"level": ["Hrad", "x"]}, "--where level=Hrad,x matches no sample: none has one of these values of level."),
+        ({"levl": ["Hard"]}, "`where` levl=Hard matches no sample: none has the facet 'levl'."),
+        ({"level": ["Hrad", "x"]}, "`where` level=Hrad,x matches no sample: none has one of these values of level."),
         (
             {"length": ["8k"], "level": ["hard"]},
-            "--where length=8k --where level=hard matches no sample: none matches all conditions.",
+            "`where` length=8k `where` level=hard matches no sample: none matches all conditions.",
         ),
     ],
 )
@@ -170,7 +170,7 @@ def test_a_choice_keeps_what_is_where_and_notes_all_values(facets: list[dict[str
     assert kept == [sample for sample in samples if is_where(facts_of(sample), where)]
     assert values.get("b", set()) == {one["b"] for one in facets if "b" in one}
     assert values.get("length", set()) == ({"8k"} if samples else set())
-    assert why_none(where, values).startswith("--where a=")
+    assert why_none(where, values).startswith("`where` a=")
 
 
 @given(st.text(), st.integers(1, 10**6))
@@ -211,7 +211,7 @@ def test_another_file_of_that_name_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("[" * 100_000, "utf-8")
     suite = BuiltSuite(tmp_path, {})
     for read in (suite.texts, lambda: list(suite.samples()), lambda: suite.names()):
-        with pytest.raises(FathomError, match="build the suite again with --force"):
+        with pytest.raises(FathomError, match="build the suite again with `force`"):
             read()
     with pytest.raises(FathomError, match=r"manifest\.json: cannot be read"):
         open_suite(tmp_path)

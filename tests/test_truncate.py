@@ -291,7 +291,7 @@ def test_a_longest_length_that_nothing_fills_leaves_a_note(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("truncate", [(4096,), (512, 8192)])
 def test_only_lengths_below_the_longest_can_be_cut_to(truncate: tuple[int, ...]) -> None:
-    with pytest.raises(FathomError, match="--truncate"):
+    with pytest.raises(FathomError, match="`truncate`"):
         configure("passkey", lengths=(1024, 4096), truncate=truncate)
 
 

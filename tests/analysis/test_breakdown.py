@@ -97,7 +97,7 @@ def test_groups_with_a_cell_that_is_not_measured_have_no_score() -> None:
     assert [(one.dimension, one.group) for one in breakdown(to_frame(rows), by=("overall", "length", "run"))] == [
         ("length", "2k"),
     ]
-    with pytest.raises(FathomError, match=r"m on kv at 8,192 tokens: 1 of 3 replies is missing.*--unanswered drop"):
+    with pytest.raises(FathomError, match=r"m on kv at 8,192 tokens: 1 of 3 replies is missing.*`unanswered` drop"):
         breakdown(to_frame(rows), by=("overall",))
     (overall,) = breakdown(to_frame(rows), by=("overall",), unanswered="drop")
     assert (overall.score, overall.questions, overall.missing, overall.other) == (1.0, 5, 1, None)

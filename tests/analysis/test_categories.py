@@ -120,7 +120,7 @@ def test_a_model_without_one_of_the_groups_is_marked_too() -> None:
 
 def test_what_cannot_be_grouped_is_said() -> None:
     rows = to_frame([row(1.0, facets={"difficulty": "easy"})])
-    with pytest.raises(FathomError, match=r"'category'.*have difficulty: choose one with --by"):
+    with pytest.raises(FathomError, match=r"'category'.*have difficulty: choose one with `by`"):
         categories(rows)
     with pytest.raises(FathomError, match="no facets"):
         categories(to_frame([row(1.0)]))

@@ -120,7 +120,7 @@ def test_what_cannot_be_labelled_is_said() -> None:
     )
     with pytest.raises(FathomError, match="choose majority, any, all, mean"):
         difficulty(frame, NAMES, correct="most")  # type: ignore[arg-type]  # not one of them
-    with pytest.raises(FathomError, match=r"^--allowed -1: expected 0 or more models$"):
+    with pytest.raises(FathomError, match=r"^`allowed` -1: expected 0 or more models$"):
         difficulty(frame, NAMES, allowed=-1)
     with pytest.raises(FathomError, match="did you mean high 0"):
         difficulty(frame, NAMES | {"high": ("hihg 0", "high 1")})

@@ -274,9 +274,9 @@ def test_profiles_at_some_lengths_keep_their_base() -> None:
     found = of(longscore_of(at_lengths(ready, [8192, 32768])), "kv")
     assert found.base == 1.0
     assert values(found) == pytest.approx([-0.2, -0.8])
-    with pytest.raises(FathomError, match=r"^--lengths: no score at 64k; lengths with scores: 2k, 4k, .*, 32k$"):
+    with pytest.raises(FathomError, match=r"^`lengths`: no score at 64k; lengths with scores: 2k, 4k, .*, 32k$"):
         at_lengths(ready, [8192, 65536])
-    with pytest.raises(FathomError, match=r"^--lengths: no score at no length; lengths with scores: 2k, "):
+    with pytest.raises(FathomError, match=r"^`lengths`: no score at no length; lengths with scores: 2k, "):
         at_lengths(ready, [])
 
 

@@ -48,7 +48,7 @@ def test_forms_of_lengths(tmp_path: Path, column: str, texts: list[str], expecte
 
 def test_what_is_no_length_is_left_out_and_said(tmp_path: Path) -> None:
     path = written(tmp_path, "model,setting,value\nm,base,50\nm,8k,40\nm,average,45\nm,24k / 32k,1\nm,-1,3\nm,16k,\n")
-    with pytest.raises(FathomError, match=r"'24k / 32k' \(of m\) is not a single length.*--lengths"):
+    with pytest.raises(FathomError, match=r"'24k / 32k' \(of m\) is not a single length.*`lengths`"):
         read_scores(path)
     found = read_scores(path, several=True)
     assert [(cell.length, cell.score, cell.task) for cell in found.cells] == [(0, 0.5, "all"), (8192, 0.4, "all")]
@@ -62,7 +62,7 @@ def test_percent_or_fraction(tmp_path: Path) -> None:
     assert [cell.score for cell in read_scores(percent).cells] == [0.016, 0.005]
     assert [cell.score for cell in read_scores(fraction).cells] == [1.0, 0.5]
     assert [cell.score for cell in read_scores(fraction, scale="percent").cells] == [0.01, 0.005]
-    with pytest.raises(FathomError, match="--scale"):
+    with pytest.raises(FathomError, match="`scale`"):
         read_scores(percent, scale="fraction")
 
 
@@ -100,7 +100,7 @@ def test_metrics_and_chosen_lines(tmp_path: Path) -> None:
     path = written(tmp_path, text)
     assert [cell.score for cell in read_scores(path, where={"table": "A"}).cells] == [0.5]
     assert [cell.score for cell in read_scores(path, where={"metric": "rank"}).cells] == [1.0]
-    with pytest.raises(FathomError, match=r"0\.5 and 0\.6.*--where"):
+    with pytest.raises(FathomError, match=r"0\.5 and 0\.6.*`where`"):
         read_scores(path)
     with pytest.raises(FathomError, match="table is one of A, B"):
         read_scores(path, where={"table": "C"})

@@ -49,6 +49,6 @@ def test_samples_without_such_a_prompt_are_refused(call: Call, suite: Path) -> N
     code, out, err = call("show", suite, "t/en/1", "--text", "--thinking")
     assert (code, out) == (2, "")
     assert "'t/en/1@8192' has no prompt that asks for thoughts" in " ".join(err.split())
-    with pytest.raises(FathomError, match="without --thinking"):
+    with pytest.raises(FathomError, match="without `thinking`"):
         api.show(suite, "t/en/1", thinking=True)
     assert "prompt" not in api.show(suite, "t/en/0", thinking=True)

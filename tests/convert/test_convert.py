@@ -143,7 +143,7 @@ def test_a_model_card_keeps_everything_else(rows: Path, tmp_path: Path) -> None:
         "passkey@1k": wanted["passkey", 1024],
         "passkey@2k": wanted["passkey", 2048],
     }
-    with pytest.raises(FathomError, match="--force"):
+    with pytest.raises(FathomError, match="`force`"):
         written("model-card", rows, tmp_path)
     written("model-card", rows, tmp_path, force=True)
     assert place.read_text() == text
@@ -234,7 +234,7 @@ def test_rows_without_lengths(tmp_path: Path) -> None:
 def test_a_format_of_one_model_asks_which(form: str, tmp_path: Path) -> None:
     two = [row(number, model=model) for number in range(9) for model in ("lab/m", "lab/n")]
     rows = rows_file(tmp_path, two)
-    with pytest.raises(FathomError, match="--model: lab/m, lab/n"):
+    with pytest.raises(FathomError, match="`model`: lab/m, lab/n"):
         written(form, rows, tmp_path)
     with pytest.raises(FathomError, match="no such model"):
         written(form, rows, tmp_path, model="lab/x")
@@ -260,7 +260,7 @@ def test_odd_names_are_never_paths(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", FILES)
 def test_nothing_is_overwritten_without_force(form: str, rows: Path, tmp_path: Path) -> None:
     before = {place: place.read_bytes() for place in written(form, rows, tmp_path)}
-    with pytest.raises(FathomError, match="--force"):
+    with pytest.raises(FathomError, match="`force`"):
         written(form, rows, tmp_path)
     assert {place: place.read_bytes() for place in before} == before
     assert set(written(form, rows, tmp_path, force=True)) == set(before) or form == "inspect"

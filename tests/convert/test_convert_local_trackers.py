@@ -69,7 +69,7 @@ def test_mlflow_has_the_figures_of_the_report(mlflow_uri: str, rows: Path, tmp_p
 
 def test_mlflow_refuses_the_same_results_and_replaces_them(mlflow_uri: str, rows: Path) -> None:
     api.convert(rows, to="mlflow", out=mlflow_uri)
-    with pytest.raises(FathomError, match="--force"):
+    with pytest.raises(FathomError, match="`force`"):
         api.convert(rows, to="mlflow", out=mlflow_uri)
     (first,) = runs_of(mlflow_uri)
     api.convert(rows, to="mlflow", out=mlflow_uri, force=True)
@@ -176,7 +176,7 @@ def test_wandb_writes_offline_what_the_report_has(rows: Path, tmp_path: Path, mo
     sent = [file for file in place.rglob("*") if file.is_file() and "logs" not in file.parts]
     for private in (str(Path.cwd()), str(tmp_path), "f" * 40):
         assert not any(private.encode() in file.read_bytes() for file in sent)
-    with pytest.raises(FathomError, match="--force"):
+    with pytest.raises(FathomError, match="`force`"):
         api.convert(rows, to="wandb", out=tmp_path / "out")
 
 

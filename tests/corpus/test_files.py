@@ -132,7 +132,7 @@ def test_every_unread_file_is_named_and_more_than_a_tenth_stops(tmp_path: Path) 
     assert all(f"{number:02}.doc" in str(raised.value) for number in range(20))
     assert "20 of 40 files were not read" in str(raised.value)
     assert "save it as .docx or .pdf" in str(raised.value)
-    assert "--allow-unread" in str(raised.value)
+    assert "`allow_unread`" in str(raised.value)
 
 
 def test_names_of_files_add_no_lines_to_a_message(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_many_problems_are_counted(folder: Path) -> None:
 
 
 def test_a_missing_table(folder: Path) -> None:
-    with pytest.raises(FathomError, match=r"--questions .*none.csv: no such file"):
+    with pytest.raises(FathomError, match=r"`questions` .*none.csv: no such file"):
         read_questions(folder / "none.csv", {}, [])
 
 
@@ -181,7 +181,7 @@ def test_other_questions_are_another_suite(folder: Path) -> None:
 
 def test_questions_need_documents_and_a_task_that_asks_them(folder: Path) -> None:
     (folder / "q.csv").write_text(TABLE)
-    with pytest.raises(FathomError, match=r"name the documents that they are about with --corpus"):
+    with pytest.raises(FathomError, match=r"name the documents that they are about with `corpus`"):
         api.build("single_doc_qa", folder.parent / "suite", questions=folder / "q.csv")
     with pytest.raises(FathomError, match=r"passkey asks no questions"):
         api.build("passkey", folder.parent / "suite", corpus=folder, questions=folder / "q.csv")

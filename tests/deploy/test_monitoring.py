@@ -194,7 +194,7 @@ def test_metrics_are_at_their_own_address_only(store: Store, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("address", ["9100", ":9100", "localhost", "127.0.0.1:x", "127.0.0.1:70000", "127.0.0.1:"])
 def test_an_address_of_metrics_has_a_host_and_a_port(address: str) -> None:
-    with pytest.raises(FathomError, match="--metrics"):
+    with pytest.raises(FathomError, match="`metrics`"):
         parts_of(address)
 
 

@@ -103,7 +103,7 @@ def test_the_same_call_asks_nothing_again(
 
 
 def test_a_run_that_was_stopped_goes_on(suites: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(FathomError, match="--max-tokens-total"):
+    with pytest.raises(FathomError, match="`max_tokens_total`"):
         api.lab_compare(suites[0], MODEL, ["retrieval?top=1"], out=tmp_path, max_tokens_total=130_000)
     (found,) = api.lab_compare(suites[0], MODEL, ["retrieval?top=1"], out=tmp_path)
     assert [len(one.points) for one in found.results] == [3, 3]

@@ -312,7 +312,7 @@ def test_results_of_two_programs_in_one_folder_are_named(tmp_path: Path) -> None
     for name in ("helmet", "nemo-evaluator"):
         shutil.copytree(FOREIGN / name, tmp_path / name)
     with pytest.raises(
-        FathomError, match=r"several programs: HELMET \(.*\), NeMo Evaluator \(.*\)\. Name one with --from"
+        FathomError, match=r"several programs: HELMET \(.*\), NeMo Evaluator \(.*\)\. Name one with `origin`"
     ):
         load([tmp_path])
     assert set(read([tmp_path], "helmet")["suite"]) == {"HELMET"}

@@ -108,11 +108,11 @@ def test_several_judges_must_be_told_apart(tmp_path: Path) -> None:
     ask(run)
     ask(run, temperature=0.5)
     ask(run, "lab/other")
-    with pytest.raises(FathomError, match=r"lab/judge, lab/judge temperature=0.5, lab/other: choose one with --judge"):
+    with pytest.raises(FathomError, match=r"lab/judge, lab/judge temperature=0.5, lab/other: choose one with `judge`"):
         rows_from_run(run)
     for name in ("lab/judge", "lab/judge temperature=0.5", "lab/other"):
         assert seen(rows_from_run(run, judge=name), "grader") == [(f"judge {name} (qa v1)",)]
-    with pytest.raises(FathomError, match=r"--judge lab/nobody: .*judged by lab/judge, "):
+    with pytest.raises(FathomError, match=r"`judge` lab/nobody: .*judged by lab/judge, "):
         rows_from_run(run, judge="lab/nobody")
 
 
@@ -143,7 +143,7 @@ def test_runs_read_together_have_one_judge(tmp_path: Path) -> None:
     assert frame["metric"].to_list() == ["judge_qa"] * 2
     assert frame["value"].to_list() == [pytest.approx(2 / 6), None]
     ask(runs[1], "lab/other")
-    with pytest.raises(FathomError, match="choose one with --judge"):
+    with pytest.raises(FathomError, match="choose one with `judge`"):
         load(runs)
     assert load(runs, judge="lab/other")["value"].to_list() == [None, pytest.approx(2 / 6)]
 
@@ -155,7 +155,7 @@ def test_the_public_face_passes_the_judge_on(tmp_path: Path) -> None:
     assert api.rows([run], judge="lab/other")["value"].to_list() == [pytest.approx(2 / 6)]
     (found,) = api.analyze("counts", [run], judge="none")
     assert found.scored == 1
-    with pytest.raises(FathomError, match="choose one with --judge"):
+    with pytest.raises(FathomError, match="choose one with `judge`"):
         api.analyze("counts", [run])
 
 

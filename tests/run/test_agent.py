@@ -240,7 +240,7 @@ def test_answers_have_the_cap_of_the_task(tmp_path: Path) -> None:
         (
             "openai/x",
             {"chat_template": "by-task", "model_base_url": "http://127.0.0.1:1/v1"},
-            "--chat-template by-task",
+            "`chat_template` by-task",
         ),
     ],
 )

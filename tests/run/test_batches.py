@@ -347,7 +347,7 @@ def test_the_forecast_leaves_out_what_is_in_batches_already(tmp_path: Path) -> N
         ask(tmp_path, server, limit=2, confirm=note)
         # What is under way counts towards the limits of what is still to be sent.
         most = plans[0].cost_most or 0
-        with pytest.raises(FathomError, match="more than --max-cost"):
+        with pytest.raises(FathomError, match="more than `max_cost`"):
             ask(tmp_path, server, max_cost=most * 0.9)
         server.faults = Faults()
         ask(tmp_path, server, limit=2, tell=told.append)

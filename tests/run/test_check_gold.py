@@ -182,7 +182,7 @@ def test_what_cannot_be_read_is_undecided_and_never_supported(
     assert read_errata(["none", str(out / "errata.toml")]) == {}
     asked = len(model.prompts)
     assert asked == (4 if isinstance(reply, Reply) else 8)  # once more with a reminder
-    assert "4 replies could not be parsed: these are undecided; use --again to repeat them" in found.hints
+    assert "4 replies could not be parsed: these are undecided; use `again` to repeat them" in found.hints
     assert check(suite, monkeypatch, good, out=out)[1].prompts == []
     found, model = check(suite, monkeypatch, good, out=out, again=True)
     assert len(model.prompts) == 4
@@ -239,7 +239,7 @@ def test_what_cannot_be_checked_is_refused(suite: Path, tmp_path: Path, monkeypa
         api.check_gold(suite, "nli/some", out, model_base_url="http://127.0.0.1:1/v1")
     with pytest.raises(FathomError, match=r"holds something else \(samples\.parquet\)|holds something else"):
         check(suite, monkeypatch, good, out=suite)
-    with pytest.raises(FathomError, match=r"--max-cost 1: the price of 'lab/m' is unknown"):
+    with pytest.raises(FathomError, match=r"`max_cost` 1: the price of 'lab/m' is unknown"):
         check(suite, monkeypatch, good, out=out, max_cost=1.0)
     other = tmp_path / "other"
     api.build("passkey", other, corpus="world", lengths="256", items=1, tokenizer="words")

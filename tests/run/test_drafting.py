@@ -201,7 +201,7 @@ def test_a_table_that_was_edited_is_not_replaced(folder: Path, monkeypatch: pyte
     draft_with(folder, monkeypatch, good)
     out = folder.parent / "questions.csv"
     out.write_text(out.read_text() + "0.md,Mine?,yes,,,,\n")
-    with pytest.raises(FathomError, match=r"was changed, or not written by this command; choose another --out"):
+    with pytest.raises(FathomError, match=r"was changed, or not written by this command; choose another `out`"):
         draft(folder)
     assert "Mine?" in out.read_text()
 
@@ -209,14 +209,14 @@ def test_a_table_that_was_edited_is_not_replaced(folder: Path, monkeypatch: pyte
 def test_nothing_is_sent_unless_confirmed_or_beyond_a_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = model_of(monkeypatch, good)
     assert draft(folder, confirm=lambda plan: False).stopped == "not confirmed"
-    with pytest.raises(FathomError, match=r"--max-cost 1: the price is unknown; nothing was sent"):
+    with pytest.raises(FathomError, match=r"`max_cost` 1: the price is unknown; nothing was sent"):
         draft(folder, max_cost=1.0)
     with pytest.raises(FathomError, match="an offline baseline cannot write"):
         api.draft(folder, "fathom/guess", "lab/checker", folder.parent / "q.csv")
     with pytest.raises(FathomError, match=r"must end in \.csv"):
         draft(folder, out=folder.parent / "q.txt")
     assert model.prompts == []
-    with pytest.raises(FathomError, match=r"--max-tokens-total is 150; all finished replies are kept"):
+    with pytest.raises(FathomError, match=r"`max_tokens_total` is 150; all finished replies are kept"):
         draft(folder, max_tokens_total=150)
     assert len(model.prompts) == 2
     assert draft(folder).kept == 3

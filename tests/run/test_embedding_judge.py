@@ -192,11 +192,11 @@ def test_several_judges_of_a_kind_must_be_told_apart(tmp_path: Path, server: Emb
         ask(run, server, name)
     judge(run, "lab/judge")
     assert judges(run) == ("embed/other", NAME, "lab/judge")
-    with pytest.raises(FathomError, match="judged by embed/other, embed/tiny: choose one with --judge"):
+    with pytest.raises(FathomError, match="judged by embed/other, embed/tiny: choose one with `judge`"):
         rows_from_run(run)
     with pytest.raises(FathomError, match="beside lab/judge, with a comma between them"):
         rows_from_run(run, judge="lab/judge")
-    with pytest.raises(FathomError, match=r"--judge embed/third: .* judged by embed/other, embed/tiny; choose one"):
+    with pytest.raises(FathomError, match=r"`judge` embed/third: .* judged by embed/other, embed/tiny; choose one"):
         rows_from_run(run, judge="embed/third")
     for named in ("embed/other", "lab/judge,embed/other"):
         assert "judge embed/other (similarity v1)" in set(rows_from_run(run, judge=named)["grader"])
@@ -374,11 +374,11 @@ def test_a_local_model_that_is_not_there(tmp_path: Path) -> None:
     [
         ("embed/x", {}, "OPENAI_API_KEY"),
         ("embed/", {"base_url": "http://127.0.0.1:1/v1"}, "name the model"),
-        ("embed-local/x", {"base_url": "http://127.0.0.1:1/v1"}, "takes no --model-base-url"),
-        ("embed-local/x", {"temperature": 0.5}, "leave out --temperature"),
-        ("embed-local/x", {"max_output_tokens": 5}, "leave out --max-output-tokens"),
-        ("embed-local/x", {"generation": {"top_p": 1}}, "leave out --generation"),
-        ("embed-local/x", {"model_args": {"a": 1}}, "leave out --model-arg"),
+        ("embed-local/x", {"base_url": "http://127.0.0.1:1/v1"}, "takes no `model_base_url`"),
+        ("embed-local/x", {"temperature": 0.5}, "leave out `temperature`"),
+        ("embed-local/x", {"max_output_tokens": 5}, "leave out `max_output_tokens`"),
+        ("embed-local/x", {"generation": {"top_p": 1}}, "leave out `generation`"),
+        ("embed-local/x", {"model_args": {"a": 1}}, "leave out `model_args`"),
     ],
 )
 @pytest.mark.usefixtures("library")

@@ -115,7 +115,7 @@ def test_judgements_that_cannot_be_read_are_repeated_in_batches_with_again(tmp_p
 def test_a_limit_ends_the_judging_and_what_was_answered_is_kept(tmp_path: Path) -> None:
     run = made(tmp_path / "run")
     with JudgeServer() as server:
-        with pytest.raises(FathomError, match="--max-tokens-total is 30,000; all finished judgements are kept"):
+        with pytest.raises(FathomError, match="`max_tokens_total` is 30,000; all finished judgements are kept"):
             ask(run, server, max_tokens_total=30_000)
         assert ask(run, server).judged == 5
         assert set(server.paid.values()) == {1}

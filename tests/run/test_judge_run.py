@@ -254,10 +254,10 @@ def test_nothing_is_sent_or_written_before_it_is_confirmed(tmp_path: Path, here:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"max_tokens_total": 10}, "more than --max-tokens-total 10; nothing was sent"),
+        ({"max_tokens_total": 10}, "more than `max_tokens_total` 10; nothing was sent"),
         ({"max_cost": 1.0}, "the price of 'lab/judge' is unknown"),
-        ({"model": "openai/gpt-4o-mini", "max_cost": 0.0}, "more than --max-cost"),
-        ({"generation": {"temperature": 1}}, "use --temperature"),
+        ({"model": "openai/gpt-4o-mini", "max_cost": 0.0}, "more than `max_cost`"),
+        ({"generation": {"temperature": 1}}, "use `temperature`"),
         ({"max_connections": 0}, "max_connections=0"),
     ],
 )
@@ -328,7 +328,7 @@ def test_a_server_that_goes_away_in_the_middle(tmp_path: Path) -> None:
             if state.finished == 20:
                 life.close()
 
-        with pytest.raises(FathomError, match=r"judge openai/scripted: the server does not answer.*--judge-base-url"):
+        with pytest.raises(FathomError, match=r"judge openai/scripted: the server does not answer.*`judge_base_url`"):
             ask(run, "openai/scripted", model_base_url=first.base_url, retries=1, progress=end_it)
     done = set(first.answered)
     assert len(judgements(run, "openai/scripted")) >= 20

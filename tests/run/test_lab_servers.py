@@ -49,7 +49,7 @@ def test_each_server_is_a_setup_with_its_command_line(tmp_path: Path) -> None:
         assert len(yarn.requests) == 24
         compare(suite, tmp_path / "lab", plain.base_url, yarn.base_url)
         assert len(yarn.requests) == 24
-        with pytest.raises(FathomError, match="--server-command"):
+        with pytest.raises(FathomError, match="`server_command`"):
             compare(suite, tmp_path / "lab", plain.base_url, yarn.base_url, server_command={"yarn": "vllm serve other"})
     assert found.results[2].verdict == "better", found.results[2].reason
     manifests = {name: read_manifest(tmp_path / "lab" / "runs" / name) for name in ("whole", "yarn")}
@@ -64,6 +64,6 @@ def test_each_server_is_a_setup_with_its_command_line(tmp_path: Path) -> None:
 
 def test_a_command_line_needs_its_server(tmp_path: Path) -> None:
     suite = make_suite(tmp_path, 2)
-    with pytest.raises(FathomError, match="--server-command yarm: no server has this name; there are whole and yarn"):
+    with pytest.raises(FathomError, match="`server_command` yarm: no server has this name; there are whole and yarn"):
         compare(suite, tmp_path / "lab", "http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1", server_command={"yarm": "x"})
     assert not (tmp_path / "lab").exists()

@@ -114,5 +114,5 @@ def test_twelve_segments_are_chained_and_more_are_not() -> None:
     assert best_chains(12, scores) == (order,)
     assert too_many(12, "pairs", 120) == ""
     assert "at most 12" in too_many(13, "pairs", 120)
-    assert "--most-orders" in too_many(6, "orders", 120)
+    assert "`most_orders`" in too_many(6, "orders", 120)
     assert too_many(5, "orders", 120) == too_many(6, "orders", 720) == ""

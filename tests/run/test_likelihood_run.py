@@ -165,7 +165,7 @@ def test_lengths_and_a_limit_choose_samples(tmp_path: Path) -> None:
 def test_many_orders_are_asked_only_where_that_is_said(tmp_path: Path) -> None:
     suite = make_order_suite(tmp_path, 1, segments=6)
     with LikelihoodServer() as server:
-        with pytest.raises(FathomError, match="720 orders, more than --most-orders 120; use --method pairs"):
+        with pytest.raises(FathomError, match="720 orders, more than `most_orders` 120; use `method` pairs"):
             go(suite, server, tmp_path / "run")
         assert not server.texts
         go(suite, server, tmp_path / "run", most_orders=720)

@@ -177,7 +177,7 @@ def test_reasoning_that_the_template_begins_is_reasoning(tmp_path: Path) -> None
 
 
 def test_a_base_model_says_what_to_do(base: Path, tmp_path: Path) -> None:
-    with pytest.raises(FathomError, match=r"no chat template.*--chat-template never.*chat_template=FILE"):
+    with pytest.raises(FathomError, match=r"no chat template.*`chat_template` never.*chat_template=FILE"):
         client(base)
     file = tmp_path / "template.jinja"
     file.write_text("{{ messages[0]['content'] }}")

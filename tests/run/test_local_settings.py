@@ -50,7 +50,7 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_arguments_of_a_model_are_not_those_of_a_server(tmp_path: Path) -> None:
     suite = make_order_suite(tmp_path, 1)
-    with pytest.raises(FathomError, match="--model-arg dtype: only for local models"):
+    with pytest.raises(FathomError, match="`model_args` dtype: only for local models"):
         likelihood(
             suite,
             "openai/m",

@@ -126,7 +126,7 @@ def test_a_run_sends_the_room_and_the_temperature_of_the_table(tmp_path: Path, s
     sent = go(suite, server, tmp_path / "said", "openai/my-model", model_kind="thinking")
     assert (sent["max_tokens"], sent["temperature"]) == (own + REASONING_ALLOWANCE, 0)
     assert read_manifest(tmp_path / "said")["model_kind"] == "thinking"
-    with pytest.raises(FathomError, match=r"this folder holds a run with --model-kind = None"):
+    with pytest.raises(FathomError, match=r"this folder holds a run with `model_kind` = None"):
         go(suite, server, tmp_path / "other", "openai/my-model", model_kind="thinking")
 
 

@@ -213,8 +213,8 @@ def test_rows_tell_runs_with_another_chat_template_apart(tmp_path: Path, server:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (Settings("anthropic/claude", chat_template="never"), "needs a server that speaks .*chat-template always"),
-        (Settings("vllm/base", chat_template="by-task"), "needs --model-base-url"),
+        (Settings("anthropic/claude", chat_template="never"), "needs a server that speaks .*`chat_template` always"),
+        (Settings("vllm/base", chat_template="by-task"), "needs `model_base_url`"),
         (
             Settings("vllm/b", chat_template="never", base_url="http://x/v1", generation={"reasoning_effort": "low"}),
             "'reasoning_effort' is not supported",

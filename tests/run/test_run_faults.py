@@ -275,26 +275,26 @@ def test_what_is_recorded_is_what_is_sent(tmp_path: Path, server: ScriptedServer
 @pytest.mark.parametrize(
     ("name", "use"),
     [
-        ("temperature", "use --temperature"),
-        ("seed", "use --seed"),
-        ("max_tokens", "use --max-output-tokens"),
-        ("reasoning_effort", "use --reasoning-effort"),
-        ("reasoning_tokens", "use --reasoning-tokens"),
-        ("max_retries", "use --retries"),
-        ("max_connections", "use --max-connections"),
-        ("adaptive_connections", "use --max-connections"),
-        ("timeout", "use --timeout"),
-        ("attempt_timeout", "use --timeout"),
-        ("stream_idle_timeout", "use --timeout"),
-        ("cache", "use --epochs"),
-        ("batch", "use --batch"),
-        ("num_choices", "use --epochs"),
+        ("temperature", "use `temperature`"),
+        ("seed", "use `seed`"),
+        ("max_tokens", "use `max_output_tokens`"),
+        ("reasoning_effort", "use `reasoning_effort`"),
+        ("reasoning_tokens", "use `reasoning_tokens`"),
+        ("max_retries", "use `retries`"),
+        ("max_connections", "use `max_connections`"),
+        ("adaptive_connections", "use `max_connections`"),
+        ("timeout", "use `timeout`"),
+        ("attempt_timeout", "use `timeout`"),
+        ("stream_idle_timeout", "use `timeout`"),
+        ("cache", "use `epochs`"),
+        ("batch", "use `batch`"),
+        ("num_choices", "use `epochs`"),
     ],
 )
 def test_generation_options_with_an_option_of_their_own_are_refused(
     tmp_path: Path, server: ScriptedServer, name: str, use: str
 ) -> None:
-    with pytest.raises(FathomError, match=f"--generation {name}: .*{use}"):
+    with pytest.raises(FathomError, match=f"`generation` {name}: .*{use}"):
         go(make_suite(tmp_path, 1), server, tmp_path / "run", generation={name: 1})
     assert not server.requests
     assert not (tmp_path / "run").exists()
@@ -342,7 +342,7 @@ def test_usage_is_kept(tmp_path: Path, server: ScriptedServer) -> None:
 def test_more_tokens_than_allowed_stop_the_run_politely(tmp_path: Path, server: ScriptedServer) -> None:
     """The forecast was within the limit; the provider counts more than the suite."""
     server.script = lambda number, before: completion("nine", tokens_in=10_000)
-    with pytest.raises(FathomError, match=r"stopped: .* tokens used, --max-tokens-total is 20,000"):
+    with pytest.raises(FathomError, match=r"stopped: .* tokens used, `max_tokens_total` is 20,000"):
         go(make_suite(tmp_path, 40), server, tmp_path / "run", max_tokens_total=20_000, max_connections=2)
     kept = len(by_number(tmp_path / "run"))
     assert 2 <= kept <= 4
@@ -352,7 +352,7 @@ def test_more_tokens_than_allowed_stop_the_run_politely(tmp_path: Path, server: 
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        ("openai/gpt-5", {}, r"gpt-5': no key: set the environment variable OPENAI_API_KEY, or give --model-base-url"),
+        ("openai/gpt-5", {}, r"gpt-5': no key: set the environment variable OPENAI_API_KEY, or give `model_base_url`"),
         ("nobody/model", {}, "unknown provider 'nobody'; expected PROVIDER/NAME.*fathom list models"),
         ("model", {}, "no provider named; expected PROVIDER/NAME.*fathom list models"),
         ("openai/x", {"generation": {"topp": 1}}, "unknown generation option 'topp'"),

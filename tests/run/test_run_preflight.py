@@ -256,11 +256,11 @@ def test_a_forecast_beyond_a_limit_refuses_to_start(
     tmp_path: Path, seen: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suite, most = make_suite(tmp_path, 10), 10 * (TOKENS + CAP)
-    with pytest.raises(FathomError, match=f"{most:,} tokens.*--max-tokens-total {most - 1:,}; nothing was sent"):
+    with pytest.raises(FathomError, match=f"{most:,} tokens.*`max_tokens_total` {most - 1:,}; nothing was sent"):
         go(suite, tmp_path / "run", max_tokens_total=most - 1)
     priced = Price(input=1000.0, output=1000.0)
     monkeypatch.setattr("fathom.run.chosen.find_price", lambda model, base_url: priced)
-    with pytest.raises(FathomError, match=r"cost up to \$2.57.*--max-cost \$2.00; nothing was sent"):
+    with pytest.raises(FathomError, match=r"cost up to \$2.57.*`max_cost` \$2.00; nothing was sent"):
         go(suite, tmp_path / "run", max_cost=2.0)
     monkeypatch.setattr("fathom.run.chosen.find_price", lambda model, base_url: UNKNOWN)
     with pytest.raises(FathomError, match="the price of 'fathom/fake' is unknown"):
@@ -334,11 +334,11 @@ def test_unknown_things_are_told(tmp_path: Path, seen: list[str]) -> None:
     suite = make_suite(tmp_path, 1)
     with pytest.raises(FathomError, match="on_overflow='top': expected refuse, middle"):
         go(suite, tmp_path / "run", on_overflow="top")
-    with pytest.raises(FathomError, match=r"--lengths 999: suite 'tiny' was built at 256; choose among these"):
+    with pytest.raises(FathomError, match=r"`lengths` 999: suite 'tiny' was built at 256; choose among these"):
         go(suite, tmp_path / "run", lengths=[256, 999])
-    with pytest.raises(FathomError, match=r"--tasks paskey: did you mean passkey\? Suite 'tiny' has the tasks passkey"):
+    with pytest.raises(FathomError, match=r"`tasks` paskey: did you mean passkey\? Suite 'tiny' has the tasks passkey"):
         go(suite, tmp_path / "run", tasks=["passkey", "paskey"])
-    with pytest.raises(FathomError, match=r"--tasks nope: Suite 'tiny' has the tasks passkey"):
+    with pytest.raises(FathomError, match=r"`tasks` nope: Suite 'tiny' has the tasks passkey"):
         go(suite, tmp_path / "run", tasks=["nope"])
     with pytest.raises(FathomError, match="not a built suite"):
         go(tmp_path, tmp_path / "run")

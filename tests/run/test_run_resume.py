@@ -349,7 +349,7 @@ def test_limits_count_what_others_spend(ledgers: list[Ledger], limit: dict[str, 
     client = Waiting(first=spend)
     client.gate.set()
     session = Session(mine, client, replace(work(1, 1), **limit), 12)  # type: ignore[arg-type]  # options of a test
-    with pytest.raises(FathomError, match=f"--{next(iter(limit)).replace('_', '-')} is"):
+    with pytest.raises(FathomError, match=f"`{next(iter(limit))}` is"):
         asyncio.run(session.work_through())
     assert sum(client.replied.values()) == 8  # as many as were claimed before the other spent
 

@@ -89,7 +89,7 @@ def test_a_run_says_what_servers_do_in_another_way(
 def test_another_command_line_is_another_run(suite: Path, tmp_path: Path, server: ScriptedServer) -> None:
     ask(suite, tmp_path / "run", server, PLAIN, limit=1)
     for other, named in ((None, "None"), (YARN, "'vllm serve lab/m --api-key \\*\\*\\* ")):
-        with pytest.raises(FathomError, match=f"but --server-command = {named}") as refused:
+        with pytest.raises(FathomError, match=f"but `server_command` = {named}") as refused:
             ask(suite, tmp_path / "run", server, other)
         assert SHOWN in str(refused.value)
         assert "of-mine" not in str(refused.value)
@@ -98,7 +98,7 @@ def test_another_command_line_is_another_run(suite: Path, tmp_path: Path, server
     assert len(load([tmp_path / "run"])) == 2
     ask(suite, tmp_path / "untold", server, None, limit=1)
     assert "server_command" not in read_manifest(tmp_path / "untold")
-    with pytest.raises(FathomError, match="with --server-command = None, but"):
+    with pytest.raises(FathomError, match="with `server_command` = None, but"):
         ask(suite, tmp_path / "untold", server, PLAIN)
     ask(suite, tmp_path / "untold", server, None)
     variants = load([tmp_path / "run", tmp_path / "untold"])["variant"].unique(maintain_order=True)
@@ -107,11 +107,11 @@ def test_another_command_line_is_another_run(suite: Path, tmp_path: Path, server
 
 @pytest.mark.parametrize("model", ["fathom/lexical", "hf/my-model"])
 def test_models_without_a_server_have_none(model: str, suite: Path, tmp_path: Path) -> None:
-    with pytest.raises(FathomError, match=f"--server-command: {model} has no server, it runs in this process"):
+    with pytest.raises(FathomError, match=f"`server_command`: {model} has no server, it runs in this process"):
         run(suite, model, out=tmp_path / "run", server_command=PLAIN)
     assert not (tmp_path / "run").exists()
 
 
 def test_an_empty_one_is_refused(suite: Path, tmp_path: Path, server: ScriptedServer) -> None:
-    with pytest.raises(FathomError, match="--server-command: expected the command line"):
+    with pytest.raises(FathomError, match="`server_command`: expected the command line"):
         ask(suite, tmp_path / "run", server, " ")

@@ -377,11 +377,11 @@ def test_an_error_that_is_asked_again_is_counted_once(ledger: Ledger, tmp_path: 
 @pytest.mark.parametrize(
     ("limit", "replies_kept", "said"),
     [
-        ({"max_tokens_total": 2199}, 2, "stopped: 2,200 tokens used, --max-tokens-total is 2,199"),
-        ({"max_tokens_total": 2200}, 3, "stopped: 3,300 tokens used, --max-tokens-total is 2,200"),
+        ({"max_tokens_total": 2199}, 2, "stopped: 2,200 tokens used, `max_tokens_total` is 2,199"),
+        ({"max_tokens_total": 2200}, 3, "stopped: 3,300 tokens used, `max_tokens_total` is 2,200"),
         ({"max_tokens_total": 4400}, 4, ""),
-        ({"max_cost": 2199.0}, 2, "stopped: $2,200.00 spent, --max-cost is $2,199.00"),
-        ({"max_cost": 2200.0}, 3, "stopped: $3,300.00 spent, --max-cost is $2,200.00"),
+        ({"max_cost": 2199.0}, 2, "stopped: $2,200.00 spent, `max_cost` is $2,199.00"),
+        ({"max_cost": 2200.0}, 3, "stopped: $3,300.00 spent, `max_cost` is $2,200.00"),
         ({"max_cost": 4400.0}, 4, ""),
     ],
 )

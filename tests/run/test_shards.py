@@ -443,11 +443,11 @@ def test_different_replies_to_one_sample_are_refused(tmp_path: Path) -> None:
     ("options", "said"),
     [
         ({"shard": Shard(1, 3)}, "cut into 2 shards, not 3"),
-        ({"epochs": 2}, "--epochs was 1, not 2"),
+        ({"epochs": 2}, "`epochs` was 1, not 2"),
         ({"limit": 3}, "8 other samples than the 3 requested"),
         ({"seed": 5}, "seed = 0, but seed = 5"),
-        ({"max_cost": 1.0}, "--max-cost limits a whole run"),
-        ({"max_tokens_total": 100}, "--max-tokens-total limits a whole run"),
+        ({"max_cost": 1.0}, "`max_cost` limits a whole run"),
+        ({"max_tokens_total": 100}, "`max_tokens_total` limits a whole run"),
     ],
 )
 def test_options_that_do_not_go_with_the_other_shards_are_refused(

@@ -132,7 +132,7 @@ def test_a_run_with_retrieval_reads_less_and_is_kept_apart(suite: Path, tmp_path
     assert found["variant"].unique().to_list() == ["retrieval?top=2&passage=64"]
     assert max(found["tokens_in"].to_list()) < 300 < min(whole["tokens"].to_list())
     assert found["value"].to_list() == whole["value"].to_list() == [1.0] * 4
-    with pytest.raises(FathomError, match="--system"):
+    with pytest.raises(FathomError, match="`system`"):
         api.run(suite, "fathom/lexical", tmp_path / "found", tasks=["passkey"], system="retrieval?top=3")
 
 

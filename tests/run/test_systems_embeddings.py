@@ -80,9 +80,9 @@ def test_a_run_embeds_a_passage_once(tmp_path: Path) -> None:
         ("tiny", None, "expected bm25, embed/NAME"),
         ("embed/", None, "expected bm25"),
         ("embed/tiny", None, "need a key"),
-        ("embed/tiny", "localhost", "--embedding-base-url"),
-        ("bm25", "http://127.0.0.1:9/v1", "--embedding-base-url"),
-        ("embed-local/tiny", "http://127.0.0.1:9/v1", "--embedding-base-url"),
+        ("embed/tiny", "localhost", "`embedding_base_url`"),
+        ("bm25", "http://127.0.0.1:9/v1", "`embedding_base_url`"),
+        ("embed-local/tiny", "http://127.0.0.1:9/v1", "`embedding_base_url`"),
     ],
 )
 def test_wrong_models_are_refused(by: str, url: str | None, words: str, monkeypatch: pytest.MonkeyPatch) -> None:

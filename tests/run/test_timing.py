@@ -126,8 +126,8 @@ def test_what_is_no_time_of_a_token_is_not_measured(act: Act, told: str) -> None
     ("model", "told"),
     [
         ("fathom/lexical", "an offline baseline"),
-        ("openai/gpt-5", "--model-base-url"),
-        ("vllm/some/model", "--model-base-url"),
+        ("openai/gpt-5", "`model_base_url`"),
+        ("vllm/some/model", "`model_base_url`"),
         ("anthropic/claude", "replies of anthropic are not measured"),
     ],
 )

@@ -91,5 +91,5 @@ def test_a_wrong_entry_is_named_with_what_was_expected(tmp_path: Path, content: 
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FathomError, match=r"--errata .*missing\.toml: cannot be read"):
+    with pytest.raises(FathomError, match=r"`errata` .*missing\.toml: cannot be read"):
         read_errata([str(tmp_path / "missing.toml")])

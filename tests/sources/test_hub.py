@@ -217,7 +217,7 @@ def test_refusals_say_what_is_wrong_and_what_to_do(hub: LoopbackHub, tmp_path: P
     def refusal(source: Source) -> str:
         with pytest.raises(FathomError) as failure:
             take(source, tmp_path)
-        assert "--data FOLDER" in str(failure.value) or "HF_TOKEN" in str(failure.value)
+        assert "`data` FOLDER" in str(failure.value) or "HF_TOKEN" in str(failure.value)
         return str(failure.value)
 
     assert f"has no revision {'0' * 40}" in refusal(source_of("large.jsonl", revision="0" * 40))

@@ -63,7 +63,7 @@ def test_an_example_that_is_not_there_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("now", "then", "message"),
     [
-        ("class StackSelect", "class Selected", "no text 'meta_prompt' as expected.*--templates FILE"),
+        ("class StackSelect", "class Selected", "no text 'meta_prompt' as expected.*`templates` FILE"),
         ("self.meta_prompt =", "self.header =", "no text 'meta_prompt' as expected"),
         ("def build_prompt", "def make_prompt", "no text 'prompt' as expected"),
         ("prompt += 'Said here.\\n'", "pass", "expected five texts, found 4"),

@@ -341,7 +341,7 @@ def test_a_cell_says_in_words_what_is_wrong_with_it() -> None:
 
 
 def test_a_study_of_nothing_says_what_to_do() -> None:
-    todo = "finish the run or judge the replies, choose other lengths, or give --unanswered drop"
+    todo = "finish the run or judge the replies, choose other lengths, or give `unanswered` drop"
     where = " (m on kv at 8,192 tokens: 1 of 1 replies is missing)"
     assert str(nothing_measured(to_frame([reply(None)]))) == f"no complete cell has a score{where}: {todo}"
     assert str(nothing_measured(to_frame([]))) == f"no complete cell has a score: {todo}"

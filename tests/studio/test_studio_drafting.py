@@ -166,7 +166,7 @@ def test_a_choice_needs_options_and_one_letter(question: str, answer: list[str],
     ("reply", "reason"),
     [
         (Reply("error", error="the server is down"), "the server is down"),
-        (Reply("incomplete", "{"), "output cap; raise --max-output-tokens"),
+        (Reply("incomplete", "{"), "output cap; raise `max_output_tokens`"),
         (Reply("refused"), "refused"),
         (Reply("ok", " "), "empty"),
     ],
@@ -242,7 +242,7 @@ def test_no_request_is_sent_beyond_the_cost(monkeypatch: pytest.MonkeyPatch, tmp
     asking = Asking("openai/a", AskSettings(max_connections=1, max_cost=3))
     answers = ask_model(asking, prompts, cap=10, answered=came.append)
     assert [one.reply.status for one in answers] == ["ok", "ok", "error", "error", "error"]
-    assert "not sent: $4.00 spent, --max-cost is $3.00" in answers[-1].reply.error
+    assert "not sent: $4.00 spent, `max_cost` is $3.00" in answers[-1].reply.error
     assert [one.cost for one in came] == [2.0, 2.0]
 
 

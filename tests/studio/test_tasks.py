@@ -139,7 +139,7 @@ def test_files_are_written_to_be_edited_and_never_replaced(tmp_path: Path) -> No
     with pytest.raises(FathomError, match=r"unknown task.*fathom studio tasks"):
         write_tasks(folder, ["T9.9"])
     (tmp_path / "file").write_text("")
-    with pytest.raises(FathomError, match="give another --tasks"):
+    with pytest.raises(FathomError, match="give another `tasks`"):
         write_tasks(tmp_path / "file")
 
 

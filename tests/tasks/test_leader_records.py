@@ -173,7 +173,7 @@ def test_what_no_length_holds_is_left_out_and_told(tmp_path: Path) -> None:
 
 def test_two_copies_of_a_row_are_refused(tmp_path: Path) -> None:
     data = [write_infinite(tmp_path / str(size), 2, ("math_find",), sentences=size) for size in (5, 6)]
-    with pytest.raises(FathomError, match=r"leader_math_find: .*different records of row 0; --data should name one"):
+    with pytest.raises(FathomError, match=r"leader_math_find: .*different records of row 0; `data` should name one"):
         build_leader(["leader_math_find"], tmp_path, data)
 
 

@@ -142,7 +142,7 @@ def test_as_many_records_as_minilongbench_has_are_its_items(tmp_path: Path) -> N
 def test_two_different_records_of_one_row_are_refused(tmp_path: Path) -> None:
     write_records(tmp_path / "a", 3, ["trec"])
     write_records(tmp_path / "b", 3, ["trec"], sentences=5)
-    with pytest.raises(FathomError, match=r"trec\.jsonl:1 and .*: different records of row 0; --data should name"):
+    with pytest.raises(FathomError, match=r"trec\.jsonl:1 and .*: different records of row 0; `data` should name"):
         build_records("longbench", tmp_path, [tmp_path])
 
 
@@ -267,7 +267,7 @@ def test_official_prompts_without_templates_say_where_to_get_them(tmp_path: Path
         FathomError, match=r"no template of trec: no dataset2prompt\.json .*github\.com/THUDM/LongBench"
     ):
         build_records("longbench", tmp_path, [data], prompts="official")
-    with pytest.raises(FathomError, match="--prompts official: passkey has no official prompts"):
+    with pytest.raises(FathomError, match="`prompts` official: passkey has no official prompts"):
         configure("passkey", prompts="official")
     with pytest.raises(FathomError, match="prompts='theirs': expected own, official"):
         configure("longbench", data=[str(data)], prompts="theirs")

@@ -194,9 +194,9 @@ def test_official_prompts_are_the_user_s_copy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "lost", "message"),
     [
-        ("longbench_v2", "0shot.txt", "no 0shot.txt under --data"),
-        ("longbench_v2_cot", "0shot_cot.txt", "no 0shot_cot.txt under --data"),
-        ("longbench_v2_cot", "0shot_cot_ans.txt", "no 0shot_cot_ans.txt under --data"),
+        ("longbench_v2", "0shot.txt", "no 0shot.txt under `data`"),
+        ("longbench_v2_cot", "0shot_cot.txt", "no 0shot_cot.txt under `data`"),
+        ("longbench_v2_cot", "0shot_cot_ans.txt", "no 0shot_cot_ans.txt under `data`"),
     ],
 )
 def test_a_template_that_is_not_there_is_named(tmp_path: Path, task: str, lost: str, message: str) -> None:

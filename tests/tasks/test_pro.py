@@ -191,9 +191,9 @@ def test_where_no_record_has_the_lengths_the_error_says_so(tmp_path: Path) -> No
     [
         (
             {"where": {"difficulty": ["Hrad"]}},
-            "--where difficulty=Hrad matches no sample: none has one of these values of ",
+            "`where` difficulty=Hrad matches no sample: none has one of these values of ",
         ),
-        ({"where": {"foo": ["bar"]}}, "--where foo=bar matches no sample: none has the facet 'foo'. Available values:"),
+        ({"where": {"foo": ["bar"]}}, "`where` foo=bar matches no sample: none has the facet 'foo'. Available values:"),
     ],
 )
 def test_where_nothing_is_left_the_error_names_what_there_is(tmp_path: Path, choices: dict[str, Any], why: str) -> None:

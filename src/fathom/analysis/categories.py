@@ -203,7 +203,7 @@ def _blank(rows: pl.DataFrame, by: str) -> dict[tuple[str, str], frozenset[tuple
 
 def _facets(rows: pl.DataFrame) -> str:
     names = sorted({name for text in rows["facets"].unique() for name in json.loads(text)})
-    return f"the rows have {', '.join(names)}: choose one with --by" if names else "the rows have no facets"
+    return f"the rows have {', '.join(names)}: choose one with `by`" if names else "the rows have no facets"
 
 
 def _of_model(

@@ -85,7 +85,7 @@ def _given(record: Record, wanted: Wanted, place: str) -> dict[str, object]:
     if missing:
         raise FathomError(
             f"{place}: no {', no '.join(missing)}; the fields are: {named_fields(record)}. Name the field with "
-            f"--columns {missing[0]}=FIELD, or one value for all rows with --set {missing[0]}=VALUE"
+            f"`columns` {missing[0]}=FIELD, or one value for all rows with `constants` {missing[0]}=VALUE"
         )
     return given
 

@@ -196,7 +196,7 @@ def _unread(
         ([file for file in files if file not in fitting], "no requested data set has such a name"),
         ([file for file in files if file in needless], "other files match the requested data sets better"),
     ):
-        yield from unread("`data`", [str(file.name) for file in some], why)
+        yield from unread("--data", [str(file.name) for file in some], why)
 
 
 def _table(source: Source, files: Sequence[File]) -> Mapping[str, str]:

@@ -19,10 +19,10 @@ SUMMARIES: tuple[Role, ...] = ("summary", "multi_summary")
 NOISE: tuple[Role, ...] = ("news", "noise")
 BOOKS: tuple[Role, ...] = ("book",)
 GIVEN = {
-    "book": "`books` FOLDER with novels as text files",
-    "thread": "`threads` FILE with threads of Stack Exchange (a dump, or JSONL)",
-    "case": "`cases` FILE with published cases of BestAnswer",
-    "record": "`data` FOLDER with its data sets (`fathom data fetch` gets them)",
+    "book": "--books FOLDER with novels as text files",
+    "thread": "--threads FILE with threads of Stack Exchange (a dump, or JSONL)",
+    "case": "--cases FILE with published cases of BestAnswer",
+    "record": "--data FOLDER with its data sets (`fathom data fetch` gets them)",
 }
 """The options that give documents whose role no other documents can have."""
 RECORDS: tuple[Role, ...] = ("record",)
@@ -224,11 +224,11 @@ def _wanted_of(suite: Suite) -> str:
     """The options that give a suite its documents."""
     if all(get_task(name).gold == RECORDS for name in suite.tasks):
         home = next((one.name for one in suites().values() if one.sources == suite.sources), suite.name)
-        return f"`data` FOLDER with its data sets (`fathom data fetch --suite {home}` gets them)"
+        return f"--data FOLDER with its data sets (`fathom data fetch --suite {home}` gets them)"
     if set(suite.sources) - set(RECORDS):
         return (
-            f"`data` FOLDER with its data sets (`fathom data fetch --suite {suite.name}` gets them), `qa`, `summaries` "
-            "and `noise` with documents of your own, or `corpus` world to try it"
+            f"--data FOLDER with its data sets (`fathom data fetch --suite {suite.name}` gets them), --qa, --summaries "
+            "and --noise with documents of your own, or --corpus world to try it"
         )
     return " and ".join(dict.fromkeys(_only_given(name) for name in suite.tasks if _only_given(name)))
 
