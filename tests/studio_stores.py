@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -95,6 +96,20 @@ def review(sample: Sample, *, good: bool = True, seconds: float = 30.0) -> Submi
         return SubmitReview(sample.id, sample.version, verdicts, (), "pass", seconds=seconds)
     wrong = (replace(verdicts[0], mark="wrong", note="It was Bo."), *verdicts[1:])
     return SubmitReview(sample.id, sample.version, wrong, (Component("at noon"),), "problem", seconds=seconds)
+
+
+def usual_place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where the store is: a folder, or what a test asks for that depends on the database; a fixture ``place``."""
+    if getattr(request, "param", "sqlite") == "sqlite":
+        return str(tmp_path / "store")
+    url: str = request.getfixturevalue("new_database")
+    return url
+
+
+IN_BOTH = pytest.mark.parametrize(
+    "place", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
+)
+"""For tests of pages that depend on the database."""
 
 
 @pytest.fixture

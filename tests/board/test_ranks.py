@@ -196,8 +196,7 @@ ROUNDS = 20
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("binary", [True, False], ids=["right or wrong", "graded"])
-@pytest.mark.parametrize("items", [20, 80])
+@pytest.mark.parametrize(("items", "binary"), [(20, True), (80, False)], ids=["few right or wrong", "many graded"])
 def test_ranges_hold_the_true_ranks(items: int, binary: bool) -> None:
     """True scores in steps from clearly apart to equal; a line's range must hold each rank that it shares."""
     true = dict(zip("abcdefghij", (0.7, 0.65, 0.62, 0.6, 0.6, 0.6, 0.58, 0.5, 0.49, 0.3), strict=True))

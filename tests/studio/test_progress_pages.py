@@ -21,10 +21,13 @@ from fathom.studio.types import AddPredictions, Note, Prediction, Sample, SetDif
 from fathom.studio.web.app import make_app
 from fathom.studio.web.settings import Settings
 from studio_browser import Browser
-from studio_stores import OPERATOR, PASSWORD, PEOPLE, person, quick_hasher, review, to_answer_review
+from studio_stores import OPERATOR, PASSWORD, PEOPLE, person, quick_hasher, review, to_answer_review, usual_place
 
 DESIGN = Design(("qa", "own"), ("en",), (8192, 16384), 2, audit_one_in=1, rate_one_in=1, raters=2, hourly=60)
 LEVELS = dict.fromkeys(DIMENSIONS, "yes")
+
+
+place = pytest.fixture(usual_place)
 
 
 @pytest.fixture

@@ -45,6 +45,7 @@ from loopback_studio import serving
 from studio_browser import Browser
 from studio_stores import (
     DOCUMENT,
+    IN_BOTH,
     OPERATOR,
     PASSWORD,
     PEOPLE,
@@ -54,10 +55,14 @@ from studio_stores import (
     quick_hasher,
     review,
     to_answer_review,
+    usual_place,
 )
 
 PAGES = [one.path for one in ROUTES if one.method == "GET"]
 FORMS = [one.path for one in ROUTES if one.method == "POST"]
+
+
+place = pytest.fixture(usual_place)
 
 
 @pytest.fixture
@@ -458,6 +463,7 @@ ODD_PATHS = (
 )
 
 
+@IN_BOTH
 def test_numbers_and_characters_that_a_database_cannot_hold(browser: Any, studio: Store) -> None:
     create(studio)
     ada = browser("ada")
@@ -552,6 +558,7 @@ def test_over_https_cookies_are_bound_to_the_host(studio: Store, people: People)
     assert one.client.get("/account").status_code == 303
 
 
+@IN_BOTH
 def test_an_internal_error_says_nothing_of_the_inside(
     browser: Any, studio: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -682,12 +689,14 @@ def at_once(app: Any, count: int, path: str, fields: dict[str, str], cookie: str
         return list(pool.map(send, range(count)))
 
 
+@IN_BOTH
 def test_failures_at_once_are_counted(app: Any) -> None:
     found = [one.status_code for one in at_once(app, 20, "/login", {"name": "ann", "password": "wrong"})]
     assert set(found) <= {401, 429}
     assert found.count(401) <= MOST_FAILURES + Settings().hashes
 
 
+@IN_BOTH
 def test_a_form_that_is_sent_twice_counts_once(browser: Any, app: Any, studio: Store) -> None:
     sample = to_answer_review(studio)
     bo = browser("bo")
@@ -700,6 +709,7 @@ def test_a_form_that_is_sent_twice_counts_once(browser: Any, app: Any, studio: S
     assert audit(studio).problems == ()
 
 
+@IN_BOTH
 def test_logins_at_once_are_sessions_of_their_own(app: Any, people: People) -> None:
     found = at_once(app, 6, "/login", {"name": "ann", "password": PASSWORD})
     assert len({one.headers["set-cookie"] for one in found}) == 6

@@ -33,6 +33,7 @@ from fathom.studio.web.settings import Settings
 from studio_browser import Browser, Forms
 from studio_stores import (
     DOCUMENT,
+    IN_BOTH,
     OPERATOR,
     PASSWORD,
     PEOPLE,
@@ -42,7 +43,10 @@ from studio_stores import (
     quick_hasher,
     review,
     to_answer_review,
+    usual_place,
 )
+
+place = pytest.fixture(usual_place)
 
 
 @pytest.fixture
@@ -70,6 +74,7 @@ def browser(app: Any) -> Any:
     return lambda name: Browser(app).log_in(name)
 
 
+@IN_BOTH
 @pytest.mark.slow
 def test_the_whole_pipeline_through_forms(browser: Any, store: Store) -> None:
     ann, bo, cy, eve, ed = map(browser, ("ann", "bo", "cy", "eve", "ed"))
