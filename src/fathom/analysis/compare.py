@@ -226,7 +226,11 @@ def pair_up(
     seed: int = 0,
     replicates: int = PAIRED_REPLICATES,
 ) -> Pairing:
-    """Pairs two models, given as model and variant; arguments and errors as in ``compare``."""
+    """Pairs two models, given as model and variant; arguments as in ``compare``.
+
+    Raises:
+        FathomError: The rows have no such model, or the two are one.
+    """
     systems = set(rows.select("model", "variant").unique().rows())
     for model, variant in (a, b):
         if (model, variant) not in systems:

@@ -286,6 +286,7 @@ def run_line(group: click.Command, words: list[str]) -> int:
 
     Raises:
         FathomError: The command failed with a user-fixable error.
+        KeyboardInterrupt: The user stopped the command or a question of it.
     """
     try:
         return group.main(words, prog_name="fathom", standalone_mode=False) or 0

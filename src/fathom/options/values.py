@@ -6,7 +6,7 @@ A reader takes what a command line, a TOML file or Python gives.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite, nan
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -43,7 +43,11 @@ def names_of(given: Sequence[object] | str) -> tuple[str, ...]:
 
 
 def place_of(given: str | Path) -> str | Path:
-    """A folder, or the address of an object store as it stands: a path would lose one of its slashes."""
+    """A folder, or the address of an object store as it stands: a path would lose one of its slashes.
+
+    Raises:
+        ValueError: The text is empty.
+    """
     if isinstance(given, str) and "://" in given:
         return given
     if given == "":
@@ -52,7 +56,11 @@ def place_of(given: str | Path) -> str | Path:
 
 
 def depths_of(given: Sequence[float | str] | str | float) -> tuple[float, ...]:
-    """Depths in the context, as numbers or as names of ``DEPTHS``; none for ``random``."""
+    """Depths in the context, as numbers or as names of ``DEPTHS``; none for ``random``.
+
+    Raises:
+        FathomError: One is neither a number nor such a name.
+    """
     if given == "random":
         return ()
     parts = [part.lower() if isinstance(part, str) else part for part in _parts(given)]
@@ -66,36 +74,44 @@ def depths_of(given: Sequence[float | str] | str | float) -> tuple[float, ...]:
 
 
 def pairs_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
-    """``NAME=VALUE`` pairs, or a mapping; values are read as JSON where they are JSON, else they are text."""
-    if isinstance(given, Mapping):
-        return dict(given)
-    found: dict[str, Any] = {}
-    for pair in [given] if isinstance(given, str) else given:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise FathomError("expected NAME=VALUE")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
+    """``NAME=VALUE`` pairs, or a mapping; values are read as JSON where they are JSON, else they are text.
+
+    Raises:
+        FathomError: A pair has no name or no ``=``.
+    """
+    return dict(given) if isinstance(given, Mapping) else {name: _json(text) for name, text in _split(given)}
 
 
 def texts_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, str]:
-    """``NAME=VALUE`` pairs as texts, or a mapping."""
-    if isinstance(given, Mapping):
-        return {name: str(value) for name, value in given.items()}
-    found = {}
+    """``NAME=VALUE`` pairs as texts, or a mapping.
+
+    Raises:
+        FathomError: A pair has no name or no ``=``.
+    """
+    return {name: str(value) for name, value in given.items()} if isinstance(given, Mapping) else dict(_split(given))
+
+
+def _split(given: Sequence[str]) -> Iterator[tuple[str, str]]:
     for pair in [given] if isinstance(given, str) else given:
-        name, equals, value = pair.partition("=")
+        name, equals, text = pair.partition("=")
         if not equals or not name:
             raise FathomError("expected NAME=VALUE")
-        found[name] = value
-    return found
+        yield name, text
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def levels_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, float]:
-    """Chance levels by task: ``TASK=LEVEL`` texts, or a mapping."""
+    """Chance levels by task: ``TASK=LEVEL`` texts, or a mapping.
+
+    Raises:
+        FathomError: A text is not of that form, or a level is not from 0 to 1.
+    """
     try:
         levels = {task: float(text) for task, text in texts_of(given).items()}
     except ValueError:
@@ -106,7 +122,11 @@ def levels_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, float]:
 
 
 def where_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Values by the facet that they are of: ``FACET=VALUE,VALUE`` texts, or a mapping."""
+    """Values by the facet that they are of: ``FACET=VALUE,VALUE`` texts, or a mapping.
+
+    Raises:
+        FathomError: A facet has no name or no values, or a length cannot be read.
+    """
     from fathom.tokens.length import format_length
 
     named: list[tuple[str, tuple[str, ...]]] = []
@@ -127,7 +147,11 @@ def where_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, .
 
 
 def temperature_of(given: float | str) -> float | None:
-    """A temperature; a negative one leaves it to the provider, which is None."""
+    """A temperature; a negative one leaves it to the provider, which is None.
+
+    Raises:
+        FathomError: It is not a finite number.
+    """
     try:
         number = float(given)
     except ValueError:
@@ -153,7 +177,11 @@ def folders_of(given: Iterable[Path | str] | Path | str) -> tuple[str, ...]:
 
 
 def files_of(given: Mapping[str, Path | str] | Sequence[Path | str] | Path | str) -> dict[str, Path]:
-    """Files by name: of one file, of a mapping, or of ``NAME=FILE`` texts; a file without a name has its own."""
+    """Files by name: of one file, of a mapping, or of ``NAME=FILE`` texts; a file without a name has its own.
+
+    Raises:
+        FathomError: A name or a path is empty, or two files have one name.
+    """
     if isinstance(given, Mapping):
         return {name: Path(path) for name, path in given.items()}
     if isinstance(given, Path | str):
@@ -169,7 +197,11 @@ def files_of(given: Mapping[str, Path | str] | Sequence[Path | str] | Path | str
 
 
 def numbers_of(given: Sequence[float] | str | float) -> tuple[float, ...]:
-    """Numbers, of ``"5,10"`` or of ``[5, 10]``."""
+    """Numbers, of ``"5,10"`` or of ``[5, 10]``.
+
+    Raises:
+        FathomError: One is not a number.
+    """
     try:
         return tuple(map(float, names_of(given if isinstance(given, Sequence) else str(given))))
     except ValueError:
@@ -177,7 +209,11 @@ def numbers_of(given: Sequence[float] | str | float) -> tuple[float, ...]:
 
 
 def budgets_of(given: Sequence[int] | str | int) -> tuple[int, ...]:
-    """Numbers of items, of ``"120,237"`` or of ``[120, 237]``."""
+    """Numbers of items, of ``"120,237"`` or of ``[120, 237]``.
+
+    Raises:
+        FathomError: There is none, or one is not a whole number.
+    """
     try:
         found = tuple(map(int, names_of(given if isinstance(given, Sequence) else str(given))))
     except ValueError:

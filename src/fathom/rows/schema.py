@@ -232,7 +232,11 @@ def check_rows(frame: pl.DataFrame, source: str) -> pl.DataFrame:
 
 
 def checked_rows(rows: pl.LazyFrame, source: str) -> pl.LazyFrame:
-    """The same for a table that may be larger than memory: it is read once, and nothing of it is kept."""
+    """The same for a table that may be larger than memory: it is read once, and nothing of it is kept.
+
+    Raises:
+        FathomError: See ``check_rows``.
+    """
     rows = rows.with_columns(pl.col("value", *_SPENT).fill_nan(None))
     checks = {
         **{name: pl.col(name).is_null() for name in _REQUIRED if name != "value"},
