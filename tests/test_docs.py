@@ -6,12 +6,13 @@ words are in ``docs/theme/site_blocks.py``). A ``text`` block that follows must 
 anything. ``json file=NAME`` and ``toml file=NAME`` are written to a file first; documents and runs that a page takes
 for granted are made (``files_of_docs.py``). Python blocks that begin with ``# NAME.py`` are modules of a package.
 
-    PYTHONPATH=docs/theme python tests/test_docs.py    # writes the tables of options into docs/reference/commands
+    PYTHONPATH=docs/theme python tests/test_docs.py    # writes the tables of options and columns into docs/reference
 """
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import json
 import os
@@ -37,7 +38,9 @@ from fathom.models.baselines import baselines
 from fathom.options import declare
 from fathom.options.line import Command
 from fathom.score.registry import metrics
+from fathom.rows import SCHEMA
 from fathom.suites.registry import suites, tasks
+from fathom.types import Row
 from made import make_document
 from site_blocks import NEEDS
 
@@ -45,6 +48,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 COMMANDS = sorted((DOCS / "reference" / "commands").glob("*.md"))
+ROWS_PAGE = DOCS / "reference" / "rows.md"
 GROUPS = ("analyze", "board", "compress", "data", "lab", "studio")
 # Pages that share a folder, in which their commands are run in this order. Every other page has a folder of its own.
 COMMAND_PAGES = ("index", "build", "run", "results", "analyze", "length")
@@ -61,6 +65,8 @@ MOST_LINES = 400
 FENCE = re.compile(r"^ *```([^\n]*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"^(\$ )?(fathom|pip|python|make|docker|curl|vllm) +\w[^:\n]* --?\w", re.MULTILINE)
+COLUMNS = re.compile(r"(<!-- columns of rows -->\n).*?(<!-- end -->)", re.DOTALL)
+UPDATE = "run `PYTHONPATH=docs/theme python tests/test_docs.py` to update the tables"
 MARKED = re.compile(r"(<!-- options: ?(.*?) ?-->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -123,7 +129,25 @@ def table(command: Any) -> str:
 def with_tables(text: str) -> str:
     """The page with the tables that the program gives."""
     known = commands()
-    return MARKED.sub(lambda part: f"{part[1]}\n{table(known[part[2]])}\n{part[3]}", text)
+    text = MARKED.sub(lambda part: f"{part[1]}\n{table(known[part[2]])}\n{part[3]}", text)
+    return COLUMNS.sub(lambda part: f"{part[1]}\n{table_of_columns()}\n{part[2]}", text)
+
+
+def table_of_columns() -> str:
+    """The columns of rows as a table in Markdown, from the docstring of ``Row``."""
+    entries = re.findall(r"^    (\w+): ((?:.|\n     )*)", inspect.getdoc(Row) or "", re.MULTILINE)
+    assert [name for name, _ in entries] == list(SCHEMA), "the docstring of Row explains each of its fields, in order"
+    rows = ["| column | type | content |", "| --- | --- | --- |"]
+    for name, content in entries:
+        words = " ".join(content.split()).replace("``", "`").replace("None", "empty")
+        rows.append(f"| `{name}` | {SCHEMA[name].__name__} | {words[0].lower()}{words[1:].rstrip('.')} |")
+    return "\n".join(rows) + "\n"
+
+
+def test_every_column_of_rows_is_explained() -> None:
+    text = ROWS_PAGE.read_text("utf-8")
+    assert len(COLUMNS.findall(text)) == 1
+    assert text == with_tables(text), UPDATE
 
 
 def test_every_command_and_option_is_documented() -> None:
@@ -133,8 +157,7 @@ def test_every_command_and_option_is_documented() -> None:
     assert sorted(documented) == sorted(expected)
     headings = [name for text in pages for name in re.findall(r"^#{2,3} `fathom ?(.*?)`$", text, re.MULTILINE)]
     assert sorted(headings) == sorted(commands())
-    update = "run `PYTHONPATH=docs/theme python tests/test_docs.py` to update the tables"
-    assert pages == [with_tables(text) for text in pages], update
+    assert pages == [with_tables(text) for text in pages], UPDATE
 
 
 def test_every_command_has_a_function_and_an_example() -> None:
@@ -491,5 +514,5 @@ def test_no_file_names_a_machine_or_a_registry() -> None:
 
 
 if __name__ == "__main__":
-    for page in COMMANDS:
+    for page in (*COMMANDS, ROWS_PAGE):
         page.write_text(with_tables(page.read_text("utf-8")), "utf-8")

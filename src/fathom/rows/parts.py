@@ -4,18 +4,18 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import polars as pl
+
+from fathom.rows.schema import SCHEMA
 from fathom.tokens.length import parse_length
 from fathom.types import FathomError, Row, Tell
 
 Record: TypeAlias = Mapping[str, object]
-COLUMNS = tuple(one.name for one in fields(Row))
-_WHOLE = ("epoch", "truncated", "tokens", "tokens_in", "tokens_out", "tokens_reasoning", "task_version")
-_NUMBERS = ("value", "chance", "cost", "seconds")
-_FLAGS = ("valid", "answered")
+COLUMNS = tuple(SCHEMA)
 _WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 LARGEST = 2 << 30
 """Bytes of a JSON file that is read as a whole."""
@@ -232,29 +232,34 @@ def cell(column: str, value: object, place: str) -> object:
     Raises:
         FathomError: The value is not of the type.
     """
+    kind = SCHEMA[column]
     if column == "length":
         return _length(value, place)
-    if column in _FLAGS:
-        if isinstance(value, bool) or value is None:
-            return bool(value) if column == "valid" else value
-        if (known := _WORDS.get(str(value).strip().lower())) is not None:
-            return known
-        raise FathomError(f"{place}: {column} is {value!r}, expected true or false")
-    if column in (*_WHOLE, *_NUMBERS):
-        if value is None or value == "":
-            return None
-        try:
-            number = float(value)  # type: ignore[arg-type]  # any other type is an error
-        except (TypeError, ValueError, OverflowError):
-            number = math.nan
-        if column in _WHOLE and (not math.isfinite(number) or number != int(number) or abs(number) > 1e15):
-            raise FathomError(f"{place}: {column} is {value!r}, expected a whole number")
-        if math.isnan(number) and not (isinstance(value, float) and column == "value"):
-            raise FathomError(f"{place}: {column} is {value!r}, expected a number")
-        return int(number) if column in _WHOLE else number
-    if column == "answer":
-        return None if value is None else as_text(value)
-    return as_text(value)
+    if kind == pl.Boolean:
+        return _flag(column, value, place)
+    if kind == pl.String:
+        return None if value is None and column == "answer" else as_text(value)
+    return None if value is None or value == "" else _number(column, value, place, kind == pl.Int64)
+
+
+def _flag(column: str, value: object, place: str) -> bool | None:
+    if isinstance(value, bool) or value is None:
+        return bool(value) if column == "valid" else value
+    if (known := _WORDS.get(str(value).strip().lower())) is not None:
+        return known
+    raise FathomError(f"{place}: {column} is {value!r}, expected true or false")
+
+
+def _number(column: str, value: object, place: str, is_whole: bool) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]  # any other type is an error
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if is_whole and (not math.isfinite(number) or number != int(number) or abs(number) > 1e15):
+        raise FathomError(f"{place}: {column} is {value!r}, expected a whole number")
+    if math.isnan(number) and not (isinstance(value, float) and column == "value"):
+        raise FathomError(f"{place}: {column} is {value!r}, expected a number")
+    return int(number) if is_whole else number
 
 
 def _length(value: object, place: str) -> int:

@@ -58,10 +58,46 @@ class Reply:
 class Row:
     """One scored reply in the results table, on which all analyses are based.
 
-    ``value`` is None if nothing could be scored: the request failed, the prompt did not fit, or no judge has scored it;
-    ``answered`` says whether the reply has text, None if unknown; ``cost`` is in US dollars, None if the price is
-    unknown; ``tokens_in`` is the provider's count and ``tokens`` the suite's; ``detail`` says why there is no value, or
-    gives the grader's comment. See ``fathom.stats.outcomes`` for how rows count.
+    This is the declaration of the columns: their names, types and defaults are those of every rows table, and the table
+    of the reference is made of this text. See ``fathom.stats.outcomes`` for how rows count.
+
+    Attributes:
+        suite: Name of the suite, with part of its fingerprint if others of this name have other samples.
+        task: Name of the task.
+        item: Identifier of the question: the same at every length, depth and repeat.
+        sample: Identifier of the prompt: the item at one length.
+        model: Name of the model.
+        length: Nominal length of the prompt in tokens; 0 for a question without context, or if it is unknown.
+        value: Score from 0 to 1; None if there is none: the request failed, the prompt did not fit, or no judge has
+            scored the reply.
+        variant: Settings in which runs of one model differ; "" if there is one run.
+        epoch: Number of the repeat, from 1.
+        valid: Whether the reply has the requested form.
+        status: How the request ended: ``ok``, ``overflow``, ``refused``, ``incomplete`` or ``error``.
+        stop: Stop reason as the provider gives it; "" if unknown.
+        answer: Answer that was extracted from the reply; None if there is none.
+        target: Gold answer: one of several, or all its lines.
+        language: Language of the question, as in ISO 639-1.
+        chance: Expected score of a random valid answer, from 0 to 1; None if unknown.
+        tokens: Tokens of the prompt in the suite's tokenizer; None if unknown.
+        tokens_in: Tokens of the prompt as the provider counted them; None if unknown.
+        tokens_out: Tokens of the reply as the provider counted them, reasoning included; None if unknown.
+        tokens_reasoning: Tokens of the reasoning; None if unknown.
+        truncated: Tokens (suite's tokenizer) removed from the prompt to make it fit; 0 if none.
+        cost: Cost of the reply in US dollars; None if the price is unknown.
+        seconds: Time from request to reply in seconds; None if unknown.
+        metric: Name of the score.
+        grader: What computed the score: a rule, or a judge with its rubric; "" if nothing did.
+        rule: Scoring rule: ``strict``, ``official`` for the paper's, or that of another program.
+        tokenizer: Name of the suite's tokenizer; "" if unknown.
+        prompt_hash: First 16 hexadecimal digits of the prompt's SHA-256; "" if it was not sent, or unknown.
+        source: Program or table that the row comes from.
+        task_version: Version of the task; 0 if it is not installed.
+        fathom_version: Version of fathom that asked the model; "" for other programs.
+        detail: Why there is no score, or what the grader noted; "" if nothing.
+        answered: Whether the reply has visible text; None if unknown.
+        facets: Anything else that results can be grouped by, such as ``depth`` or ``difficulty``; a JSON object in
+            tables.
     """
 
     suite: str
