@@ -44,12 +44,12 @@ def gate(options: GateOptions) -> "Gate":
     from fathom.report.gate import write_junit
     from fathom.report.reading import tell_shared, tell_unfinished
     from fathom.rows import load
-    from fathom.rows.parts import Wanted
+    from fathom.rows.parts import ReadOptions
 
     paths = [Path(options.candidate), Path(options.baseline)]
     tell_unfinished(paths, options.tell)
     tell_shared(paths, options.tell)
-    candidate, baseline = (load([path], judge=options.judge, wanted=Wanted(tell=options.tell)) for path in paths)
+    candidate, baseline = (load([path], judge=options.judge, options=ReadOptions(tell=options.tell)) for path in paths)
     how = {name: getattr(options, name) for name in ("margin", "alpha", "at", "unanswered", "seed")}
     found = gate(candidate, baseline, **how)
     if options.junit is not None:

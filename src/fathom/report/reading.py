@@ -12,7 +12,7 @@ from fathom.analysis.known import THRESHOLD
 from fathom.plugins.names import system_name
 from fathom.report.known import said_of_filter
 from fathom.rows import load, scan, shared_contexts, unfinished
-from fathom.rows.parts import Wanted
+from fathom.rows.parts import ReadOptions
 from fathom.rows.scoring import NOT_JUDGED
 from fathom.rows.table import RowsTable
 from fathom.stats.outcomes import SCORER_FAILED, Unanswered, counted, scored_rows, scorer_errors, unmeasured
@@ -67,7 +67,7 @@ def filtered(
         FathomError: A source cannot be read, or see ``fathom.analysis.known_filter``.
     """
     paths = list(map(Path, sources))
-    table = scan(paths, judge=judge, wanted=Wanted(tell=tell_read or tell))
+    table = scan(paths, judge=judge, options=ReadOptions(tell=tell_read or tell))
     tell_unfinished(paths, tell)
     tell_shared(paths, tell)
     return without_known(table, filter=filter, threshold=threshold, panel=panel, judge=judge, seed=seed, tell=tell)

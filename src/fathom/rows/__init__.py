@@ -13,7 +13,7 @@ from fathom.rows.inspect_log import rows_from_inspect
 from fathom.rows.labels import read_labels
 from fathom.rows.lm_eval_log import rows_from_lm_eval
 from fathom.rows.origins import origin_names, origins
-from fathom.rows.parts import COLUMNS, Wanted
+from fathom.rows.parts import COLUMNS, ReadOptions
 from fathom.rows.runs import (
     fingerprints,
     load,
@@ -87,10 +87,12 @@ def open_results(
     """
     if origin not in origin_names():
         raise FathomError(f"`origin` {origin}: choose {', '.join(origin_names())}")
-    wanted = Wanted(metric, dict(columns or {}), {name: str(value) for name, value in (constants or {}).items()}, tell)
-    for option, given in (("`columns`", wanted.columns), ("`constants`", wanted.constants)):
+    options = ReadOptions(
+        metric, dict(columns or {}), {name: str(value) for name, value in (constants or {}).items()}, tell
+    )
+    for option, given in (("`columns`", options.columns), ("`constants`", options.constants)):
         if unknown := [name for name in given if name not in COLUMNS]:
             raise FathomError(f"{option} {unknown[0]}: not a column of rows; choose {', '.join(COLUMNS)}")
     if origin == OWN:
-        return scan(paths, rule, judge, wanted)
-    return RowsTable(read_foreign(paths, origins()[origin], wanted))
+        return scan(paths, rule, judge, options)
+    return RowsTable(read_foreign(paths, origins()[origin], options))

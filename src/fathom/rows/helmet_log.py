@@ -12,7 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from fathom.documents.records import walk
-from fathom.rows.parts import Part, Record, Wanted, as_text, choose_metric, first_key, head_of, read_json, unit, whole
+from fathom.rows.parts import (
+    Count,
+    Part,
+    ReadOptions,
+    Record,
+    Schema,
+    Text,
+    as_text,
+    choose_metric,
+    first_key,
+    has_text,
+    head_of,
+    read_json,
+    whole,
+    with_score,
+)
 from fathom.types import FathomError, Row
 
 FOR_THINKING = 32_768
@@ -51,7 +66,7 @@ def recognises(path: Path) -> bool:
     return path.suffix == ".json" and first_key(path) == "args" and '"input_max_length"' in head_of(path, 4096)
 
 
-def read(path: Path, wanted: Wanted) -> Iterator[Part]:
+def read(path: Path, options: ReadOptions) -> Iterator[Part]:
     """Read results of HELMET: a file, or a folder with such files at any depth.
 
     Raises:
@@ -61,21 +76,22 @@ def read(path: Path, wanted: Wanted) -> Iterator[Part]:
     if not files:
         raise FathomError(f"{path}: no result of HELMET here; expected the .json files that its eval.py writes")
     for file in files:
-        yield _part(file, wanted)
+        yield _part(file, options)
 
 
-def _part(file: Path, wanted: Wanted) -> Part:
+def _part(file: Path, options: ReadOptions) -> Part:
     if file.name.endswith(".score"):
         raise FathomError(f"{file}: averages only; give {file.name.removesuffix('.score')}, which has the samples")
     content = read_json(file)
     if not isinstance(content, dict) or not isinstance(content.get("args"), dict):
         raise FathomError(f"{file}: not a result of HELMET: no field 'args'")
     data = content.get("data")
-    if not isinstance(data, list) or not data or not all(isinstance(one, dict) for one in data):
+    if not isinstance(data, list) or not data or not all(isinstance(record, dict) for record in data):
         raise FathomError(f"{file}: no samples in the field 'data'; fathom reads single samples")
     arguments: Mapping[str, Any] = content["args"]
     names = _metric_names(content, str(arguments.get("datasets")))
-    metric = choose_metric(str(file), ({name: one[name] for name in names if name in one} for one in data), wanted)
+    scores = ({name: record[name] for name in names if name in record} for record in data)
+    metric = choose_metric(str(file), scores, options)
     settings = {name: arguments.get(name) for name in _SETTINGS}
     return Part(str(file), list(_rows(file, arguments, data, metric)), settings)
 
@@ -89,6 +105,14 @@ def _metric_names(content: Mapping[str, Any], dataset: str) -> list[str]:
     return sorted(names, key=lambda name: first.index(name) if name in first else len(first))
 
 
+class _Sample(Schema):
+    output: object = None
+    parsed_output: object = None
+    answer: Text = ""
+    input_len: Count = None
+    output_len: Count = None
+
+
 def _rows(
     file: Path, arguments: Mapping[str, Any], data: Sequence[Record], metric: str
 ) -> Iterator[tuple[Row, Record]]:
@@ -98,38 +122,26 @@ def _rows(
     length -= FOR_THINKING if arguments.get("thinking") is True and length > FOR_THINKING else 0
     task, model = as_text(arguments.get("datasets")), as_text(arguments.get("model_name_or_path"))
     seen: dict[str, int] = {}
-    for one in data:
-        name = _identity(one)
+    for record in data:
+        sample, name = _Sample.model_validate(record), _identity(record)
         seen[name] = seen.get(name, 0) + 1
         item = f"{task}/{name}" if seen[name] == 1 else f"{task}/{name}/{seen[name]}"
-        text = one.get("output")
-        answered = bool(text.strip()) if isinstance(text, str) else None
-        value = unit(one.get(metric))
-        if answered is False:
-            value = 0.0
-        yield (
-            Row(
-                suite="HELMET",
-                task=task,
-                item=item,
-                sample=f"{item}@{length}",
-                model=model,
-                length=length,
-                value=value,
-                valid=answered is not False and value is not None,
-                answer=as_text(one["parsed_output"]) if one.get("parsed_output") is not None else None,
-                target=as_text(one.get("answer")),
-                tokens_in=whole(one.get("input_len")),
-                tokens_out=whole(one.get("output_len")),
-                metric=metric,
-                grader=metric,
-                rule="helmet",
-                source="helmet",
-                detail="" if value is not None else f"{metric} is {one.get(metric)!r}, not a number in [0, 1]",
-                answered=answered,
-            ),
-            one,
+        row = Row(
+            suite="HELMET",
+            task=task,
+            item=item,
+            sample=f"{item}@{length}",
+            model=model,
+            length=length,
+            value=None,
+            answer=None if sample.parsed_output is None else as_text(sample.parsed_output),
+            target=sample.answer,
+            tokens_in=sample.input_len,
+            tokens_out=sample.output_len,
+            metric=metric,
+            source="helmet",
         )
+        yield with_score(row, record.get(metric), has_text(sample.output)), record
 
 
 def _identity(sample: Record) -> str:

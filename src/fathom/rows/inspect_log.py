@@ -20,7 +20,7 @@ from fathom.documents.records.reading import MOST_BYTES, MOST_TIMES, SMALL
 from fathom.models.answers import to_reply
 from fathom.models.inspect_client import read_output
 from fathom.models.request_mode import answered_to_cap
-from fathom.rows.parts import MOST, Part, Record, Wanted, first_key, head_of, say_chosen
+from fathom.rows.parts import MOST, Part, ReadOptions, Record, first_key, head_of, report_metric
 from fathom.rows.schema import check_rows, to_frame
 from fathom.suites.registry import task_name, tasks
 from fathom.types import Facet, FathomError, Row, Status
@@ -67,7 +67,7 @@ def rows_from_inspect(log: Path, scorer: str = "") -> pl.DataFrame:
     Raises:
         FathomError: The file is missing or not an Inspect log, or no sample has the scorer.
     """
-    part = _part(log, Wanted(scorer))
+    part = _part(log, ReadOptions(scorer))
     return check_rows(to_frame((row for row, _ in part.rows), str(log)), str(log))
 
 
@@ -78,7 +78,7 @@ def recognises(path: Path) -> bool:
     return path.suffix == ".json" and first_key(path) == "version" and '"eval"' in head_of(path)
 
 
-def read(path: Path, wanted: Wanted) -> Iterator[Part]:
+def read(path: Path, options: ReadOptions) -> Iterator[Part]:
     """Read logs of Inspect: a file, or a folder of logs at any depth.
 
     Raises:
@@ -88,10 +88,10 @@ def read(path: Path, wanted: Wanted) -> Iterator[Part]:
     if not files:
         raise FathomError(f"{path}: no log of Inspect here; expected .eval or .json files")
     for file in files:
-        yield _part(file, wanted)
+        yield _part(file, options)
 
 
-def _part(log: Path, wanted: Wanted) -> Part:
+def _part(log: Path, options: ReadOptions) -> Part:
     from inspect_ai.log import read_eval_log
 
     if not log.is_file():
@@ -102,17 +102,17 @@ def _part(log: Path, wanted: Wanted) -> Part:
     except Exception as error:  # a damaged zip, JSON or field: Inspect raises many types
         raise _unreadable(log, error) from error
     if header.status != "success":
-        wanted.say(f"{log.name} is not a finished log (status {header.status}): its scores are those of a part")
-    return Part(str(log), _rows(log, header, wanted), _settings(header))
+        options.note(f"{log.name} is not a finished log (status {header.status}): its scores are those of a part")
+    return Part(str(log), _rows(log, header, options), _settings(header))
 
 
-def _rows(log: Path, header: EvalLog, wanted: Wanted) -> Iterator[tuple[Row, Record]]:
-    chosen, found = wanted.metric, False
+def _rows(log: Path, header: EvalLog, options: ReadOptions) -> Iterator[tuple[Row, Record]]:
+    chosen, found = options.metric, False
     known = [one.name for one in header.eval.scorers or []]
     try:
         for sample in _samples(log, header):
-            chosen = chosen or _first_metric(sample, wanted)
-            there = wanted.metric or _score(sample, chosen)[1] is not None
+            chosen = chosen or _first_metric(sample, options)
+            there = options.metric or _score(sample, chosen)[1] is not None
             row = _row(header, sample, chosen if there else "")
             found = found or bool(row.metric)
             yield row, _record(sample)
@@ -120,9 +120,9 @@ def _rows(log: Path, header: EvalLog, wanted: Wanted) -> Iterator[tuple[Row, Rec
         raise
     except Exception as error:  # see above
         raise _unreadable(log, error) from error
-    if wanted.metric and not found and wanted.metric not in known:
+    if options.metric and not found and options.metric not in known:
         raise FathomError(
-            f"{log}: no sample was scored by {wanted.metric!r}; scorers of the log: {', '.join(known) or 'none'}"
+            f"{log}: no sample was scored by {options.metric!r}; scorers of the log: {', '.join(known) or 'none'}"
         )
 
 
@@ -145,7 +145,7 @@ def _check_archive(log: Path) -> None:
             raise FathomError(f"{log}: {one.filename!r} unpacks to {one.file_size:,} bytes; the log is refused")
 
 
-def _first_metric(sample: EvalSample, wanted: Wanted) -> str:
+def _first_metric(sample: EvalSample, options: ReadOptions) -> str:
     """The first scorer of a sample; of several values that it gives, the first one in [0, 1]."""
     names = [name for scorer, score in (sample.scores or {}).items() for name in _names(scorer, score)]
     if len(names) > 1:
@@ -153,7 +153,7 @@ def _first_metric(sample: EvalSample, wanted: Wanted) -> str:
             name for name in names if (score := _score(sample, name)[1]) is not None and _value(score) is not None
         ]
         chosen = (usable or names)[0]
-        say_chosen(names, chosen, wanted)
+        report_metric(names, chosen, options)
         return chosen
     return names[0] if names else ""
 

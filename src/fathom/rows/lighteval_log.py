@@ -14,16 +14,18 @@ from typing import Any
 
 from fathom.documents.records import File, checked_records, walk
 from fathom.rows.parts import (
+    Count,
     Part,
+    ReadOptions,
     Record,
-    Wanted,
+    Schema,
+    Text,
     as_mapping,
     as_text,
     choose_metric,
     first_key,
     read_json,
-    unit,
-    whole,
+    with_score,
 )
 from fathom.types import FathomError, Row
 
@@ -38,7 +40,7 @@ def recognises(path: Path) -> bool:
     return bool(_RESULTS.fullmatch(path.name)) and first_key(path) == "config_general"
 
 
-def read(path: Path, wanted: Wanted) -> Iterator[Part]:
+def read(path: Path, options: ReadOptions) -> Iterator[Part]:
     """Read single samples of lighteval: a details file, or a folder with such files at any depth.
 
     Raises:
@@ -53,63 +55,70 @@ def read(path: Path, wanted: Wanted) -> Iterator[Part]:
             "--save-details, and give its output folder"
         )
     for file in details:
-        yield _part(file, _about(file, files), wanted)
+        yield _part(file, _about(file, files), options)
 
 
 def _about(file: Path, files: Sequence[Path]) -> Mapping[str, Any]:
     """``config_general`` of the same run: the results with the same date, in the same output folder."""
-    named = _DETAILS.fullmatch(file.name)
-    name = f"results_{named['date']}.json" if named else ""
-    beside = [one for one in files if one.name == name]
+    match = _DETAILS.fullmatch(file.name)
+    name = f"results_{match['date']}.json" if match else ""
+    beside = [path for path in files if path.name == name]
     if not beside:  # only the details were given: MODEL/DATE is below details/, and results/ beside it
-        above = [one for one in file.absolute().parents if (one / "results").is_dir()][:1]
-        beside = [one for folder in above for one in (folder / "results").rglob(name)]
+        above = [folder for folder in file.absolute().parents if (folder / "results").is_dir()][:1]
+        beside = [path for folder in above for path in (folder / "results").rglob(name)]
     content = as_mapping(read_json(beside[0])) if beside else {}
     return as_mapping(content.get("config_general"))
 
 
-def _part(file: Path, about: Mapping[str, Any], wanted: Wanted) -> Part:
-    metric = choose_metric(str(file), (as_mapping(one.get("metric")) for one in _records(file)), wanted)
+def _part(file: Path, about: Mapping[str, Any], options: ReadOptions) -> Part:
+    metric = choose_metric(str(file), (as_mapping(record.get("metric")) for record in _records(file)), options)
     model = as_text(about.get("model_name")) or file.absolute().parent.parent.name
     asked = as_mapping(about.get("model_config"))
     settings = {**as_mapping(asked.get("generation_parameters")), "system_prompt": asked.get("system_prompt")}
     return Part(str(file), _rows(file, model, metric), settings)
 
 
+class _Doc(Schema):
+    id: Text = ""
+    task_name: Text = ""
+    choices: object = None
+    gold_index: object = None
+
+
+class _Response(Schema):
+    text: object = None
+    text_post_processed: object = None
+    input_tokens: object = None
+    output_tokens: object = None
+    truncated_tokens_count: Count = None
+
+
 def _rows(file: Path, model: str, metric: str) -> Iterator[tuple[Row, Record]]:
-    named = _DETAILS.fullmatch(file.name)
-    for number, one in enumerate(_records(file)):
-        doc, reply = as_mapping(one.get("doc")), as_mapping(one.get("model_response"))
-        task = as_text(doc.get("task_name")) or (named["task"] if named else file.stem)
-        item = f"{task}/{as_text(doc.get('id')) or number}"
-        texts = _texts(reply)
-        answered = any(text.strip() for text in texts) if texts else None
-        score = as_mapping(one.get("metric")).get(metric)
-        value = 0.0 if answered is False else unit(score)
-        yield (
-            Row(
-                suite="lighteval",
-                task=task,
-                item=item,
-                sample=item,
-                model=model,
-                length=0,
-                value=value,
-                valid=value is not None and answered is not False,
-                answer=texts[0] if texts else None,
-                target=_target(doc),
-                tokens_in=_count(reply.get("input_tokens")),
-                tokens_out=_count(_first(reply.get("output_tokens"))),
-                truncated=whole(reply.get("truncated_tokens_count")) or 0,
-                metric=metric,
-                grader=metric,
-                rule="lighteval",
-                source="lighteval",
-                detail="" if value is not None else f"{metric} is {score!r}, not a number in [0, 1]",
-                answered=answered,
-            ),
-            one,
+    match = _DETAILS.fullmatch(file.name)
+    for number, record in enumerate(_records(file)):
+        doc = _Doc.model_validate(as_mapping(record.get("doc")))
+        response = _Response.model_validate(as_mapping(record.get("model_response")))
+        task = doc.task_name or (match["task"] if match else file.stem)
+        item = f"{task}/{doc.id or number}"
+        texts = _texts(response)
+        row = Row(
+            suite="lighteval",
+            task=task,
+            item=item,
+            sample=item,
+            model=model,
+            length=0,
+            value=None,
+            answer=texts[0] if texts else None,
+            target=_target(doc),
+            tokens_in=_count(response.input_tokens),
+            tokens_out=_count(_first(response.output_tokens)),
+            truncated=response.truncated_tokens_count or 0,
+            metric=metric,
+            source="lighteval",
         )
+        answered = any(text.strip() for text in texts) if texts else None
+        yield with_score(row, as_mapping(record.get("metric")).get(metric), answered), record
 
 
 def _records(file: Path) -> Iterator[Record]:
@@ -119,17 +128,16 @@ def _records(file: Path) -> Iterator[Record]:
         yield record
 
 
-def _texts(reply: Mapping[str, Any]) -> list[str]:
+def _texts(response: _Response) -> list[str]:
     """The replies without reasoning, if lighteval removed it."""
-    for name in ("text_post_processed", "text"):
-        found = reply.get(name)
-        if isinstance(found, list) and found:
-            return [as_text(one) for one in found]
+    for texts in (response.text_post_processed, response.text):
+        if isinstance(texts, list) and texts:
+            return [as_text(text) for text in texts]
     return []
 
 
-def _target(doc: Mapping[str, Any]) -> str:
-    choices, gold = doc.get("choices"), _first(doc.get("gold_index"))
+def _target(doc: _Doc) -> str:
+    choices, gold = doc.choices, _first(doc.gold_index)
     if not isinstance(choices, list) or not isinstance(gold, int) or not 0 <= gold < len(choices):
         return ""
     return as_text(choices[gold])

@@ -10,15 +10,28 @@ RULER's tasks name their metrics by length and give -1 for every other length; `
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from fathom.documents.records import ARCHIVE, TABLES, File, checked_records, find_files, format_of, unread
-from fathom.rows.parts import Part, Record, Wanted, as_mapping, first_key, head_of, say_chosen, unit, whole
+from fathom.rows.parts import (
+    Part,
+    ReadOptions,
+    Record,
+    as_mapping,
+    first_key,
+    has_text,
+    head_of,
+    report_metric,
+    unit,
+    whole,
+    with_score,
+)
 from fathom.rows.schema import check_rows, to_frame
-from fathom.types import Facet, FathomError, Row
+from fathom.types import FathomError, Row
 
 _SAMPLES = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+))?")
 _RESULTS = re.compile(r"results_\d{4}-\d\d-\d\dT[\d.-]+\.json")
@@ -65,8 +78,8 @@ def rows_from_lm_eval(
         FathomError: There is no such file, a line is not a sample, or no sample has the filter or a metric.
     """
     files, beside = _files(path, tell)
-    wanted = Wanted(metric, tell=tell)
-    parts = [_part(file, beside, wanted, filter_name, model) for file in files]
+    options = ReadOptions(metric, tell=tell)
+    parts = [_part(file, beside, options, filter_name, model) for file in files]
     rows = [row for part in parts for row, _ in part.rows]
     return check_rows(to_frame(rows, str(path)), str(path))
 
@@ -95,24 +108,24 @@ def recognises(path: Path) -> bool:
     return bool(_RESULTS.fullmatch(path.name)) and first_key(path) == "results"
 
 
-def read(path: Path, wanted: Wanted) -> Iterator[Part]:
+def read(path: Path, options: ReadOptions) -> Iterator[Part]:
     """Read logged samples, see ``rows_from_lm_eval``; the metric ``METRIC,FILTER`` names a filter too.
 
     Raises:
         FathomError: See ``rows_from_lm_eval``.
     """
-    metric, _, filter_name = wanted.metric.partition(",")
-    chosen = Wanted(metric, wanted.columns, wanted.constants, wanted.tell)
+    metric, _, filter_name = options.metric.partition(",")
+    chosen = ReadOptions(metric, options.columns, options.constants, options.tell)
     if _RESULTS.fullmatch(path.name) and path.is_file():
         raise FathomError(
             f"{path}: averages only. Run the harness with --log_samples, and give its folder or samples_*.jsonl"
         )
-    files, beside = _files(path, wanted.tell)
+    files, beside = _files(path, options.tell)
     for file in files:
         yield _part(file, beside, chosen, filter_name, "")
 
 
-def _part(file: File, beside: Sequence[File], wanted: Wanted, filter_name: str, model: str) -> Part:
+def _part(file: File, beside: Sequence[File], options: ReadOptions, filter_name: str, model: str) -> Part:
     named = _SAMPLES.fullmatch(file.stem)
     task, date = (named["task"], named["date"] or "") if named else (file.stem, "")
     results = _results(file, beside, date)
@@ -121,12 +134,12 @@ def _part(file: File, beside: Sequence[File], wanted: Wanted, filter_name: str, 
     filters = dict.fromkeys(str(record.get("filter", "")) for record in _records(file))
     if len(filters) > 1 and not filter_name:
         first = next(iter(filters))
-        wanted.say(
+        options.note(
             f"Replies have several filters ({', '.join(filters)}): {first} is used; "
             "`fathom rows --metric METRIC,FILTER` chooses"
         )
     about = _About(task, model or _model(results) or file.folder, filter_name or next(iter(filters), ""), version)
-    metric = wanted.metric or _first_metric(file, about.filter, wanted)
+    metric = options.metric or _first_metric(file, about.filter, options)
     return Part(str(file), _rows(file, about, metric), _settings(results, task))
 
 
@@ -143,44 +156,38 @@ def _rows(file: File, about: _About, metric: str) -> Iterator[tuple[Row, Record]
     scored = False
     for record in _filtered(file, about.filter):
         name = _by_length(record) or metric
-        value = unit(record.get(name))
-        scored = scored or value is not None
-        yield _row(record, about, name, value), record
+        scored = scored or unit(record.get(name)) is not None
+        yield _row(record, about, name), record
     if not scored:
         sought = f"metric {metric!r}" if metric else "metric"
         raise FathomError(
-            f"{file}: no sample of filter {about.filter!r} has a {sought} in [0, 1]; available are {_listed(file)}"
+            f"{file}: no sample of filter {about.filter!r} has a {sought} in [0, 1]; available are {_available(file)}"
         )
 
 
-def _row(record: Mapping[str, Any], about: _About, name: str, value: float | None) -> Row:
+def _row(record: Mapping[str, Any], about: _About, name: str) -> Row:
     doc, length = as_mapping(record.get("doc")), _length(record)
     item = f"{about.task}/{record['doc_id']}"
-    facets: dict[str, Facet] = {"filter": about.filter} if about.filter else {}
-    if about.version:
-        facets["version"] = about.version
-    answered = _answered(record.get("resps"))
-    return Row(
+    facets = {"filter": about.filter, "version": about.version}
+    row = Row(
         suite="lm-eval",
         task=about.task,
         item=item,
         sample=f"{item}@{length}" if length else item,
         model=about.model,
         length=length,
-        value=value if answered is not False else 0.0,
-        valid=value is not None and answered is not False,
+        value=None,
         answer=_answer(record.get("filtered_resps")),
         target=str(record.get("target", "")),
         tokens=whole(doc.get("length")) if length else None,
         metric=name,
-        grader=name,
-        rule="lm-eval",
         prompt_hash=str(record.get("prompt_hash", "")),
         source="lm-eval",
-        detail="" if value is not None else "no metric in [0, 1] in the log",
-        answered=answered,
-        facets=facets,
+        facets={name: text for name, text in facets.items() if text},
     )
+    score = record.get(name)
+    detail = "" if unit(score) is not None else "no metric in [0, 1] in the log"
+    return replace(with_score(row, score, _answered(record.get("resps"))), detail=detail)
 
 
 def _records(file: File) -> Iterator[Mapping[str, Any]]:
@@ -194,7 +201,7 @@ def _filtered(file: File, filter_name: str) -> Iterator[Mapping[str, Any]]:
     return (record for record in _records(file) if str(record.get("filter", "")) == filter_name)
 
 
-def _first_metric(file: File, filter_name: str, wanted: Wanted) -> str:
+def _first_metric(file: File, filter_name: str, options: ReadOptions) -> str:
     """The first metric that is in [0, 1] in every sample; a partial one would mix two scales."""
     candidates: list[str] | None = None
     for record in _filtered(file, filter_name):
@@ -202,7 +209,7 @@ def _first_metric(file: File, filter_name: str, wanted: Wanted) -> str:
             names = _metric_names(record) if candidates is None else candidates
             candidates = [name for name in names if unit(record.get(name)) is not None]
     if candidates and len(candidates) > 1:
-        say_chosen(candidates, candidates[0], wanted)
+        report_metric(candidates, candidates[0], options)
     return candidates[0] if candidates else ""
 
 
@@ -222,7 +229,7 @@ def _by_length(record: Mapping[str, Any]) -> str:
     return name if name in record else ""
 
 
-def _listed(file: File) -> str:
+def _available(file: File) -> str:
     filters = {str(record.get("filter", "")) for record in _records(file)}
     metrics = {name for record in _records(file) for name in _metric_names(record)}
     return f"filters {', '.join(sorted(filters)) or 'none'} and metrics {', '.join(sorted(metrics)) or 'none'}"
@@ -232,7 +239,7 @@ def _answered(resps: object) -> bool | None:
     """Whether the first generated reply has text; None if replies are not texts (likelihoods)."""
     while isinstance(resps, list) and resps:
         resps = resps[0]
-    return bool(resps.strip()) if isinstance(resps, str) else None
+    return has_text(resps)
 
 
 def _answer(filtered: object) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from fathom.documents.records import ARCHIVE, TABLES, File, checked_records, find_files, format_of
-from fathom.rows.parts import COLUMNS, Part, Record, Wanted, cell, look_up, named_fields
+from fathom.rows.parts import COLUMNS, Part, ReadOptions, Record, cell, field_names, look_up
 from fathom.types import STATUSES, FathomError, Row
 
 _NEEDED = ("model", "length", "value")
@@ -16,7 +16,7 @@ _SCORE = "score"
 """A column that is the value of rows if there is none of that name, as in tables of scores and of labels."""
 
 
-def read(path: Path, wanted: Wanted) -> Iterator[Part]:
+def read(path: Path, options: ReadOptions) -> Iterator[Part]:
     """Read a table with one scored reply a row: JSONL, JSON, CSV, TSV, Parquet or Arrow.
 
     Raises:
@@ -30,14 +30,14 @@ def read(path: Path, wanted: Wanted) -> Iterator[Part]:
     if not files:
         raise FathomError(f"{path}: no table in it")
     for file in files:
-        yield Part(str(file), _rows(file, wanted), mapped=True)
+        yield Part(str(file), _rows(file, options), mapped=True)
 
 
-def _rows(file: File, wanted: Wanted) -> Iterator[tuple[Row, Record]]:
+def _rows(file: File, options: ReadOptions) -> Iterator[tuple[Row, Record]]:
     counts: dict[tuple[object, ...], int] = {}
     numbered = False
     for place, record in checked_records(file):
-        given = _given(record, wanted, place)
+        given = _given(record, options, place)
         row: dict[str, object] = {name: cell(name, value, place) for name, value in given.items() if name != "facets"}
         row["facets"] = _facets(given.get("facets"), place)
         row["task"] = row.get("task") or row.get("suite")
@@ -55,46 +55,46 @@ def _rows(file: File, wanted: Wanted) -> Iterator[tuple[Row, Record]]:
             raise FathomError(f"{place}: status is {row['status']!r}, expected one of {', '.join(STATUSES)}")
         row.setdefault("valid", row["value"] is not None)
         row.setdefault("source", "table")
-        row.setdefault("metric", wanted.metric or wanted.columns.get("value", "value"))
+        row.setdefault("metric", options.metric or options.columns.get("value", "value"))
         yield Row(**row), record  # type: ignore[arg-type]  # each was read by cell
     if numbered:
-        wanted.say(
+        options.note(
             f"{file}: no item and no sample, so the n-th row of every model at a length counts as the same item; if "
             "it is not, name the field with --columns item=FIELD"
         )
 
 
-def _given(record: Record, wanted: Wanted, place: str) -> dict[str, object]:
+def _given(record: Record, options: ReadOptions, place: str) -> dict[str, object]:
     """The values of a record by column.
 
     Raises:
         FathomError: One that is needed is missing.
     """
     given = {name: record[name] for name in COLUMNS if record.get(name) is not None}
-    if "value" not in record and "value" not in wanted.columns:
+    if "value" not in record and "value" not in options.columns:
         given |= {"value": record[_SCORE]} if record.get(_SCORE) is not None else {}
-    for name, source in wanted.columns.items():
+    for name, source in options.columns.items():
         if (found := look_up(record, source)) is not None:
             given[name] = found
         else:
             given.pop(name, None)
-    given |= wanted.constants
-    missing = [name for name in _NEEDED if given.get(name) in (None, "") and not _may_lack(name, record, wanted)]
+    given |= options.constants
+    missing = [name for name in _NEEDED if given.get(name) in (None, "") and not _may_lack(name, record, options)]
     if given.get("task") in (None, "") and given.get("suite") in (None, ""):
         missing.append("task")
     if missing:
         raise FathomError(
-            f"{place}: no {', no '.join(missing)}; the fields are: {named_fields(record)}. Name the field with "
+            f"{place}: no {', no '.join(missing)}; the fields are: {field_names(record)}. Name the field with "
             f"`columns` {missing[0]}=FIELD, or one value for all rows with `constants` {missing[0]}=VALUE"
         )
     return given
 
 
-def _may_lack(name: str, record: Record, wanted: Wanted) -> bool:
+def _may_lack(name: str, record: Record, options: ReadOptions) -> bool:
     """Whether this is the score of a reply that failed: its field is there, and empty."""
     if name != "value":
         return False
-    source = wanted.columns.get("value")
+    source = options.columns.get("value")
     return source in record if source else bool({"value", _SCORE} & set(record))
 
 

@@ -8,11 +8,29 @@ settings, and else averages only.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from pydantic import Field
 
 from fathom.documents.records import File, checked_records, walk
-from fathom.rows.parts import Part, Record, Wanted, as_mapping, as_text, choose_metric, first_key, unit, whole
+from fathom.rows.parts import (
+    Count,
+    Fields,
+    Part,
+    ReadOptions,
+    Record,
+    Schema,
+    Text,
+    as_mapping,
+    as_text,
+    choose_metric,
+    first_key,
+    has_text,
+    whole,
+    with_score,
+)
 from fathom.types import FathomError, Row
 
 RESULTS, PREDICTIONS, OUTPUTS = "results.yml", "byob_predictions.jsonl", "nemo-evaluator-per-sample-outputs"
@@ -34,7 +52,7 @@ def _looks_like_results(path: Path) -> bool:
     return all(f"\n{name}:" in f"\n{text}" for name in ("config", "results", "target"))
 
 
-def read(path: Path, wanted: Wanted) -> Iterator[Part]:
+def read(path: Path, options: ReadOptions) -> Iterator[Part]:
     """Read results of NeMo Evaluator: a file with single samples, or a results folder.
 
     Raises:
@@ -50,131 +68,134 @@ def read(path: Path, wanted: Wanted) -> Iterator[Part]:
             "in the same folder"
         )
     for file in samples:
-        about = _about(file, path)
-        read = _predictions if file.name == PREDICTIONS else _outputs
-        yield read(file, about, wanted)
-
-
-def _about(file: Path, root: Path) -> Mapping[str, Any]:
-    """The content of the ``results.yml`` beside the file or in a folder above it, up to the one that was given."""
-    for folder in file.absolute().parents:
-        if (folder / RESULTS).is_file():
-            return _yaml(folder / RESULTS)
-        if folder == root.absolute():
-            break
-    return {}
+        reader = _predictions if file.name == PREDICTIONS else _outputs
+        yield reader(file, _about(file, path), options)
 
 
 def _yaml(path: Path) -> Mapping[str, Any]:
     import yaml
 
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return as_mapping(yaml.safe_load(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeError, yaml.YAMLError, ValueError, RecursionError) as error:
         raise FathomError(f"{path}: cannot be read: {(str(error).splitlines() or ['damaged'])[0]}") from None
-    return as_mapping(found)
 
 
-def _named(file: Path, about: Mapping[str, Any]) -> tuple[str, str, dict[str, object]]:
-    """Task, model and settings."""
-    config, target = as_mapping(about.get("config")), as_mapping(about.get("target"))
+class _About(NamedTuple):
+    task: str
+    model: str
+    settings: Mapping[str, object]
+
+
+def _about(file: Path, root: Path) -> _About:
+    """Task, model and settings of the ``results.yml`` beside the file or above it, up to the folder that was given."""
+    content: Mapping[str, Any] = {}
+    for folder in file.absolute().parents:
+        if (folder / RESULTS).is_file():
+            content = _yaml(folder / RESULTS)
+            break
+        if folder == root.absolute():
+            break
+    config, target = as_mapping(content.get("config")), as_mapping(content.get("target"))
     parameters = as_mapping(config.get("params"))
     task = as_text(parameters.get("task")) or as_text(config.get("type")) or file.parent.name
-    model = as_text(as_mapping(target.get("api_endpoint")).get("model_id"))
-    return task, model or file.absolute().parent.name, {name: parameters.get(name) for name in _SETTINGS}
+    model = as_text(as_mapping(target.get("api_endpoint")).get("model_id")) or file.absolute().parent.name
+    return _About(task, model, {name: parameters.get(name) for name in _SETTINGS})
 
 
-def _predictions(file: Path, about: Mapping[str, Any], wanted: Wanted) -> Part:
-    task, model, settings = _named(file, about)
-    scores = (as_mapping(one.get("scores")) for one in _records(file, "sample_id"))
-    metric = choose_metric(
-        str(file), ({n: v for n, v in one.items() if not isinstance(v, str)} for one in scores), wanted
-    )
-    return Part(str(file), _prediction_rows(file, (task, model, metric)), settings)
+class _Prediction(Schema):
+    sample_id: object = None
+    response: object = None
+    target: Text = ""
+    scores: Fields = Field(default_factory=dict)
+    status: object = None
+    error: object = None
+    metadata: Fields = Field(default_factory=dict)
 
 
-def _prediction_rows(file: Path, named: tuple[str, str, str]) -> Iterator[tuple[Row, Record]]:
-    task, model, metric = named
+def _predictions(file: Path, about: _About, options: ReadOptions) -> Part:
+    every = (as_mapping(record.get("scores")) for record in _records(file, "sample_id"))
+    scores = ({name: score for name, score in of.items() if not isinstance(score, str)} for of in every)
+    metric = choose_metric(str(file), scores, options)
+    return Part(str(file), _prediction_rows(file, about, metric), about.settings)
+
+
+def _prediction_rows(file: Path, about: _About, metric: str) -> Iterator[tuple[Row, Record]]:
     repeats: dict[str, int] = {}
-    for one in _records(file, "sample_id"):
-        facts = as_mapping(one.get("metadata"))
-        number = whole(one.get("sample_id"))
-        repeat = whole(facts.get("_repeat")) or 0
+    for record in _records(file, "sample_id"):
+        sample = _Prediction.model_validate(record)
+        number, repeat = whole(sample.sample_id), whole(sample.metadata.get("_repeat")) or 0
         # The identifier of a repeat is that of the first one plus the number of samples, which is not stored.
-        name = as_text(facts.get("id")) if facts.get("id") is not None else as_text(one.get("sample_id"))
-        if facts.get("id") is None and repeat and number is not None:
+        own = sample.metadata.get("id")
+        name = as_text(sample.sample_id if own is None else own)
+        if own is None and repeat and number is not None:
             first = repeats.setdefault(str(repeat), number)
             name = str(number - first)
-        text, status = one.get("response"), one.get("status")
-        failed = status not in (_SCORED, None) or text is None
-        answered = None if not isinstance(text, str) else bool(text.strip())
-        value = None if failed else (0.0 if answered is False else unit(as_mapping(one.get("scores")).get(metric)))
-        item = f"{task}/{name}"
-        yield (
-            Row(
-                suite="NeMo Evaluator",
-                task=task,
-                item=item,
-                sample=item,
-                model=model,
-                length=0,
-                value=value,
-                epoch=repeat + 1,
-                valid=value is not None and answered is not False,
-                status="error" if failed else "ok",
-                answer=text if isinstance(text, str) else None,
-                target=as_text(one.get("target")),
-                metric=metric,
-                grader=metric,
-                rule="nemo-evaluator",
-                source="nemo-evaluator",
-                detail=as_text(one.get("error") or status) if failed else "",
-                answered=False if failed else answered,
-            ),
-            one,
+        text = sample.response
+        item = f"{about.task}/{name}"
+        row = Row(
+            suite="NeMo Evaluator",
+            task=about.task,
+            item=item,
+            sample=item,
+            model=about.model,
+            length=0,
+            value=None,
+            epoch=repeat + 1,
+            answer=text if isinstance(text, str) else None,
+            target=sample.target,
+            metric=metric,
+            source="nemo-evaluator",
         )
+        made = with_score(row, sample.scores.get(metric), has_text(text))
+        failed = sample.status not in (_SCORED, None) or text is None
+        if failed:
+            made = replace(made, value=None, valid=False, status="error", answered=False)
+        yield replace(made, detail=as_text(sample.error or sample.status) if failed else ""), record
 
 
-def _outputs(file: Path, about: Mapping[str, Any], wanted: Wanted) -> Part:
-    task, model, settings = _named(file, about)
-    return Part(str(file), _output_rows(file, task, model, wanted), settings)
+class _Output(Schema):
+    id: Text = ""
+    generation: object = None
+    score: object = None
+    score_name: Text = ""
+    sub_query_id: Count = None
+    answer: object = None
+    ground_truth: Text = ""
+    num_prompt_tokens: Count = None
+    num_generated_tokens: Count = None
 
 
-def _output_rows(file: Path, task: str, model: str, wanted: Wanted) -> Iterator[tuple[Row, Record]]:
-    for one in _records(file, "generation"):
-        named = as_text(one.get("score_name")) or "score"
-        if wanted.metric and named != wanted.metric:
+def _outputs(file: Path, about: _About, options: ReadOptions) -> Part:
+    return Part(str(file), _output_rows(file, about, options), about.settings)
+
+
+def _output_rows(file: Path, about: _About, options: ReadOptions) -> Iterator[tuple[Row, Record]]:
+    for record in _records(file, "generation"):
+        sample = _Output.model_validate(record)
+        metric, item = sample.score_name or "score", f"{about.task}/{sample.id}"
+        if options.metric and metric != options.metric:
             continue
-        if one.get("score") is None:
+        if sample.score is None:
             continue  # an intermediate step, as the class says
-        text = one.get("generation")
-        answered = bool(text.strip()) if isinstance(text, str) else None
-        item = f"{task}/{as_text(one.get('id'))}"
-        value = 0.0 if answered is False else unit(one.get("score"))
-        yield (
-            Row(
-                suite="NeMo Evaluator",
-                task=task,
-                item=item,
-                sample=item,
-                model=model,
-                length=0,
-                value=value,
-                epoch=(whole(one.get("sub_query_id")) or 0) + 1,
-                valid=value is not None and answered is not False,
-                answer=as_text(one["answer"]) if one.get("answer") is not None else None,
-                target=as_text(one.get("ground_truth")),
-                tokens_in=whole(one.get("num_prompt_tokens")),
-                tokens_out=whole(one.get("num_generated_tokens")),
-                metric=named,
-                grader=named,
-                rule="nemo-evaluator",
-                source="nemo-evaluator",
-                detail="" if value is not None else f"score {one.get('score')!r} is not a number in [0, 1]",
-                answered=answered,
-            ),
-            one,
+        row = Row(
+            suite="NeMo Evaluator",
+            task=about.task,
+            item=item,
+            sample=item,
+            model=about.model,
+            length=0,
+            value=None,
+            epoch=(sample.sub_query_id or 0) + 1,
+            answer=None if sample.answer is None else as_text(sample.answer),
+            target=sample.ground_truth,
+            tokens_in=sample.num_prompt_tokens,
+            tokens_out=sample.num_generated_tokens,
+            metric=metric,
+            source="nemo-evaluator",
+            detail=f"score {sample.score!r} is not a number in [0, 1]",
         )
+        yield with_score(row, sample.score, has_text(sample.generation)), record
 
 
 def _records(file: Path, needed: str) -> Iterator[Record]:

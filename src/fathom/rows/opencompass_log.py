@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.documents.records import walk
-from fathom.rows.parts import Part, Record, Wanted, as_mapping, as_text, read_json, unit, whole
+from fathom.rows.parts import Part, ReadOptions, Record, as_mapping, as_text, has_text, read_json, whole, with_score
 from fathom.types import FathomError, Row
 
 _SCORES = ("correct", "is_correct", "cascade_correct")
@@ -31,7 +31,7 @@ def recognises(path: Path) -> bool:
     return (path.parents[2] / _PREDICTIONS / path.parent.name).is_dir() or (path.parents[2] / "summary").is_dir()
 
 
-def read(path: Path, wanted: Wanted) -> Iterator[Part]:
+def read(path: Path, options: ReadOptions) -> Iterator[Part]:
     """Read single samples of OpenCompass: a results file, or the folder of one run or of several.
 
     Raises:
@@ -44,7 +44,7 @@ def read(path: Path, wanted: Wanted) -> Iterator[Part]:
         raise FathomError(f"{path}: no results/MODEL/DATASET.json of OpenCompass here")
     without, read = [], 0
     for file in files:
-        part = _part(file, wanted)
+        part = _part(file, options)
         if isinstance(part, str):
             without.append((file, part))
         else:
@@ -54,10 +54,10 @@ def read(path: Path, wanted: Wanted) -> Iterator[Part]:
     if not read:
         raise FathomError(f"{path}: no scores of single samples ({reasons})")
     if without:
-        wanted.say(f"{path}: not read: {reasons}")
+        options.note(f"{path}: not read: {reasons}")
 
 
-def _part(file: Path, wanted: Wanted) -> Part | str:
+def _part(file: Path, options: ReadOptions) -> Part | str:
     """The samples of a file, or why it has none with scores."""
     content = read_json(file)
     if not isinstance(content, dict):
@@ -66,12 +66,14 @@ def _part(file: Path, wanted: Wanted) -> Part | str:
     if not details:
         averages = {name: value for name, value in content.items() if isinstance(value, int | float)}
         return f"averages only ({as_text(averages)}); run OpenCompass with --dump-eval-details"
-    metric = wanted.metric or next((name for name in _SCORES if any(name in one for _, one in details)), "")
+    metric = options.metric or next((name for name in _SCORES if any(name in detail for _, detail in details)), "")
     if not metric and _equals_accuracy(content, details):
-        wanted.say("Samples without a score are right if prediction and reference are equal, which gives the accuracy")
+        options.note(
+            "Samples without a score are right if prediction and reference are equal, which gives the accuracy"
+        )
         metric = "accuracy"
-    elif not metric or not any(metric in one for _, one in details):
-        fields = ", ".join(dict.fromkeys(name for _, one in details for name in one))
+    elif not metric or not any(metric in detail for _, detail in details):
+        fields = ", ".join(dict.fromkeys(name for _, detail in details for name in detail))
         return f"its evaluator gives no score for a sample (fields: {fields}); `metric` names one"
     return Part(str(file), _rows(file, details, metric, _length(file)), {})
 
@@ -79,8 +81,8 @@ def _part(file: Path, wanted: Wanted) -> Part | str:
 def _details(details: object) -> list[tuple[str, Record]]:
     """The details with their names: a list, or an object by number that also has the field ``type``."""
     if isinstance(details, list):
-        return [(str(at), one) for at, one in enumerate(details) if isinstance(one, Mapping)]
-    return [(name, one) for name, one in as_mapping(details).items() if isinstance(one, Mapping)]
+        return [(str(at), detail) for at, detail in enumerate(details) if isinstance(detail, Mapping)]
+    return [(name, detail) for name, detail in as_mapping(details).items() if isinstance(detail, Mapping)]
 
 
 def _equals_accuracy(content: Mapping[str, Any], details: Sequence[tuple[str, Record]]) -> bool:
@@ -88,9 +90,9 @@ def _equals_accuracy(content: Mapping[str, Any], details: Sequence[tuple[str, Re
     reported = content.get("accuracy")
     if isinstance(reported, bool) or not isinstance(reported, int | float):
         return False
-    if any(not {"predictions", "references"} <= set(one) for _, one in details):
+    if any(not {"predictions", "references"} <= set(detail) for _, detail in details):
         return False
-    share = sum(_equal(one) for _, one in details) / len(details)
+    share = sum(_equal(detail) for _, detail in details) / len(details)
     return abs(100 * share - reported) < _CLOSE
 
 
@@ -100,36 +102,26 @@ def _equal(detail: Record) -> bool:
 
 def _rows(file: Path, details: Sequence[tuple[str, Record]], metric: str, length: int) -> Iterator[tuple[Row, Record]]:
     task = file.stem
-    for at, (name, one) in enumerate(details):
-        item = f"{task}/{as_text(one.get('example_abbr')).rpartition('_')[2] or name or at}"
-        scores = one.get(metric) if metric in one else (_equal(one) if metric == "accuracy" else None)
-        repeats = scores if isinstance(scores, list) else [scores]
-        for epoch, score in enumerate(repeats, start=1):
-            text = _repeat(one.get("origin_prediction", one.get("pred")), epoch)
-            answered = bool(text.strip()) if isinstance(text, str) else None
-            value = 0.0 if answered is False else unit(score)
-            yield (
-                Row(
-                    suite="OpenCompass",
-                    task=task,
-                    item=item,
-                    sample=f"{item}@{length}" if length else item,
-                    model=file.absolute().parent.name,
-                    length=length,
-                    value=value,
-                    epoch=epoch,
-                    valid=value is not None and answered is not False,
-                    answer=as_text(_repeat(one.get("pred", one.get("predictions")), epoch)),
-                    target=as_text(_repeat(one.get("answer", one.get("references")), epoch)),
-                    metric=metric,
-                    grader=metric,
-                    rule="opencompass",
-                    source="opencompass",
-                    detail="" if value is not None else f"{metric} is {score!r}, not a number in [0, 1]",
-                    answered=answered,
-                ),
-                one,
+    for at, (name, detail) in enumerate(details):
+        item = f"{task}/{as_text(detail.get('example_abbr')).rpartition('_')[2] or name or at}"
+        scores = detail.get(metric) if metric in detail else (_equal(detail) if metric == "accuracy" else None)
+        for epoch, score in enumerate(scores if isinstance(scores, list) else [scores], start=1):
+            row = Row(
+                suite="OpenCompass",
+                task=task,
+                item=item,
+                sample=f"{item}@{length}" if length else item,
+                model=file.absolute().parent.name,
+                length=length,
+                value=None,
+                epoch=epoch,
+                answer=as_text(_repeat(detail.get("pred", detail.get("predictions")), epoch)),
+                target=as_text(_repeat(detail.get("answer", detail.get("references")), epoch)),
+                metric=metric,
+                source="opencompass",
             )
+            reply = _repeat(detail.get("origin_prediction", detail.get("pred")), epoch)
+            yield with_score(row, score, has_text(reply)), detail
 
 
 def _repeat(value: object, epoch: int) -> object:
@@ -141,8 +133,8 @@ def _length(file: Path) -> int:
     for path in sorted((file.absolute().parents[2] / "configs").glob("*.py")):
         for dataset in _datasets(path):
             if dataset.get("abbr") == file.stem:
-                found = (whole(dataset.get(name)) for name in _LENGTHS)
-                return next((length for length in found if length), 0)
+                lengths = (whole(dataset.get(name)) for name in _LENGTHS)
+                return next((length for length in lengths if length), 0)
     return 0
 
 
@@ -157,7 +149,7 @@ def _datasets(path: Path) -> list[Mapping[str, Any]]:
         for node in tree.body
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "datasets" for t in node.targets)
     ]
-    return [_literals(one) for value in lists if isinstance(value, ast.List) for one in value.elts]
+    return [_literals(call) for value in lists if isinstance(value, ast.List) for call in value.elts]
 
 
 def _literals(node: ast.expr) -> Mapping[str, Any]:

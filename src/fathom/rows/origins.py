@@ -12,7 +12,7 @@ from typing import cast
 import polars as pl
 
 from fathom.documents.records import ARCHIVE, TABLES, find_files, walk
-from fathom.rows.parts import Part, Reader, Wanted, with_wanted
+from fathom.rows.parts import Part, Reader, ReadOptions, with_options
 from fathom.rows.schema import check_rows, to_frame
 from fathom.suites.registry import results
 from fathom.types import FathomError, Results
@@ -41,8 +41,8 @@ def _recognises(origin: Origin, file: Path) -> bool:
 
 
 def _published_reader(form: Results) -> Reader:
-    def read(path: Path, wanted: Wanted) -> Iterator[Part]:
-        for place, rows in form.read(path, wanted.tell):
+    def read(path: Path, options: ReadOptions) -> Iterator[Part]:
+        for place, rows in form.read(path, options.tell):
             found = list(rows)
             if not found:
                 raise FathomError(f"{place}: it contains no replies")
@@ -77,7 +77,7 @@ def _of_archive(path: Path) -> Origin | None:
     return next(one for one in ORIGINS if one.name == "lm-eval") if named else None
 
 
-def read_origin(paths: Sequence[Path], origin: Origin, wanted: Wanted) -> tuple[pl.DataFrame, list[str]]:
+def read_origin(paths: Sequence[Path], origin: Origin, options: ReadOptions) -> tuple[pl.DataFrame, list[str]]:
     """Rows of another program's results, and the file of each row.
 
     Runs of one model that were asked with different settings are distinguished by ``variant``.
@@ -85,7 +85,7 @@ def read_origin(paths: Sequence[Path], origin: Origin, wanted: Wanted) -> tuple[
     Args:
         paths: Files and folders.
         origin: The program.
-        wanted: What the user said.
+        options: What the user chose.
 
     Raises:
         FathomError: A file cannot be read, or its rows are invalid; the message names it.
@@ -95,14 +95,14 @@ def read_origin(paths: Sequence[Path], origin: Origin, wanted: Wanted) -> tuple[
     def once(note: str) -> None:
         if note not in told:
             told.add(note)
-            wanted.say(note)
+            options.note(note)
 
-    own = replace(wanted, tell=once)
+    own = replace(options, tell=once)
     reader = _reader(origin)
     read: list[tuple[Part, pl.DataFrame]] = []
     for path in paths:
         for part in reader(path, own):
-            frame = check_rows(to_frame(with_wanted(part, own), part.place), part.place)
+            frame = check_rows(to_frame(with_options(part, own), part.place), part.place)
             if not frame.is_empty():
                 read.append((part, frame))
     if not read:
@@ -137,14 +137,14 @@ def _plain(value: object) -> str:
     return "default" if value is None else str(value)
 
 
-def _tell_of(frame: pl.DataFrame, origin: Origin, wanted: Wanted) -> None:
+def _tell_of(frame: pl.DataFrame, origin: Origin, options: ReadOptions) -> None:
     """Notes on what the results lack."""
     lost = frame.filter(pl.col("value").is_null(), pl.col("status") == "ok")
     if len(lost):
-        wanted.say(f"{len(lost):,} of {len(frame):,} replies have no score and count as missing: {lost['detail'][0]}")
+        options.note(f"{len(lost):,} of {len(frame):,} replies have no score and count as missing: {lost['detail'][0]}")
     unknown = frame.filter(pl.col("length") == 0, ~pl.col("facets").str.contains('"context"', literal=True))
     if len(unknown) and origin in ORIGINS:
-        wanted.say(
+        options.note(
             f"{len(unknown):,} of {len(frame):,} replies have no length: {origin.title} does not say it. `fathom rows "
             "--columns length=FIELD` names a field, `--set length=8k` one length for all"
         )

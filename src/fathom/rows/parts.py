@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import polars as pl
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from fathom.rows.schema import SCHEMA
 from fathom.tokens.length import parse_length
@@ -24,8 +25,8 @@ MOST = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the user said about results of another program.
+class ReadOptions:
+    """What the user chose for results of another program.
 
     Attributes:
         metric: The metric to use; "" for the first one that can be used.
@@ -39,7 +40,7 @@ class Wanted:
     constants: Mapping[str, str] = field(default_factory=dict)
     tell: Tell | None = None
 
-    def say(self, note: str) -> None:
+    def note(self, note: str) -> None:
         """Pass on a note."""
         if self.tell is not None:
             self.tell(note)
@@ -62,7 +63,7 @@ class Part:
     mapped: bool = False
 
 
-Reader: TypeAlias = Callable[[Path, Wanted], Iterator[Part]]
+Reader: TypeAlias = Callable[[Path, ReadOptions], Iterator[Part]]
 
 
 def unit(value: object) -> float | None:
@@ -91,7 +92,46 @@ def as_mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def choose_metric(place: str, scores: Iterable[Record], wanted: Wanted) -> str:
+# What a record of another program may have in a field: anything else counts as nothing, because programs change.
+Count: TypeAlias = Annotated[int | None, BeforeValidator(whole)]
+Text: TypeAlias = Annotated[str, BeforeValidator(as_text)]
+Fields: TypeAlias = Annotated[Mapping[str, Any], BeforeValidator(as_mapping)]
+
+
+class Schema(BaseModel):
+    """The fields that are read of a record of another program, each of which may be missing."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=())
+
+
+def with_score(row: Row, score: object, answered: bool | None) -> Row:
+    """The row of a reply that another program scored.
+
+    Args:
+        row: The row without its score; its metric names the grader, its source the rule, and its ``detail`` says why
+            there is no score, if there is more to say than that it is no number in [0, 1].
+        score: The score as the program gives it.
+        answered: Whether the reply has visible text, without which its score is 0; None if unknown.
+    """
+    value = 0.0 if answered is False else unit(score)
+    reason = row.detail or f"{row.metric} is {score!r}, not a number in [0, 1]"
+    return replace(
+        row,
+        value=value,
+        valid=value is not None and answered is not False,
+        grader=row.metric,
+        rule=row.source,
+        detail="" if value is not None else reason,
+        answered=answered,
+    )
+
+
+def has_text(reply: object) -> bool | None:
+    """Whether a reply has visible text; None if it is no text."""
+    return bool(reply.strip()) if isinstance(reply, str) else None
+
+
+def choose_metric(place: str, scores: Iterable[Record], options: ReadOptions) -> str:
     """The metric of a file: the one that the user named, else the first whose scores are all in [0, 1].
 
     A metric that is in [0, 1] in some samples only would mix two scales.
@@ -99,7 +139,7 @@ def choose_metric(place: str, scores: Iterable[Record], wanted: Wanted) -> str:
     Args:
         place: The file, for messages.
         scores: The scores of each sample by metric; a sample without any says nothing.
-        wanted: What the user said.
+        options: What the user chose.
 
     Raises:
         FathomError: There is no such metric.
@@ -111,23 +151,23 @@ def choose_metric(place: str, scores: Iterable[Record], wanted: Wanted) -> str:
         if one:
             usable = [name for name in (one if usable is None else usable) if unit(one.get(name)) is not None]
     listed = ", ".join(every) or "none"
-    if wanted.metric:
-        if wanted.metric not in every:
-            raise FathomError(f"{place}: no sample has the metric {wanted.metric!r}; there are: {listed}")
-        return wanted.metric
+    if options.metric:
+        if options.metric not in every:
+            raise FathomError(f"{place}: no sample has the metric {options.metric!r}; there are: {listed}")
+        return options.metric
     if not usable:
         raise FathomError(
             f"{place}: no metric is a number in [0, 1] in every sample; there are: {listed}. "
             "`fathom rows --metric` names one"
         )
     if len(usable) > 1:
-        say_chosen(usable, usable[0], wanted)
+        report_metric(usable, usable[0], options)
     return usable[0]
 
 
-def say_chosen(names: Sequence[str], chosen: str, wanted: Wanted) -> None:
+def report_metric(names: Sequence[str], chosen: str, options: ReadOptions) -> None:
     """Tell which of several metrics is used."""
-    wanted.say(f"Samples have several metrics ({', '.join(names)}): {chosen} is used; `fathom rows --metric` chooses")
+    options.note(f"Samples have several metrics ({', '.join(names)}): {chosen} is used; `fathom rows --metric` chooses")
 
 
 def read_json(path: Path) -> Any:
@@ -162,22 +202,22 @@ def first_key(path: Path) -> str:
     return found[1] if found else ""
 
 
-def with_wanted(part: Part, wanted: Wanted) -> Iterator[Row]:
+def with_options(part: Part, options: ReadOptions) -> Iterator[Row]:
     """The rows of a part with the columns and constants that the user named.
 
     Raises:
         FathomError: A field is missing or has the wrong type; the message names the row.
     """
-    sample_given = "sample" in wanted.columns or "sample" in wanted.constants
+    sample_given = "sample" in options.columns or "sample" in options.constants
     for number, (row, record) in enumerate(part.rows, start=1):
         if part.mapped:
             yield row
             continue
         place = f"{part.place}: row {number}"
         changes: dict[str, object] = {}
-        for column, name in wanted.columns.items():
+        for column, name in options.columns.items():
             changes[column] = _taken(row, record, column, name, place)
-        for column, text in wanted.constants.items():
+        for column, text in options.constants.items():
             changes[column] = cell(column, text, place)
         if not changes:
             yield row
@@ -195,7 +235,7 @@ def _taken(row: Row, record: Record, column: str, name: str, place: str) -> obje
         if column == "length" and isinstance(found, int):
             return power_of_two(found)
     if found is None and column in ("length", "item", "sample", "model", "task"):
-        raise FathomError(f"{place}: no field {name!r} for the column {column}; there are: {named_fields(record)}")
+        raise FathomError(f"{place}: no field {name!r} for the column {column}; there are: {field_names(record)}")
     return cell(column, found, place)
 
 
@@ -213,7 +253,7 @@ def look_up(record: Record, name: str) -> object:
     return look_up(inside, rest) if dot and isinstance(inside, Mapping) else None
 
 
-def named_fields(record: Record) -> str:
+def field_names(record: Record) -> str:
     """The names of the fields of a record, those of objects in it with dots, for messages."""
     found = []
     for name, value in record.items():

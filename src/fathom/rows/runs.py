@@ -14,7 +14,7 @@ import polars as pl
 from fathom.plugins import loading
 from fathom.plugins.extras import MissingLibraryError
 from fathom.rows.origins import origin_of, read_origin
-from fathom.rows.parts import Wanted
+from fathom.rows.parts import ReadOptions
 from fathom.rows.schema import NUMBER, SCHEMA, check_rows, in_slices, scan_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
 from fathom.rows.table import Held, RowsTable
@@ -28,7 +28,7 @@ from fathom.tokens.tokenizers import public_name
 from fathom.types import FathomError, Row
 from fathom.types.origins import ORIGINS, TABLE, Origin
 
-_NOTHING_SAID = Wanted()
+_NOTHING_SAID = ReadOptions()
 _UNTOLD, _PLAIN = "not told", "no other flags"
 _KEY = ["suite", "model", "variant", "sample", "epoch"]
 SAME_REPLY = [*_KEY, "rule", "prompt_hash", "status", "value", "answer", "tokens_out", "seconds"]
@@ -62,17 +62,17 @@ def load(
     paths: Sequence[Path],
     rule: str = "strict",
     judge: str | None = None,
-    wanted: Wanted = _NOTHING_SAID,
+    options: ReadOptions = _NOTHING_SAID,
 ) -> pl.DataFrame:
     """The rows of :func:`scan` in memory."""
-    return scan(paths, rule, judge, wanted).read()
+    return scan(paths, rule, judge, options).read()
 
 
 def scan(
     paths: Sequence[Path],
     rule: str = "strict",
     judge: str | None = None,
-    wanted: Wanted = _NOTHING_SAID,
+    options: ReadOptions = _NOTHING_SAID,
 ) -> RowsTable:
     """Read run folders, rows files and results of other programs as one table.
 
@@ -85,7 +85,7 @@ def scan(
         paths: Run folders, and rows files for :func:`fathom.rows.read_rows`.
         rule: Scoring rule for run folders.
         judge: The judge for tasks with a rubric, see ``rows_from_run``; the same for all runs.
-        wanted: What the user said about results of other programs.
+        options: What the user chose for results of other programs.
 
     Returns:
         One rows table: runs and rows files in the order of ``paths``, then the results of other programs.
@@ -97,7 +97,7 @@ def scan(
     for path in paths:
         if not path.exists():
             raise FathomError(f"{path}: no such run folder or rows file")
-    others = {path: found for path in paths if (found := _origin(path, wanted)) is not None}
+    others = {path: found for path in paths if (found := _origin(path, options)) is not None}
     manifests = {path: read_manifest(path) for path in paths if path.is_dir() and path not in others}
     variants, names = _variants(manifests), _suite_names(manifests)
     chosen = choose_judges(list(manifests), judge)
@@ -114,7 +114,7 @@ def scan(
         else:
             held.add(scan_rows(path).with_columns(origin=pl.lit(str(path))))
     for origin in dict.fromkeys(others.values()):
-        frame, places = read_origin([path for path, one in others.items() if one == origin], origin, wanted)
+        frame, places = read_origin([path for path, one in others.items() if one == origin], origin, options)
         held.add(frame.with_columns(pl.Series("origin", places, dtype=pl.String)))
     place = ", ".join(map(str, paths))
     parts = held.parts() or [pl.LazyFrame(schema={**SCHEMA, "origin": pl.String})]
@@ -122,29 +122,29 @@ def scan(
     return _without_duplicates(together)
 
 
-def read_foreign(paths: Sequence[Path], origin: Origin, wanted: Wanted) -> pl.DataFrame:
+def read_foreign(paths: Sequence[Path], origin: Origin, options: ReadOptions) -> pl.DataFrame:
     """Read results of one other program.
 
     Args:
         paths: Files and folders.
         origin: The program.
-        wanted: What the user said about them.
+        options: What the user chose for them.
 
     Raises:
         FathomError: A file cannot be read, or two files have different replies to the same sample.
     """
-    frame, places = read_origin(paths, origin, wanted)
+    frame, places = read_origin(paths, origin, options)
     named = frame.with_columns(pl.Series("origin", places, dtype=pl.String))
     # Published results may be averages, several for each sample.
     return named.drop("origin") if origin not in ORIGINS else _without_duplicates(RowsTable(named)).read()
 
 
-def _origin(path: Path, wanted: Wanted) -> Origin | None:
+def _origin(path: Path, options: ReadOptions) -> Origin | None:
     """The program that wrote a source; None for runs and for rows files."""
     if is_run(path):
         return None
     found = origin_of(path)
-    if found is None and path.is_file() and (wanted.columns or wanted.constants or wanted.metric):
+    if found is None and path.is_file() and (options.columns or options.constants or options.metric):
         return next(one for one in ORIGINS if one.name == TABLE)
     return found
 
