@@ -37,8 +37,8 @@ from fathom.cli.app import commands
 from fathom.models.baselines import baselines
 from fathom.options import declare
 from fathom.options.line import Command
-from fathom.score.registry import metrics
 from fathom.rows import SCHEMA
+from fathom.score.registry import metrics
 from fathom.suites.registry import suites, tasks
 from fathom.types import Row
 from made import make_document

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fathom.parallel.units import Kept, one_thread, run_units
+from fathom.parallel.units import ResultsFile, one_thread, run_units
 from fathom.types import FathomError
 
 UNITS = {f"unit {number}": number for number in range(4)}
@@ -49,8 +49,8 @@ def test_processes_have_one_thread_each() -> None:
 @pytest.mark.slow
 def test_a_killed_process_is_named_and_the_rest_is_kept(tmp_path: Path) -> None:
     with pytest.raises(FathomError, match="a process was killed"):
-        run_units(UNITS, killed, workers=2, keep=Kept(tmp_path / "units.part", "these"))
-    kept = Kept(tmp_path / "units.part", "these").read()
+        run_units(UNITS, killed, workers=2, keep=ResultsFile(tmp_path / "units.part", "these"))
+    kept = ResultsFile(tmp_path / "units.part", "these").read()
     assert all(kept[name] == UNITS[name] for name in kept)
     assert "unit 2" not in kept
 
@@ -64,8 +64,9 @@ def test_results_of_another_engine_have_the_order_of_the_units(tmp_path: Path) -
             yield name, work(units[name])
 
     path = tmp_path / "units.part"
-    Kept(path, "these").add("unit 1", -1)
-    assert run_units(UNITS, lambda unit: unit * 10, keep=Kept(path, "these"), workers=backwards) == [0, -1, 20, 30]
+    ResultsFile(path, "these").add("unit 1", -1)
+    results = run_units(UNITS, lambda unit: unit * 10, keep=ResultsFile(path, "these"), workers=backwards)
+    assert results == [0, -1, 20, 30]
     assert asked == ["unit 3", "unit 2", "unit 0"]
 
 
@@ -79,9 +80,9 @@ def test_what_was_done_is_not_done_again(tmp_path: Path) -> None:
         return [{"number": number}]
 
     with pytest.raises(KeyboardInterrupt):
-        run_units(UNITS, work, keep=Kept(path, "these"))
+        run_units(UNITS, work, keep=ResultsFile(path, "these"))
     told: list[tuple[int, int]] = []
-    found = run_units(UNITS, work, keep=Kept(path, "these"), progress=lambda *done: told.append(done))
+    found = run_units(UNITS, work, keep=ResultsFile(path, "these"), progress=lambda *done: told.append(done))
     assert found == [[{"number": number}] for number in range(4)]
     assert asked == [0, 1, 2, 2, 3]
     assert told == [(2, 4), (3, 4), (4, 4)]
@@ -92,7 +93,7 @@ def test_a_line_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
     path = tmp_path / "units.part"
 
     def done() -> list[list[int]]:
-        return run_units(UNITS, lambda number: [number], keep=Kept(path, "these"))
+        return run_units(UNITS, lambda number: [number], keep=ResultsFile(path, "these"))
 
     whole = done()
     content = path.read_bytes()

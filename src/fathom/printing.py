@@ -20,9 +20,9 @@ _SEAM = re.compile(r"(?<=[/=_\-·,])|(?=[?&])")
 _JOINERS = "\u200c\u200d"
 
 
-def _harmful(one: str) -> bool:
-    category = unicodedata.category(one)
-    return (category[0] == "C" or category in ("Zl", "Zp")) and one not in _JOINERS
+def _harmful(character: str) -> bool:
+    category = unicodedata.category(character)
+    return (category[0] == "C" or category in ("Zl", "Zp")) and character not in _JOINERS
 
 
 def printable(text: str) -> str:
@@ -36,7 +36,7 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join("\N{REPLACEMENT CHARACTER}" if _harmful(one) else one for one in text)
+    return "".join("\N{REPLACEMENT CHARACTER}" if _harmful(character) else character for character in text)
 
 
 def printable_json(text: str) -> str:
@@ -44,7 +44,7 @@ def printable_json(text: str) -> str:
     if text.isprintable():
         return text
     # A line end in JSON is between values; within strings it is already escaped.
-    return "".join(json.dumps(one)[1:-1] if one != "\n" and _harmful(one) else one for one in text)
+    return "".join(json.dumps(letter)[1:-1] if letter != "\n" and _harmful(letter) else letter for letter in text)
 
 
 def pieces(text: str) -> list[str]:
@@ -82,15 +82,15 @@ def readable(kind: type[Kind]) -> type[Kind]:
     """
     named: Any = kind
 
-    def shown(self: Any) -> list[tuple[str, str, list[list[str]]]]:
+    def entries_of(self: Any) -> list[tuple[str, str, list[list[str]]]]:
         values = ((field.name, getattr(self, field.name)) for field in fields(self))
         return [(name, text, _records(value)) for name, value in values if (text := _short(value))]
 
     def as_text(self: Any) -> str:
-        found = shown(self)
-        width = max((len(name) for name, _, _ in found), default=0)
+        entries = entries_of(self)
+        width = max((len(name) for name, _, _ in entries), default=0)
         lines = [kind.__name__]
-        for name, text, records in found:
+        for name, text, records in entries:
             lines.append(f"  {name:{width}}  {text if not records else ''}".rstrip())
             widths = [max(map(len, column)) for column in zip(*records, strict=True)]
             for record in records:
@@ -101,7 +101,7 @@ def readable(kind: type[Kind]) -> type[Kind]:
     def as_html(self: Any) -> str:
         lines = (
             f"<tr><th>{name}</th><td>{_html_records(records) if records else html.escape(text)}</td></tr>"
-            for name, text, records in shown(self)
+            for name, text, records in entries_of(self)
         )
         return f"<table><caption>{kind.__name__}</caption>{''.join(lines)}</table>"
 
@@ -112,14 +112,14 @@ def readable(kind: type[Kind]) -> type[Kind]:
 def _records(value: Any) -> list[list[str]]:
     """The first values of one dataclass as lines of cells, the names of the fields that hold something before them."""
     several = value if isinstance(value, Sequence) and not isinstance(value, str) else ()
-    kinds = {type(one) for one in several}
+    kinds = {type(value) for value in several}
     if len(kinds) != 1 or not is_dataclass(kind := kinds.pop()):
         return []
-    lines = [[_short(getattr(one, field.name)) for field in fields(kind)] for one in several[:RECORDS]]
+    lines = [[_short(getattr(value, field.name)) for field in fields(kind)] for value in several[:RECORDS]]
     held = [number for number, column in enumerate(zip(*lines, strict=True)) if any(column)]
     rest = len(several) - len(lines)
-    found = [[fields(kind)[number].name for number in held], *([line[number] for number in held] for line in lines)]
-    return [*found, [f"... {rest} more", *[""] * (len(held) - 1)]] if rest else found
+    table = [[fields(kind)[number].name for number in held], *([line[number] for number in held] for line in lines)]
+    return [*table, [f"... {rest} more", *[""] * (len(held) - 1)]] if rest else table
 
 
 def _html_records(records: list[list[str]]) -> str:
@@ -136,7 +136,8 @@ def _short(value: Any) -> str:
         text = _short({field.name: getattr(value, field.name) for field in fields(value)})
     elif isinstance(value, Mapping):
         # A count of 0, such as that of replies that failed, would push out what did happen.
-        text = ", ".join(f"{name} {_short(one)}" for name, one in value.items() if one not in (None, "", 0, (), [], {}))
+        parts = {name: part for name, part in value.items() if part not in (None, "", 0, (), [], {})}
+        text = ", ".join(f"{name} {_short(part)}" for name, part in parts.items())
     elif hasattr(value, "shape"):
         text = f"{' x '.join(map('{:,}'.format, value.shape))} values"
     elif isinstance(value, Sequence):

@@ -54,14 +54,14 @@ def explain(error: BaseException) -> str | None:
         return None
     name = getattr(error, "filename", None)
     other = getattr(error, "filename2", None)
-    where = "".join(f"{_shown(os.fsdecode(one))}: " for one in (name, other) if isinstance(one, str | bytes))
+    where = "".join(f"{_shortened(os.fsdecode(path))}: " for path in (name, other) if isinstance(path, str | bytes))
     if not where and number in (errno.ENOSPC, errno.EDQUOT):  # files of ours are named
         where = "standard output or a file cannot be written: "
     advice = _ADVICE.get(number)
     return f"{where}{os.strerror(number)}" + (f"; {advice}" if advice else "")
 
 
-def _shown(name: str) -> str:
+def _shortened(name: str) -> str:
     return name if len(name) <= 200 else f"{name[:100]}…{name[-99:]}"
 
 
@@ -71,8 +71,8 @@ def _number(error: BaseException) -> int | None:
         return error.errno
     kinds = [kind.__module__.partition(".")[0] for kind in type(error).__mro__]
     if isinstance(error, OSError) or {"polars", "pyarrow"} & set(kinds):
-        found = _OS_ERROR.search(str(error))
-        return int(found[1] or found[2]) if found else None
+        match = _OS_ERROR.search(str(error))
+        return int(match[1] or match[2]) if match else None
     return None
 
 

@@ -41,7 +41,7 @@ def main(line: ListOptions) -> None:
         print_records([_settings(record) for record in records], denominator="none")
         tell("output caps and temperatures are those without/with thinking; --json shows all settings")
     else:
-        shown = [{name: _short(value) for name, value in one.items() if name in _SHOWN} for one in records]
+        shown = [{name: _short(value) for name, value in record.items() if name in _SHOWN} for record in records]
         print_records(shown, denominator="none")
 
 
@@ -59,5 +59,5 @@ def _settings(record: Mapping[str, Any]) -> dict[str, Any]:
         "model": record["model"],
         "kind": record["kind"],
         "cut to": record["truncation"],
-        **{name: "/".join("-" if one is None else str(one) for one in pair) for name, pair in pairs.items()},
+        **{name: "/".join("-" if number is None else str(number) for number in pair) for name, pair in pairs.items()},
     }

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from fathom.rows import RowsTable
 
-ORIGINS = (origins.OWN, *(one.name for one in origins.ORIGINS))
+ORIGINS = (origins.OWN, *(origin.name for origin in origins.ORIGINS))
 """Names after ``--from``; benchmarks declare more, for published results."""
 Out: TypeAlias = Annotated[MaybePath, opt("A .parquet, .csv or .jsonl file.", "-o")]
 

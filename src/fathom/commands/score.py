@@ -69,9 +69,9 @@ def _print_counts(summary: "ScoreSummary", check: bool) -> None:
     from fathom.options.terminal import print_records
 
     print_records(summary.records(check), denominator="none")
-    for one in summary.differences[:10]:
+    for difference in summary.differences[:10]:
         # A name from the file is data: it must not reach the terminal as a command to it.
-        name = one.case_id if one.case_id.isprintable() else ascii(one.case_id)
-        print(f"  row {one.index}{name and f' {name}'}: {one}")
+        name = difference.case_id if difference.case_id.isprintable() else ascii(difference.case_id)
+        print(f"  row {difference.index}{name and f' {name}'}: {difference}")
     for index, error in (summary.failures if check else summary.errors)[:5]:
         print(f"  row {index} could not be scored: {error}", file=sys.stderr)

@@ -25,7 +25,7 @@ from fathom.compress.design import ADAPTIVE, Design, design, strata_of, targets_
 from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.methods import METHODS, Plan, has_published
 from fathom.compress.ranks import spearman
-from fathom.parallel.units import Kept, Workers, run_units
+from fathom.parallel.units import ResultsFile, Workers, run_units
 from fathom.plugins.names import unknown
 from fathom.printing import readable
 from fathom.types import FathomError
@@ -233,7 +233,7 @@ def validate(
     lines = run_units(
         {draw.name: draw for draw in draws},
         partial(tried, matrix, embeddings),
-        keep=None if kept is None else Kept(kept, *_of(matrix), embeddings),
+        keep=None if kept is None else ResultsFile(kept, *_of(matrix), embeddings),
         workers=workers,
         progress=progress,
     )
@@ -353,7 +353,7 @@ def reach(
     lines = run_units(
         {f"reach {width} {most} {_name_of(split)}": split for split in splits},
         partial(_reached, matrix, width, most),
-        keep=None if kept is None else Kept(kept, *_of(matrix)),
+        keep=None if kept is None else ResultsFile(kept, *_of(matrix)),
         workers=workers,
         progress=progress,
     )

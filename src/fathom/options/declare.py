@@ -43,7 +43,7 @@ from fathom.types import FathomError
 P = ParamSpec("P")
 Given = TypeVar("Given")
 Taken = TypeVar("Taken", contravariant=True)
-Kept = TypeVar("Kept", covariant=True)
+Checked = TypeVar("Checked", covariant=True)
 Result = TypeVar("Result")
 Value = TypeVar("Value")
 Part = TypeVar("Part", bound="Options")
@@ -61,7 +61,7 @@ class Takes:
 
 if TYPE_CHECKING:
 
-    class Read(Generic[Taken, Kept]):
+    class Read(Generic[Taken, Checked]):
         """The type of an option that takes more than it keeps, such as ``"8k,32k"`` for ``(8192, 32768)``.
 
         For type checkers it is a descriptor: functions take the first type, bodies see the second. The default of such
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
         @overload
         def __get__(self, owner: None, kind: Any) -> Any: ...
         @overload
-        def __get__(self, owner: object, kind: Any) -> Kept: ...
+        def __get__(self, owner: object, kind: Any) -> Checked: ...
         def __get__(self, owner: object | None, kind: Any) -> Any: ...
         def __set__(self, owner: object, value: Taken) -> None: ...
 
@@ -213,7 +213,7 @@ class Field:
         parts = [part for part in _parts(self.kind) if part is not NoneType]
         if any(get_origin(part) is not Literal for part in parts):
             return ()
-        return tuple(one for part in parts for one in get_args(part))
+        return tuple(value for part in parts for value in get_args(part))
 
     @property
     def switch(self) -> bool:
@@ -235,8 +235,8 @@ class Field:
             return ""
         return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
-    def kept(self, given: Any) -> Any:
-        """The value that is kept of one that was given.
+    def checked(self, given: Any) -> Any:
+        """The value of the option, read and checked.
 
         Raises:
             OptionError: The option takes no such value.
@@ -262,7 +262,7 @@ class Field:
     def _read(self, given: Any) -> Any:
         if self.option.read is not None:
             return self.option.read(given)
-        return given if self.choices or self.option.hidden else _plain(self.kind, given)
+        return given if self.choices or self.option.hidden else _converted(self.kind, given)
 
 
 def _parts(kind: Any) -> tuple[Any, ...]:
@@ -278,21 +278,21 @@ _PLAIN: Mapping[type, tuple[str, tuple[type, ...]]] = {
 }
 
 
-def _plain(kind: Any, value: Any) -> Any:
+def _converted(kind: Any, value: Any) -> Any:
     """A value of a plain type: text becomes a number or a path, one value or a list becomes a tuple."""
-    for one in _parts(kind):
-        if one in _PLAIN:
-            words, accepted = _PLAIN[one]
-            refused = one is Path and value == ""  # which would be the current folder
-            if isinstance(value, accepted) and (one is bool or not isinstance(value, bool)) and not refused:
+    for part in _parts(kind):
+        if part in _PLAIN:
+            words, accepted = _PLAIN[part]
+            refused = part is Path and value == ""  # which would be the current folder
+            if isinstance(value, accepted) and (part is bool or not isinstance(value, bool)) and not refused:
                 try:
-                    return one(value)
+                    return part(value)
                 except ValueError:
                     pass
             raise ValueError(f"expected {words}")
-        if get_origin(one) is tuple:
-            inner, values = get_args(one)[0], [value] if isinstance(value, str | Path) else list(value)
-            return tuple(_plain(inner, part) for part in values)
+        if get_origin(part) is tuple:
+            inner, values = get_args(part)[0], [value] if isinstance(value, str | Path) else list(value)
+            return tuple(_converted(inner, part) for part in values)
     return value
 
 
@@ -304,18 +304,19 @@ def fields_of(options: type) -> tuple[Field, ...]:
 @functools.cache
 def _fields_of(options: Any) -> tuple[Field, ...]:
     owners = {name: owner for owner in reversed(options.__mro__) for name in inspect.get_annotations(owner)}
-    found = []
+    declared = []
     for field in dataclasses.fields(options):
         kind = cast(Any, field.type)
-        said = [extra for extra in kind.__metadata__ if isinstance(extra, Option)]
-        option = Option(**{name: value for one in said for name, value in vars(one).items() if value != _NOTHING[name]})
+        marks = [extra for extra in kind.__metadata__ if isinstance(extra, Option)]
+        values = (item for mark in marks for item in vars(mark).items())
+        option = Option(**{name: value for name, value in values if value != _NOTHING[name]})
         default = field.default if field.default_factory is MISSING else field.default_factory()
         title = owners[field.name].__doc__.strip().rstrip(".")
         made = Field(field.name, kind.__origin__, default, option, title, not field.init)
         if not option.help:  # of a Literal, whose values say it all
             made = dataclasses.replace(made, option=dataclasses.replace(option, help=f"{', '.join(made.choices)}."))
-        found.append(made)
-    return tuple(sorted(found, key=lambda one: options.__mro__.index(owners[one.name])))
+        declared.append(made)
+    return tuple(sorted(declared, key=lambda field: options.__mro__.index(owners[field.name])))
 
 
 _NOTHING = vars(Option())
@@ -333,16 +334,16 @@ class Options:
     def __post_init__(self) -> None:
         """Read and check every value."""
         for field in fields_of(type(self)):
-            object.__setattr__(self, field.name, field.kept(getattr(self, field.name)))
+            object.__setattr__(self, field.name, field.checked(getattr(self, field.name)))
 
     @classmethod
     def made(cls, values: Mapping[str, Any]) -> Self:
         """Options of values by name, also of those that the command line alone has."""
         ours = {field.name: field for field in fields_of(cls) if field.line_only and field.name in values}
-        found = cls(**{name: value for name, value in values.items() if name not in ours})
+        options = cls(**{name: value for name, value in values.items() if name not in ours})
         for name, field in ours.items():
-            object.__setattr__(found, name, field.kept(values[name]))
-        return found
+            object.__setattr__(options, name, field.checked(values[name]))
+        return options
 
     def but(self, **changes: Any) -> Self:
         """The same options with some other values."""
@@ -369,15 +370,15 @@ class Options:
             An object for JSON. Options that the command line alone has are left out; secrets are still there.
         """
         shown = [field for field in fields_of(type(self)) if not (field.option.hidden or field.line_only)]
-        values = {one.name: getattr(self, one.name) for one in shown}
-        given = {one.name: values[one.name] for one in shown if values[one.name] != _default(one)}
+        values = {field.name: getattr(self, field.name) for field in shown}
+        given = {field.name: values[field.name] for field in shown if values[field.name] != _default(field)}
         config: Config | None = getattr(self, "config", None)
         record = {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
         return {"options": record} | ({"config": config.record()} if config is not None else {})
 
 
 def _default(field: Field) -> Any:
-    return field.default if field.required else field.kept(field.default)
+    return field.default if field.required else field.checked(field.default)
 
 
 # ---------------------------------------------------------------------------------------------- functions and files
@@ -447,12 +448,12 @@ def _meant(wrong: str, known: Iterable[str]) -> str:
 
 def _signature(options: type) -> inspect.Signature:
     """The signature with plain types, for ``help`` and notebooks."""
-    found = inspect.signature(options)
+    signature = inspect.signature(options)
     shown = []
-    for one in found.parameters.values():
-        takes = [extra.kind for extra in one.annotation.__metadata__ if isinstance(extra, Takes)]
-        shown.append(one.replace(annotation=takes[0] if takes else one.annotation.__origin__))
-    return found.replace(parameters=shown, return_annotation=inspect.Signature.empty)
+    for parameter in signature.parameters.values():
+        takes = [extra.kind for extra in parameter.annotation.__metadata__ if isinstance(extra, Takes)]
+        shown.append(parameter.replace(annotation=takes[0] if takes else parameter.annotation.__origin__))
+    return signature.replace(parameters=shown, return_annotation=inspect.Signature.empty)
 
 
 @dataclass(frozen=True)
@@ -482,17 +483,17 @@ def read_config(path: Path, options: type) -> Config:
     """
     try:
         data = path.read_bytes()
-        found = tomllib.loads(data.decode())
+        content = tomllib.loads(data.decode())
     except (OSError, ValueError) as error:
         raise FathomError(f"--config {path}: {getattr(error, 'strerror', None) or error}") from None
     fields = {field.name: field for field in fields_of(options) if not field.option.hidden}
     values: dict[str, Any] = {}
-    for name, value in found.items():
+    for name, value in content.items():
         plain = name.replace("-", "_")
         if plain not in fields:
             raise FathomError(f"--config {path}: no option {name!r}{_meant(plain, fields)}")
         try:
-            values[plain] = fields[plain].kept(value)
+            values[plain] = fields[plain].checked(value)
         except OptionError as error:
             raise FathomError(f"--config {path}: {name} = {value!r}: {error.expected}") from None
     return Config(path, hashlib.sha256(data).hexdigest(), values)

@@ -39,7 +39,7 @@ class Command(click.Command):
 
     def __init__(self, name: str, module: Any) -> None:
         """Make the command ``name`` from its module."""
-        function = next(one for one in vars(module).values() if hasattr(one, "body"))
+        function = next(value for value in vars(module).values() if hasattr(value, "body"))
         self.line: type[Options] = getattr(module, "Line", function.options)
         self.main_of_module: Callable[[Any], int | None] = getattr(module, "main", function.body)
         config = click.Option(
@@ -55,7 +55,7 @@ class Command(click.Command):
             name,
             # On a line what takes all words that follow comes last, in Python the sources come first.
             params=[
-                *map(_parameter, sorted(self._fields(), key=lambda one: one.option.position and one.option.many)),
+                *map(_parameter, sorted(self._fields(), key=lambda field: field.option.position and field.option.many)),
                 config,
             ],
             callback=self._call,
@@ -68,8 +68,8 @@ class Command(click.Command):
 
     def _read_config(self, ctx: click.Context, _: click.Parameter, path: Path | None) -> None:
         if path is not None and not ctx.resilient_parsing:
-            found = ctx.meta["config"] = read_config(path, self.line)
-            ctx.default_map = dict(found.values)
+            config = ctx.meta["config"] = read_config(path, self.line)
+            ctx.default_map = dict(config.values)
 
     def _call(self, **values: Any) -> int | None:
         ctx = click.get_current_context()
@@ -100,13 +100,13 @@ class Command(click.Command):
         except OptionError as error:
             shown = ",".join(map(str, error.value)) if isinstance(error.value, list | tuple) else error.value
             shown = shown if len(str(shown)) <= _LONG else f"{str(shown)[:_LONG]}..."
-            raise FathomError(self.named(f"`{error.name}` {shown}: {error.expected}")) from None
+            raise FathomError(self.with_flags(f"`{error.name}` {shown}: {error.expected}")) from None
         except FathomError as error:
-            raise FathomError(self.named(str(error))) from error
+            raise FathomError(self.with_flags(str(error))) from error
 
-    def named(self, message: str) -> str:
+    def with_flags(self, message: str) -> str:
         """A message with options named as they are on the line: ``--window`` for ```window```."""
-        flags = {one.name: one.name.upper() if one.option.position else one.flag for one in self._fields()}
+        flags = {field.name: field.name.upper() if field.option.position else field.flag for field in self._fields()}
         return with_options(message, lambda name: flags.get(name) or f"--{name.replace('_', '-')}")
 
     def get_help(self, ctx: click.Context) -> str:
@@ -155,7 +155,7 @@ _KEPT = {" ": "\N{NO-BREAK SPACE}", "-": "\N{NON-BREAKING HYPHEN}"}
 
 def _unbroken(text: str) -> str:
     """Text whose lines break neither at hyphens, which are part of names, nor within a command in backticks."""
-    whole = re.sub("`[^`]*`", lambda found: found[0].replace(" ", _KEPT[" "]), text)
+    whole = re.sub("`[^`]*`", lambda match: match[0].replace(" ", _KEPT[" "]), text)
     return whole.replace("-", _KEPT["-"])
 
 
@@ -167,11 +167,11 @@ class _Kind(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         waits = self.field.option.many or (ctx is not None and ctx.resilient_parsing)
-        return value if waits else self.field.kept(value)
+        return value if waits else self.field.checked(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         if self.field.choices:
-            return [CompletionItem(one) for one in self.field.choices if one.startswith(incomplete)]
+            return [CompletionItem(choice) for choice in self.field.choices if choice.startswith(incomplete)]
         return [CompletionItem(incomplete, type="file")] if self.name in ("PATH", "FILE", "FOLDER") else []
 
 
@@ -247,16 +247,16 @@ class Group(click.Group):
 
     def walk(self, name: str = "") -> dict[str, Any]:
         """All commands of the group by their names, and the group itself by ``name``."""
-        found: dict[str, Any] = {name: self}
+        commands: dict[str, Any] = {name: self}
         for part in self.names:
-            one, full = self.get_command(click.Context(self), part), f"{name} {part}".strip()
-            found |= one.walk(full) if isinstance(one, Group) else {full: one}
-        return found
+            command, full = self.get_command(click.Context(self), part), f"{name} {part}".strip()
+            commands |= command.walk(full) if isinstance(command, Group) else {full: command}
+        return commands
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names of commands with what they do; nothing is imported for it."""
-        found = [CompletionItem(name, help=line) for name, line in self.lines() if name.startswith(incomplete)]
-        return found or click.Command.shell_complete(self, ctx, incomplete)
+        matches = [CompletionItem(name, help=line) for name, line in self.lines() if name.startswith(incomplete)]
+        return matches or click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with what they do."""
@@ -266,12 +266,12 @@ class Group(click.Group):
     def lines(self) -> list[tuple[str, str]]:
         """The first line of each module, which says what its command does."""
         folder = files(self.package)
-        found = []
+        summaries = []
         for name in self.names:
             file = folder / f"{_module(name)}.py"
             with (file if file.is_file() else folder / name / "__init__.py").open(encoding="utf-8") as lines:
-                found.append((name, lines.readline().strip().strip('"')))
-        return found
+                summaries.append((name, lines.readline().strip().strip('"')))
+        return summaries
 
 
 def _module(name: str) -> str:

@@ -136,14 +136,14 @@ def where_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, .
         for pair in [given] if isinstance(given, str) else given:
             facet, _, text = pair.partition("=")
             named.append((facet.strip(), tuple(_parts(text))))
-    found: dict[str, tuple[str, ...]] = {}
+    chosen: dict[str, tuple[str, ...]] = {}
     for name, values in named:
         if not name or not values:
             raise FathomError("expected FACET=VALUE,VALUE, for instance difficulty=Hard,Extreme")
         if name == "length":
             values = tuple(format_length(length_of(value)) for value in values)
-        found[name] = (*found.get(name, ()), *values)
-    return found
+        chosen[name] = (*chosen.get(name, ()), *values)
+    return chosen
 
 
 def temperature_of(given: float | str) -> float | None:
@@ -186,14 +186,14 @@ def files_of(given: Mapping[str, Path | str] | Sequence[Path | str] | Path | str
         return {name: Path(path) for name, path in given.items()}
     if isinstance(given, Path | str):
         return {Path(given).stem: Path(given)}
-    found: dict[str, Path] = {}
-    for one in map(str, given):
-        name, equals, path = one.partition("=")
-        name, path = (name, path) if equals else (Path(one).stem, one)
-        if not name or not path or name in found or name == "none":
+    files: dict[str, Path] = {}
+    for text in map(str, given):
+        name, equals, path = text.partition("=")
+        name, path = (name, path) if equals else (Path(text).stem, text)
+        if not name or not path or name in files or name == "none":
             raise FathomError("expected FILE or NAME=FILE, each with a name of its own")
-        found[name] = Path(path)
-    return found
+        files[name] = Path(path)
+    return files
 
 
 def numbers_of(given: Sequence[float] | str | float) -> tuple[float, ...]:
@@ -215,17 +215,17 @@ def budgets_of(given: Sequence[int] | str | int) -> tuple[int, ...]:
         FathomError: There is none, or one is not a whole number.
     """
     try:
-        found = tuple(map(int, names_of(given if isinstance(given, Sequence) else str(given))))
+        numbers = tuple(map(int, names_of(given if isinstance(given, Sequence) else str(given))))
     except ValueError:
-        found = ()
-    if not found:
+        numbers = ()
+    if not numbers:
         raise FathomError("expected numbers of items separated by commas, for instance 120,237")
-    return found
+    return numbers
 
 
 def methods_of(given: Sequence[str] | str) -> tuple[str, ...] | None:
     """Names of methods; None for ``all``."""
-    return None if (found := names_of(given)) == ("all",) else found
+    return None if (names := names_of(given)) == ("all",) else names
 
 
 def _parts(given: object) -> list[Any]:

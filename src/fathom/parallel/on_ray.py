@@ -57,8 +57,8 @@ def in_tasks(address: str | None = None) -> Engine:
             most = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
             waiting: dict[Any, str] = {}
             while True:
-                while len(waiting) < most and (one := next(left, None)) is not None:
-                    waiting[task.remote(shared, one[1])] = one[0]
+                while len(waiting) < most and (unit := next(left, None)) is not None:
+                    waiting[task.remote(shared, unit[1])] = unit[0]
                 if not waiting:
                     return
                 (ended,), _ = ray.wait(list(waiting), num_returns=1)

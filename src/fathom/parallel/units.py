@@ -35,7 +35,7 @@ def run_units(
     units: Mapping[str, Unit],
     work: Callable[[Unit], Result],
     *,
-    keep: "Kept | None" = None,
+    keep: "ResultsFile | None" = None,
     workers: Workers = 1,
     progress: Progress | None = None,
 ) -> list[Result]:
@@ -54,20 +54,20 @@ def run_units(
         The results, in the order of the units.
 
     Raises:
-        FathomError: See ``Kept`` and ``in_processes``.
+        FathomError: See ``ResultsFile`` and ``in_processes``.
     """
-    found = {} if keep is None else {name: kept for name, kept in keep.read().items() if name in units}
-    left = {name: unit for name, unit in units.items() if name not in found}
-    if progress is not None and found:
-        progress(len(found), len(units))
+    results = {} if keep is None else {name: kept for name, kept in keep.read().items() if name in units}
+    left = {name: unit for name, unit in units.items() if name not in results}
+    if progress is not None and results:
+        progress(len(results), len(units))
     engine = workers if callable(workers) else in_processes(workers)
     for name, result in engine(partial(_in_one_thread, work), left):
-        found[name] = result
+        results[name] = result
         if keep is not None:
             keep.add(name, result)
         if progress is not None:
-            progress(len(found), len(units))
-    return [found[name] for name in units]
+            progress(len(results), len(units))
+    return [results[name] for name in units]
 
 
 def in_processes(count: int | None = None) -> Engine:
@@ -90,9 +90,9 @@ def in_processes(count: int | None = None) -> Engine:
         import joblib  # loads slowly
         from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-        calls = (joblib.delayed(_named)(work, name, unit) for name, unit in units.items())
+        calls = (joblib.delayed(_result_of)(work, name, unit) for name, unit in units.items())
         with (
-            _told("POLARS_MAX_THREADS", max(1, cores() // number)),
+            _limited("POLARS_MAX_THREADS", max(1, cores() // number)),
             joblib.parallel_config("loky", n_jobs=number, inner_max_num_threads=1),
         ):
             try:
@@ -110,12 +110,12 @@ def cores(most: int | None = None) -> int:
     """Processors that this process may use, at most so many; ``LOKY_MAX_CPU_COUNT`` in the environment limits them."""
     from joblib import cpu_count
 
-    there = int(cpu_count())
-    return there if most is None else min(there, most)
+    available = int(cpu_count())
+    return available if most is None else min(available, most)
 
 
 @contextmanager
-def _told(variable: str, most: int) -> Iterator[None]:
+def _limited(variable: str, most: int) -> Iterator[None]:
     """Within it, processes that start have a number in their environment, unless somebody has set a smaller one."""
     before = os.environ.get(variable)
     os.environ[variable] = str(min(int(before), most) if before and before.isdecimal() else most)
@@ -128,7 +128,7 @@ def _told(variable: str, most: int) -> Iterator[None]:
             os.environ[variable] = before
 
 
-def _named(work: Callable[[Any], Any], name: str, unit: Any) -> tuple[str, Any]:
+def _result_of(work: Callable[[Any], Any], name: str, unit: Any) -> tuple[str, Any]:
     return name, work(unit)
 
 
@@ -178,7 +178,7 @@ def one_thread(*modules: str) -> Iterator[None]:
         _limit.leave()
 
 
-class Kept:
+class ResultsFile:
     """Results of units in a file: a line of JSON for each, after a first line that says what they are of."""
 
     def __init__(self, path: Path, *of: object) -> None:
@@ -205,12 +205,12 @@ class Kept:
             return {}
         except OSError as error:
             raise FathomError(f"{self.path}: cannot be read: {error.strerror or error}") from error
-        found = [one for one in map(_parsed, lines[:-1]) if one is not None]
-        if not found or found[0] != {"of": self._of}:
+        records = [record for record in map(_parsed, lines[:-1]) if record is not None]
+        if not records or records[0] != {"of": self._of}:
             return {}
         # A line that was cut off has no end: the next result must not continue it.
         self._begun = lines[-1] == b""
-        return {one["name"]: one["result"] for one in found[1:] if one.keys() == {"name", "result"}}
+        return {record["name"]: record["result"] for record in records[1:] if record.keys() == {"name", "result"}}
 
     def add(self, name: str, result: object) -> None:
         """Add a result.
@@ -220,7 +220,7 @@ class Kept:
         """
         if not self._begun:
             lines: list[dict[str, object]] = [{"of": self._of}]
-            lines += ({"name": one, "result": before} for one, before in self.read().items())
+            lines += ({"name": earlier, "result": before} for earlier, before in self.read().items())
             with whole_file(self.path, "wb") as stream:
                 stream.writelines(map(_line, lines))
             self._begun = True
@@ -239,19 +239,19 @@ def _line(content: Mapping[str, object]) -> bytes:
 
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(line)
+        content = json.loads(line)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return content if isinstance(content, dict) else None
 
 
 def _digest(parts: Sequence[object]) -> str:
     import numpy as np
 
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray):
-            found.update(f"{part.dtype} {part.shape} ".encode() + np.ascontiguousarray(part).tobytes())
+            digest.update(f"{part.dtype} {part.shape} ".encode() + np.ascontiguousarray(part).tobytes())
         else:
-            found.update(json.dumps(part).encode() + b"\n")
-    return found.hexdigest()
+            digest.update(json.dumps(part).encode() + b"\n")
+    return digest.hexdigest()

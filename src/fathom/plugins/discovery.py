@@ -39,24 +39,24 @@ def declared(kind: str, name_of: Callable[[T], str], order: Callable[[T], Any] |
     """
     key = kind, *loading.in_use()
     if key not in _FOUND:
-        found = _declared(kind, name_of)
-        _FOUND[key] = MappingProxyType(
-            found if order is None else {name_of(one): one for one in sorted(found.values(), key=order)}
-        )
+        declared = _declared(kind, name_of)
+        if order is not None:
+            declared = {name_of(value): value for value in sorted(declared.values(), key=order)}
+        _FOUND[key] = MappingProxyType(declared)
     return _FOUND[key]
 
 
 def _declared(kind: str, name_of: Callable[[T], str]) -> dict[str, T]:
-    found: dict[str, T] = {}
+    declared: dict[str, T] = {}
     for module in modules(kind):
-        for one in getattr(module, kind.upper(), ()):
+        for value in getattr(module, kind.upper(), ()):
             # A module may import the declarations of another.
-            if found.setdefault(name_of(one), one) is not one:
+            if declared.setdefault(name_of(value), value) is not value:
                 raise FathomError(
-                    f"module {module.__name__} declares {name_of(one)!r}, which another module declares already; "
+                    f"module {module.__name__} declares {name_of(value)!r}, which another module declares already; "
                     "rename one"
                 )
-    return found
+    return declared
 
 
 def modules(kind: str) -> Iterator[ModuleType]:
@@ -75,7 +75,7 @@ def folders() -> Iterator[Path]:
     """The folders of all benchmarks that are packages, recursively."""
     for root in _roots():
         for path in getattr(root, "__path__", ()):
-            yield from (one for one in (Path(path), *Path(path).rglob("*")) if one.is_dir())
+            yield from (folder for folder in (Path(path), *Path(path).rglob("*")) if folder.is_dir())
 
 
 def _roots() -> Iterator[ModuleType]:

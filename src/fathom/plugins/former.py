@@ -94,8 +94,8 @@ def moved(package: str, name: str, now: str) -> Any:
     Raises:
         AttributeError: The module has no such name either.
     """
-    found = None if name.startswith("__") else getattr(import_module(now), name, None)
-    if found is None:
+    value = None if name.startswith("__") else getattr(import_module(now), name, None)
+    if value is None:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
     warnings.warn(f"{package}.{name} is now {now}.{name}", DeprecationWarning, stacklevel=3)
-    return found
+    return value

@@ -48,7 +48,7 @@ class Plugin:
 
     def declares(self, kind: str) -> tuple[str, ...]:
         """The names of its declarations of a kind (``TASKS`` or ``SUITES``)."""
-        return tuple(one.name for one in getattr(self.module, kind, ()))
+        return tuple(declaration.name for declaration in getattr(self.module, kind, ()))
 
 
 _IN_USE: dict[str, Plugin] = {}
@@ -97,7 +97,7 @@ def use_again(recorded: object, needed_by: Path) -> None:
     for record in recorded if isinstance(recorded, list) else ():
         path, digest = (str(record.get(name)) if isinstance(record, Mapping) else "" for name in ("path", "sha256"))
         known = _known().get(digest)
-        if any(one.sha256 == digest or (one.named and _is_of(one.path, path, known)) for one in in_use()):
+        if any(plugin.sha256 == digest or (plugin.named and _is_of(plugin.path, path, known)) for plugin in in_use()):
             continue
         if known is None:
             raise FathomError(
@@ -122,9 +122,9 @@ def use_again(recorded: object, needed_by: Path) -> None:
 def records(names: Collection[str]) -> list[dict[str, str]]:
     """What manifests record of the files that declare a suite or a task with one of these names."""
     return [
-        {"path": str(one.path), "sha256": one.sha256}
-        for one in in_use()
-        if not {*one.declares("TASKS"), *one.declares("SUITES")}.isdisjoint(names)
+        {"path": str(plugin.path), "sha256": plugin.sha256}
+        for plugin in in_use()
+        if not {*plugin.declares("TASKS"), *plugin.declares("SUITES")}.isdisjoint(names)
     ]
 
 
@@ -146,7 +146,7 @@ def target_of(plugin: Plugin) -> str:
 
 def place_of(error: BaseException) -> str:
     """The file in use and the line in which an error started, "" if it started elsewhere."""
-    return next(filter(None, (_place_in(error, one.path) for one in _IN_USE.values())), "")
+    return next(filter(None, (_place_in(error, plugin.path) for plugin in _IN_USE.values())), "")
 
 
 def _place_in(error: BaseException, path: Path) -> str:
@@ -161,8 +161,8 @@ def _is_of(named: Path, recorded: str, known: str | None) -> bool:
 
 def _used(path: Path, content: bytes, *, named: bool) -> Plugin:
     digest = sha256(content).hexdigest()
-    for one in [one for one in _IN_USE.values() if one.path == path and one.sha256 != digest]:
-        del _IN_USE[one.sha256]
+    for plugin in [plugin for plugin in _IN_USE.values() if plugin.path == path and plugin.sha256 != digest]:
+        del _IN_USE[plugin.sha256]
     known = _IN_USE.get(digest)
     if known is None or known.path != path or (named and not known.named):
         module = known.module if known else _run(path, content, digest)
@@ -190,7 +190,7 @@ def _run(path: Path, content: bytes, digest: str) -> ModuleType:
         if not isinstance(values, tuple | list):
             raise FathomError(f"{path}: {kind} must be a tuple, for instance {kind} = (one,)")
         for value in values:
-            if DECLARED[kind] not in (one.__name__ for one in type(value).__mro__):
+            if DECLARED[kind] not in (base.__name__ for base in type(value).__mro__):
                 raise FathomError(
                     f"{path}: {kind} holds a value of type {type(value).__name__}, expected {DECLARED[kind]}"
                 )
@@ -204,10 +204,11 @@ def _record() -> Path:
 def _known() -> dict[str, str]:
     """Paths of the files named on this computer, by SHA-256."""
     try:
-        found = json.loads(_record().read_text("utf-8"))
+        record = json.loads(_record().read_text("utf-8"))
     except (OSError, ValueError, RuntimeError):  # RuntimeError: no home folder
         return {}
-    return {digest: path for digest, path in found.items() if isinstance(path, str)} if isinstance(found, dict) else {}
+    paths = record.items() if isinstance(record, dict) else ()
+    return {digest: path for digest, path in paths if isinstance(path, str)}
 
 
 def _remember(plugin: Plugin) -> None:

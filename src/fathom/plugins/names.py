@@ -33,7 +33,7 @@ def chosen(option: str, names: Sequence[str], known: Sequence[Name]) -> tuple[Na
     strange = next((f" {name}" for name in names if name not in known), "")
     if strange or not names:
         raise FathomError(f"{option}{strange}: expected some of {', '.join(known)}")
-    return tuple(one for one in known if one in names)
+    return tuple(name for name in known if name in names)
 
 
 def listed(names: Sequence[str], word: str = "and") -> str:

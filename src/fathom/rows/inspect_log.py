@@ -107,20 +107,20 @@ def _part(log: Path, options: ReadOptions) -> Part:
 
 
 def _rows(log: Path, header: EvalLog, options: ReadOptions) -> Iterator[tuple[Row, Record]]:
-    chosen, found = options.metric, False
-    known = [one.name for one in header.eval.scorers or []]
+    chosen, scored = options.metric, False
+    known = [scorer.name for scorer in header.eval.scorers or []]
     try:
         for sample in _samples(log, header):
             chosen = chosen or _first_metric(sample, options)
-            there = options.metric or _score(sample, chosen)[1] is not None
-            row = _row(header, sample, chosen if there else "")
-            found = found or bool(row.metric)
+            has_score = options.metric or _score(sample, chosen)[1] is not None
+            row = _row(header, sample, chosen if has_score else "")
+            scored = scored or bool(row.metric)
             yield row, _record(sample)
     except FathomError:
         raise
     except Exception as error:  # see above
         raise _unreadable(log, error) from error
-    if options.metric and not found and options.metric not in known:
+    if options.metric and not scored and options.metric not in known:
         raise FathomError(
             f"{log}: no sample was scored by {options.metric!r}; scorers of the log: {', '.join(known) or 'none'}"
         )
@@ -140,9 +140,10 @@ def _check_archive(log: Path) -> None:
             members = archive.infolist()
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         raise _unreadable(log, error) from error
-    for one in members:
-        if one.file_size > MOST_BYTES or (one.file_size > SMALL and one.file_size > MOST_TIMES * one.compress_size):
-            raise FathomError(f"{log}: {one.filename!r} unpacks to {one.file_size:,} bytes; the log is refused")
+    for member in members:
+        size, packed = member.file_size, member.compress_size
+        if size > MOST_BYTES or (size > SMALL and size > MOST_TIMES * packed):
+            raise FathomError(f"{log}: {member.filename!r} unpacks to {size:,} bytes; the log is refused")
 
 
 def _first_metric(sample: EvalSample, options: ReadOptions) -> str:
@@ -293,9 +294,9 @@ def _stop(sample: EvalSample) -> str:
 
 def _facets(facts: Mapping[str, Any]) -> dict[str, Facet]:
     named = facts.get("facets")
-    found = {**{name: value for name, value in facts.items() if name not in _FACTS}}
-    found |= named if isinstance(named, Mapping) else {}
-    return {str(name): value for name, value in found.items() if isinstance(value, str | int | float | bool)}
+    values = {**{name: value for name, value in facts.items() if name not in _FACTS}}
+    values |= named if isinstance(named, Mapping) else {}
+    return {str(name): value for name, value in values.items() if isinstance(value, str | int | float | bool)}
 
 
 def _number(value: object) -> float | None:

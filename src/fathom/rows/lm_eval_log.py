@@ -85,19 +85,21 @@ def rows_from_lm_eval(
 
 
 def _files(path: Path, tell: Callable[[str], None] | None) -> tuple[list[File], Sequence[File]]:
-    """The files with samples, and all files; those that are not read are told."""
-    found = find_files(path, TABLES)
+    """Return the sample files and all files; report skipped ones through ``tell``."""
+    listing = find_files(path, TABLES)
     alone = path.is_file() and path.suffix.lower() != ARCHIVE
-    files = [file for file in found.files if alone or file.name.name.startswith("samples_")]
+    files = [file for file in listing.files if alone or file.name.name.startswith("samples_")]
     if not files:
         raise FathomError(
             f"{path}: no samples_*.jsonl here; run lm-evaluation-harness with --log_samples and --output_path"
         )
-    others = [str(one.name) for one in found.files if one not in files and not one.name.name.startswith("results_")]
+    others = [file.name for file in listing.files if file not in files]
+    skipped = [str(name) for name in others if not name.name.startswith("results_")]
     if tell is not None:
-        for problem in (*found.problems, *found.unread, *unread(path, others, "their names are not samples_*.jsonl")):
+        reason = "their names are not samples_*.jsonl"
+        for problem in (*listing.problems, *listing.unread, *unread(path, skipped, reason)):
             tell(str(problem))
-    return files, found.files
+    return files, listing.files
 
 
 def recognises(path: Path) -> bool:
@@ -251,11 +253,11 @@ def _results(file: File, files: Sequence[File], date: str) -> Mapping[str, Any]:
     """The results of the same run: with the same date, or the only ones in the folder if the name has no date."""
     name = re.compile(f"results_{re.escape(date) or '.*'}")
     if file.inside:
-        beside = [one for one in files if one.name.parent == file.name.parent]
+        beside = [file for file in files if file.name.parent == file.name.parent]
     else:  # only the samples may be readable
         beside = [File.at(path) for path in file.path.parent.glob("results_*.json")]
-    found = [one for one in beside if name.fullmatch(one.stem)]
-    return next((fields for _, fields in checked_records(found[0])), {}) if len(found) == 1 else {}
+    matches = [file for file in beside if name.fullmatch(file.stem)]
+    return next((fields for _, fields in checked_records(matches[0])), {}) if len(matches) == 1 else {}
 
 
 def _model(results: Mapping[str, Any]) -> str:
@@ -273,9 +275,9 @@ def _settings(results: Mapping[str, Any], task: str) -> dict[str, object]:
     given = config.get("model_args")
     if isinstance(given, str):
         given = dict(pair.partition("=")[::2] for pair in given.split(","))
-    found = {name: as_mapping(given).get(name) for name in _MODEL_ARGS}
-    found["gen_kwargs"] = config.get("gen_kwargs")
-    found["chat_template"] = bool(results.get("chat_template"))
-    found["system_instruction"] = results.get("system_instruction")
-    found["fewshot"] = as_mapping(results.get("n-shot")).get(task)
-    return found
+    settings = {name: as_mapping(given).get(name) for name in _MODEL_ARGS}
+    settings["gen_kwargs"] = config.get("gen_kwargs")
+    settings["chat_template"] = bool(results.get("chat_template"))
+    settings["system_instruction"] = results.get("system_instruction")
+    settings["fewshot"] = as_mapping(results.get("n-shot")).get(task)
+    return settings

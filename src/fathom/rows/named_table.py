@@ -74,8 +74,8 @@ def _given(record: Record, options: ReadOptions, place: str) -> dict[str, object
     if "value" not in record and "value" not in options.columns:
         given |= {"value": record[_SCORE]} if record.get(_SCORE) is not None else {}
     for name, source in options.columns.items():
-        if (found := look_up(record, source)) is not None:
-            given[name] = found
+        if (value := look_up(record, source)) is not None:
+            given[name] = value
         else:
             given.pop(name, None)
     given |= options.constants
@@ -108,4 +108,4 @@ def _facets(value: object, place: str) -> Mapping[str, str | int | float | bool]
         return {}
     if not isinstance(value, Mapping):
         raise FathomError(f"{place}: facets is {value!r}, expected a JSON object")
-    return {str(name): one for name, one in value.items() if isinstance(one, str | int | float | bool)}
+    return {str(name): facet for name, facet in value.items() if isinstance(facet, str | int | float | bool)}

@@ -22,7 +22,7 @@ from fathom.types.origins import ORIGINS, OWN, TABLE, Origin
 def origins() -> dict[str, Origin]:
     """All origins by name, with the forms of published results that benchmarks declare."""
     published = {name: Origin(name, form.description, "published results") for name, form in results().items()}
-    return {one.name: one for one in ORIGINS} | published
+    return {origin.name: origin for origin in ORIGINS} | published
 
 
 def origin_names() -> tuple[str, ...]:
@@ -43,10 +43,10 @@ def _recognises(origin: Origin, file: Path) -> bool:
 def _published_reader(form: Results) -> Reader:
     def read(path: Path, options: ReadOptions) -> Iterator[Part]:
         for place, rows in form.read(path, options.tell):
-            found = list(rows)
-            if not found:
+            published = list(rows)
+            if not published:
                 raise FathomError(f"{place}: it contains no replies")
-            yield Part(place, [(row, {}) for row in found])
+            yield Part(place, [(row, {}) for row in published])
 
     return read
 
@@ -60,21 +60,21 @@ def origin_of(path: Path) -> Origin | None:
     if path.is_file() and path.suffix.lower() == ARCHIVE:
         return _of_archive(path)
     files = (path,) if path.is_file() else walk(path).files if path.is_dir() else ()
-    found: dict[str, tuple[Origin, Path]] = {}
+    matches: dict[str, tuple[Origin, Path]] = {}
     for file in files:
-        for one in ORIGINS:
-            if one.name not in found and _recognises(one, file):
-                found[one.name] = one, file
-    if len(found) > 1:
-        listed = ", ".join(f"{one.title} ({file.name})" for one, file in found.values())
+        for origin in ORIGINS:
+            if origin.name not in matches and _recognises(origin, file):
+                matches[origin.name] = origin, file
+    if len(matches) > 1:
+        listed = ", ".join(f"{origin.title} ({file.name})" for origin, file in matches.values())
         raise FathomError(f"{path}: results of several programs: {listed}. Name one with `origin`, or give its folder")
-    return next((one for one, _ in found.values()), None)
+    return next((origin for origin, _ in matches.values()), None)
 
 
 def _of_archive(path: Path) -> Origin | None:
     """lm-evaluation-harness if the archive holds its samples; the other programs' results are not read from one."""
     named = [file for file in find_files(path, TABLES).files if file.name.name.startswith("samples_")]
-    return next(one for one in ORIGINS if one.name == "lm-eval") if named else None
+    return next(origin for origin in ORIGINS if origin.name == "lm-eval") if named else None
 
 
 def read_origin(paths: Sequence[Path], origin: Origin, options: ReadOptions) -> tuple[pl.DataFrame, list[str]]:
@@ -90,11 +90,11 @@ def read_origin(paths: Sequence[Path], origin: Origin, options: ReadOptions) -> 
     Raises:
         FathomError: A file cannot be read, or its rows are invalid; the message names it.
     """
-    told: set[str] = set()
+    noted: set[str] = set()
 
     def once(note: str) -> None:
-        if note not in told:
-            told.add(note)
+        if note not in noted:
+            noted.add(note)
             options.note(note)
 
     own = replace(options, tell=once)
@@ -109,31 +109,32 @@ def read_origin(paths: Sequence[Path], origin: Origin, options: ReadOptions) -> 
         raise FathomError(f"{', '.join(map(str, paths))}: no replies in these results of {origin.title}")
     if "variant" not in {*own.columns, *own.constants}:
         read = _with_variants(read)
-    frame = pl.concat([one for _, one in read])
+    frame = pl.concat([rows for _, rows in read])
     _tell_of(frame, origin, own)
-    return frame, [part.place for part, one in read for _ in range(len(one))]
+    return frame, [part.place for part, rows in read for _ in range(len(rows))]
 
 
 def _with_variants(read: Sequence[tuple[Part, pl.DataFrame]]) -> list[tuple[Part, pl.DataFrame]]:
     """The parts with variants that name the settings in which a model's runs of one task differ."""
     groups: dict[object, list[Mapping[str, object]]] = {}
-    keys = [tuple(one.select("suite", "task", "model", "variant").row(0)) for _, one in read]
+    keys = [tuple(rows.select("suite", "task", "model", "variant").row(0)) for _, rows in read]
     for key, (part, _) in zip(keys, read, strict=True):
         groups.setdefault(key, []).append(part.settings)
-    found = []
-    for key, (part, one) in zip(keys, read, strict=True):
+    parts = []
+    for key, (part, rows) in zip(keys, read, strict=True):
         fellows = groups[key]
         names = sorted({name for settings in fellows for name in settings})
         differing = [name for name in names if len({repr(settings.get(name)) for settings in fellows}) > 1]
-        said = ", ".join(f"{name}={_plain(part.settings.get(name))}" for name in differing)
-        if said:
-            both = pl.concat_str(pl.col("variant"), pl.lit(f", {said}")).str.strip_prefix(", ")
-            one = one.with_columns(both.alias("variant"))
-        found.append((part, one))
-    return found
+        settings = ", ".join(f"{name}={setting_text(part.settings.get(name))}" for name in differing)
+        if settings:
+            both = pl.concat_str(pl.col("variant"), pl.lit(f", {settings}")).str.strip_prefix(", ")
+            rows = rows.with_columns(both.alias("variant"))
+        parts.append((part, rows))
+    return parts
 
 
-def _plain(value: object) -> str:
+def setting_text(value: object) -> str:
+    """The value of a setting in the name of a variant."""
     return "default" if value is None else str(value)
 
 

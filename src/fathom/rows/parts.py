@@ -146,10 +146,10 @@ def choose_metric(place: str, scores: Iterable[Record], options: ReadOptions) ->
     """
     every: dict[str, None] = {}
     usable: list[str] | None = None
-    for one in scores:
-        every.update(dict.fromkeys(one))
-        if one:
-            usable = [name for name in (one if usable is None else usable) if unit(one.get(name)) is not None]
+    for sample in scores:
+        every.update(dict.fromkeys(sample))
+        if sample:
+            usable = [name for name in (sample if usable is None else usable) if unit(sample.get(name)) is not None]
     listed = ", ".join(every) or "none"
     if options.metric:
         if options.metric not in every:
@@ -198,8 +198,8 @@ def head_of(path: Path, size: int = 2048) -> str:
 
 def first_key(path: Path) -> str:
     """The first name in a JSON object, by the start of the file; "" if there is none."""
-    found = re.match(r'\s*\{\s*"([^"\\]{1,80})"\s*:', head_of(path))
-    return found[1] if found else ""
+    match = re.match(r'\s*\{\s*"([^"\\]{1,80})"\s*:', head_of(path))
+    return match[1] if match else ""
 
 
 def with_options(part: Part, options: ReadOptions) -> Iterator[Row]:
@@ -229,14 +229,14 @@ def with_options(part: Part, options: ReadOptions) -> Iterator[Row]:
 
 
 def _taken(row: Row, record: Record, column: str, name: str, place: str) -> object:
-    found = look_up(record, name)
-    if found is None and name in COLUMNS:
-        found = getattr(row, name)
-        if column == "length" and isinstance(found, int):
-            return power_of_two(found)
-    if found is None and column in ("length", "item", "sample", "model", "task"):
+    value = look_up(record, name)
+    if value is None and name in COLUMNS:
+        value = getattr(row, name)
+        if column == "length" and isinstance(value, int):
+            return power_of_two(value)
+    if value is None and column in ("length", "item", "sample", "model", "task"):
         raise FathomError(f"{place}: no field {name!r} for the column {column}; there are: {field_names(record)}")
-    return cell(column, found, place)
+    return cell(column, value, place)
 
 
 def power_of_two(tokens: int) -> int:
@@ -255,10 +255,10 @@ def look_up(record: Record, name: str) -> object:
 
 def field_names(record: Record) -> str:
     """The names of the fields of a record, those of objects in it with dots, for messages."""
-    found = []
+    names = []
     for name, value in record.items():
-        found += [f"{name}.{one}" for one in value] if isinstance(value, Mapping) and value else [str(name)]
-    return ", ".join(found[:40]) + (f" and {len(found) - 40} more" if len(found) > 40 else "") or "none"
+        names += [f"{name}.{field}" for field in value] if isinstance(value, Mapping) and value else [str(name)]
+    return ", ".join(names[:40]) + (f" and {len(names) - 40} more" if len(names) > 40 else "") or "none"
 
 
 def cell(column: str, value: object, place: str) -> object:

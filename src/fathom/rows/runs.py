@@ -13,11 +13,11 @@ import polars as pl
 
 from fathom.plugins import loading
 from fathom.plugins.extras import MissingLibraryError
-from fathom.rows.origins import origin_of, read_origin
+from fathom.rows.origins import origin_of, read_origin, setting_text
 from fathom.rows.parts import ReadOptions
 from fathom.rows.schema import NUMBER, SCHEMA, check_rows, in_slices, scan_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
-from fathom.rows.table import Held, RowsTable
+from fathom.rows.table import RowSources, RowsTable
 from fathom.runfile.manifest import FILE, read_manifest
 from fathom.runfile.progress import status
 from fathom.runfile.store import StoredReply, peek, replies, unasked
@@ -97,11 +97,11 @@ def scan(
     for path in paths:
         if not path.exists():
             raise FathomError(f"{path}: no such run folder or rows file")
-    others = {path: found for path in paths if (found := _origin(path, options)) is not None}
+    others = {path: program for path in paths if (program := _origin(path, options)) is not None}
     manifests = {path: read_manifest(path) for path in paths if path.is_dir() and path not in others}
     variants, names = _variants(manifests), _suite_names(manifests)
     chosen = choose_judges(list(manifests), judge)
-    held = Held()
+    held = RowSources()
     for path in paths:
         if path in others:
             continue
@@ -114,7 +114,7 @@ def scan(
         else:
             held.add(scan_rows(path).with_columns(origin=pl.lit(str(path))))
     for origin in dict.fromkeys(others.values()):
-        frame, places = read_origin([path for path, one in others.items() if one == origin], origin, options)
+        frame, places = read_origin([path for path, other in others.items() if other == origin], origin, options)
         held.add(frame.with_columns(pl.Series("origin", places, dtype=pl.String)))
     place = ", ".join(map(str, paths))
     parts = held.parts() or [pl.LazyFrame(schema={**SCHEMA, "origin": pl.String})]
@@ -143,10 +143,10 @@ def _origin(path: Path, options: ReadOptions) -> Origin | None:
     """The program that wrote a source; None for runs and for rows files."""
     if is_run(path):
         return None
-    found = origin_of(path)
-    if found is None and path.is_file() and (options.columns or options.constants or options.metric):
-        return next(one for one in ORIGINS if one.name == TABLE)
-    return found
+    origin = origin_of(path)
+    if origin is None and path.is_file() and (options.columns or options.constants or options.metric):
+        return next(origin for origin in ORIGINS if origin.name == TABLE)
+    return origin
 
 
 def is_run(path: Path) -> bool:
@@ -166,25 +166,25 @@ def run_folders(paths: Iterable[Path]) -> list[Path]:
 
 def unfinished(paths: Iterable[Path]) -> list[str]:
     """A sentence about each run that is not finished, or asked some samples only: its scores are those of a part."""
-    found = []
+    sentences = []
     for folder in run_folders(paths):
-        one = status(folder)
-        if one is None:
+        progress = status(folder)
+        if progress is None:
             continue
-        if one.finished < one.total:
-            found.append(
-                f"{folder.name} ({one.model}) is unfinished, {one.finished:,} of {one.total:,} replies so far: its "
-                "scores are those of a part; run it to the end"
+        if progress.finished < progress.total:
+            sentences.append(
+                f"{folder.name} ({progress.model}) is unfinished, {progress.finished:,} of {progress.total:,} replies "
+                "so far: its scores are those of a part; run it to the end"
             )
         manifest = read_manifest(folder)
         with peek(folder) as store:
             asked, whole = store.samples(), manifest["suite"].get("samples") or 0
         if asked < whole and manifest.get("subset") is None:
-            found.append(
-                f"{folder.name} ({one.model}) asked {asked:,} of the {whole:,} samples of its suite: its scores are "
-                "those of a part"
+            sentences.append(
+                f"{folder.name} ({progress.model}) asked {asked:,} of the {whole:,} samples of its suite: its scores "
+                "are those of a part"
             )
-    return found
+    return sentences
 
 
 def unread_files(paths: Iterable[Path]) -> list[str]:
@@ -203,14 +203,14 @@ def shared_contexts(paths: Iterable[Path]) -> list[str]:
     """Sentences about suites whose contexts at a length use more than half of the texts to fill them with."""
     suites = [read_manifest(path)["suite"] for path in run_folders(paths)]
     pools = {suite["fingerprint"]: (suite["name"], suite.get("pools") or ()) for suite in suites}
-    return [f"{name}: {said}" for name, there in pools.values() for said in said_of_pools(there)]
+    return [f"{name}: {sentence}" for name, used in pools.values() for sentence in said_of_pools(used)]
 
 
 def fingerprints(paths: Iterable[Path]) -> list[tuple[str, str]]:
     """The fingerprints of the suites of runs, as one setting; none without runs."""
     suites = [read_manifest(path)["suite"] for path in run_folders(paths)]
-    found = list(dict.fromkeys(str(suite["fingerprint"]) for suite in suites if suite.get("fingerprint")))
-    return [("Fingerprint of the suite", ", ".join(found))] if found else []
+    hashes = list(dict.fromkeys(str(suite["fingerprint"]) for suite in suites if suite.get("fingerprint")))
+    return [("Fingerprint of the suite", ", ".join(hashes))] if hashes else []
 
 
 def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequence[str]) -> pl.DataFrame:
@@ -269,43 +269,43 @@ def scored_rows(
     suite: Mapping[str, Any] = manifest.get("suite") or {}
     thinking: Mapping[str, Any] = manifest.get("thinking") or {}
     about = {"thinking": thinking["mode"], "model_kind": thinking["kind"]} if thinking else {}
-    for one in stored:
-        scored = score_reply(one, rule, judged)
-        reply, score = one.reply, scored.score
+    for record in stored:
+        scored = score_reply(record, rule, judged)
+        reply, score = record.reply, scored.score
         yield Row(
             suite=str(suite.get("name") or ""),
-            task=one.task,
-            item=one.item,
-            sample=one.sample,
+            task=record.task,
+            item=record.item,
+            sample=record.sample,
             model=str(manifest["model"]),
-            length=one.length,
+            length=record.length,
             value=score.value,
             variant=str(manifest.get("variant") or ""),
-            epoch=one.epoch,
+            epoch=record.epoch,
             valid=score.valid,
             status=reply.status,
             stop=reply.stop,
             answer=score.answer,
             target=scored.target,
-            language=one.language,
-            chance=one.chance,
-            tokens=one.tokens,
+            language=record.language,
+            chance=record.chance,
+            tokens=record.tokens,
             tokens_in=reply.tokens_in,
             tokens_out=reply.tokens_out,
             tokens_reasoning=reply.tokens_reasoning,
             truncated=reply.truncated,
-            cost=one.cost,
+            cost=record.cost,
             seconds=reply.seconds,
             metric=scored.metric,
             grader=score.grader,
             rule=rule,
             tokenizer=public_name(str(suite.get("tokenizer") or "")),
-            prompt_hash=one.prompt_hash,
+            prompt_hash=record.prompt_hash,
             task_version=scored.task_version,
-            fathom_version=one.fathom_version,
+            fathom_version=record.fathom_version,
             detail=score.detail,
             answered=reply.answered,
-            facets={**one.facets, **about},
+            facets={**record.facets, **about},
         )
 
 
@@ -326,7 +326,7 @@ def _variants(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
         differing = [name for name in names if len({repr(chosen.get(name)) for chosen in settings.values()}) > 1]
         flags = _differing_flags({path: manifest.get("server_command") for path, manifest in fellows.items()})
         for path, chosen in settings.items():
-            settled = (f"{name}={_plain(chosen.get(name))}" for name in differing)
+            settled = (f"{name}={setting_text(chosen.get(name))}" for name in differing)
             variants[path] = ", ".join(filter(None, (variants[path], *settled, flags[path])))
     # A server may move between runs, so its address is not a setting; but the same run on two servers is two runs.
     for fellows in _grouped(
@@ -334,7 +334,7 @@ def _variants(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
     ):
         if len({manifest.get("base_url") for manifest in fellows.values()}) > 1:
             for path, manifest in fellows.items():
-                address = f"base_url={_plain(manifest.get('base_url'))}"
+                address = f"base_url={setting_text(manifest.get('base_url'))}"
                 variants[path] = f"{variants[path]}, {address}" if variants[path] else address
     return variants
 
@@ -345,13 +345,13 @@ def _differing_flags(lines: Mapping[Path, str | None]) -> dict[Path, str]:
         return dict.fromkeys(lines, "")
     split = {path: _flags(line or "") for path, line in lines.items()}
     common = set.intersection(*(set(flags) for path, flags in split.items() if lines[path] is not None))
-    found = {}
+    described = {}
     for path, line in lines.items():
         shown = " ".join(flag for flag in split[path] if flag not in common)
-        found[path] = f"server: {_UNTOLD if line is None else shown or _PLAIN}"
-    told = [found[path] for path in dict.fromkeys(lines)]
-    if len(set(told)) == len(set(lines.values())):
-        return found
+        described[path] = f"server: {_UNTOLD if line is None else shown or _PLAIN}"
+    descriptions = [described[path] for path in dict.fromkeys(lines)]
+    if len(set(descriptions)) == len(set(lines.values())):
+        return described
     return {path: f"server: {_UNTOLD if line is None else line}" for path, line in lines.items()}  # in another order
 
 
@@ -367,10 +367,6 @@ def _grouped(
     for path, manifest in manifests.items():
         groups.setdefault(repr(key(path, manifest)), {})[path] = manifest
     return list(groups.values())
-
-
-def _plain(value: object) -> str:
-    return "default" if value is None else str(value)
 
 
 def _suite_names(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:

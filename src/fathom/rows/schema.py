@@ -122,10 +122,10 @@ def _with_current_names(rows: pl.LazyFrame) -> pl.LazyFrame:
     """The table with the current names of tasks, also in ``suite`` if it consists of task names, and of metrics."""
 
     def now(name_of: Callable[[str], str], *columns: str) -> pl.Expr:
-        names = {name for column in columns for name in there[column].item().drop_nulls()}
+        names = {name for column in columns for name in names_in_rows[column].item().drop_nulls()}
         return pl.col(columns).replace({name: name_of(name) for name in names if name_of(name) != name})
 
-    there = rows.select(pl.col("task", "suite", "metric").unique().implode()).collect(engine="streaming")
+    names_in_rows = rows.select(pl.col("task", "suite", "metric").unique().implode()).collect(engine="streaming")
     return rows.with_columns(now(task_name, "task", "suite"), now(metric_name, "metric"))
 
 
@@ -267,8 +267,8 @@ def checked_rows(rows: pl.LazyFrame, source: str) -> pl.LazyFrame:
 
 def _first(rows: pl.LazyFrame, column: str, bad: pl.Expr) -> tuple[int, object]:
     """The number of the first bad row, from 0, and its value in a column."""
-    found = rows.with_row_index(NUMBER).filter(bad).select(NUMBER, column).head(1).collect(engine="streaming")
-    number, value = found.row(0)
+    first = rows.with_row_index(NUMBER).filter(bad).select(NUMBER, column).head(1).collect(engine="streaming")
+    number, value = first.row(0)
     return int(number), value
 
 
@@ -386,12 +386,12 @@ def _table_in(path: Path) -> File:
         raise FathomError(f"{path}: a table must be a {kinds}, not {path.suffix or 'one without a suffix'}.")
     if not path.is_file():
         raise FathomError(f"{path}: no such file.")
-    found = find_files(path, TABLES)
-    if len(found.files) == 1:
-        return found.files[0]
-    if found.problems:
-        raise FathomError(str(found.problems[0]))
-    held = ", ".join(file.inside for file in found.files) or "none"
+    listing = find_files(path, TABLES)
+    if len(listing.files) == 1:
+        return listing.files[0]
+    if listing.problems:
+        raise FathomError(str(listing.problems[0]))
+    held = ", ".join(file.inside for file in listing.files) or "none"
     raise FathomError(f"{path}: expected one table in the archive, found {held}; unpack it and name one.")
 
 
@@ -414,15 +414,15 @@ def _text(value: object) -> str | None:
 
 
 def _cast(rows: pl.LazyFrame, path: Path) -> pl.LazyFrame:
-    there = rows.collect_schema()
+    types = rows.collect_schema()
     columns: list[pl.Expr] = []
     for name, kind in SCHEMA.items():
         column = cast = pl.col(name)
-        if kind == pl.Boolean and there[name] == pl.String:
+        if kind == pl.Boolean and types[name] == pl.String:
             cast = column.str.to_lowercase().replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
-        elif there[name] != kind:
+        elif types[name] != kind:
             cast = column.cast(kind, strict=False)
-        if there[name] != kind:
+        if types[name] != kind:
             _check_cast(rows, path, name, cast)
         columns.append(cast if _DEFAULTS.get(name) is None else cast.fill_null(pl.lit(_DEFAULTS[name], dtype=kind)))
     return rows.select(columns)

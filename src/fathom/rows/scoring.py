@@ -76,15 +76,15 @@ def choose_judges(folders: Sequence[Path], judge: str | None) -> tuple[str, ...]
     """
     if judge == NO_JUDGE:
         return ()
-    found = sorted({name for folder in folders for name in judges(folder)})
+    available = sorted({name for folder in folders for name in judges(folder)})
     chosen: dict[JudgeKind, str] = {}
-    for named in _named(judge, found):
+    for named in _names_in(judge, available):
         kind = judge_kind(named)
         if kind in chosen:
             raise FathomError(f"`judge` {judge}: names two judges of one kind; name one")
-        chosen[kind] = _full_name(named, [name for name in found if judge_kind(name) == kind], folders)
+        chosen[kind] = _full_name(named, [name for name in available if judge_kind(name) == kind], folders)
     for kind in JUDGE_KINDS:
-        alike = [name for name in found if judge_kind(name) == kind]
+        alike = [name for name in available if judge_kind(name) == kind]
         if kind not in chosen and len(alike) > 1:
             raise FathomError(
                 f"{_listed(folders)}: judged by {', '.join(alike)}: choose one with `judge`, or `judge` none for the "
@@ -95,22 +95,22 @@ def choose_judges(folders: Sequence[Path], judge: str | None) -> tuple[str, ...]
     return tuple(chosen.values())
 
 
-def _named(judge: str | None, found: Sequence[str]) -> list[str]:
+def _names_in(judge: str | None, available: Sequence[str]) -> list[str]:
     """The names in ``--judge``; the settings of a judge may contain a comma as well."""
     if judge is None:
         return []
     parts = [part.strip() for part in judge.split(",")]
-    several = judge not in found and len({judge_kind(part) for part in parts}) > 1
+    several = judge not in available and len({judge_kind(part) for part in parts}) > 1
     return parts if several else [judge]
 
 
-def _full_name(named: str, found: Sequence[str], folders: Sequence[Path]) -> str:
-    alike = [named] if named in found else [name for name in found if name.split(" ")[0] == named]
-    if not found or len(alike) == 1:
+def _full_name(named: str, available: Sequence[str], folders: Sequence[Path]) -> str:
+    alike = [named] if named in available else [name for name in available if name.split(" ")[0] == named]
+    if not available or len(alike) == 1:
         return alike[0] if alike else named
     raise FathomError(
-        f"`judge` {named}: {_listed(folders)}: judged by {', '.join(found)}; choose one of these, run `fathom judge` "
-        "with another, or give `judge` none for the tasks' own scorers"
+        f"`judge` {named}: {_listed(folders)}: judged by {', '.join(available)}; choose one of these, run `fathom "
+        "judge` with another, or give `judge` none for the tasks' own scorers"
     )
 
 
@@ -138,7 +138,7 @@ def score_reply(stored: StoredReply, rule: str, judged: Sequence[Judged] = ()) -
     except FathomError as error:
         return Scored(Score(None, valid=False, detail=str(error)), target=stored.targets[0] if stored.targets else "")
     target = "\n".join(stored.targets if task.lines else stored.targets[:1])
-    judge = next((one for one in judged if rubric is not None and one.kind == rubric.by), None)
+    judge = next((candidate for candidate in judged if rubric is not None and candidate.kind == rubric.by), None)
     if rubric is not None and judge is not None:
         metric, score = f"judge_{rubric.name}", partial(_by_judge, task, rubric, stored, rule, judge)
     elif rule == "official":
@@ -214,18 +214,19 @@ def _by_judge(task: Task, rubric: Rubric, stored: StoredReply, rule: str, judged
     score = replace(own, value=None, grader=f"judge {judged.name} ({rubric.name} v{rubric.version})")
     if not case.said:
         return replace(score, value=0.0, detail="empty reply")
-    found = judged.judgements.get(case_key(rubric, case))
-    if found is None:
+    judgement = judged.judgements.get(case_key(rubric, case))
+    if judgement is None:
         return replace(score, detail=f"{NOT_JUDGED} by {judged.name}: run `fathom judge`")
-    if found.status == "ok":
+    if judgement.status == "ok":
         try:
-            value = rubric.value(found.parts, rule)
+            value = rubric.value(judgement.parts, rule)
         except Exception as error:  # rubrics may come from any package, and parts from any bundle
             why = f"{SCORER_FAILED}{type(error).__name__} in rubric {rubric.name}: {error}"
             return replace(score, valid=False, detail=why)
-        return replace(score, value=value, detail=", ".join(f"{name} {one:.3g}" for name, one in found.parts.items()))
-    why = "judgement unreadable" if found.status == "unreadable" else f"{NOT_JUDGED}, the judge did not answer"
-    return replace(score, detail=f"{why}: {found.detail}")
+        detail = ", ".join(f"{name} {part:.3g}" for name, part in judgement.parts.items())
+        return replace(score, value=value, detail=detail)
+    why = "judgement unreadable" if judgement.status == "unreadable" else f"{NOT_JUDGED}, the judge did not answer"
+    return replace(score, detail=f"{why}: {judgement.detail}")
 
 
 def _listed(folders: Sequence[Path]) -> str:

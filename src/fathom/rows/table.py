@@ -119,16 +119,16 @@ class RowsTable:
         rows = change(self.rows, 0)
         if not self.is_large:
             return RowsTable(self.read(rows), self.place)
-        found = RowsTable(rows, self.place, self, slices)
-        found._in_memory = self._in_memory
-        return found
+        changed = RowsTable(rows, self.place, self, slices)
+        changed._in_memory = self._in_memory
+        return changed
 
     @cached_property
     def models(self) -> tuple[tuple[str, int], ...]:
         """Models in the order in which the rows name them, with their numbers of rows."""
         numbered = self.rows.select("model").with_row_index(NUMBER)
-        found = self.read(numbered.group_by("model").agg(pl.len(), pl.col(NUMBER).min()))
-        return tuple((str(model), int(size)) for model, size, _ in found.sort(NUMBER).rows())
+        sizes = self.read(numbered.group_by("model").agg(pl.len(), pl.col(NUMBER).min()))
+        return tuple((str(model), int(size)) for model, size, _ in sizes.sort(NUMBER).rows())
 
     def parts(self, columns: Sequence[str] = tuple(schema.SCHEMA)) -> Iterator[pl.DataFrame]:
         """The rows in parts: all rows of some models, in their order; one empty part if there are no rows.
@@ -155,13 +155,13 @@ class RowsTable:
         Raises:
             FathomError: A file is damaged or gone.
         """
-        found = []
+        parts = []
         for names, size in self._groups(most):
             rows = self._of(names, columns)
             if names and (self._in_memory or not self.is_large):  # it must not bring all rows to another process
                 rows = self.read(rows).lazy()
-            found.append(Part(rows, size, self.place, self.is_large))
-        return found
+            parts.append(Part(rows, size, self.place, self.is_large))
+        return parts
 
     def _groups(self, most: int) -> list[tuple[list[str], int]]:
         """Models that are read together, with their number of rows; no names for all."""
@@ -181,17 +181,17 @@ class RowsTable:
         return (self.rows.filter(pl.col("model").is_in(names)) if names else self.rows).select(columns)
 
 
-class Held:
+class RowSources:
     """Rows of several sources in order: those in memory move to temporary files if all are more than ``LARGE``."""
 
     def __init__(self) -> None:
-        """Nothing is held."""
+        """No rows yet."""
         self._parts: list[pl.DataFrame | pl.LazyFrame] = []
         self._rows = 0
         self._folder: Path | None = None
 
     def add(self, rows: pl.DataFrame | pl.LazyFrame) -> None:
-        """Hold rows, which are in memory, or in a file as a whole."""
+        """Add rows, which are in memory, or in a file as a whole."""
         self._parts.append(rows)
         self._rows += int(rows.lazy().select(pl.len()).collect().item())
         if self._rows > schema.LARGE:

@@ -81,8 +81,8 @@ def hide_in_text(text: str) -> str:
 
 def remember_command(line: str) -> None:
     """Store the secrets in a command line (``hide_in_command``)."""
-    for found in _COMMAND.finditer(line):
-        values = re.findall(_WORD, found["values"] or found["text"] or found["value"])
+    for match in _COMMAND.finditer(line):
+        values = re.findall(_WORD, match["values"] or match["text"] or match["value"])
         remember(*({"key": value.strip("\"'")} for value in values))
 
 
@@ -93,7 +93,7 @@ def hide_in_command(line: str) -> str:
     secrets are hidden as in messages.
     """
     one_line = " ".join(line.replace("\\\n", " ").split())
-    named = _COMMAND.sub(lambda found: (found["before"] or found["quoted"] or found["name"]) + HIDDEN, one_line)
+    named = _COMMAND.sub(lambda match: (match["before"] or match["quoted"] or match["name"]) + HIDDEN, one_line)
     return hide_in_text(named)
 
 
@@ -107,8 +107,8 @@ def hide_secrets(settings: Mapping[str, Json]) -> dict[str, Json]:
     """
     title = _title(settings)
     return {
-        name: HIDDEN if _is_secret(name) or (title and name == "value") else _hide(one)
-        for name, one in settings.items()
+        name: HIDDEN if _is_secret(name) or (title and name == "value") else _hide(setting)
+        for name, setting in settings.items()
     }
 
 
@@ -118,7 +118,7 @@ def _hide(value: Json) -> Json:
     if isinstance(value, Mapping):
         return hide_secrets(value)
     if isinstance(value, Sequence):
-        return [value[0], HIDDEN] if _is_pair(value) else [_hide(one) for one in value]
+        return [value[0], HIDDEN] if _is_pair(value) else [_hide(part) for part in value]
     return value
 
 
@@ -149,12 +149,12 @@ def _is_pair(value: Sequence[Json]) -> bool:
 
 def _title(settings: Mapping[str, Json]) -> str:
     """The name of a secret in a field next to its value; "" if there is none."""
-    return next((str(settings[one]) for one in ("name", "key", "header") if _is_name(settings.get(one))), "")
+    return next((str(settings[field]) for field in ("name", "key", "header") if _is_name(settings.get(field))), "")
 
 
-def _masked(found: re.Match[str]) -> str:
-    before = found["before"] or found["name"] or found["scheme"] or ""
-    return f"{before}{HIDDEN}{'@' if found['scheme'] else ''}"
+def _masked(match: re.Match[str]) -> str:
+    before = match["before"] or match["name"] or match["scheme"] or ""
+    return f"{before}{HIDDEN}{'@' if match['scheme'] else ''}"
 
 
 def _known() -> Iterator[str]:
@@ -185,17 +185,17 @@ def _secrets_in(value: Json, *, name: str = "") -> Iterator[str]:
         # "Bearer abc" is a header's value, and servers may echo abc alone.
         word = value.split(" ")[-1]
         if (_HOLDER.search(name) and _ONE_WORD.fullmatch(word)) or (_is_secret(name) and _RANDOM.fullmatch(word)):
-            yield from (one for one in (value, word) if len(one) >= SHORTEST)
+            yield from (text for text in (value, word) if len(text) >= SHORTEST)
         elif "://" in value:
             yield from _secrets_of_address(value)
     elif isinstance(value, Mapping):
         title = _title(value)
-        for field, one in value.items():
+        for field, inner in value.items():
             below = field if _is_secret(field) else name
-            yield from _secrets_in(one, name=title if title and field == "value" else below)
+            yield from _secrets_in(inner, name=title if title and field == "value" else below)
     elif isinstance(value, Sequence):
-        for one in value[1:] if _is_pair(value) else value:
-            yield from _secrets_in(one, name=str(value[0]) if _is_pair(value) else name)
+        for inner in value[1:] if _is_pair(value) else value:
+            yield from _secrets_in(inner, name=str(value[0]) if _is_pair(value) else name)
 
 
 def _secrets_of_address(url: str) -> Iterator[str]:
@@ -207,5 +207,5 @@ def _secrets_of_address(url: str) -> Iterator[str]:
     password = user.partition(":")[2]
     secrets = {user, unquote(user), password, unquote(password), *(value for _, value in parse_qsl(parts.query))}
     # As a client sends user and password.
-    secrets |= {b64encode(one.encode("utf-8", "replace")).decode() for one in (user, unquote(user)) if password}
-    yield from (one for one in secrets if len(one) >= SHORTEST)
+    secrets |= {b64encode(text.encode("utf-8", "replace")).decode() for text in (user, unquote(user)) if password}
+    yield from (secret for secret in secrets if len(secret) >= SHORTEST)

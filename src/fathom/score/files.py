@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from fathom.documents.records import COMPRESSED, TABLES, Fault, Record, format_of, read_records
-from fathom.parallel.units import Engine, Kept, run_units
+from fathom.parallel.units import Engine, ResultsFile, run_units
 from fathom.printing import readable
 from fathom.score.registry import RULES, Scorer, ScoringRow, get_scorer
 from fathom.storage.atomic import whole_file
@@ -199,7 +199,7 @@ def _on(
     records = list(read_records(file))
     parts = [records[start : start + UNIT] for start in range(0, len(records), UNIT)]
     units = {f"rows from {number * UNIT}": part for number, part in enumerate(parts)}
-    keep = None if kept is None else Kept(kept, fathom_version(), metric, rule, file_facts(file))
+    keep = None if kept is None else ResultsFile(kept, fathom_version(), metric, rule, file_facts(file))
     done: list[list[dict[str, Any]]] = run_units(
         units, partial(_scores, metric, rule, texts), keep=keep, workers=engine
     )

@@ -203,9 +203,9 @@ def _columns(counts: Floats, items: _Items) -> Floats:
 
 def _sums_of_groups(columns: Floats, groups: IntArray) -> Floats:
     _, places = np.unique(groups, return_inverse=True)
-    found = np.zeros((places.max() + 1, columns.shape[1]))
-    np.add.at(found, places, columns)
-    return found
+    sums = np.zeros((places.max() + 1, columns.shape[1]))
+    np.add.at(sums, places, columns)
+    return sums
 
 
 def _pseudo_item(items: _Items, rng: np.random.Generator, replicates: int) -> Floats:
@@ -216,8 +216,8 @@ def _pseudo_item(items: _Items, rng: np.random.Generator, replicates: int) -> Fl
     order = rng.permuted(np.tile(np.arange(kinds), (replicates, 1)), axis=1)
     apart = np.eye(kinds)[order[:, np.arange(raters) % kinds]].sum(axis=1)
     weights = rng.standard_gamma(0.5, (2, replicates, 1))
-    found: Floats = weights[0] * _columns(alike, items) + weights[1] * _columns(apart, items)
-    return found
+    matrix: Floats = weights[0] * _columns(alike, items) + weights[1] * _columns(apart, items)
+    return matrix
 
 
 def _alpha(columns: Floats, items: _Items, *, corrected: bool = True) -> Floats:

@@ -338,8 +338,8 @@ class Differences:
         """The tasks in the order of their strata: random signs, and replicates in orders of their own, go by it."""
         if not self.joint:
             known = strata({task.task: task.names for task in self.tasks})
-            ordered = sorted(self.tasks, key=lambda one: (known[one.task].place, one.task))
-            self.joint.extend((known[one.task].place, one.within(known[one.task].clusters)) for one in ordered)
+            ordered = sorted(self.tasks, key=lambda task: (known[task.task].place, task.task))
+            self.joint.extend((known[task.task].place, task.within(known[task.task].clusters)) for task in ordered)
         return self.joint
 
     def at(self, columns: Sequence[int]) -> Differences:
@@ -360,7 +360,7 @@ def gaps_over(asked: Sequence[tuple[Differences, Sequence[int]]], null: float = 
     sides = (own.sides(columns) for own, columns in asked)
     draws = [first - second for first, second in sides]
     if null != 0:
-        tested = [gap_of(one - null, point - null).p_value for one, point in zip(draws, points, strict=True)]
+        tested = [gap_of(drawn - null, point - null).p_value for drawn, point in zip(draws, points, strict=True)]
     else:
         tested = flip_p_values([own.contributions(columns) for own, columns in asked])
     intervals = map(interval_of, draws, points)

@@ -47,8 +47,8 @@ def flip_p_values(many: Sequence[Floats]) -> list[float]:
     Args:
         many: As in :func:`flip_p_value`, one array for each.
     """
-    found = [_without_drawing(contributions) for contributions in many]
-    drawn = [nonzero for nonzero in found if not isinstance(nonzero, float)]
+    p_values = [_without_drawing(contributions) for contributions in many]
+    drawn = [nonzero for nonzero in p_values if not isinstance(nonzero, float)]
     if drawn:
         table = np.zeros((max(map(len, drawn)), len(drawn)), dtype=np.float32)
         for column, nonzero in enumerate(drawn):
@@ -56,8 +56,8 @@ def flip_p_values(many: Sequence[Floats]) -> list[float]:
         sums = np.abs(random_signs(len(table)) @ table)
         least = [abs(math.fsum(sizes.tolist())) - _ROUNDED * float(np.abs(sizes).sum()) for sizes in drawn]
         reached = [sums[:, column] >= limit for column, limit in enumerate(least)]
-        shares = iter([float((1 + one.sum()) / (1 + DRAWN)) for one in reached])
-    return [one if isinstance(one, float) else next(shares) for one in found]
+        shares = iter([float((1 + exceeded.sum()) / (1 + DRAWN)) for exceeded in reached])
+    return [p_value if isinstance(p_value, float) else next(shares) for p_value in p_values]
 
 
 def _without_drawing(contributions: Floats) -> float | Floats:

@@ -180,11 +180,11 @@ def alone(unanswered: Unanswered = "zero") -> pl.Expr:
     Args:
         unanswered: See :func:`counted`; with ``drop`` unanswered replies are null too.
     """
-    value, found = pl.col("value").fill_nan(None), outcome()
-    scored = pl.when(found.is_in(["answered", "cut"])).then(value)
+    value, ended = pl.col("value").fill_nan(None), outcome()
+    scored = pl.when(ended.is_in(["answered", "cut"])).then(value)
     if unanswered == "drop":
         return scored
-    return scored.when(found.is_in(["unanswered", "overflow"])).then(0.0)
+    return scored.when(ended.is_in(["unanswered", "overflow"])).then(0.0)
 
 
 def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame:
@@ -211,7 +211,7 @@ def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame
         raise FathomError(f"unanswered is {unanswered!r}: expected 'zero' or 'drop'")
     if "outcome" in rows.columns:
         return rows
-    found = pl.col("outcome")
+    ended = pl.col("outcome")
     cells = rows.with_columns(
         outcome().alias("outcome"),
         facet("context").fill_null("").alias("_context"),
@@ -219,8 +219,8 @@ def counted(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> pl.DataFrame
         is_aggregate().alias("_published"),
         is_side_row().alias("side"),
     ).with_columns(
-        _overflow=(found == "overflow").mean().over(_CELL),
-        _missing=found.is_in(LOST).mean().over(_CELL),
+        _overflow=(ended == "overflow").mean().over(_CELL),
+        _missing=ended.is_in(LOST).mean().over(_CELL),
     )
     unfit, lost = pl.col("_overflow") > OVERFLOW_AT_MOST, pl.col("_missing") > MISSING_AT_MOST
     zero = pl.when(~(unfit | lost)).then(alone("zero").fill_null(0.0))
@@ -288,12 +288,12 @@ def unmeasured(rows: pl.DataFrame) -> list[Unmeasured]:
         rows: Rows from :func:`counted` or :func:`scored_rows`; may be empty.
     """
     keys = ["model", "variant", "task", "length"]
-    found = rows.filter(pl.col("reason") != "")
+    unmeasured_rows = rows.filter(pl.col("reason") != "")
     lost = pl.col("reason") == MISSING
     unasked = lost & not_asked()
     failed = pl.col("outcome") == pl.when(lost).then(pl.lit("missing")).otherwise(pl.lit("overflow"))
     errors = lost & (pl.col("outcome") == "scorer_error")
-    table = found.group_by(*keys, "reason", maintain_order=True).agg(
+    table = unmeasured_rows.group_by(*keys, "reason", maintain_order=True).agg(
         replies=pl.len(),
         failed=(failed & ~unasked).sum(),
         scorer_errors=errors.sum(),
@@ -315,8 +315,8 @@ def scorer_errors(rows: pl.DataFrame) -> list[ScorerError]:
         rows: A rows table, counted or not; may be empty.
     """
     known = pl.col("outcome") if "outcome" in rows.columns else outcome()
-    found = rows.filter(known == "scorer_error")
-    causes = found.with_columns(cause=_cause()).group_by("model", "variant", "cause", maintain_order=True)
+    failed = rows.filter(known == "scorer_error")
+    causes = failed.with_columns(cause=_cause()).group_by("model", "variant", "cause", maintain_order=True)
     table = causes.agg(pl.len().alias("replies"), pl.col("sample", "detail").first())
     return [
         ScorerError(model, variant, cause, replies, sample, detail[len(SCORER_FAILED) + len(cause) + 2 :])
@@ -332,10 +332,10 @@ def tally(rows: pl.DataFrame) -> dict[str, Any]:
 def tallies(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[object, ...], Mapping[str, int]]:
     """The same for every group of counted rows with the same values in some columns."""
     numbers = rows.group_by(*by).agg((pl.col("outcome") == name).sum().alias(f"_{name}") for name in COUNTED)
-    found: dict[tuple[object, ...], Mapping[str, int]] = {}
+    counts: dict[tuple[object, ...], Mapping[str, int]] = {}
     for line in numbers.iter_rows(named=True):
-        found[tuple(line[name] for name in by)] = {name: int(line[f"_{name}"]) for name in COUNTED}
-    return found
+        counts[tuple(line[name] for name in by)] = {name: int(line[f"_{name}"]) for name in COUNTED}
+    return counts
 
 
 def added(parts: Iterable[Mapping[str, int]]) -> dict[str, Any]:

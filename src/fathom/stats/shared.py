@@ -228,7 +228,8 @@ class SharedScores:
         """Sums with random signs, the same for a cluster in all models, and as the last one the mean itself."""
         numbers = self.numbers
         if not numbers:
-            every = {cluster_key(task, name) for own in self.models for task, one in own.items() for name in one.groups}
+            tasks = [(task, scores) for own in self.models for task, scores in own.items()]
+            every = {cluster_key(task, name) for task, scores in tasks for name in scores.groups}
             numbers.update({cluster: number for number, cluster in enumerate(sorted(every))})
         if len(numbers) > _SIGNED:
             centred: Floats = draws - draws.mean()

@@ -45,11 +45,11 @@ def strata(groups: Mapping[str, Collection[str]]) -> dict[str, Stratum]:
         parts = [part for part in parts if part not in together]
         members = [name for part in together for name in part[0]] + [task]
         parts.append((members, own[task].union(*(part[1] for part in together))))
-    found: dict[str, Stratum] = {}
+    strata: dict[str, Stratum] = {}
     for place, members in enumerate(sorted(sorted(members) for members, _ in parts)):
         every = {name for task in members for name in groups[task]} if len(members) > 1 else ()
-        found |= dict.fromkeys(members, Stratum(place, tuple(sorted(every))))
-    return found
+        strata |= dict.fromkeys(members, Stratum(place, tuple(sorted(every))))
+    return strata
 
 
 def cluster_key(task: str, name: str) -> tuple[str, str]:
@@ -84,7 +84,7 @@ def within_stratum(clusters: Clusters, groups: Collection[str], every: Sequence[
 
 def added_up(parts: Iterable[tuple[Name, Floats]]) -> dict[Name, Floats]:
     """The sum of the parts of each name, in the order in which they come first."""
-    found: dict[Name, Floats] = {}
+    levels: dict[Name, Floats] = {}
     for name, part in parts:
-        found[name] = found[name] + part if name in found else part
-    return found
+        levels[name] = levels[name] + part if name in levels else part
+    return levels

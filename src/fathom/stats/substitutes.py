@@ -16,19 +16,19 @@ def substituted(rows: pl.DataFrame | pl.LazyFrame) -> dict[str, str]:
     """
     declared = {name: task.substitutes for name, task in tasks().items() if task.substitutes}
     some = rows.lazy().filter(pl.col("task").is_in(list(declared))).select("task", facet("form").alias("form"))
-    found: dict[str, list[str]] = {}
+    substitutes: dict[str, list[str]] = {}
     for task, form in some.unique(maintain_order=True).collect().rows():
         if form in declared[task]:
-            found.setdefault(task, []).append(declared[task][form])
-    return {task: ", ".join(reasons) for task, reasons in found.items()}
+            substitutes.setdefault(task, []).append(declared[task][form])
+    return {task: ", ".join(reasons) for task, reasons in substitutes.items()}
 
 
-def not_the_benchmarks(found: Mapping[str, str]) -> Iterator[str]:
+def not_the_benchmarks(substitutes: Mapping[str, str]) -> Iterator[str]:
     """A sentence on such tasks; none without any.
 
     Args:
-        found: Result of ``substituted``.
+        substitutes: Result of ``substituted``.
     """
-    if found:
-        named = "; ".join(f"{task_title(task)} ({reason})" for task, reason in found.items())
+    if substitutes:
+        named = "; ".join(f"{task_title(task)} ({reason})" for task, reason in substitutes.items())
         yield f"Not the data of the benchmark, so that scores are not comparable: {named}."

@@ -19,26 +19,26 @@ CHECKSUM = "checksum"
 _UPGRADE = "upgrade with `pip install -U fathom-eval`"
 
 
-def check_format(where: object, found: object, newest: int, advice: str) -> int:
+def check_format(where: object, stated: object, newest: int, advice: str) -> int:
     """Check the format number of a file or folder.
 
     Args:
         where: The file, for the message.
-        found: The number that it states.
+        stated: The number that it states.
         newest: The newest format that this version reads.
         advice: What to do if the number is invalid.
 
     Raises:
         FathomError: A newer version of fathom wrote it, or the number is invalid.
     """
-    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        raise FathomError(f"{where}: format {str(found)[:60]!r}, expected a number from 1 to {newest}; {advice}")
-    if found > newest:
+    if not isinstance(stated, int) or isinstance(stated, bool) or stated < 1:
+        raise FathomError(f"{where}: format {str(stated)[:60]!r}, expected a number from 1 to {newest}; {advice}")
+    if stated > newest:
         raise FathomError(
-            f"{where}: written by a newer fathom (format {found}; this one reads up to {newest}): {_UPGRADE}, or use "
+            f"{where}: written by a newer fathom (format {stated}; this one reads up to {newest}): {_UPGRADE}, or use "
             "the version that wrote it"
         )
-    return found
+    return stated
 
 
 def with_checksum(content: Mapping[str, Json]) -> dict[str, Json]:
@@ -85,12 +85,12 @@ def check_file(path: Path, stated: object, advice: str) -> None:
         FathomError: It differs, or cannot be read.
     """
     try:
-        there = file_facts(path)
+        facts = file_facts(path)
     except FileNotFoundError:
         raise FathomError(f"{path}: no such file; {advice}") from None
     except OSError as error:
         raise FathomError(f"{path}: damaged ({error.strerror or error}); {advice}") from None
-    if there != stated:
+    if facts != stated:
         _check_size(path, path.stat().st_size, stated, advice)
         raise FathomError(f"{path}: damaged (its checksum is not the one in the manifest); {advice}")
 
@@ -120,11 +120,11 @@ def row_checksum(values: Iterable[object]) -> int:
 
     As in SQLite, equal numbers are equal whether integer or not, and NaN is null.
     """
-    text = json.dumps([_plain(value) for value in values])
+    text = json.dumps([_as_stored(value) for value in values])
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), signed=True)
 
 
-def _plain(value: object) -> object:
+def _as_stored(value: object) -> object:
     if isinstance(value, float):
         return None if value != value else int(value) if value.is_integer() else value
     if isinstance(value, bool):

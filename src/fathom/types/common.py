@@ -34,7 +34,7 @@ def with_options(message: str, named: Callable[[str], str]) -> str:
         message: The message.
         named: Gives the words for an option from its name in Python.
     """
-    return _OPTION.sub(lambda found: named(found[1]), message)
+    return _OPTION.sub(lambda match: named(match[1]), message)
 
 
 def earlier_names(**names: str) -> Callable[[Class], Class]:

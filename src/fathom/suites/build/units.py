@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fathom.parallel.units import Engine, Kept, run_units
+from fathom.parallel.units import Engine, ResultsFile, run_units
 from fathom.storage.versions import fathom_version
 from fathom.suites.build.config import BuildConfig
 from fathom.suites.build.items import BuiltTask, Part, build_task, names_of_tasks
@@ -37,7 +37,7 @@ def built_tasks(
         The tasks by name.
     """
     names = names_of_tasks(wanted)
-    keep = Kept(kept, fathom_version(), dict(inputs))
+    keep = ResultsFile(kept, fathom_version(), dict(inputs))
     done = run_units({name: name for name in names}, partial(_built, wanted, material), keep=keep, workers=engine)
     return {name: _read(found) for name, found in zip(names, done, strict=True)}
 
