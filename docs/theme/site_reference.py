@@ -19,8 +19,9 @@ def _shown(module: str, names: list[str]) -> list[str]:
 
 
 def public(module: str) -> list[str]:
-    """The names in ``__all__`` of a module without former names of classes: functions, then classes, then all else."""
-    found = importlib.import_module(module)
-    values = {name: getattr(found, name) for name in found.__all__}
+    """The public names of a module without former names of classes: functions, then classes, then all else."""
+    content = vars(importlib.import_module(module))
+    names = content.get("__all__") or [name for name in content if not name.startswith("_")]
+    values = {name: content[name] for name in names if not inspect.ismodule(content[name])}
     named = {name: value for name, value in values.items() if getattr(value, "__name__", name) == name}
     return sorted(named, key=lambda name: (not inspect.isfunction(named[name]), not inspect.isclass(named[name])))

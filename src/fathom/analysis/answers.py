@@ -26,7 +26,7 @@ from fathom.analysis.curve import CurvePoint, curve
 from fathom.analysis.grid import ALL
 from fathom.analysis.steady import Estimate
 from fathom.stats.columns import cluster_name, facet, item_name
-from fathom.stats.intervals import Clusters, Floats, Interval, clusters_of, exact_interval, interval_of, resampled_means
+from fathom.stats.intervals import Clusters, Floats, Interval, clusters_of, interval_at, resampled_means
 from fathom.stats.outcomes import over_suites, scored_rows
 
 _ORDER = re.compile(r"\s*\[\s*[0-9]{1,4}(?:\s*,\s*[0-9]{1,4})+\s*\]\s*")
@@ -339,7 +339,7 @@ def _estimate(clusters: Clusters, draws: Floats, column: int) -> Estimate | None
     mean = float(clusters.means[column])
     if np.isnan(mean):
         return None
-    return Estimate(mean, exact_interval(clusters.at([column])) or interval_of(draws[:, column], mean))
+    return Estimate(mean, interval_at(clusters, draws, column, mean))
 
 
 def _point(accuracy: CurvePoint, replies: int, cell: _Cell) -> AnswerPoint:

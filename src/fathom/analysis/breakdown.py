@@ -30,8 +30,7 @@ from fathom.stats.intervals import (
     Interval,
     Sums,
     clusters_of,
-    exact_interval,
-    interval_of,
+    interval_at,
     replicates_for,
     resampled_means,
     resampled_sums,
@@ -378,15 +377,16 @@ def _differences(
     found: dict[str, list[Gap | None]] = {}
     for number, name in enumerate(names):
         if number == 1 and len(names) == 2:  # the other way round
-            found[name] = [None if gap is None else _reversed(gap) for gap in found[names[0]]]
+            found[name] = [None if gap is None else gap.reversed for gap in found[names[0]]]
             continue
-        rest = present - counts[:, number]
-        points = _mean(totals[:, number], counts[:, number]) - _mean(totals.sum(axis=1) - totals[:, number], rest)
-        draws = Sums(own[:, number], mass[:, number], _often(counts[:, number])).means(seed, 1.0, OWN)
-        draws = draws - Sums(all_scored - own[:, number], all_mass - mass[:, number], _often(rest)).means(
+        group = Clusters(totals[:, number], counts[:, number])
+        rest = Clusters(totals.sum(axis=1) - group.totals, present - group.counts)
+        points = group.means - rest.means
+        draws = Sums(own[:, number], mass[:, number], group.often).means(seed, 1.0, OWN)
+        draws = draws - Sums(all_scored - own[:, number], all_mass - mass[:, number], rest.often).means(
             seed, 1.0, OTHER
         )
-        fewest = np.minimum((counts[:, number] > 0).sum(axis=0), (rest > 0).sum(axis=0)).tolist()
+        fewest = np.minimum((group.counts > 0).sum(axis=0), (rest.counts > 0).sum(axis=0)).tolist()
         found[name] = [
             None if fewest[column] == 0 else unpaired_gap(draws[:, column], point, fewest[column] - 1)
             for column, point in enumerate(points.tolist())
@@ -422,23 +422,6 @@ def _sums_of_groups(totals: Floats, counts: Floats, seed: int) -> tuple[Floats, 
         for sides in ([part.scored for part in parts], [part.mass for part in parts])
     )
     return scored, mass
-
-
-def _mean(totals: Floats, counts: Floats) -> Floats:
-    """Mean of each column; 0 without a score."""
-    mean: Floats = totals.sum(axis=0) / np.maximum(counts.sum(axis=0), 1)
-    return mean
-
-
-def _often(counts: Floats) -> Floats:
-    """Mean number of scores of a cluster that has any, for each column."""
-    often: Floats = counts.sum(axis=0) / np.maximum((counts > 0).sum(axis=0), 1)
-    return often
-
-
-def _reversed(gap: Gap) -> Gap:
-    interval = gap.interval
-    return Gap(-gap.difference, replace(interval, low=-interval.high, high=-interval.low), gap.p_value)
 
 
 def _columns(one: Asked, measures: Sequence[str]) -> tuple[list[tuple[str, int]], Floats]:
@@ -480,7 +463,7 @@ def _scores(cell: _Cell, seed: int) -> Iterable[GroupScore]:
             measure=measure,
             n=n,
             score=score,
-            interval=exact_interval(clusters.at([column])) or interval_of(draws[:, column], score),
+            interval=interval_at(clusters, draws, column, score),
             questions=len(values),
             clusters=int((clusters.counts[:, column] > 0).sum()),
             difference=None if gap is None else gap.difference,

@@ -20,7 +20,7 @@ from fathom.stats.columns import cluster_name, item_name
 from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, Resampler, gaps_over, paired
 from fathom.stats.intervals import Floats, Interval, kept_draws
 from fathom.stats.outcomes import COUNTED, LOST, Unanswered, added, scored_rows
-from fathom.stats.ranks import adjusted
+from fathom.stats.ranks import with_adjusted
 from fathom.types import FathomError
 
 NEEDED = (
@@ -151,7 +151,7 @@ class Pairing:
         gaps = gaps_over([(one.drawn, one.columns) for one in asked], null)
         found = [one.compared(gap, self.named) for one, gap in zip(asked, gaps, strict=True)]
         shown = [one for one in found if (one.task, one.length) not in self.blank]
-        return _adjusted([replace(one, **_sides(one, self.numbers), cells_of=self._asked(one)) for one in shown])
+        return with_adjusted([replace(one, **_sides(one, self.numbers), cells_of=self._asked(one)) for one in shown])
 
     def _asked(self, compared: Comparison) -> int:
         """Number of cells of its task and length that one of the two was asked at."""
@@ -214,7 +214,7 @@ def compare_all(
     resampler = Resampler(seed, replicates)
     pairs = combinations(sides, 2)
     with kept_draws():
-        return _adjusted([one for a, b in pairs for one in _pair_up(a, b, samples, resampler).comparisons()])
+        return with_adjusted([one for a, b in pairs for one in _pair_up(a, b, samples, resampler).comparisons()])
 
 
 def pair_up(
@@ -372,12 +372,6 @@ def _pair_up(a: _Side, b: _Side, samples: _Samples, resampler: Resampler) -> Pai
     whole = all(task in shared for task, _ in blank if task != ALL)
     asked = {cell for side in (a, b) for cell in side.cells.select("task", "length").rows()}
     return Pairing(shared, differences, blank, whole, named, numbers, asked)
-
-
-def _adjusted(table: Sequence[Comparison]) -> list[Comparison]:
-    """The comparisons of a table with p-values adjusted for all of them."""
-    p_values = adjusted([one.p_value for one in table])
-    return [replace(one, p_adjusted=p_value) for one, p_value in zip(table, p_values, strict=True)]
 
 
 def _sides(one: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> dict[str, Any]:

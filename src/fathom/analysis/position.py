@@ -13,7 +13,7 @@ LongLeader's Needle (table 3: 11 depths at 16 and at 64 lengths). A cell has one
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from fathom.stats.columns import cluster_name, facet, item_name, mean_of
 from fathom.stats.differences import PAIRED_REPLICATES, Differences, Gap, Resampler, paired, unpaired_gap
-from fathom.stats.intervals import Floats, Interval, clusters_of, exact_interval, interval_of, resampled_means
+from fathom.stats.intervals import Floats, Interval, clusters_of, interval_at, resampled_means
 from fathom.stats.outcomes import over_suites, scored_rows
-from fathom.stats.ranks import adjusted
+from fathom.stats.ranks import with_adjusted
 from fathom.types import FathomError
 
 SWEPT_AT_MOST = 21
@@ -121,7 +121,7 @@ def _points(group: pl.DataFrame, bins: int, seed: int) -> list[PositionPoint]:
                 depth_low=low,
                 depth_high=high,
                 mean=mean,
-                interval=exact_interval(clusters.at([column])) or interval_of(draws[:, column], mean),
+                interval=interval_at(clusters, draws, column, mean),
                 items=int((~np.isnan(scores[:, column])).sum()),
             )
         )
@@ -227,15 +227,9 @@ def position_contrasts(
                 # A single item that is at both positions by chance must not represent all others.
                 alike = [cell for cell, side in sides.items() if (cell.swept and _share_items(*side)) is controlled]
                 found += _contrasts(group, alike, sides, (first, second), controlled, tuple(names), seed, replicates)
-    return adjusted_contrasts(
+    return with_adjusted(
         [one for one in found if one.length is not None or (one.model, one.variant, one.task) not in lost]
     )
-
-
-def adjusted_contrasts(table: Sequence[PositionContrast]) -> list[PositionContrast]:
-    """The contrasts of one table with p-values adjusted for all of them."""
-    p_values = adjusted([contrast.p_value for contrast in table])
-    return [replace(contrast, p_adjusted=p_value) for contrast, p_value in zip(table, p_values, strict=True)]
 
 
 def _share_items(first: Floats, second: Floats) -> bool:

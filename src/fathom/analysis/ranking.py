@@ -119,9 +119,9 @@ def ranking_of_questions(
     scores = []
     for one in whole:
         mean, clusters = float(one.means.mean()), clusters_of(one.means[:, None], one.groups)
-        interval = exact_interval(clusters)
-        if interval is None:
-            interval = interval_of(resampled_means(clusters, seed, replicates=replicates)[:, 0], mean)
+        interval = exact_interval(clusters) or interval_of(
+            resampled_means(clusters, seed, replicates=replicates)[:, 0], mean
+        )
         scores.append(_Score(one.model, one.variant, mean, interval, one.other))
     tables = [{"": TaskScores(one.names, one.groups, (0,), one.means[:, None])} for one in whole]
     return _ranked(scores, SharedScores(tables, seed, replicates), everyone=True)
@@ -188,7 +188,7 @@ def _ranked(scores: Sequence[_Score], compared: SharedScores | _Published, *, ev
     for first, second in combinations(range(count), 2):
         if (compared_pair := compared.gap(first, second)) is not None:
             gap, noise, overlap = compared_pair
-            gaps[first, second], gaps[second, first] = (gap, overlap), (_turned(gap), overlap)
+            gaps[first, second], gaps[second, first] = (gap, overlap), (gap.reversed, overlap)
             errors[first, second] = errors[second, first] = tested.add(noise[None, :])[0]
     comparable = [one for one in range(count) if count == 1 or any(one == first for first, _ in gaps)]
     others = [one for one in range(count) if one not in comparable] if everyone else []
@@ -236,7 +236,3 @@ def _order(
     ahead = {one: round(float(np.mean([gap.difference for gap, _ in own[one]] or [0.0])), _DECIMALS) for one in models}
     asked = {one: sum(overlap.samples for _, overlap in own[one]) for one in models}
     return sorted(models, key=lambda one: (-ahead[one], -asked[one], -scores[one].mean))
-
-
-def _turned(gap: Gap) -> Gap:
-    return Gap(-gap.difference, Interval(-gap.interval.high, -gap.interval.low, gap.interval.level), gap.p_value)

@@ -31,8 +31,7 @@ from fathom.stats.intervals import (
     Floats,
     Interval,
     clusters_of,
-    exact_interval,
-    interval_of,
+    interval_at,
     resampled_means,
 )
 from fathom.stats.outcomes import Unanswered, tally
@@ -174,7 +173,7 @@ def _of_model(one: Asked, seed: int) -> Repeats:
         runs=one.runs,
         uneven=int((count < one.runs).sum()),
         mean=mean,
-        interval=exact_interval(clusters.at([0])) or interval_of(draws[:, 0], mean),
+        interval=interval_at(clusters, draws, 0, mean),
         error=error,
         error_questions=questions,
         error_replies=replies,
@@ -231,13 +230,9 @@ def _trend(
             best_of_unbiased=best_of,
             pass_at=_mean(best_of_first(tried, place + 1)),
             pass_at_unbiased=pass_at,
-            best_of_interval=_interval(clusters, draws, 1 + place, best_of),
-            pass_at_interval=_interval(clusters, draws, 1 + len(best) + place, pass_at),
+            best_of_interval=interval_at(clusters, draws, 1 + place, best_of),
+            pass_at_interval=interval_at(clusters, draws, 1 + len(best) + place, pass_at),
         )
-
-
-def _interval(clusters: Clusters, draws: Floats, column: int, point: float) -> Interval:
-    return exact_interval(clusters.at([column])) or interval_of(draws[:, column], point)
 
 
 def _mean(values: Floats) -> float:

@@ -4,7 +4,7 @@ Rows say in the facet ``thinking`` whether a reply was given with it ("on") or w
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from fathom.stats.columns import facet
 from fathom.stats.differences import Resampler, paired
 from fathom.stats.intervals import Floats, Interval
 from fathom.stats.outcomes import Unanswered, scored_rows
-from fathom.stats.ranks import adjusted
+from fathom.stats.ranks import with_adjusted
 
 MODES = ("off", "on")
 NO_REPLY = ("error", "overflow")
@@ -108,13 +108,7 @@ def gains_of(
     lacking = [name for name in by if name not in there] if (measured or averages) and whole else []
     order = {model: number for number, model in enumerate(models)}
     ordered = sorted(found, key=lambda one: (order[one.model], by.index(one.dimension), place(one.group)))
-    return adjusted_gains(ordered), lacking
-
-
-def adjusted_gains(table: Sequence[ThinkingGain]) -> list[ThinkingGain]:
-    """The gains of one table with p-values adjusted for all of them."""
-    p_values = iter(adjusted([gain.p_value for gain in table if gain.p_value is not None]))
-    return [gain if gain.p_value is None else replace(gain, p_adjusted=next(p_values)) for gain in table]
+    return with_adjusted(ordered), lacking
 
 
 def _pair(modes: Mapping[tuple[str, str], Asked], model: str) -> tuple[Asked, Asked] | None:

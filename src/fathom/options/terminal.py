@@ -98,8 +98,8 @@ def as_typed(message: str) -> str:
     import click
 
     context = click.get_current_context(silent=True)
-    named = getattr(context.command, "named", None) if context else None
-    return named(message) if named else message
+    with_flags = getattr(context.command, "with_flags", None) if context else None
+    return with_flags(message) if with_flags else message
 
 
 def tell(note: str) -> None:

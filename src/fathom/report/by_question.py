@@ -12,8 +12,9 @@ from fathom.analysis.breakdown import RUN, adjusted_scores, group_scores
 from fathom.analysis.questions import Means, asked, means_of
 from fathom.analysis.ranking import Ranked, ranking_of_questions
 from fathom.analysis.repeats import repeats_of
-from fathom.analysis.thinking import adjusted_gains, gains_of
+from fathom.analysis.thinking import gains_of
 from fathom.stats.columns import facet
+from fathom.stats.ranks import with_adjusted
 
 OVERALL = "overall"
 FACETS = ("difficulty", "contextual_requirement", "primary_task", "secondary_task")
@@ -173,7 +174,7 @@ def together(parts: Sequence[PartByQuestion], *, seed: int = 0, ranked: bool = F
         ranked: Whether models are ranked by their mean over questions.
     """
     scores, trends = [one for part in parts for one in part.scores], [one for part in parts for one in part.trends]
-    gains = adjusted_gains([one for part in parts for one in part.gains])
+    gains = with_adjusted([one for part in parts for one in part.gains])
     means = (one for part in parts for one in part.means)
     return ByQuestion(
         systems=order((*scores, *trends)),

@@ -11,7 +11,6 @@ from fathom import analysis
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.counts import Graded, all_graders
 from fathom.analysis.drops import Drop, drops_of
-from fathom.analysis.position import adjusted_contrasts
 from fathom.analysis.ranking import Ranked, ranking_of, ranking_of_profiles
 from fathom.parallel.units import Progress, one_thread
 from fathom.printing import printable
@@ -21,6 +20,7 @@ from fathom.report.setups import ComparedSetups, shown
 from fathom.rows.table import RowsTable
 from fathom.stats.columns import facet
 from fathom.stats.outcomes import ScorerError, Unanswered, Unmeasured
+from fathom.stats.ranks import with_adjusted
 from fathom.types import FathomError
 
 ALL = "all"
@@ -219,7 +219,7 @@ def measure(
         graded=tuple(all_graders([part.graded for part in measured])),
         answers=_joined(part.answers for part in measured),
         depths=_joined(part.depths for part in measured),
-        contrasts=tuple(adjusted_contrasts(_joined(part.contrasts for part in measured))),
+        contrasts=tuple(with_adjusted(_joined(part.contrasts for part in measured))),
         truncation=_joined(part.truncation for part in measured),
         categories=_joined(part.categories for part in measured),
         by_question=by_question,

@@ -9,49 +9,29 @@ from typing import Any
 
 import polars as pl
 
-from fathom.rows.inspect_log import rows_from_inspect
-from fathom.rows.labels import read_labels
-from fathom.rows.lm_eval_log import rows_from_lm_eval
+from fathom.rows.inspect_log import rows_from_inspect as rows_from_inspect
+from fathom.rows.labels import read_labels as read_labels
+from fathom.rows.lm_eval_log import rows_from_lm_eval as rows_from_lm_eval
 from fathom.rows.origins import origin_names, origins
 from fathom.rows.parts import COLUMNS, ReadOptions
-from fathom.rows.runs import (
-    fingerprints,
-    load,
-    read_foreign,
-    rows_from_run,
-    said_of_scorers,
-    scan,
-    shared_contexts,
-    unfinished,
-    unread_files,
-)
-from fathom.rows.schema import SCHEMA, check_rows, read_rows, rows_from_results, to_frame, write_rows
-from fathom.rows.table import RowsTable
+from fathom.rows.runs import fingerprints as fingerprints
+from fathom.rows.runs import load as load
+from fathom.rows.runs import read_foreign
+from fathom.rows.runs import rows_from_run as rows_from_run
+from fathom.rows.runs import said_of_scorers as said_of_scorers
+from fathom.rows.runs import scan as scan
+from fathom.rows.runs import shared_contexts as shared_contexts
+from fathom.rows.runs import unfinished as unfinished
+from fathom.rows.runs import unread_files as unread_files
+from fathom.rows.schema import SCHEMA as SCHEMA
+from fathom.rows.schema import check_rows as check_rows
+from fathom.rows.schema import read_rows as read_rows
+from fathom.rows.schema import rows_from_results as rows_from_results
+from fathom.rows.schema import to_frame as to_frame
+from fathom.rows.schema import write_rows as write_rows
+from fathom.rows.table import RowsTable as RowsTable
 from fathom.types import FathomError
 from fathom.types.origins import OWN
-
-__all__ = [
-    "SCHEMA",
-    "RowsTable",
-    "check_rows",
-    "fingerprints",
-    "load",
-    "open_results",
-    "read",
-    "read_labels",
-    "read_rows",
-    "rows_from_inspect",
-    "rows_from_lm_eval",
-    "rows_from_results",
-    "rows_from_run",
-    "said_of_scorers",
-    "scan",
-    "shared_contexts",
-    "to_frame",
-    "unfinished",
-    "unread_files",
-    "write_rows",
-]
 
 
 def read(paths: Sequence[Path], origin: str = OWN, **options: Any) -> pl.DataFrame:

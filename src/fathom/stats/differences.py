@@ -55,6 +55,12 @@ class Gap:
     interval: Interval
     p_value: float
 
+    @property
+    def reversed(self) -> Gap:
+        """The mean of second minus the mean of first."""
+        interval = replace(self.interval, low=-self.interval.high, high=-self.interval.low)
+        return Gap(-self.difference, interval, self.p_value)
+
 
 def system_key(model: str, variant: str) -> str:
     """The name of a model and variant among others."""

@@ -170,6 +170,12 @@ class Clusters:
         return _ratio(self.totals.sum(axis=0), self.counts.sum(axis=0))
 
     @property
+    def often(self) -> Floats:
+        """Mean number of scores of a cluster that has any, for each column; 0 without a score."""
+        often: Floats = self.counts.sum(axis=0) / np.maximum((self.counts > 0).sum(axis=0), 1)
+        return often
+
+    @property
     def contributions(self) -> Floats:
         """What each cluster adds to the mean of each column, clusters x columns."""
         mass, shares = self.counts.sum(axis=0), np.zeros_like(self.totals)
@@ -280,9 +286,7 @@ def resampled_sums(clusters: Clusters, seed: int, *, replicates: int = REPLICATE
     for start in range(0, replicates, block):
         stop = min(start + block, replicates)
         sums[start:stop] = _drawn(rng, shapes, (stop - start, count)) @ table
-    present = (clusters.counts > 0).sum(axis=0)
-    often = clusters.counts.sum(axis=0) / np.maximum(present, 1)
-    return Sums(sums[:, :columns], sums[:, columns:], often)
+    return Sums(sums[:, :columns], sums[:, columns:], clusters.often)
 
 
 def resampled_means(clusters: Clusters, seed: int, *, replicates: int = REPLICATES, prior: float = 1.0) -> Floats:
@@ -425,6 +429,18 @@ def exact_interval(clusters: Clusters, level: float = LEVEL) -> Interval | None:
     if not (right | (shares < _WHOLE)).all():
         return None
     return jeffreys_interval(float(right.sum()), float(len(shares)), level)
+
+
+def interval_at(clusters: Clusters, draws: Floats, column: int, point: float) -> Interval:
+    """The interval of the mean of one column: exact if all clusters are entirely right or wrong, or else drawn.
+
+    Args:
+        clusters: The clusters.
+        draws: Replicates of the means of their columns, replicates x columns.
+        column: The column.
+        point: Its mean.
+    """
+    return exact_interval(clusters.at([column])) or interval_of(draws[:, column], point)
 
 
 def mean_interval(

@@ -12,7 +12,8 @@ those with p < .05 differ significantly.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +107,25 @@ def holm(p_values: Floats, tests: int) -> Floats:
 def adjusted(p_values: Sequence[float]) -> list[float]:
     """The p-values of one table, adjusted by Holm's method for all of them."""
     return [float(p_value) for p_value in holm(np.array(p_values, dtype=np.float64), len(p_values))]
+
+
+class Tested(Protocol):
+    """A dataclass with a p-value, which may be None, and the field ``p_adjusted``."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def p_value(self) -> float | None:
+        """The p-value by itself."""
+
+
+Result = TypeVar("Result", bound=Tested)
+
+
+def with_adjusted(table: Sequence[Result]) -> list[Result]:
+    """The results of one table with their p-values adjusted for all of them; those without one are unchanged."""
+    p_values = iter(adjusted([result.p_value for result in table if result.p_value is not None]))
+    return [result if result.p_value is None else replace(result, p_adjusted=next(p_values)) for result in table]
 
 
 def _tie_groups(significant: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -4,78 +4,49 @@ This package imports nothing else from fathom. Texts are plain ``str``; lengths 
 offsets are in characters; scores are fractions in [0, 1].
 """
 
-from fathom.types.common import Facet, FathomError, Json
-from fathom.types.declarations import AnswerKind, Grid, PromptSource, Results, Suite, Task, Tell, Wording
-from fathom.types.documents import ROLES, Document, Question, Role, Span
-from fathom.types.plans import (
-    Arranged,
-    Candidate,
-    CandidatePool,
-    Counter,
-    Draw,
-    Ending,
-    Haystack,
-    Layout,
-    Measure,
-    Needle,
-    Passages,
-    Plan,
-    Resources,
-    Whole,
-)
-from fathom.types.replies import STATUSES, Reply, Row, Status
-from fathom.types.samples import Ordering, Part, Sample, Score
-from fathom.types.subsets import Member, Subset
+from fathom.types.common import Facet as Facet
+from fathom.types.common import FathomError as FathomError
+from fathom.types.common import Json as Json
+from fathom.types.declarations import AnswerKind as AnswerKind
+from fathom.types.declarations import Grid as Grid
+from fathom.types.declarations import PromptSource as PromptSource
+from fathom.types.declarations import Results as Results
+from fathom.types.declarations import Suite as Suite
+from fathom.types.declarations import Task as Task
+from fathom.types.declarations import Tell as Tell
+from fathom.types.declarations import Wording as Wording
+from fathom.types.documents import ROLES as ROLES
+from fathom.types.documents import Document as Document
+from fathom.types.documents import Question as Question
+from fathom.types.documents import Role as Role
+from fathom.types.documents import Span as Span
+from fathom.types.plans import Arranged as Arranged
+from fathom.types.plans import Candidate as Candidate
+from fathom.types.plans import CandidatePool as CandidatePool
+from fathom.types.plans import Counter as Counter
+from fathom.types.plans import Draw as Draw
+from fathom.types.plans import Ending as Ending
+from fathom.types.plans import Haystack as Haystack
+from fathom.types.plans import Layout as Layout
+from fathom.types.plans import Measure as Measure
+from fathom.types.plans import Needle as Needle
+from fathom.types.plans import Passages as Passages
+from fathom.types.plans import Plan as Plan
+from fathom.types.plans import Resources as Resources
+from fathom.types.plans import Whole as Whole
+from fathom.types.replies import STATUSES as STATUSES
+from fathom.types.replies import Reply as Reply
+from fathom.types.replies import Row as Row
+from fathom.types.replies import Status as Status
+from fathom.types.samples import Ordering as Ordering
+from fathom.types.samples import Part as Part
+from fathom.types.samples import Sample as Sample
+from fathom.types.samples import Score as Score
+from fathom.types.subsets import Member as Member
+from fathom.types.subsets import Subset as Subset
 
 # Earlier names.
 Card = Candidate
 Scene = Resources
 Stock = CandidatePool
 Verdict = Score
-
-__all__ = [
-    "ROLES",
-    "STATUSES",
-    "AnswerKind",
-    "Arranged",
-    "Candidate",
-    "CandidatePool",
-    "Card",
-    "Counter",
-    "Document",
-    "Draw",
-    "Ending",
-    "Facet",
-    "FathomError",
-    "Grid",
-    "Haystack",
-    "Json",
-    "Layout",
-    "Measure",
-    "Member",
-    "Needle",
-    "Ordering",
-    "Part",
-    "Passages",
-    "Plan",
-    "PromptSource",
-    "Question",
-    "Reply",
-    "Resources",
-    "Results",
-    "Role",
-    "Row",
-    "Sample",
-    "Scene",
-    "Score",
-    "Span",
-    "Status",
-    "Stock",
-    "Subset",
-    "Suite",
-    "Task",
-    "Tell",
-    "Verdict",
-    "Whole",
-    "Wording",
-]
