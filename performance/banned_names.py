@@ -16,7 +16,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "fathom"
 ALLOWED = "# banned-name:"
 LATER = (
-    *("analysis", "benchmarks", "board", "browse", "commands", "compress", "convert", "documents", "extend"),
+    *("benchmarks", "board", "browse", "commands", "compress", "convert", "documents", "extend"),
     *("lab", "models", "report", "run", "runfile"),
     *("score", "server", "studio", "suites", "tokens", "web"),
 )

@@ -67,7 +67,7 @@ def agreement(rows: pl.DataFrame, *, seed: int = 0) -> list[Agreement]:
     if len(systems) < 2:
         raise FathomError("agreement needs rows of two models or variants; give the runs of both")
     scored = scored_rows(rows)
-    return [found for first, second in combinations(systems, 2) for found in _of_two(scored, first, second, seed)]
+    return [part for pair in combinations(systems, 2) for part in _of_two(scored, *pair, seed)]
 
 
 def _of_two(scored: pl.DataFrame, first: tuple[str, str], second: tuple[str, str], seed: int) -> list[Agreement]:
@@ -85,7 +85,7 @@ def _of_two(scored: pl.DataFrame, first: tuple[str, str], second: tuple[str, str
     groups = [(task, both.filter(pl.col("task") == task)) for task in tasks]
     if len(tasks) > 1:
         groups.append((ALL, both))
-    found = []
+    agreements = []
     for task, part in groups:
         lengths: list[int | None] = [
             *sorted(part["length"].unique()),
@@ -95,11 +95,11 @@ def _of_two(scored: pl.DataFrame, first: tuple[str, str], second: tuple[str, str
             at = part if length is None else part.filter(pl.col("length") == length)
             if (task, length) in blank:
                 continue
-            found.append(_one(at, first, second, task, length, seed))
-    return found
+            agreements.append(_agreement_at(at, first, second, task, length, seed))
+    return agreements
 
 
-def _one(
+def _agreement_at(
     part: pl.DataFrame, first: tuple[str, str], second: tuple[str, str], task: str, length: int | None, seed: int
 ) -> Agreement:
     items = part.group_by("suite", "task", "item", maintain_order=True).agg(

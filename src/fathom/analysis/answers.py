@@ -69,7 +69,7 @@ def kendall_tau(answered: Sequence[int], true: Sequence[int]) -> float:
     """
     place = {segment: number for number, segment in enumerate(answered)}
     pairs = list(combinations(true, 2))
-    return sum(1 if place[one] < place[other] else -1 for one, other in pairs) / len(pairs)
+    return sum(1 if place[first] < place[second] else -1 for first, second in pairs) / len(pairs)
 
 
 def adjacent_share(answered: Sequence[int], true: Sequence[int]) -> float:
@@ -107,7 +107,7 @@ def with_answer_columns(rows: pl.DataFrame) -> pl.DataFrame:
     Args:
         rows: Rows of a rows table that have a score.
     """
-    answer, target = _plain(pl.col("answer")), _plain(pl.col("target"))
+    answer, target = _normalized(pl.col("answer")), _normalized(pl.col("target"))
     valid = pl.col("valid").fill_null(False)
     followed = rows.with_columns(
         item_name(),
@@ -115,16 +115,16 @@ def with_answer_columns(rows: pl.DataFrame) -> pl.DataFrame:
         valid.cast(pl.Float64).alias("followed"),
         pl.when(valid).then("value").alias("accuracy_valid"),
         # A valid reply always has an answer; rows of other tools may not keep it.
-        pl.when(valid).then(answer == _plain(facet("example"))).cast(pl.Float64).alias("copied"),
+        pl.when(valid).then(answer == _normalized(facet("example"))).cast(pl.Float64).alias("copied"),
         *(
-            (_plain(facet(shown)) == target).cast(pl.Float64).alias(name)
+            (_normalized(facet(shown)) == target).cast(pl.Float64).alias(name)
             for name, shown in (("copied_expected", "example"), ("longest", "longest"), ("first", "first"))
         ),
     )
     return followed.with_columns(*_orders(followed), *_positions(valid))
 
 
-def _plain(text: pl.Expr) -> pl.Expr:
+def _normalized(text: pl.Expr) -> pl.Expr:
     """Answers without spaces, in lower case."""
     return text.str.replace_all(r"\s", "").str.to_uppercase()
 
@@ -159,7 +159,7 @@ def _positions(valid: pl.Expr) -> list[pl.Expr]:
             pl.when(_in(third, place)).then("value").alias(f"{third}_accuracy"),
             _in(third, choice).cast(pl.Float64).alias(f"{third}_chosen"),
             _in(third, place).cast(pl.Float64).alias(f"{third}_gold"),
-            pl.when(numbered).then(_held(third, answers) / answers).alias(f"{third}_chance"),
+            pl.when(numbered).then(_answers_in(third, answers) / answers).alias(f"{third}_chance"),
         ]
     return made
 
@@ -179,7 +179,7 @@ def _in(third: str, place: pl.Expr) -> pl.Expr:
     return place > 2 / 3 if third == "rear" else place.is_between(1 / 3, 2 / 3)
 
 
-def _held(third: str, answers: pl.Expr) -> pl.Expr:
+def _answers_in(third: str, answers: pl.Expr) -> pl.Expr:
     """How many of the answers are in a third: those with 2 * number - 1 below two thirds of ``answers``."""
     outer = (2 * answers + 3) // 6
     return answers - 2 * outer if third == "middle" else outer
@@ -264,7 +264,7 @@ class AnswerPoint:
         """Whether there is more than scores and their validity: an example, shortcuts, orders or choices."""
         chosen = any(third.chosen is not None for third in self.thirds)
         known = (self.copied_expected, self.longest, self.first, self.adjacent_chance)
-        return chosen or any(one is not None for one in known)
+        return chosen or any(fact is not None for fact in known)
 
 
 def answers(rows: pl.DataFrame, *, seed: int = 0, tasks: pl.Series | None = None) -> list[AnswerPoint]:
@@ -282,10 +282,10 @@ def answers(rows: pl.DataFrame, *, seed: int = 0, tasks: pl.Series | None = None
     Returns:
         Points in the order in which the rows name models and tasks, lengths ascending; none where nothing was scored.
     """
-    said = pl.col("outcome").is_in(["answered", "cut"])
+    has_content = pl.col("outcome").is_in(["answered", "cut"])
     counts = scored_rows(rows)
     chosen = counts.filter(pl.col("task").is_in((choice_tasks(counts) if tasks is None else tasks).implode()))
-    asked = over_suites(chosen).with_columns(valid=pl.col("valid") & said)
+    asked = over_suites(chosen).with_columns(valid=pl.col("valid") & has_content)
     if asked.is_empty():
         return []
     accuracy = {

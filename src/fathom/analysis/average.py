@@ -87,11 +87,11 @@ def average_scores_of(ready: Sequence[Profile]) -> list[AverageScore]:
 
 
 def _average(profile: Profile) -> AverageScore:
-    there = profile.complete & ~np.isnan(profile.means)
+    scored = profile.complete & ~np.isnan(profile.means)
     gaps = [gap for gap in profile.gaps if gap is not None]
-    mean = float(profile.means[there].mean()) if there.any() and not gaps else None
-    chance = float(profile.chance[there].mean()) if there.any() else math.nan
-    asked = there | np.array([gap is not None for gap in profile.gaps], dtype=np.bool_)
+    mean = float(profile.means[scored].mean()) if scored.any() and not gaps else None
+    chance = float(profile.chance[scored].mean()) if scored.any() else math.nan
+    asked = scored | np.array([gap is not None for gap in profile.gaps], dtype=np.bool_)
     others = profile.other[asked]
     low, high = (float(ends[asked].mean()) if asked.any() else math.nan for ends in (profile.low, profile.high))
     design = profile.design
@@ -100,9 +100,9 @@ def _average(profile: Profile) -> AverageScore:
         variant=profile.variant,
         task=profile.task,
         mean=mean,
-        interval=None if mean is None else interval_over(profile, there),
+        interval=None if mean is None else interval_over(profile, scored),
         chance=None if math.isnan(chance) else chance,
-        lengths=tuple(int(length) for length in profile.lengths[there]),
+        lengths=tuple(int(length) for length in profile.lengths[scored]),
         tasks=profile.tasks,
         note="; ".join(filter(None, (OVER_LENGTHS if profile.apart else "", not_measured(gaps)))),
         **added(tally for tally, counted in zip(profile.tallies, asked, strict=True) if counted),

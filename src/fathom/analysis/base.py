@@ -86,7 +86,7 @@ def code_base(
     both = [within_stratum(clusters_of(table, groups[0]), *groups) for table in (scores, chances)]
     totals, counts = (
         np.stack([part.sum(axis=1) for part in side], axis=1)
-        for side in ([one.totals for one in both], [one.counts for one in both])
+        for side in ([clusters.totals for clusters in both], [clusters.counts for clusters in both])
     )
     sums = resampled_sums(Clusters(totals, counts), seed, replicates=replicates)
     draws = np.stack([sums.means(seed, prior, OWN)[:, 0], sums.means(seed, 0)[:, 1]], axis=1)

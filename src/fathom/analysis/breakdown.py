@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL
-from fathom.analysis.questions import Asked, asked, best_of_first, other_mean, passed, row_means
+from fathom.analysis.questions import ModelReplies, asked, best_of_first, other_mean, passed, row_means
 from fathom.stats.columns import facet
 from fathom.stats.differences import Gap, unpaired_gap
 from fathom.stats.intervals import (
@@ -106,10 +106,10 @@ def not_there(dimension: str, rows: pl.DataFrame) -> FathomError:
 def _facets(text: str) -> Mapping[str, object]:
     """The facets of a row; none if a user's table has something else."""
     try:
-        found = json.loads(text)
+        facets = json.loads(text)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return facets if isinstance(facets, dict) else {}
 
 
 def published(rows: pl.DataFrame) -> pl.DataFrame:
@@ -227,17 +227,22 @@ def breakdown(
     if RUN in by and "mean" not in measures:
         raise FathomError(f"{RUN!r} groups single repeats, which only have a mean: add mean to the measures")
     known = asked(rows, unanswered)
-    found = group_scores(rows, known, by=by, measures=measures, seed=seed)
-    lacking = [name for name in by if all(one.dimension != name for one in found)]
-    if found and lacking and tuple(by) != DIMENSIONS and all(one.blank.is_empty() for one in known):
+    scores = group_scores(rows, known, by=by, measures=measures, seed=seed)
+    lacking = [name for name in by if all(score.dimension != name for score in scores)]
+    if scores and lacking and tuple(by) != DIMENSIONS and all(model.blank.is_empty() for model in known):
         raise not_there(lacking[0], rows)
-    if not found and known:
-        raise not_there(by[0], rows) if all(one.blank.is_empty() for one in known) else nothing_measured(rows)
-    return found
+    if not scores and known:
+        raise not_there(by[0], rows) if all(model.blank.is_empty() for model in known) else nothing_measured(rows)
+    return scores
 
 
 def group_scores(
-    rows: pl.DataFrame, known: Sequence[Asked], *, by: Sequence[str], measures: Sequence[str] = ("mean",), seed: int = 0
+    rows: pl.DataFrame,
+    known: Sequence[ModelReplies],
+    *,
+    by: Sequence[str],
+    measures: Sequence[str] = ("mean",),
+    seed: int = 0,
 ) -> list[GroupScore]:
     """The scores of :func:`breakdown` in its order, none for a dimension that no question has.
 
@@ -248,17 +253,19 @@ def group_scores(
         measures: Any of ``MEASURES``.
         seed: Seed of the intervals.
     """
-    found = [*_measured(known, by, measures, seed), *_published(rows, by, measures)]
+    cells = [cell for model in known for cell in _cells(model, by, measures, seed)]
+    measured = (score for cell in cells for score in _scores(cell, seed))
+    scores = [*measured, *_published(rows, by, measures)]
     systems = rows.select("model", "variant").unique(maintain_order=True).rows()
     order = {system: number for number, system in enumerate(systems)}
     ordered = sorted(
-        found,
-        key=lambda one: (
-            order[one.model, one.variant],
-            by.index(one.dimension),
-            place(one.group),
-            MEASURES.index(one.measure),
-            one.n,
+        scores,
+        key=lambda score: (
+            order[score.model, score.variant],
+            by.index(score.dimension),
+            place(score.group),
+            MEASURES.index(score.measure),
+            score.n,
         ),
     )
     return adjusted_scores(ordered)
@@ -314,7 +321,7 @@ class _Cell:
         note: Caveats; "" if none.
     """
 
-    asked: Asked
+    asked: ModelReplies
     dimension: str
     group: str
     columns: Sequence[tuple[str, int]]
@@ -325,31 +332,25 @@ class _Cell:
     note: str = ""
 
 
-def _measured(known: Sequence[Asked], by: Sequence[str], measures: Sequence[str], seed: int) -> Iterable[GroupScore]:
-    cells = [cell for one in known for cell in _cells(one, by, measures, seed)]
-    for cell in cells:
-        yield from _scores(cell, seed)
-
-
-def _cells(one: Asked, by: Sequence[str], measures: Sequence[str], seed: int) -> Iterable[_Cell]:
-    columns, values = _columns(one, measures)
+def _cells(model: ModelReplies, by: Sequence[str], measures: Sequence[str], seed: int) -> Iterable[_Cell]:
+    columns, values = _columns(model, measures)
     for dimension in by:
         if dimension == RUN:
-            yield from _runs(one) if one.blank.is_empty() else ()
+            yield from _runs(model) if model.blank.is_empty() else ()
             continue
-        groups = groups_of(one.about, dimension)
-        without, blank = groups.null_count(), set(groups_of(one.blank, dimension))
-        replied = groups_of(one.ended, dimension)
+        groups = groups_of(model.about, dimension)
+        without, blank = groups.null_count(), set(groups_of(model.blank, dimension))
+        replied = groups_of(model.ended, dimension)
         note = f"questions without {dimension}, left out: {without}" if without else ""
         names = groups.drop_nulls().unique().sort()
-        differences = {} if blank else _differences(groups, names.to_list(), one.about["cluster"], values, seed)
+        differences = {} if blank else _differences(groups, names.to_list(), model.about["cluster"], values, seed)
         for group in names:
             if group in blank:
                 continue
             here = (groups == group).fill_null(False)
-            clusters, ended = one.about["cluster"].filter(here), one.ended.filter(replied == group)
+            clusters, ended = model.about["cluster"].filter(here), model.ended.filter(replied == group)
             gaps = differences.get(group, ())
-            yield _Cell(one, dimension, group, columns, clusters, values[here.to_numpy()], ended, gaps, note)
+            yield _Cell(model, dimension, group, columns, clusters, values[here.to_numpy()], ended, gaps, note)
 
 
 def _differences(
@@ -374,10 +375,10 @@ def _differences(
     totals, counts = (sides.reshape(-1, len(names), size) for sides in (parts.totals, parts.counts))
     own, mass = _sums_of_groups(totals, counts, seed)
     all_scored, all_mass, present = own.sum(axis=1), mass.sum(axis=1), counts.sum(axis=1)
-    found: dict[str, list[Gap | None]] = {}
+    gaps_of: dict[str, list[Gap | None]] = {}
     for number, name in enumerate(names):
         if number == 1 and len(names) == 2:  # the other way round
-            found[name] = [None if gap is None else gap.reversed for gap in found[names[0]]]
+            gaps_of[name] = [None if gap is None else gap.reversed for gap in gaps_of[names[0]]]
             continue
         group = Clusters(totals[:, number], counts[:, number])
         rest = Clusters(totals.sum(axis=1) - group.totals, present - group.counts)
@@ -387,11 +388,11 @@ def _differences(
             seed, 1.0, OTHER
         )
         fewest = np.minimum((group.counts > 0).sum(axis=0), (rest.counts > 0).sum(axis=0)).tolist()
-        found[name] = [
+        gaps_of[name] = [
             None if fewest[column] == 0 else unpaired_gap(draws[:, column], point, fewest[column] - 1)
             for column, point in enumerate(points.tolist())
         ]
-    return found
+    return gaps_of
 
 
 def _sums_of_groups(totals: Floats, counts: Floats, seed: int) -> tuple[Floats, Floats]:
@@ -424,21 +425,21 @@ def _sums_of_groups(totals: Floats, counts: Floats, seed: int) -> tuple[Floats, 
     return scored, mass
 
 
-def _columns(one: Asked, measures: Sequence[str]) -> tuple[list[tuple[str, int]], Floats]:
+def _columns(model: ModelReplies, measures: Sequence[str]) -> tuple[list[tuple[str, int]], Floats]:
     """Scores of every question for every measure, and n of each."""
-    passing = passed(one.tries, one.threshold[:, None])
-    tables: Mapping[str, Floats] = {"best_of": one.tries, "pass_at": passing}
-    found = [(("mean", one.runs), row_means(one.scores))] if "mean" in measures else []
+    passing = passed(model.tries, model.threshold[:, None])
+    tables: Mapping[str, Floats] = {"best_of": model.tries, "pass_at": passing}
+    measured = [(("mean", model.runs), row_means(model.scores))] if "mean" in measures else []
     for measure, table in tables.items():
         if measure in measures:
-            found += [((measure, n), best_of_first(table, n)) for n in range(1, one.runs + 1)]
-    return [column for column, _ in found], np.stack([values for _, values in found], axis=1)
+            measured += [((measure, n), best_of_first(table, n)) for n in range(1, model.runs + 1)]
+    return [column for column, _ in measured], np.stack([values for _, values in measured], axis=1)
 
 
-def _runs(one: Asked) -> Iterable[_Cell]:
-    for number, epoch in enumerate(one.ended["epoch"].unique().sort()[: one.runs]):
-        clusters, ended = one.about["cluster"], one.ended.filter(pl.col("epoch") == epoch)
-        yield _Cell(one, RUN, str(number + 1), [("mean", 1)], clusters, one.scores[:, number, None], ended)
+def _runs(model: ModelReplies) -> Iterable[_Cell]:
+    for number, epoch in enumerate(model.ended["epoch"].unique().sort()[: model.runs]):
+        clusters, ended = model.about["cluster"], model.ended.filter(pl.col("epoch") == epoch)
+        yield _Cell(model, RUN, str(number + 1), [("mean", 1)], clusters, model.scores[:, number, None], ended)
 
 
 def _scores(cell: _Cell, seed: int) -> Iterable[GroupScore]:

@@ -146,23 +146,23 @@ def _categories(
     lacking = items.filter(pl.col("group").is_null()).group_by("model", "variant").len()
     without = {(str(model), str(variant)): count for model, variant, count in lacking.iter_rows()}
     numbers = tallies(scored.with_columns(group=facet(by)), ("model", "variant", "group", "task"))
-    found: list[CategoryScore] = []
+    scores: list[CategoryScore] = []
     for key, part in table.partition_by("model", "variant", maintain_order=True, as_dict=True).items():
         system = str(key[0]), str(key[1])
         *each, whole = _of_model(system, part, by, widest, seed)
         lost = blank.get(system, frozenset())
-        found += [one for one in each if (one.group, one.task) not in lost]
+        scores += [score for score in each if (score.group, score.task) not in lost]
         left = f"items without {by}, left out: {without[system]}" if system in without else ""
         if not lost:
-            found.append(replace(whole, note="; ".join(filter(None, (whole.note, left)))))
-    return [replace(one, **added(_of(one, numbers))) for one in found]
+            scores.append(replace(whole, note="; ".join(filter(None, (whole.note, left)))))
+    return [replace(score, **added(_of(score, numbers))) for score in scores]
 
 
-def _of(one: CategoryScore, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> Iterable[Mapping[str, int]]:
+def _of(score: CategoryScore, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> Iterable[Mapping[str, int]]:
     """The tallies of the cells that a mean is over."""
     for (model, variant, group, task), tally in numbers.items():
-        system = (model, variant) == (one.model, one.variant)
-        if system and group is not None and one.group in (ALL, group) and one.task in (ALL, task):
+        system = (model, variant) == (score.model, score.variant)
+        if system and group is not None and score.group in (ALL, group) and score.task in (ALL, task):
             yield tally
 
 
@@ -194,11 +194,11 @@ def _items(rows: pl.DataFrame, by: str, compensated: bool) -> pl.DataFrame:
 
 def _blank(rows: pl.DataFrame, by: str) -> dict[tuple[str, str], frozenset[tuple[str, str]]]:
     """Groups and tasks of each model, ``all`` included, with a cell without a score."""
-    found: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    lost_of: dict[tuple[str, str], set[tuple[str, str]]] = {}
     lost = rows.filter("blank").with_columns(group=facet(by)).select("model", "variant", "group", "task")
     for model, variant, group, task in lost.drop_nulls().unique().iter_rows():
-        found.setdefault((model, variant), set()).update(((group, task), (group, ALL)))
-    return {system: frozenset(groups) for system, groups in found.items()}
+        lost_of.setdefault((model, variant), set()).update(((group, task), (group, ALL)))
+    return {system: frozenset(groups) for system, groups in lost_of.items()}
 
 
 def _facets(rows: pl.DataFrame) -> str:
@@ -218,9 +218,9 @@ def _of_model(
             yield CategoryScore(*system, group, cell.task, *mean, 1, cell.items, other=_other([[cell]]))
         yield _over(system, group, [cells], widest, seed)
     whole = groups if by == CATEGORY else [_cells(items.drop("group"), seed)]
-    found = _over(system, ALL, whole, widest, seed)
+    overall = _over(system, ALL, whole, widest, seed)
     apart = f"{len(groups)} of the {len(widest) - 1} groups of these rows" if len(groups) < len(widest) - 1 else ""
-    yield replace(found, note=found.note or apart)
+    yield replace(overall, note=overall.note or apart)
 
 
 def _over(

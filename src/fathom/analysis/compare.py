@@ -148,10 +148,11 @@ class Pairing:
         asked = [cell for task, pair in self.shared.items() for cell in _cells({task: pair}, self.drawn, task)]
         if self.whole:
             asked += _cells(self.shared, self.drawn, ALL)
-        gaps = gaps_over([(one.drawn, one.columns) for one in asked], null)
-        found = [one.compared(gap, self.named) for one, gap in zip(asked, gaps, strict=True)]
-        shown = [one for one in found if (one.task, one.length) not in self.blank]
-        return with_adjusted([replace(one, **_sides(one, self.numbers), cells_of=self._asked(one)) for one in shown])
+        gaps = gaps_over([(cell.drawn, cell.columns) for cell in asked], null)
+        compared = [cell.compared(gap, self.named) for cell, gap in zip(asked, gaps, strict=True)]
+        shown = [comparison for comparison in compared if (comparison.task, comparison.length) not in self.blank]
+        whole = [replace(own, **_sides(own, self.numbers), cells_of=self._asked(own)) for own in shown]
+        return with_adjusted(whole)
 
     def _asked(self, compared: Comparison) -> int:
         """Number of cells of its task and length that one of the two was asked at."""
@@ -165,12 +166,12 @@ class Pairing:
             length: Length in tokens; None for all.
         """
         names = list(self.shared) if task == ALL else [task]
-        found = []
+        numbers = []
         for name in names:
             counts = self.drawn[name].tasks[0].first.counts
             known = counts if length is None else counts[:, [self.shared[name].lengths.index(length)]]
-            found.append(int(known.any(axis=1).sum()))
-        return len(names) * min(found)
+            numbers.append(int(known.any(axis=1).sum()))
+        return len(names) * min(numbers)
 
     def over(self, lengths: Collection[int]) -> Gap | None:
         """The difference of the mean over all tasks and some lengths, as ``compare`` gives it for one length or all.
@@ -214,7 +215,8 @@ def compare_all(
     resampler = Resampler(seed, replicates)
     pairs = combinations(sides, 2)
     with kept_draws():
-        return with_adjusted([one for a, b in pairs for one in _pair_up(a, b, samples, resampler).comparisons()])
+        pairings = (_pair_up(a, b, samples, resampler) for a, b in pairs)
+        return with_adjusted([comparison for pairing in pairings for comparison in pairing.comparisons()])
 
 
 def pair_up(
@@ -238,7 +240,8 @@ def pair_up(
             raise FathomError(f"no rows of model {model!r}, variant {variant!r}; the rows have {known}")
     if a == b:
         raise FathomError(f"cannot compare model {a[0]!r} with itself; give two models or two variants")
-    named = pl.struct("model", "variant").is_in([dict(zip(("model", "variant"), one, strict=True)) for one in (a, b)])
+    both = [{"model": model, "variant": variant} for model, variant in (a, b)]
+    named = pl.struct("model", "variant").is_in(both)
     samples = _Samples()
     sides = {side.system: side for side in _sides_of(rows.filter(named), unanswered, samples)}
     return _pair_up(sides[a], sides[b], samples, Resampler(seed, replicates))
@@ -261,9 +264,9 @@ class _Samples:
 
     def items(self, names: Iterable[str]) -> NDArray[np.int64]:
         known = self._items
-        found = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
+        numbers = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
         self.names += list(known)[len(self.names) :]
-        return found
+        return numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -327,12 +330,12 @@ def _scores_of(counts: pl.DataFrame, samples: _Samples) -> dict[str, _Scores]:
             *((pl.col("outcome") == name).sum().alias(f"_{name}") for name in COUNTED),
         )
     )
-    found = {}
+    scores = {}
     named_clusters = summed.select("task", item_name().alias("name"), "cluster").iter_rows()
     samples.clusters.update({(task, name): cluster for task, name, cluster in named_clusters})
     for (task,), own in summed.partition_by("task", maintain_order=True, as_dict=True).items():
         named = pl.concat_str("suite", "task", "sample", separator="\x1f")
-        found[str(task)] = _Scores(
+        scores[str(task)] = _Scores(
             first=own[NUMBER].to_numpy().astype(np.int64),
             samples=samples.numbers(own.select(named).to_series()),
             items=samples.items(own.select(item_name()).to_series()),
@@ -341,13 +344,13 @@ def _scores_of(counts: pl.DataFrame, samples: _Samples) -> dict[str, _Scores]:
             counts=own["replies"].to_numpy().astype(np.float64),
             ended=own.select(f"_{name}" for name in COUNTED).to_numpy().astype(np.int64),
         )
-    return found
+    return scores
 
 
 def _pair_up(a: _Side, b: _Side, samples: _Samples, resampler: Resampler) -> Pairing:
     both = {
-        task: (one.at(np.isin(one.samples, other.samples)), other.at(np.isin(other.samples, one.samples)))
-        for task, one in a.tasks.items()
+        task: (own.at(np.isin(own.samples, other.samples)), other.at(np.isin(other.samples, own.samples)))
+        for task, own in a.tasks.items()
         for other in [b.tasks.get(task)]
         if other is not None
     }
@@ -374,17 +377,18 @@ def _pair_up(a: _Side, b: _Side, samples: _Samples, resampler: Resampler) -> Pai
     return Pairing(shared, differences, blank, whole, named, numbers, asked)
 
 
-def _sides(one: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> dict[str, Any]:
+def _sides(comparison: Comparison, numbers: Mapping[tuple[object, ...], Mapping[str, int]]) -> dict[str, Any]:
     """How many replies were unanswered, truncated or missing, on each side."""
-    found: dict[str, Any] = {}
-    for side, system in (("a", (one.model_a, one.variant_a)), ("b", (one.model_b, one.variant_b))):
+    fields: dict[str, Any] = {}
+    systems = (comparison.model_a, comparison.variant_a), (comparison.model_b, comparison.variant_b)
+    for side, system in zip("ab", systems, strict=True):
         tally = added(
             part
             for (model, variant, task, length), part in numbers.items()
-            if (model, variant) == system and one.task in (ALL, task) and one.length in (None, length)
+            if (model, variant) == system and comparison.task in (ALL, task) and comparison.length in (None, length)
         )
-        found |= {f"{name}_{side}": tally[name] for name in ("unanswered", "cut", *LOST)}
-    return found
+        fields |= {f"{name}_{side}": tally[name] for name in ("unanswered", "cut", *LOST)}
+    return fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,14 +418,14 @@ def _paired(a: _Scores, b: _Scores, names: Sequence[str]) -> _Pair | None:
         return None
     first, second = np.where(both, first, np.nan), np.where(both, second, np.nan)
     kept = np.ix_(lines, columns)
-    found = tuple(names[number] for number in items[lines].tolist())
-    return _Pair(found, tuple(int(length) for length in lengths[columns]), first[kept], second[kept])
+    chosen = tuple(names[number] for number in items[lines].tolist())
+    return _Pair(chosen, tuple(int(length) for length in lengths[columns]), first[kept], second[kept])
 
 
 def _table(scores: _Scores, items: NDArray[np.int64], lengths: NDArray[np.int64]) -> Floats:
     """Mean score of each item at each length, NaN without one."""
-    there = np.isin(scores.items, items) & np.isin(scores.lengths, lengths)
-    own, order = scores.at(there), np.argsort(items)
+    shared = np.isin(scores.items, items) & np.isin(scores.lengths, lengths)
+    own, order = scores.at(shared), np.argsort(items)
     line = order[np.searchsorted(items, own.items, sorter=order)]
     place = line * len(lengths) + np.searchsorted(lengths, own.lengths)
     size = len(items) * len(lengths)
@@ -485,7 +489,7 @@ def _cells(pairs: Mapping[str, _Pair], drawn: Mapping[str, Differences], task: s
             length,
             both,
             chosen,
-            items=sum(int(there[:, chosen].any(axis=1).sum()) for there in known),
+            items=sum(int(scored[:, chosen].any(axis=1).sum()) for scored in known),
             cells=len(pairs) * len(chosen),
         )
         for length, chosen in columns

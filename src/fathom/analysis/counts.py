@@ -90,8 +90,8 @@ def cell_counts(rows: pl.DataFrame) -> list[Counts]:
     """
     asked = rows.filter(~is_side_row())
     order = {key: place for place, key in enumerate(dict.fromkeys(asked.select(_TASK).iter_rows()))}
-    found = _counts(asked, [*_TASK, "length"])
-    return sorted(found, key=lambda cell: (order[cell.model, cell.variant, cell.task], cell.length or 0))
+    cells = _counts(asked, [*_TASK, "length"])
+    return sorted(cells, key=lambda cell: (order[cell.model, cell.variant, cell.task], cell.length or 0))
 
 
 def _counts(rows: pl.DataFrame, keys: list[str]) -> list[Counts]:
@@ -156,15 +156,15 @@ def graders(rows: pl.DataFrame) -> list[Graded]:
         .agg(scored=scored.sum(), failed=(outcome().is_in(LOST) & (pl.col("status") != "error")).sum())
     )
     order = {task: place for place, task in enumerate(rows["task"].unique(maintain_order=True))}
-    found = [Graded(**record) for record in table.iter_rows(named=True)]
-    return sorted(found, key=lambda one: order[one.task])
+    graded = [Graded(**record) for record in table.iter_rows(named=True)]
+    return sorted(graded, key=lambda grader: order[grader.task])
 
 
 def all_graders(parts: Sequence[Sequence[Graded]]) -> list[Graded]:
     """The graders of rows that were counted in parts."""
-    found: dict[tuple[str, str, str], Graded] = {}
-    for one in (one for part in parts for one in part):
-        had = found.get(key := (one.task, one.metric, one.grader), replace(one, scored=0, failed=0))
-        found[key] = replace(had, scored=had.scored + one.scored, failed=had.failed + one.failed)
-    order = {task: place for place, task in enumerate(dict.fromkeys(one.task for one in found.values()))}
-    return sorted(found.values(), key=lambda one: order[one.task])
+    joined: dict[tuple[str, str, str], Graded] = {}
+    for grader in (grader for part in parts for grader in part):
+        had = joined.get(key := (grader.task, grader.metric, grader.grader), replace(grader, scored=0, failed=0))
+        joined[key] = replace(had, scored=had.scored + grader.scored, failed=had.failed + grader.failed)
+    order = {task: place for place, task in enumerate(dict.fromkeys(grader.task for grader in joined.values()))}
+    return sorted(joined.values(), key=lambda grader: order[grader.task])

@@ -33,7 +33,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.questions import Asked, asked, passed, row_means
+from fathom.analysis.questions import ModelReplies, asked, passed, row_means
 from fathom.plugins.names import system_name, unknown
 from fathom.stats.columns import facet
 from fathom.stats.intervals import Floats
@@ -100,7 +100,7 @@ def checked_tiers(given: Mapping[str, object], source: str = "") -> dict[str, tu
     return tiers
 
 
-def models_of(tiers: Mapping[str, Sequence[str]], known: Sequence[Asked]) -> dict[str, tuple[Asked, ...]]:
+def models_of(tiers: Mapping[str, Sequence[str]], known: Sequence[ModelReplies]) -> dict[str, tuple[ModelReplies, ...]]:
     """The replies of the models of each tier.
 
     Args:
@@ -111,21 +111,21 @@ def models_of(tiers: Mapping[str, Sequence[str]], known: Sequence[Asked]) -> dic
     Raises:
         FathomError: There is no such model, it has several variants or providers, or two names are of the same model.
     """
-    full = {system_name(one.model, one.variant): one for one in known}
+    full = {system_name(model.model, model.variant): model for model in known}
     chosen = {tier: tuple(_find(name, full) for name in names) for tier, names in tiers.items()}
-    _check_once((tier, system_name(one.model, one.variant)) for tier, models in chosen.items() for one in models)
+    _check_once((tier, system_name(model.model, model.variant)) for tier, models in chosen.items() for model in models)
     return chosen
 
 
-def _find(name: str, full: Mapping[str, Asked]) -> Asked:
+def _find(name: str, full: Mapping[str, ModelReplies]) -> ModelReplies:
     if name in full:
         return full[name]
-    variants = [key for key, one in full.items() if one.model == name]
+    variants = [key for key, model in full.items() if model.model == name]
     # Papers name models without their providers.
     variants = variants or [
         key
-        for key, one in full.items()
-        if name in (last := one.model.rpartition("/")[2], system_name(last, one.variant))
+        for key, model in full.items()
+        if name in (last := model.model.rpartition("/")[2], system_name(last, model.variant))
     ]
     if len(variants) > 1:
         raise FathomError(f"model {name!r} has several variants: choose one of {', '.join(map(repr, variants))}")
@@ -315,21 +315,21 @@ def _known_of_each(rows: pl.DataFrame) -> pl.DataFrame:
     return scored_rows(rows.with_columns(_known=known)).with_columns(value="_known", blank=pl.lit(value=False))
 
 
-def label_table(found: Difficulty) -> pl.DataFrame:
+def label_table(result: Difficulty) -> pl.DataFrame:
     """The labels as a table: ``suite``, ``item``, ``id`` (the last part of the item), ``label``, the number of models
     of each tier that are correct, and ``stability``."""
     columns: dict[str, list[str] | list[int] | list[float]] = {
-        "suite": [one.suite for one in found.labels],
-        "item": [one.item for one in found.labels],
-        "id": [one.item.rsplit("/", 1)[-1] for one in found.labels],
-        "label": [one.label for one in found.labels],
-        **{f"right_{tier}": [one.right[place] for one in found.labels] for place, tier in enumerate(TIERS)},
-        "stability": [one.stability for one in found.labels],
+        "suite": [label.suite for label in result.labels],
+        "item": [label.item for label in result.labels],
+        "id": [label.item.rsplit("/", 1)[-1] for label in result.labels],
+        "label": [label.label for label in result.labels],
+        **{f"right_{tier}": [label.right[place] for label in result.labels] for place, tier in enumerate(TIERS)},
+        "stability": [label.stability for label in result.labels],
     }
     return pl.DataFrame(columns)
 
 
-def _check_sizes(chosen: Mapping[str, Sequence[Asked]], allowed: int) -> None:
+def _check_sizes(chosen: Mapping[str, Sequence[ModelReplies]], allowed: int) -> None:
     if allowed < 0:
         raise FathomError(f"`allowed` {allowed}: expected 0 or more models")
     for tier, models in chosen.items():
@@ -340,8 +340,8 @@ def _check_sizes(chosen: Mapping[str, Sequence[Asked]], allowed: int) -> None:
             )
 
 
-def _questions(chosen: Mapping[str, Sequence[Asked]]) -> pl.DataFrame:
-    every = pl.concat([one.about for models in chosen.values() for one in models])
+def _questions(chosen: Mapping[str, Sequence[ModelReplies]]) -> pl.DataFrame:
+    every = pl.concat([model.about for models in chosen.values() for model in models])
     return every.unique("name", keep="first", maintain_order=True).sort("name")
 
 
@@ -350,19 +350,19 @@ def _names(about: pl.DataFrame) -> pl.Series:
     return about["item" if one_each else "sample"]
 
 
-def _right(models: Sequence[Asked], names: pl.Series, correct: Correct) -> Floats:
+def _right(models: Sequence[ModelReplies], names: pl.Series, correct: Correct) -> Floats:
     """Which models answer which questions correctly, questions x models; NaN if not asked."""
     line = pl.Enum(names)
     table = np.full((len(names), len(models)), np.nan)
-    for column, one in enumerate(models):
-        table[one.about["name"].cast(line).to_physical().to_numpy(), column] = _answers(one, correct)
+    for column, model in enumerate(models):
+        table[model.about["name"].cast(line).to_physical().to_numpy(), column] = _answers(model, correct)
     return table
 
 
-def _answers(one: Asked, correct: Correct) -> Floats:
+def _answers(model: ModelReplies, correct: Correct) -> Floats:
     if correct == "mean":
-        return passed(one.means, one.threshold)
-    share = row_means(one.passes)
+        return passed(model.means, model.threshold)
+    share = row_means(model.passes)
     right: NDArray[np.bool_] = {"majority": share > 0.5, "any": share > 0, "all": share == 1}[correct]
     return right.astype(np.float64)
 
@@ -392,12 +392,12 @@ def _notes(labelled: pl.DataFrame, codes: NDArray[np.int64], asked_of_any: int) 
         yield f"{same} of {int(known.sum())} questions have the same label as in their records."
 
 
-def difficulty_record(found: Difficulty) -> dict[str, Any]:
+def difficulty_record(result: Difficulty) -> dict[str, Any]:
     """The result as an object for JSON, which has no pairs as keys."""
     return {
-        "counts": dict(found.counts),
-        "agreement": found.agreement,
-        "moved": [{"from": one, "to": other, "share": share} for (one, other), share in found.moved.items()],
-        "notes": list(found.notes),
-        "labels": label_table(found).to_dicts(),
+        "counts": dict(result.counts),
+        "agreement": result.agreement,
+        "moved": [{"from": label, "to": other, "share": share} for (label, other), share in result.moved.items()],
+        "notes": list(result.notes),
+        "labels": label_table(result).to_dicts(),
     }

@@ -50,12 +50,12 @@ def drops_of(ready: Sequence[Profile]) -> list[Drop]:
     Args:
         ready: Profiles; those of ``all`` are left out.
     """
-    found = [drop for profile in ready if profile.task != ALL for drop in _losses(profile)]
-    adjusted = holm(np.array([one.p_value for one in found]), tests=len(found)).tolist()
+    losses = [drop for profile in ready if profile.task != ALL for drop in _losses(profile)]
+    adjusted = holm(np.array([loss.p_value for loss in losses]), tests=len(losses)).tolist()
     largest: dict[tuple[str, str, str], Drop] = {}
-    for one, p_value in sorted(zip(found, adjusted, strict=True), key=lambda pair: pair[0].difference):
-        if p_value <= 1 - LEVEL and one.interval.high < 0:
-            largest.setdefault((one.model, one.variant, one.task), replace(one, p_value=p_value))
+    for loss, p_value in sorted(zip(losses, adjusted, strict=True), key=lambda pair: pair[0].difference):
+        if p_value <= 1 - LEVEL and loss.interval.high < 0:
+            largest.setdefault((loss.model, loss.variant, loss.task), replace(loss, p_value=p_value))
     return list(largest.values())
 
 

@@ -124,7 +124,7 @@ def effective_length(
 
 def effective_length_of(ready: Sequence[Profile], base_lengths: Sequence[int] = BASE_LENGTHS) -> list[EffectiveLength]:
     """The same from precomputed profiles."""
-    return [found for profile in ready for found in _effective_lengths(profile, base_lengths)]
+    return [length for profile in ready for length in _effective_lengths(profile, base_lengths)]
 
 
 def _effective_lengths(profile: Profile, base_lengths: Sequence[int]) -> list[EffectiveLength]:
@@ -134,28 +134,28 @@ def _effective_lengths(profile: Profile, base_lengths: Sequence[int]) -> list[Ef
     if not profile.complete.any():
         return [_undefined(profile, definition, math.nan, missed) for definition in DEFINITIONS]
     own, note = _own_base(profile, base_lengths, missed)
-    found = []
+    lengths = []
     for definition in DEFINITIONS:
         if definition == "ruler":
             base, threshold = _Base(0, 0, 0), RULER_THRESHOLD
             thresholds, why = np.full(len(profile.draws), RULER_THRESHOLD), ""
-            said = "; ".join(filter(None, (apart_note(profile), missed)))
+            caveats = "; ".join(filter(None, (apart_note(profile), missed)))
         else:
             share = OWN_BASE_SHARE if definition == "own_base" else 0.5
             base, threshold, thresholds = _begins(profile, own, base_lengths), share * own.value, share * own.draws
-            why, said = _unusable(own, threshold), note
+            why, caveats = _unusable(own, threshold), note
         part = at_columns(profile, profile.lengths >= base.first)
         whole = all(gap is None for gap in part.gaps)
         part = measured_from_start(part)
         if why or not part.complete.any():
-            found.append(_undefined(profile, definition, threshold if why else math.nan, why or missed))
+            lengths.append(_undefined(profile, definition, threshold if why else math.nan, why or missed))
             continue
         means, draws = part.means[None, part.complete], part.compared[:, part.complete]
         if definition == "half_base":
             weights = np.maximum(part.scored[part.complete], 1).astype(np.float64)
             means, draws = falling_fit(means, weights), falling_fit(draws, weights)
-        found.append(_measured(part, definition, (means, draws), (threshold, thresholds), said, base, whole=whole))
-    return found
+        lengths.append(_measured(part, definition, (means, draws), (threshold, thresholds), caveats, base, whole=whole))
+    return lengths
 
 
 class _Base(NamedTuple):
@@ -217,7 +217,7 @@ def _measured(
     whole: bool,
 ) -> EffectiveLength:
     lengths = profile.lengths[profile.complete]
-    found = reach(
+    measured = reach(
         lengths,
         curves,
         thresholds,
@@ -225,15 +225,15 @@ def _measured(
         base=int((lengths <= base.last).sum()),
         least=base.least,
     )
-    found = ending(found, whole=whole)
+    measured = ending(measured, whole=whole)
     return EffectiveLength(
         model=profile.model,
         variant=profile.variant,
         task=profile.task,
         definition=definition,
-        tokens=found.tokens,
-        interval=found.interval,
-        censored=found.censored,
+        tokens=measured.tokens,
+        interval=measured.interval,
+        censored=measured.censored,
         threshold=thresholds[0],
         note=note,
     )
@@ -274,9 +274,9 @@ def reach(
     return Reach(tokens, Interval(low, high), "below" if passed == 0 else "above" if passed == len(lengths) else "")
 
 
-def ending(found: Reach, *, whole: bool) -> Reach:
+def ending(measured: Reach, *, whole: bool) -> Reach:
     """A reach of a curve with scores at all lengths that were asked, or (not ``whole``) with a missing one after it."""
-    return replace(found, censored="unmeasured") if found.censored == "above" and not whole else found
+    return replace(measured, censored="unmeasured") if measured.censored == "above" and not whole else measured
 
 
 def _undefined(profile: Profile, definition: Definition, threshold: float, note: str) -> EffectiveLength:

@@ -161,8 +161,8 @@ def _side(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     """The rows of one side, under its name: both may be of one model."""
     systems = rows.select("model", "variant").unique().rows()
     if len(systems) != 1:
-        found = ", ".join(sorted(f"{model} {variant}".strip() for model, variant in systems)) or "none"
-        raise FathomError(f"the {name} must be the rows of one model and variant; found {found}")
+        listed = ", ".join(sorted(f"{model} {variant}".strip() for model, variant in systems)) or "none"
+        raise FathomError(f"the {name} must be the rows of one model and variant; found {listed}")
     return rows.with_columns(model=pl.lit(name), variant=pl.lit(""))
 
 
@@ -182,17 +182,17 @@ def _claims(rows: pl.DataFrame, unanswered: Unanswered, margin: float, seed: int
         return []
     pairing = pair_up(rows, *((name, "") for name in SIDES), unanswered=unanswered, seed=seed)
     worse, beyond = (pairing.comparisons(null) for null in (0.0, -margin))
-    several = len({one.task for one in worse} - {ALL}) > 1
-    lengths = {one.length for one in worse} - {None}
-    found = []
+    several = len({comparison.task for comparison in worse} - {ALL}) > 1
+    lengths = {comparison.length for comparison in worse} - {None}
+    claims = []
     for loss, shift in zip(worse, beyond, strict=True):
         overall = loss.task == (ALL if several else loss.task)
         if (not several and loss.task == ALL) or not (overall or loss.length is None):
             continue
         if overall and loss.length is None and len(lengths) == 1:
             continue  # the same as at its only length
-        found.append(_claim(loss, shift, margin, pairing.clusters(loss.task, loss.length)))
-    return sorted(found, key=lambda one: (one.task != ALL and several, one.length is not None, one.length or 0))
+        claims.append(_claim(loss, shift, margin, pairing.clusters(loss.task, loss.length)))
+    return sorted(claims, key=lambda own: (own.task != ALL and several, own.length is not None, own.length or 0))
 
 
 def _claim(loss: Comparison, shift: Comparison, margin: float, clusters: int) -> Claim:
@@ -234,24 +234,24 @@ def _one_sided(p_value: float, in_direction: bool) -> float:
 
 def _decided(claims: Sequence[Claim], margin: float, alpha: float) -> tuple[Claim, ...]:
     """The claims with adjusted p-values and what each shows."""
-    adjusted = holm(np.array([one.p_worse for one in claims]), tests=len(claims))
-    found = []
-    for one, p_worse in zip(claims, adjusted.tolist(), strict=True):
+    adjusted = holm(np.array([claim.p_worse for claim in claims]), tests=len(claims))
+    decided = []
+    for claim, p_worse in zip(claims, adjusted.tolist(), strict=True):
         decision: Decision = "INCONCLUSIVE"
-        if one.p_margin <= alpha:
+        if claim.p_margin <= alpha:
             decision = "PASS"
-        elif p_worse <= alpha and one.difference < -margin:
+        elif p_worse <= alpha and claim.difference < -margin:
             decision = "FAIL"
-        found.append(replace(one, p_worse=p_worse, decision=decision))
-    return tuple(found)
+        decided.append(replace(claim, p_worse=p_worse, decision=decision))
+    return tuple(decided)
 
 
 def _gaps(asked: pl.DataFrame, absent: Sequence[int]) -> tuple[str, ...]:
     """Other suites, lengths without samples, and tasks and lengths of which a side lacks the scores of some samples."""
-    found = [f"no sample has the length {format_length(length)}" for length in absent]
+    gaps = [f"no sample has the length {format_length(length)}" for length in absent]
     suites = [set(asked.filter(model=name)["suite"]) for name in SIDES]
     if all(suites) and not set.intersection(*suites):
-        return (*found, "they are runs of different suites")
+        return (*gaps, "they are runs of different suites")
     cell, sample = ["task", "length"], ["suite", "task", "length", "sample"]
     for name in SIDES:
         scores = pl.col("value").filter(model=name).count()
@@ -261,13 +261,13 @@ def _gaps(asked: pl.DataFrame, absent: Sequence[int]) -> tuple[str, ...]:
         less = cells.filter(pl.col("lacking") > MISSING_AT_MOST * pl.col("every"))
         if less.is_empty():
             continue
-        said = [
+        cells_without = [
             f"{task} at {format_length(length)} ({lacking:,} of {every:,} samples)"
             for task, length, lacking, every in less.iter_rows()
         ]
         why = "".join(f"; {error}" for error in scorer_errors(asked.filter(model=name)))
-        found.append(f"the {name} has no score for {first_of(said, NAMED)}{why}")
-    return tuple(found)
+        gaps.append(f"the {name} has no score for {first_of(cells_without, NAMED)}{why}")
+    return tuple(gaps)
 
 
 def _flips(scored: pl.DataFrame) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
@@ -282,24 +282,24 @@ def _flips(scored: pl.DataFrame) -> tuple[tuple[Flip, ...], tuple[Flip, ...]]:
         if (line[SIDES[0]] >= RIGHT) != (line[SIDES[1]] >= RIGHT)
     ]
     return (
-        tuple(one for one in flips if one.candidate < RIGHT),
-        tuple(one for one in flips if one.candidate >= RIGHT),
+        tuple(flip for flip in flips if flip.candidate < RIGHT),
+        tuple(flip for flip in flips if flip.candidate >= RIGHT),
     )
 
 
 def _decision(claims: Sequence[Claim], gaps: Sequence[str], margin: float, alpha: float) -> tuple[Decision, str]:
     points = f"{100 * margin:g} points"
-    if failed := [one for one in claims if one.decision == "FAIL"]:
-        worst = min(failed, key=lambda one: one.difference)
-        names = ", ".join(one.name for one in failed)
+    if failed := [claim for claim in claims if claim.decision == "FAIL"]:
+        worst = min(failed, key=lambda claim: claim.difference)
+        names = ", ".join(claim.name for claim in failed)
         return "FAIL", f"a significant loss of more than {points} ({100 * worst.difference:+.1f} at worst): {names}"
     if not claims:
         return "INCONCLUSIVE", "; ".join(("nothing is comparable", *gaps))
     if gaps:
         return "INCONCLUSIVE", "; ".join(gaps)
-    if open_ := [one.name for one in claims if one.decision != "PASS"]:
+    if open_ := [claim.name for claim in claims if claim.decision != "PASS"]:
         least = math.ceil(math.log(alpha) / math.log(1 - margin))
-        few = any(one.clusters < least for one in claims)
+        few = any(claim.clusters < least for claim in claims)
         more = f"it takes at least {least:,} items, even without a loss" if few else "more items would decide it"
         return "INCONCLUSIVE", f"a loss of {points} cannot be excluded: {', '.join(open_)}; {more}"
     return "PASS", f"a loss of {points} or more is excluded overall, at every length and on every task"

@@ -75,7 +75,7 @@ def grids(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Grid]:
         FathomError: A task has the reserved name ``all``.
     """
     scored = scored_rows(rows, unanswered)
-    gaps = {(one.model, one.variant, one.task, one.length): one for one in unmeasured(scored)}
+    gaps = {(cell.model, cell.variant, cell.task, cell.length): cell for cell in unmeasured(scored)}
     numbers = tallies(scored, ("model", "variant", "task", "length"))
     cells = _cells(over_suites(scored), "length")
     if (cells["task"] == ALL).any():
@@ -83,7 +83,7 @@ def grids(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Grid]:
     over_gold = counted(rows.filter(is_side_row(), facet("context") == "alone"), unanswered)
     alone = _cells(over_suites(over_gold))
     lost: dict[tuple[object, ...], Unmeasured]
-    lost = {(one.model, one.variant, one.task): one for one in unmeasured(over_gold)}
+    lost = {(cell.model, cell.variant, cell.task): cell for cell in unmeasured(over_gold)}
     keys = ["model", "variant", "task"]
     parts = cells.partition_by(keys, maintain_order=True, as_dict=True)
     gold_alone = alone.partition_by(keys, as_dict=True)
@@ -168,7 +168,7 @@ def blank_means(first: pl.DataFrame, second: pl.DataFrame) -> Means:
         second: Those of the other. A cell that only one of them was asked is part of no comparison.
     """
     keys = ["task", "length"]
-    one, other = (rows.select(*keys, "blank").unique() for rows in (first, second))
-    shared = [one.join(other, on=keys, how="semi"), other.join(one, on=keys, how="semi")]
+    own, other = (rows.select(*keys, "blank").unique() for rows in (first, second))
+    shared = [own.join(other, on=keys, how="semi"), other.join(own, on=keys, how="semi")]
     lost = pl.concat(shared).filter("blank").select(keys).rows()
     return frozenset(pair for task, length in lost for name in (task, ALL) for pair in ((name, length), (name, None)))

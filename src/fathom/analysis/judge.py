@@ -111,38 +111,38 @@ def match_labels(rows: pl.DataFrame, labels: pl.DataFrame) -> tuple[pl.DataFrame
     keys = [name for name in labels.columns if name != "score"]
     numbered = rows.with_columns(pl.col("value").fill_nan(None)).with_row_index("row")
     meant = labels.group_by(keys, maintain_order=True).agg(pl.col("score").mean().alias("reference"))
-    found = meant.join(numbered, on=keys, how="inner", maintain_order="left")
-    if found.is_empty():
+    labelled = meant.join(numbered, on=keys, how="inner", maintain_order="left")
+    if labelled.is_empty():
         raise FathomError(
-            f"no label matches a reply: the first label has {_named(labels, keys)}, the first row "
-            f"{_named(rows, keys)}. Take the names from `fathom rows RUN --out rows.csv`."
+            f"no label matches a reply: the first label has {_key_values(labels, keys)}, the first row "
+            f"{_key_values(rows, keys)}. Take the names from `fathom rows RUN --out rows.csv`."
         )
-    several = found.filter(pl.struct(keys).is_duplicated())
+    several = labelled.filter(pl.struct(keys).is_duplicated())
     if not several.is_empty():
         apart = ("sample", "model", "variant", "epoch", "length", "task", "suite")
         first = several.filter(pl.struct(keys) == several.select(pl.struct(keys)).row(0)[0])
         differ = [name for name in apart if name not in keys and first[name].n_unique() > 1]
         raise FathomError(
-            f"the label of {_named(several, keys)} matches {len(first)} rows; "
+            f"the label of {_key_values(several, keys)} matches {len(first)} rows; "
             + (
                 f"add columns that distinguish them (they differ in {', '.join(differ)})"
                 if differ
                 else "drop the others"
             )
         )
-    if found["value"].is_null().all():
-        raise FathomError(f"the judge scored none of the {len(found)} labelled replies; their rows have no value")
-    return found, len(labels.join(rows, on=keys, how="anti"))
+    if labelled["value"].is_null().all():
+        raise FathomError(f"the judge scored none of the {len(labelled)} labelled replies; their rows have no value")
+    return labelled, len(labels.join(rows, on=keys, how="anti"))
 
 
-def _named(frame: pl.DataFrame, keys: list[str]) -> str:
+def _key_values(frame: pl.DataFrame, keys: list[str]) -> str:
     return ", ".join(f"{key} {frame[key][0]!r}" for key in keys if len(frame)) or "nothing"
 
 
-def _groups(found: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    yield "all", "", found
+def _groups(labelled: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
+    yield "all", "", labelled
     for by in ("task", "length", "model"):
-        parts = found.sort(by, maintain_order=True).partition_by(by, maintain_order=True)
+        parts = labelled.sort(by, maintain_order=True).partition_by(by, maintain_order=True)
         for part in parts if len(parts) > 1 else ():
             yield by, format_length(part[by][0]) if by == "length" else str(part[by][0]), part
 

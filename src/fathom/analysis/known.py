@@ -90,8 +90,8 @@ def answers_of(rows: pl.DataFrame) -> pl.DataFrame:
     An unanswered reply scores 0. A question without any reply has no score.
     """
     abstained = pl.col("answer").fill_null("").str.to_lowercase().str.contains_any(list(ABSTAINED))
-    said = outcome().is_in(["answered", "cut"])
-    value = pl.when(abstained | (outcome() == "unanswered")).then(0.0).when(said).then("value")
+    replied = outcome().is_in(["answered", "cut"])
+    value = pl.when(abstained | (outcome() == "unanswered")).then(0.0).when(replied).then("value")
     # A missing answer counts 0 next to others; otherwise the mean would be higher.
     mean = pl.when(pl.col("value").is_not_null().any()).then(pl.col("value").fill_null(0.0).mean())
     return (
@@ -251,14 +251,14 @@ def known_filter(
     gone = voices.filter(pl.col("value") >= threshold, policy != "none").select(keys).unique(maintain_order=True)
     lost = questions.join(gone, on=keys, how="semi", maintain_order="left")
     removed = tuple(counted(questions, answers, lost, threshold, seed))
-    unfiltered = tuple((one.model, one.variant, one.task) for one in removed if one.questions and not one.asked)
+    untested = [result for result in removed if result.questions and not result.asked]
     return Filtered(
         table=table,
         gone=gone,
         policy=policy,
         threshold=threshold,
         removed=removed,
-        unfiltered=unfiltered,
+        unfiltered=tuple((result.model, result.variant, result.task) for result in untested),
         distinct=(lost.select(QUESTION).n_unique(), questions.select(QUESTION).n_unique()),
         notes=(
             *(_differences(questions, lost) if policy == "own" else ()),
@@ -290,10 +290,10 @@ def _panel_answers(answers: pl.DataFrame, panel: pl.DataFrame | Sequence[str] | 
         if voices.is_empty():
             raise FathomError("the panel has no closed-book rows; run it on a suite with closed-book questions")
         return voices
-    there = set(answers["model"])
-    missing = [name for name in panel or () if name not in there]
+    models = set(answers["model"])
+    missing = [name for name in panel or () if name not in models]
     if missing or not panel:
-        named = ", ".join(sorted(there)) or "none"
+        named = ", ".join(sorted(models)) or "none"
         raise FathomError(f"no closed-book rows of {', '.join(missing) or 'any panel'}; models that have some: {named}")
     return answers.filter(pl.col("model").is_in(list(panel)))
 
@@ -305,36 +305,35 @@ def _differences(questions: pl.DataFrame, lost: pl.DataFrame) -> Iterator[str]:
     """The pair of models that is compared on the most different questions."""
     asked, excluded = _by_system(questions), _by_system(lost)
     pairs = []
-    for one, other in combinations(asked, 2):
-        shared = asked[one] & asked[other]
-        gone_one, gone_other = excluded.get(one, set()) & shared, excluded.get(other, set()) & shared
-        pairs.append((len(gone_one ^ gone_other), len(shared - (gone_one & gone_other)), one, other))
+    for first, second in combinations(asked, 2):
+        shared = asked[first] & asked[second]
+        gone_one, gone_other = excluded.get(first, set()) & shared, excluded.get(second, set()) & shared
+        pairs.append((len(gone_one ^ gone_other), len(shared - (gone_one & gone_other)), first, second))
     differing = [pair for pair in pairs if pair[0]]
     if not differing:
         return
-    count, among, one, other = max(differing, key=lambda pair: pair[0])
+    count, among, first, second = max(differing, key=lambda pair: pair[0])
     also = f" (the most of {len(differing)} such pairs)" if len(differing) > 1 else ""
     yield (
-        f"{system_name(*one)} and {system_name(*other)} are averaged over different questions: {count} of {among} "
+        f"{system_name(*first)} and {system_name(*second)} are averaged over different questions: {count} of {among} "
         f"count for one of them only{also}. The policy 'intersection' compares them on the same questions."
     )
 
 
 def _by_system(questions: pl.DataFrame) -> dict[tuple[str, str], set[tuple[str, ...]]]:
-    found: dict[tuple[str, str], set[tuple[str, ...]]] = {}
+    questions_of: dict[tuple[str, str], set[tuple[str, ...]]] = {}
     for model, variant, *key in questions.select(SYSTEM + QUESTION).rows():
-        found.setdefault((model, variant), set()).add(tuple(key))
-    return found
+        questions_of.setdefault((model, variant), set()).add(tuple(key))
+    return questions_of
 
 
 def _untested(removed: Sequence[Known], policy: Policy) -> Iterator[str]:
     what = "the others are kept" if policy == "own" else "the others have no effect on the filter"
-    for one in removed:
-        if one.asked < one.questions:
-            yield (
-                f"{system_name(one.model, one.variant)} was asked {one.asked} of {one.questions} questions of "
-                f"{one.task} closed-book: {what}."
-            )
+    for result in removed:
+        if result.asked < result.questions:
+            system = system_name(result.model, result.variant)
+            asked = f"{result.asked} of {result.questions} questions of {result.task}"
+            yield f"{system} was asked {asked} closed-book: {what}."
 
 
 def _beyond_panel(questions: pl.DataFrame, voices: pl.DataFrame) -> Iterator[str]:
@@ -345,12 +344,13 @@ def _beyond_panel(questions: pl.DataFrame, voices: pl.DataFrame) -> Iterator[str
 
 
 def _uncertain(removed: Sequence[Known]) -> Iterator[str]:
-    count, asked = sum(one.unscored for one in removed), sum(one.asked for one in removed)
+    count, asked = sum(result.unscored for result in removed), sum(result.asked for result in removed)
     if count:
         yield (f"{count} of {asked} closed-book answers have no score: their questions are kept.")
 
 
 def _emptied(removed: Sequence[Known]) -> Iterator[str]:
-    for one in removed:
-        if one.questions and one.removed == one.questions:
-            yield f"No question of {one.task} is left for {system_name(one.model, one.variant)}: all are excluded."
+    for result in removed:
+        if result.questions and result.removed == result.questions:
+            system = system_name(result.model, result.variant)
+            yield f"No question of {result.task} is left for {system}: all are excluded."

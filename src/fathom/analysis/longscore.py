@@ -123,37 +123,39 @@ def longscore(
 
 def longscore_of(ready: Sequence[Profile], base_lengths: Sequence[int] = BASE_LENGTHS) -> list[LongScore]:
     """The same from precomputed profiles."""
-    found = [_longscore(profile, base_lengths) for profile in ready]
+    scores = [_longscore(profile, base_lengths) for profile in ready]
     shared = shared_lengths(
-        (system_name(one.model, one.variant), one.task, _lengths(one)) for one in found if one.average is not None
+        (system_name(score.model, score.variant), score.task, _lengths(score))
+        for score in scores
+        if score.average is not None
     )
     notes = uneven_notes(shared, "LongScores are averaged over {named}, which all models have")
     return [
-        _compared(one, profile, base_lengths, shared[one.task].lengths, notes.get(one.task, ""))
-        if one.average is not None
-        else one
-        for one, profile in zip(found, ready, strict=True)
+        _compared(score, profile, base_lengths, shared[score.task].lengths, notes.get(score.task, ""))
+        if score.average is not None
+        else score
+        for score, profile in zip(scores, ready, strict=True)
     ]
 
 
-def _lengths(one: LongScore) -> tuple[int, ...]:
-    return tuple(point.length for point in one.points)
+def _lengths(score: LongScore) -> tuple[int, ...]:
+    return tuple(point.length for point in score.points)
 
 
 def _compared(
-    one: LongScore, profile: Profile, base_lengths: Sequence[int], shared: tuple[int, ...], note: str
+    score: LongScore, profile: Profile, base_lengths: Sequence[int], shared: tuple[int, ...], note: str
 ) -> LongScore:
     """A LongScore with its average over the lengths that all models have."""
-    one = replace(one, shared_lengths=shared, note="; ".join(filter(None, (note, one.note))))
-    if shared == _lengths(one):
-        return replace(one, shared_average=one.average, shared_interval=one.average_interval)
+    score = replace(score, shared_lengths=shared, note="; ".join(filter(None, (note, score.note))))
+    if shared == _lengths(score):
+        return replace(score, shared_average=score.average, shared_interval=score.average_interval)
     if not shared:
-        return one
+        return score
     base = own_base(profile, base_lengths)
     columns = np.isin(profile.lengths, shared)
     average = float(profile.means[columns].mean() / base.value - 1)
     interval = interval_of(profile.compared[:, columns].mean(axis=1) / base.draws - 1, average)
-    return replace(one, shared_average=average, shared_interval=interval)
+    return replace(score, shared_average=average, shared_interval=interval)
 
 
 def _longscore(profile: Profile, base_lengths: Sequence[int]) -> LongScore:

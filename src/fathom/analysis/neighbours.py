@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.questions import Asked, asked
+from fathom.analysis.questions import ModelReplies, asked
 from fathom.analysis.ranking import Ranked, ranking_of_questions
 from fathom.stats.intervals import Interval
 from fathom.stats.outcomes import Unanswered, tally
@@ -78,38 +78,38 @@ def neighbours(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
         seed: Seed of the intervals (Bayesian bootstrap over items).
     """
-    models = {(one.model, one.variant): one for one in asked(rows, unanswered)}
+    models = {(model.model, model.variant): model for model in asked(rows, unanswered)}
     ranges = ranking_of_questions(list(models.values()), seed=seed)
     return [
         _neighbour(place, models[ranked.model, ranked.variant], ranked) for place, ranked in enumerate(ranges, start=1)
     ]
 
 
-def shared_questions(first: Asked, second: Asked) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def shared_questions(first: ModelReplies, second: ModelReplies) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The questions that both have a score for, as row numbers in each."""
-    _, one, other = np.intersect1d(
+    _, own, other = np.intersect1d(
         first.about["name"].to_numpy(), second.about["name"].to_numpy(), assume_unique=True, return_indices=True
     )
-    return one, other
+    return own, other
 
 
-def _neighbour(place: int, one: Asked, ranked: Ranked) -> Neighbour:
+def _neighbour(place: int, model: ModelReplies, ranked: Ranked) -> Neighbour:
     gap = ranked.gaps[place] if place < len(ranked.gaps) else None
     return Neighbour(
         rank=place,
         best=ranked.best,
         worst=ranked.worst,
-        model=one.model,
-        variant=one.variant,
+        model=model.model,
+        variant=model.variant,
         score=ranked.mean,
         interval=ranked.interval,
-        questions=len(one.about),
-        clusters=one.about["cluster"].n_unique(),
+        questions=len(model.about),
+        clusters=model.about["cluster"].n_unique(),
         gap=None if gap is None else gap.difference,
         gap_interval=None if gap is None else gap.interval,
         gap_questions=0 if gap is None else ranked.overlaps[place].samples,
         p_value=None if gap is None else gap.p_value,
         tied=None if gap is None else not ranked.significant[place],
-        other=one.other,
-        **tally(one.ended),
+        other=model.other,
+        **tally(model.ended),
     )

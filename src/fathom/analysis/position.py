@@ -212,7 +212,7 @@ def position_contrasts(
         position has no scored item.
     """
     lost = scored_rows(rows).filter("blank").select("model", "variant", "task").unique().rows()
-    found: list[PositionContrast] = []
+    contrasts: list[PositionContrast] = []
     for _, group in placed_rows(rows).group_by("model", "variant", "task", maintain_order=True):
         cells = list(_cells(group))
         names = {name: line for line, name in enumerate(group["name"].unique().sort())}
@@ -226,10 +226,10 @@ def position_contrasts(
             for controlled in (True, False):
                 # A single item that is at both positions by chance must not represent all others.
                 alike = [cell for cell, side in sides.items() if (cell.swept and _share_items(*side)) is controlled]
-                found += _contrasts(group, alike, sides, (first, second), controlled, tuple(names), seed, replicates)
-    return with_adjusted(
-        [one for one in found if one.length is not None or (one.model, one.variant, one.task) not in lost]
-    )
+                pair = first, second
+                contrasts += _contrasts(group, alike, sides, pair, controlled, tuple(names), seed, replicates)
+    systems = ((contrast, (contrast.model, contrast.variant, contrast.task)) for contrast in contrasts)
+    return with_adjusted([contrast for contrast, key in systems if contrast.length is not None or key not in lost])
 
 
 def _share_items(first: Floats, second: Floats) -> bool:
@@ -277,8 +277,8 @@ def _cells(group: pl.DataFrame) -> Iterator[_Cell]:
             .group_by("name", "place", maintain_order=True)
             .agg(pl.col("value").mean())
         )
-        there = set(means["place"])
-        yield _Cell(int(str(length)), swept, {name: depth for name, depth in depths.items() if name in there}, means)
+        present = set(means["place"])
+        yield _Cell(int(str(length)), swept, {name: depth for name, depth in depths.items() if name in present}, means)
 
 
 def _contrasts(
@@ -295,13 +295,13 @@ def _contrasts(
     if not cells:
         return []
     first, second = (np.stack([sides[cell][side] for cell in cells], axis=1) for side in (0, 1))
-    there = ~np.isnan(first + second) if controlled else ~np.isnan(first) | ~np.isnan(second)
-    asked = np.asarray(there.any(axis=1))
-    first, second = (np.where(there, side, np.nan)[asked] for side in (first, second))
+    scored = ~np.isnan(first + second) if controlled else ~np.isnan(first) | ~np.isnan(second)
+    asked = np.asarray(scored.any(axis=1))
+    first, second = (np.where(scored, side, np.nan)[asked] for side in (first, second))
     names = tuple(name for name, here in zip(names, asked.tolist(), strict=True) if here)
     differences = paired(first, second, "position", Resampler(seed, replicates), _clusters(group, names))
     # With lengths of the other kind it would not be the mean over all lengths.
-    columns = _columns(cells, pair, there, over_lengths=len(cells) == len(sides))
+    columns = _columns(cells, pair, scored, over_lengths=len(cells) == len(sides))
     return [
         PositionContrast(
             model=str(group["model"][0]),
@@ -345,14 +345,15 @@ class _Column:
 
 
 def _columns(
-    cells: Sequence[_Cell], pair: tuple[Place, Place], there: NDArray[np.bool_], *, over_lengths: bool
+    cells: Sequence[_Cell], pair: tuple[Place, Place], scored: NDArray[np.bool_], *, over_lengths: bool
 ) -> list[_Column]:
     depths = [(cell.depths[pair[0]], cell.depths[pair[1]]) for cell in cells]
     columns = [
-        _Column(cell.length, [number], int(there[:, number].sum()), depths[number]) for number, cell in enumerate(cells)
+        _Column(cell.length, [number], int(items), depths[number])
+        for number, (cell, items) in enumerate(zip(cells, scored.sum(axis=0), strict=True))
     ]
     if over_lengths and len(cells) > 1 and len(set(depths)) == 1:
-        columns.append(_Column(None, list(range(len(cells))), int(there.any(axis=1).sum()), depths[0]))
+        columns.append(_Column(None, list(range(len(cells))), int(scored.any(axis=1).sum()), depths[0]))
     return columns
 
 

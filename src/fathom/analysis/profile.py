@@ -118,7 +118,7 @@ def at_columns(profile: Profile, keep: NDArray[np.bool_]) -> Profile:
         complete=profile.complete[keep],
         other=profile.other[keep],
         gaps=tuple(gap for gap, kept in zip(profile.gaps, keep, strict=True) if kept),
-        tallies=tuple(one for one, kept in zip(profile.tallies, keep, strict=True) if kept),
+        tallies=tuple(tally for tally, kept in zip(profile.tallies, keep, strict=True) if kept),
         compared=profile.compared[:, keep],
         low=profile.low[keep],
         high=profile.high[keep],
@@ -174,8 +174,8 @@ def profiles_of(
         by_model.setdefault((grid.model, grid.variant), []).append(grid)
     return [
         profile
-        for found in by_model.values()
-        for profile in _model_profiles(found, seed=seed, replicates=replicates, base=base)
+        for grids_of_model in by_model.values()
+        for profile in _model_profiles(grids_of_model, seed=seed, replicates=replicates, base=base)
     ]
 
 
@@ -260,12 +260,17 @@ def mean_profile(shares: Sequence[Profile], places: Mapping[str, int] | None = N
     """
     shares = _independent(shares, places)
     lengths = np.unique(np.concatenate([share.lengths for share in shares]))
-    means = np.stack([_spread(share.means, share, lengths) for share in shares])
+
+    def stacked(values: Sequence[Floats | NDArray[np.int64]]) -> Floats:
+        """The values of every task at all lengths, NaN where it has none; tasks x ... x lengths."""
+        return np.stack([_spread(own, share, lengths) for own, share in zip(values, shares, strict=True)])
+
     known = {gap.length: gap for share in reversed(shares) for gap in share.gaps if gap is not None}
     gaps = tuple(known.get(length) for length in lengths.tolist())
     # If a task was asked here and has no score, there is no mean: that of the others is of an easier test.
-    there = ~np.isnan(means) & ~_lost([one.means for one in shares], shares, lengths)
-    others = np.stack([_spread(share.other, share, lengths) for share in shares])
+    means, others = stacked([share.means for share in shares]), stacked([share.other for share in shares])
+    scored = ~np.isnan(means) & ~_lost([share.means for share in shares], shares, lengths)
+    others_scored = ~np.isnan(others) & ~_lost([share.other for share in shares], shares, lengths)
     bases = [share.base for share in shares if share.base is not None]
     return Profile(
         model=shares[0].model,
@@ -273,19 +278,19 @@ def mean_profile(shares: Sequence[Profile], places: Mapping[str, int] | None = N
         task=ALL,
         tasks=tuple(share.task for share in shares),
         lengths=lengths,
-        means=_mean(means, there),
-        draws=_mean(np.stack([_spread(share.draws, share, lengths) for share in shares]), there[:, None]),
-        compared=_mean(np.stack([_spread(share.compared, share, lengths) for share in shares]), there[:, None]),
-        chance=_mean(np.stack([_spread(share.chance, share, lengths) for share in shares]), there),
-        chance_draws=_mean(np.stack([_spread(share.chance_draws, share, lengths) for share in shares]), there[:, None]),
-        items=_total([_spread(share.items, share, lengths) for share in shares]),
-        scored=_total([_spread(share.scored, share, lengths) for share in shares]),
-        complete=(there.sum(axis=0) == len(shares)) & np.array([gap is None for gap in gaps], dtype=np.bool_),
-        other=_mean(others, ~np.isnan(others) & ~_lost([one.other for one in shares], shares, lengths)),
+        means=_mean(means, scored),
+        draws=_mean(stacked([share.draws for share in shares]), scored[:, None]),
+        compared=_mean(stacked([share.compared for share in shares]), scored[:, None]),
+        chance=_mean(stacked([share.chance for share in shares]), scored),
+        chance_draws=_mean(stacked([share.chance_draws for share in shares]), scored[:, None]),
+        items=_total(stacked([share.items for share in shares])),
+        scored=_total(stacked([share.scored for share in shares])),
+        complete=(scored.sum(axis=0) == len(shares)) & np.array([gap is None for gap in gaps], dtype=np.bool_),
+        other=_mean(others, others_scored),
         gaps=gaps,
         tallies=tuple(added(_tallies_at(shares, length)) for length in lengths.tolist()),
-        low=np.mean([_spread(share.low, share, lengths) for share in shares], axis=0),
-        high=np.mean([_spread(share.high, share, lengths) for share in shares], axis=0),
+        low=np.mean(stacked([share.low for share in shares]), axis=0),
+        high=np.mean(stacked([share.high for share in shares]), axis=0),
         clusters=shares[0].clusters if len(shares) == 1 else None,
         design=_designs([share.design for share in shares]),
         base=mean_base(bases) if len(bases) == len(shares) else None,
@@ -335,7 +340,7 @@ def _lost(means: Sequence[Floats], shares: Sequence[Profile], lengths: NDArray[n
 
 def _tallies_at(shares: Sequence[Profile], length: int) -> Iterator[Mapping[str, int]]:
     for share in shares:
-        yield from (one for at, one in zip(share.lengths.tolist(), share.tallies, strict=True) if at == length)
+        yield from (tally for at, tally in zip(share.lengths.tolist(), share.tallies, strict=True) if at == length)
 
 
 def _spread(values: Floats | NDArray[np.int64], share: Profile, onto: NDArray[np.int64]) -> Floats:
@@ -345,7 +350,7 @@ def _spread(values: Floats | NDArray[np.int64], share: Profile, onto: NDArray[np
     return wide
 
 
-def _total(counted: Sequence[Floats]) -> NDArray[np.int64]:
+def _total(counted: Floats) -> NDArray[np.int64]:
     total: NDArray[np.int64] = np.nansum(counted, axis=0).astype(np.int64)
     return total
 

@@ -19,7 +19,7 @@ _SYSTEM = ["model", "variant"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class ModelReplies:
     """The scored replies of one model and variant.
 
     Attributes:
@@ -72,7 +72,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Means:
-    """What a ranking needs of ``Asked``: names, clusters and mean scores of the questions, and the ``other`` mean."""
+    """What a ranking needs of a model: names, clusters and mean scores of its questions, and the ``other`` mean."""
 
     model: str
     variant: str
@@ -82,19 +82,19 @@ class Means:
     other: float | None
 
 
-def means_of(one: Asked) -> Means | None:
+def means_of(model: ModelReplies) -> Means | None:
     """The means of a model; None if a cell has no score."""
-    if not one.blank.is_empty():
+    if not model.blank.is_empty():
         return None
-    names, groups = (tuple(one.about[column]) for column in ("name", "cluster"))
-    return Means(one.model, one.variant, names, groups, one.means, one.other)
+    names, groups = (tuple(model.about[column]) for column in ("name", "cluster"))
+    return Means(model.model, model.variant, names, groups, model.means, model.other)
 
 
 def other_mean(ended: pl.DataFrame) -> float | None:
     """Mean over questions of the mean of their replies under the other choice of ``unanswered``.
 
     Args:
-        ended: Rows of ``Asked.ended``.
+        ended: Rows of ``ModelReplies.ended``.
 
     Returns:
         The mean; None if no reply has a score under that choice, or a whole cell has none.
@@ -105,7 +105,7 @@ def other_mean(ended: pl.DataFrame) -> float | None:
     return mean if isinstance(mean, float) else None
 
 
-def asked(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Asked]:
+def asked(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[ModelReplies]:
     """Replies of each model with whole contexts, in the order in which the rows name models.
 
     Replies of one model and variant to one question in one epoch are averaged. Models without a score are left out.
@@ -117,11 +117,11 @@ def asked(rows: pl.DataFrame, unanswered: Unanswered = "zero") -> list[Asked]:
     name = pl.concat_str("suite", "task", "sample", separator="\x1f").alias("name")
     replies = scored_rows(rows, unanswered).with_columns(name, cluster_among_tasks())
     parts = replies.partition_by(_SYSTEM, maintain_order=True, as_dict=True)
-    found = [_asked(str(key[0]), str(key[1]), part) for key, part in parts.items()]
-    return [one for one in found if len(one.about)]
+    models = [_asked(str(key[0]), str(key[1]), part) for key, part in parts.items()]
+    return [model for model in models if len(model.about)]
 
 
-def _asked(model: str, variant: str, replies: pl.DataFrame) -> Asked:
+def _asked(model: str, variant: str, replies: pl.DataFrame) -> ModelReplies:
     number = replies.group_by("name").agg(pl.col("epoch").n_unique())["epoch"]
     runs = int(number.mode().max())  # type: ignore[arg-type]  # of a column of whole numbers
     epochs = replies["epoch"].unique().sort()
@@ -134,7 +134,7 @@ def _asked(model: str, variant: str, replies: pl.DataFrame) -> Asked:
     scores[place] = cells["value"].to_numpy()
     asked_at = np.zeros(scores.shape, dtype=bool)
     asked_at[place] = True
-    return Asked(
+    return ModelReplies(
         model=model,
         variant=variant,
         about=about.drop("threshold"),

@@ -13,7 +13,7 @@ import numpy as np
 from fathom.analysis.average import AverageScore
 from fathom.analysis.grid import ALL, Grid
 from fathom.analysis.profile import Profile
-from fathom.analysis.questions import Asked, Means, means_of
+from fathom.analysis.questions import Means, ModelReplies, means_of
 from fathom.stats.differences import PAIRED_REPLICATES, Gap, gap_of
 from fathom.stats.intervals import (
     LEVEL,
@@ -84,7 +84,7 @@ def ranking_of(
     Returns:
         The models that can be compared with another one, or the only model.
     """
-    scores = [_Score.of(one) for one in averages if one.task == ALL and one.mean is not None]
+    scores = [_Score.of(average) for average in averages if average.task == ALL and average.mean is not None]
     own: dict[tuple[str, str], dict[str, TaskScores]] = {}
     for grid in tables:
         own.setdefault((grid.model, grid.variant), {})[grid.task] = _scores_of(grid)
@@ -98,13 +98,13 @@ def ranking_of_profiles(ready: Sequence[Profile], averages: Sequence[AverageScor
         ready: The profiles.
         averages: Their averages.
     """
-    scores = [_Score.of(one) for one in averages if one.task == ALL and one.mean is not None]
+    scores = [_Score.of(average) for average in averages if average.task == ALL and average.mean is not None]
     own = {(profile.model, profile.variant): profile for profile in ready if profile.task == ALL}
     return _ranked(scores, _Published([own[score.system] for score in scores]))
 
 
 def ranking_of_questions(
-    models: Iterable[Asked | Means], *, seed: int = 0, replicates: int = PAIRED_REPLICATES
+    models: Iterable[ModelReplies | Means], *, seed: int = 0, replicates: int = PAIRED_REPLICATES
 ) -> list[Ranked]:
     """Models by their mean over questions, every question with the same weight and its repeats averaged first.
 
@@ -115,15 +115,19 @@ def ranking_of_questions(
         seed: Seed of the replicates.
         replicates: Number of replicates.
     """
-    whole = [means for one in models if (means := means_of(one) if isinstance(one, Asked) else one) is not None]
+    whole = [
+        means
+        for model in models
+        if (means := means_of(model) if isinstance(model, ModelReplies) else model) is not None
+    ]
     scores = []
-    for one in whole:
-        mean, clusters = float(one.means.mean()), clusters_of(one.means[:, None], one.groups)
+    for model in whole:
+        mean, clusters = float(model.means.mean()), clusters_of(model.means[:, None], model.groups)
         interval = exact_interval(clusters) or interval_of(
             resampled_means(clusters, seed, replicates=replicates)[:, 0], mean
         )
-        scores.append(_Score(one.model, one.variant, mean, interval, one.other))
-    tables = [{"": TaskScores(one.names, one.groups, (0,), one.means[:, None])} for one in whole]
+        scores.append(_Score(model.model, model.variant, mean, interval, model.other))
+    tables = [{"": TaskScores(model.names, model.groups, (0,), model.means[:, None])} for model in whole]
     return _ranked(scores, SharedScores(tables, seed, replicates), everyone=True)
 
 
@@ -168,10 +172,10 @@ class _Published:
         lengths = {*own.lengths[own.complete].tolist()} & {*other.lengths[other.complete].tolist()}
         if not lengths:
             return None
-        columns = [np.isin(one.lengths, sorted(lengths)) for one in (own, other)]
+        columns = [np.isin(profile.lengths, sorted(lengths)) for profile in (own, other)]
         (mean, draws), (mean_other, draws_other) = (
-            (float(one.means[at].mean()), side[:, at].mean(axis=1))
-            for one, side, at in zip((own, other), (own.draws, other.compared), columns, strict=True)
+            (float(profile.means[at].mean()), side[:, at].mean(axis=1))
+            for profile, side, at in zip((own, other), (own.draws, other.compared), columns, strict=True)
         )
         cells = len(own.tasks) * int(own.complete.sum() + other.complete.sum() - len(lengths))
         overlap = Overlap(len(own.tasks) * len(lengths), cells, 0, max(lengths))
@@ -190,9 +194,9 @@ def _ranked(scores: Sequence[_Score], compared: SharedScores | _Published, *, ev
             gap, noise, overlap = compared_pair
             gaps[first, second], gaps[second, first] = (gap, overlap), (gap.reversed, overlap)
             errors[first, second] = errors[second, first] = tested.add(noise[None, :])[0]
-    comparable = [one for one in range(count) if count == 1 or any(one == first for first, _ in gaps)]
-    others = [one for one in range(count) if one not in comparable] if everyone else []
-    order = _order(scores, gaps, comparable) + sorted(others, key=lambda one: -scores[one].mean)
+    comparable = [model for model in range(count) if count == 1 or any(model == first for first, _ in gaps)]
+    others = [model for model in range(count) if model not in comparable] if everyone else []
+    order = _order(scores, gaps, comparable) + sorted(others, key=lambda model: -scores[model].mean)
     differences, critical = np.full((count, count), np.nan), tested.critical()
     p_values = np.ones((count, count))
     for pair, (gap, _) in gaps.items():
@@ -212,17 +216,17 @@ def _ranked(scores: Sequence[_Score], compared: SharedScores | _Published, *, ev
             worst=int(ranks.worst[place]),
             gaps=tuple(
                 Gap(0.0, Interval(0.0, 0.0), 1.0)
-                if other == one
-                else gaps[one, other][0]
-                if (one, other) in gaps
+                if other == model
+                else gaps[model, other][0]
+                if (model, other) in gaps
                 else None
                 for other in order
             ),
-            overlaps=tuple(gaps[one, other][1] if (one, other) in gaps else NOTHING for other in order),
+            overlaps=tuple(gaps[model, other][1] if (model, other) in gaps else NOTHING for other in order),
             significant=tuple(ranks.significant[place].tolist()),
         )
-        for place, one in enumerate(order)
-        for score in [scores[one]]
+        for place, model in enumerate(order)
+        for score in [scores[model]]
     ]
 
 
@@ -231,8 +235,9 @@ def _order(
 ) -> list[int]:
     """Models by their mean score, or by their mean difference to the others if some have other questions."""
     if all((pair in gaps) and not gaps[pair][1].partial for pair in combinations(models, 2)):
-        return sorted(models, key=lambda one: -scores[one].mean)
-    own = {one: [pair for (first, _), pair in gaps.items() if first == one] for one in models}
-    ahead = {one: round(float(np.mean([gap.difference for gap, _ in own[one]] or [0.0])), _DECIMALS) for one in models}
-    asked = {one: sum(overlap.samples for _, overlap in own[one]) for one in models}
-    return sorted(models, key=lambda one: (-ahead[one], -asked[one], -scores[one].mean))
+        return sorted(models, key=lambda model: -scores[model].mean)
+    own = {model: [pair for (first, _), pair in gaps.items() if first == model] for model in models}
+    means = {model: float(np.mean([gap.difference for gap, _ in own[model]] or [0.0])) for model in models}
+    ahead = {model: round(mean, _DECIMALS) for model, mean in means.items()}
+    asked = {model: sum(overlap.samples for _, overlap in own[model]) for model in models}
+    return sorted(models, key=lambda model: (-ahead[model], -asked[model], -scores[model].mean))

@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from fathom.analysis.questions import Asked, asked, best_of_first, passed
+from fathom.analysis.questions import ModelReplies, asked, best_of_first, passed
 from fathom.stats.intervals import (
     LEVEL,
     Clusters,
@@ -129,9 +129,9 @@ def repeats(rows: pl.DataFrame, *, unanswered: Unanswered = "zero", seed: int = 
     return repeats_of(asked(rows, unanswered), seed=seed)
 
 
-def repeats_of(known: Sequence[Asked], *, seed: int = 0) -> list[Repeats]:
+def repeats_of(known: Sequence[ModelReplies], *, seed: int = 0) -> list[Repeats]:
     """The same from questions (:func:`fathom.analysis.questions.asked`)."""
-    return [_of_model(one, seed) for one in known if one.blank.is_empty()]
+    return [_of_model(model, seed) for model in known if model.blank.is_empty()]
 
 
 def expected_best(table: Floats, n: int) -> Floats:
@@ -155,34 +155,34 @@ def expected_best(table: Floats, n: int) -> Floats:
     return best
 
 
-def _of_model(one: Asked, seed: int) -> Repeats:
-    count = (~np.isnan(one.scores)).sum(axis=1)
+def _of_model(model: ModelReplies, seed: int) -> Repeats:
+    count = (~np.isnan(model.scores)).sum(axis=1)
     most = int(count.max())
-    sizes = range(1, min(one.runs, most) + 1)
-    best = [expected_best(one.scores, n) for n in sizes]
-    passes = [expected_best(one.passes, n) for n in sizes]
-    groups = one.about["cluster"].to_list()
-    clusters = clusters_of(np.stack([one.means, *best, *passes], axis=1), groups)
-    draws = resampled_means(clusters, seed, replicates=one.replicates(clusters))
-    mean = float(one.means.mean())
-    error, questions, replies = _errors(one.scores, clusters.at([0]))
+    sizes = range(1, min(model.runs, most) + 1)
+    best = [expected_best(model.scores, n) for n in sizes]
+    passes = [expected_best(model.passes, n) for n in sizes]
+    groups = model.about["cluster"].to_list()
+    clusters = clusters_of(np.stack([model.means, *best, *passes], axis=1), groups)
+    draws = resampled_means(clusters, seed, replicates=model.replicates(clusters))
+    mean = float(model.means.mean())
+    error, questions, replies = _errors(model.scores, clusters.at([0]))
     return Repeats(
-        model=one.model,
-        variant=one.variant,
-        questions=len(one.about),
-        runs=one.runs,
-        uneven=int((count < one.runs).sum()),
+        model=model.model,
+        variant=model.variant,
+        questions=len(model.about),
+        runs=model.runs,
+        uneven=int((count < model.runs).sum()),
         mean=mean,
         interval=interval_at(clusters, draws, 0, mean),
         error=error,
         error_questions=questions,
         error_replies=replies,
         interval_replies=_around(mean, replies),
-        run_means=tuple(_mean(column) for column in one.scores.T[: one.runs]),
-        trend=tuple(_trend(one, best, passes, clusters, draws)),
-        note="; ".join(_notes(one, count)),
-        other=one.other,
-        **tally(one.ended),
+        run_means=tuple(_mean(column) for column in model.scores.T[: model.runs]),
+        trend=tuple(_trend(model, best, passes, clusters, draws)),
+        note="; ".join(_notes(model, count)),
+        other=model.other,
+        **tally(model.ended),
     )
 
 
@@ -218,15 +218,15 @@ def _errors(scores: Floats, clusters: Clusters) -> tuple[float, float, float]:
 
 
 def _trend(
-    one: Asked, best: Sequence[Floats], passes: Sequence[Floats], clusters: Clusters, draws: Floats
+    model: ModelReplies, best: Sequence[Floats], passes: Sequence[Floats], clusters: Clusters, draws: Floats
 ) -> Iterable[Trend]:
     """One for each n; columns of clusters and draws are the mean, then the best of every n, then passes."""
-    tried = passed(one.tries, one.threshold[:, None])
+    tried = passed(model.tries, model.threshold[:, None])
     for place, (values, passing) in enumerate(zip(best, passes, strict=True)):
         best_of, pass_at = _mean(values), _mean(passing)
         yield Trend(
             n=place + 1,
-            best_of=_mean(best_of_first(one.tries, place + 1)),
+            best_of=_mean(best_of_first(model.tries, place + 1)),
             best_of_unbiased=best_of,
             pass_at=_mean(best_of_first(tried, place + 1)),
             pass_at_unbiased=pass_at,
@@ -240,13 +240,13 @@ def _mean(values: Floats) -> float:
     return float(known.mean()) if len(known) else math.nan
 
 
-def _notes(one: Asked, count: NDArray[np.int_]) -> Iterable[str]:
+def _notes(model: ModelReplies, count: NDArray[np.int_]) -> Iterable[str]:
     most, single = int(count.max()), int((count == 1).sum())
-    if one.unscored:
-        yield f"questions without a score, left out: {one.unscored}"
+    if model.unscored:
+        yield f"questions without a score, left out: {model.unscored}"
     if most < 2:
         yield "no question has two scored repeats: the errors of questions and of replies cannot be separated"
     elif single:
         yield f"questions with one scored repeat, assumed to vary like the others: {single}"
-    if most > one.runs:
-        yield f"some questions have {most} repeats, most have {one.runs}"
+    if most > model.runs:
+        yield f"some questions have {most} repeats, most have {model.runs}"

@@ -162,11 +162,11 @@ def _chosen(frame: pl.DataFrame, path: Path, where: Mapping[str, str]) -> pl.Dat
     for name, value in where.items():
         if name not in frame.columns:
             raise FathomError(f"`where` {name}={value}: {path} has no such column; it has {', '.join(frame.columns)}")
-        found = frame.filter(pl.col(name).cast(pl.String) == value)
-        if found.is_empty():
+        matching = frame.filter(pl.col(name).cast(pl.String) == value)
+        if matching.is_empty():
             known = ", ".join(map(str, frame[name].unique(maintain_order=True)[:12]))
             raise FathomError(f"`where` {name}={value}: no such row in {path}; {name} is one of {known}")
-        frame = found
+        frame = matching
     if "metric" in frame.columns and "metric" not in where:
         frame = frame.filter(pl.col("metric").is_in(_METRICS))
     return frame
@@ -178,20 +178,20 @@ def _lengths(texts: Sequence[str], column: str) -> list[int | None]:
     plain = [float(match[1]) for match in read if match and not match[2] and float(match[1]) > 0]
     unit = 1024 if column == "length_k" or (plain and min(plain) < SHORTEST) else 1
     units = {"": unit, "k": 1024, "m": 1024 * 1024}
-    found: list[int | None] = []
+    lengths: list[int | None] = []
     for text, match in zip(texts, read, strict=True):
         if text.strip().lower() == "base":
-            found.append(0)
+            lengths.append(0)
         else:
-            found.append(round(float(match[1]) * units[match[2].lower()]) if match else None)
-    return found
+            lengths.append(round(float(match[1]) * units[match[2].lower()]) if match else None)
+    return lengths
 
 
 def _one_length_each(texts: Sequence[str], models: Sequence[object], path: Path, column: str) -> None:
-    found = [(text, str(model)) for text, model in zip(texts, models, strict=True) if _SEVERAL.match(text.strip())]
-    if found:
-        names = ", ".join(dict.fromkeys(repr(text) for text, _ in found))
-        who = ", ".join(dict.fromkeys(model for _, model in found))
+    several = [(text, str(model)) for text, model in zip(texts, models, strict=True) if _SEVERAL.match(text.strip())]
+    if several:
+        names = ", ".join(dict.fromkeys(repr(text) for text, _ in several))
+        who = ", ".join(dict.fromkeys(model for _, model in several))
         raise FathomError(
             f"{path}: {column} {names} (of {who}) is not a single length, and an average without it would be wrong: "
             "write the length of each score into the table, choose lengths with `lengths`, or choose other rows "
@@ -267,36 +267,36 @@ def score_profiles(
     models: dict[tuple[str, str], dict[str, list[ScoreCell]]] = {}
     for cell in table.cells:
         models.setdefault((cell.model, cell.variant), {}).setdefault(cell.task, []).append(cell)
-    found = []
+    profiles = []
     for tasks in models.values():
         shares = [
             _profile(cells, 1 / len(tasks), given=given, seed=seed, replicates=replicates, note=table.note)
             for cells in tasks.values()
         ]
         if list(tasks) != [ALL]:
-            found += [
+            profiles += [
                 _profile(cells, 1.0, given=given, seed=seed, replicates=replicates, note=table.note)
                 for cells in tasks.values()
             ]
-        found.append(mean_profile(shares))
-    return found
+        profiles.append(mean_profile(shares))
+    return profiles
 
 
 def _profile(
     cells: Sequence[ScoreCell], prior: float, *, given: bool, seed: int, replicates: int, note: str
 ) -> Profile:
-    one = cells[0]
+    first = cells[0]
     tested = sorted((cell for cell in cells if cell.length), key=lambda cell: cell.length)
-    rng = generator(seed, f"{one.model}\x1f{one.variant}\x1f{one.task}")
+    rng = generator(seed, f"{first.model}\x1f{first.variant}\x1f{first.task}")
     sums = _sums(tested, rng, replicates)
     chance = np.array([_level(cell) for cell in tested], dtype=np.float64)
     items = np.array([cell.items for cell in tested], dtype=np.int64)
     means = np.array([cell.score for cell in tested], dtype=np.float64)
     return Profile(
-        model=one.model,
-        variant=one.variant,
-        task=one.task,
-        tasks=(one.task,),
+        model=first.model,
+        variant=first.variant,
+        task=first.task,
+        tasks=(first.task,),
         lengths=np.array([cell.length for cell in tested], dtype=np.int64),
         means=means,
         draws=sums.means(seed, prior, OWN),

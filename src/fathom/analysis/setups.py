@@ -231,7 +231,7 @@ class SetupResult:
 
     def at(self, length: int) -> SetupPoint | None:
         """Its point at a length; None without one."""
-        return next((one for one in self.points if one.length == length), None)
+        return next((point for point in self.points if point.length == length), None)
 
 
 def compare_setups(
@@ -268,50 +268,52 @@ def compare_setups(
             or the window is below 1.
     """
     _check(rows, setups, base, window, timings)
-    names = [one.name for one in setups]
+    names = [setup.name for setup in setups]
     counted = scored_rows(_with_absent(rows.filter(pl.col("model").is_in(names)), names), unanswered)
     tested = _tested(counted)
     short = [length for length in tested if length <= window]
-    ready = {one.model: one for one in profiles(counted, seed=seed) if one.task == ALL}
+    ready = {profile.model: profile for profile in profiles(counted, seed=seed) if profile.task == ALL}
     spent = spent_by(counted, seed)
     points = {name: _points(ready[name], tested, spent) for name in names}
-    found = []
+    compared = []
     for family in families(setups, base):
         pairings = {
-            one.name: pair_up(
-                counted.filter(pl.col("model").is_in([one.name, base])),
-                (one.name, ""),
+            setup.name: pair_up(
+                counted.filter(pl.col("model").is_in([setup.name, base])),
+                (setup.name, ""),
                 (base, ""),
                 seed=seed,
                 replicates=replicates,
             )
-            for one in family
+            for setup in family
         }
-        found += _family(family, pairings, points, base, window)
-    own = {one.setup.name: one for one in found}
-    first = next(one for one in setups if one.name == base)
-    results = [own.get(one.name, SetupResult(first, tuple(points[base].values()))) for one in setups]
+        compared += _family(family, pairings, points, base, window)
+    own = {result.setup.name: result for result in compared}
+    first = next(setup for setup in setups if setup.name == base)
+    results = [own.get(setup.name, SetupResult(first, tuple(points[base].values()))) for setup in setups]
     return [
         replace(
-            one,
-            effective=tuple(effective_length_of([ready[one.setup.name]], short or BASE_LENGTHS)),
-            timings=tuple(sorted((t for t in timings if t.setup == one.setup.name), key=lambda timing: timing.length)),
+            result,
+            effective=tuple(effective_length_of([ready[result.setup.name]], short or BASE_LENGTHS)),
+            timings=tuple(
+                sorted((own for own in timings if own.setup == result.setup.name), key=lambda own: own.length)
+            ),
         )
-        for one in results
+        for result in results
     ]
 
 
 def families(setups: Iterable[Setup], base: str) -> list[list[Setup]]:
     """The setups with unchanged weights, and those that were trained, both without the base."""
-    others = [one for one in setups if one.name != base]
-    return [[one for one in others if not one.trained], [one for one in others if one.trained]]
+    others = [setup for setup in setups if setup.name != base]
+    return [[setup for setup in others if not setup.trained], [setup for setup in others if setup.trained]]
 
 
 # What is compared
 
 
 def _check(rows: pl.DataFrame, setups: Sequence[Setup], base: str, window: int, timings: Sequence[Timing]) -> None:
-    names = [one.name for one in setups]
+    names = [setup.name for setup in setups]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise FathomError(f"two setups have the name {twice[0]!r}: names must differ")
@@ -319,12 +321,12 @@ def _check(rows: pl.DataFrame, setups: Sequence[Setup], base: str, window: int, 
         raise FathomError(f"the base {base!r} is no setup; the setups are {', '.join(map(repr, names)) or 'none'}")
     if window < 1:
         raise FathomError(f"window {window}: expected the trained window in tokens, 1 or more")
-    there = set(rows.filter(pl.col("variant") == "")["model"])
-    absent = [name for name in names if name not in there]
+    present = set(rows.filter(pl.col("variant") == "")["model"])
+    absent = [name for name in names if name not in present]
     if absent:
-        known = ", ".join(map(repr, sorted(there))) or "none"
+        known = ", ".join(map(repr, sorted(present))) or "none"
         raise FathomError(f"no rows of the setup {absent[0]!r} without a variant; the rows have {known}")
-    strange = sorted({one.setup for one in timings} - set(names))
+    strange = sorted({timing.setup for timing in timings} - set(names))
     if strange:
         raise FathomError(f"a timing is of {strange[0]!r}, which is no setup")
 
@@ -344,20 +346,20 @@ def _with_absent(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 def _tested(counted: pl.DataFrame) -> list[int]:
     """Lengths at which every task has samples."""
     tasks = counted["task"].n_unique()
-    found = counted.group_by("length").agg(pl.col("task").n_unique()).filter(pl.col("task") == tasks)
-    return sorted(found["length"].to_list())
+    complete = counted.group_by("length").agg(pl.col("task").n_unique()).filter(pl.col("task") == tasks)
+    return sorted(complete["length"].to_list())
 
 
 def _points(profile: Profile, tested: Sequence[int], spent: Mapping[tuple[str, int], Spent]) -> dict[int, SetupPoint]:
-    curve = {one.length: one for one in curve_of([profile]) if one.length in tested}
+    curve = {point.length: point for point in curve_of([profile]) if point.length in tested}
     return {length: _point(curve[length], spent.get((profile.model, length), NOTHING)) for length in tested}
 
 
-def _point(one: CurvePoint, spent: Spent) -> SetupPoint:
-    usable = one.complete and not one.gap
-    gap = "" if usable else one.gap or "a task has no score"
-    mean, interval = (one.mean, one.interval) if usable else (None, None)
-    return SetupPoint(one.model, one.length, mean, interval, one.items, one.chance, gap, spent=spent)
+def _point(point: CurvePoint, spent: Spent) -> SetupPoint:
+    usable = point.complete and not point.gap
+    gap = "" if usable else point.gap or "a task has no score"
+    mean, interval = (point.mean, point.interval) if usable else (None, None)
+    return SetupPoint(point.model, point.length, mean, interval, point.items, point.chance, gap, spent=spent)
 
 
 # Differences
@@ -376,17 +378,17 @@ def _family(
     gains = _differences(pairings, points, base, [length for length in lengths if length > window])
     losses = _differences(pairings, points, base, [length for length in lengths if length <= window])
     made = []
-    for one in family:
+    for setup in family:
         compared = tuple(
-            _compared(point, points[base][length], at[length].get(one.name))
-            for length, point in points[one.name].items()
+            _compared(point, points[base][length], at[length].get(setup.name))
+            for length, point in points[setup.name].items()
         )
-        gain = gains.get(one.name)
+        gain = gains.get(setup.name)
         verdict, reason = _verdict([point for point in compared if point.length > window], points[base], gain)
         first = _first_better(compared)
-        spent = (points[one.name][first].spent, points[base][first].spent) if first is not None else (NOTHING, NOTHING)
-        ratios = ratio(*spent[0].comparable(spent[1])), ratio(spent[0].cost, spent[1].cost)
-        made.append(SetupResult(one, compared, gain, losses.get(one.name), verdict, reason, (), first, *ratios))
+        own, other = (NOTHING if first is None else points[name][first].spent for name in (setup.name, base))
+        ratios = ratio(*own.comparable(other)), ratio(own.cost, other.cost)
+        made.append(SetupResult(setup, compared, gain, losses.get(setup.name), verdict, reason, (), first, *ratios))
     return made
 
 
@@ -410,26 +412,26 @@ def _differences(
     }
 
 
-def _compared(own: SetupPoint, base: SetupPoint, found: Difference | None) -> SetupPoint:
-    return replace(own, difference=found, limit=_limit(own, base, found))
+def _compared(own: SetupPoint, base: SetupPoint, difference: Difference | None) -> SetupPoint:
+    return replace(own, difference=difference, limit=_limit(own, base, difference))
 
 
-def _limit(own: SetupPoint, base: SetupPoint, found: Difference | None) -> Limit:
-    if found is None or own.mean is None or base.mean is None:
+def _limit(own: SetupPoint, base: SetupPoint, difference: Difference | None) -> Limit:
+    if difference is None or own.mean is None or base.mean is None:
         return ""
     if min(own.mean, base.mean) >= _FULL:
         return "ceiling"
     # A difference that is significant for itself shows that one of both is above guessing.
-    guessing = all(one.interval is not None and one.interval.low <= (one.chance or 0.0) for one in (own, base))
-    return "floor" if guessing and found.p_value > 1 - LEVEL else ""
+    guessing = all(point.interval is not None and point.interval.low <= (point.chance or 0.0) for point in (own, base))
+    return "floor" if guessing and difference.p_value > 1 - LEVEL else ""
 
 
 def _first_better(points: Sequence[SetupPoint]) -> int | None:
     first = None
-    for one in reversed(points):
-        if one.difference is None or one.difference.sign < 1:
+    for point in reversed(points):
+        if point.difference is None or point.difference.sign < 1:
             break
-        first = one.length
+        first = point.length
     return first
 
 
@@ -442,37 +444,37 @@ def _verdict(
     """The verdict on a setup from its points beyond the window, and what it rests on."""
     if not beyond:
         return "cannot tell", "no tested length is beyond the window"
-    shown = {sign: where for sign in (1, -1) if (where := _shown(beyond, gain, sign))}
-    refused = [f"{format_length(one.length)}: {one.gap}" for one in beyond if one.gap]
+    shown = {sign: where for sign in (1, -1) if (where := _evidence(beyond, gain, sign))}
+    refused = [f"{format_length(point.length)}: {point.gap}" for point in beyond if point.gap]
     if len(shown) == 2:
         return "cannot tell", f"{shown[1]}, but {shown[-1]}"
     if 1 in shown:
         return ("cannot tell", f"{shown[1]}, but no score at {'; '.join(refused)}") if refused else ("better", shown[1])
     if -1 in shown:
         return "worse", shown[-1]
-    unscored = [(one.length, base[one.length].gap) for one in beyond if base[one.length].gap]
+    unscored = [(point.length, base[point.length].gap) for point in beyond if base[point.length].gap]
     lacking = refused or [f"{format_length(length)} for the base: {gap}" for length, gap in unscored]
     if lacking:
         return "cannot tell", f"no score at {'; '.join(lacking)}"
-    if all(one.limit for one in beyond):
-        said = [f"{one.limit} at {format_length(one.length)}" for one in beyond]
-        return "cannot tell", f"both at {listed(said)}"
+    if all(point.limit for point in beyond):
+        limits = [f"{point.limit} at {format_length(point.length)}" for point in beyond]
+        return "cannot tell", f"both at {listed(limits)}"
     return "no difference shown", ""
 
 
-def _shown(beyond: Sequence[SetupPoint], gain: Difference | None, sign: int) -> str:
+def _evidence(beyond: Sequence[SetupPoint], gain: Difference | None, sign: int) -> str:
     """Where a difference of this sign is shown, by both rules; "" if nowhere."""
     at_lengths, in_mean = verdict_levels(len(beyond))
-    signs = [one.difference.sign_at(at_lengths) if one.difference is not None else 0 for one in beyond]
+    signs = [point.difference.sign_at(at_lengths) if point.difference is not None else 0 for point in beyond]
     at: list[int] = []
     for place in range(len(beyond) - 1):
         if signs[place] == signs[place + 1] == sign:
-            at += [one.length for one in beyond[place : place + 2] if one.length not in at]
+            at += [point.length for point in beyond[place : place + 2] if point.length not in at]
     word = "higher" if sign > 0 else "lower"
-    said = [f"{word} at {listed(list(map(format_length, at)))}"] if at else []
+    shown_at = [f"{word} at {listed(list(map(format_length, at)))}"] if at else []
     if gain is not None and gain.sign_at(in_mean) == sign:
-        said.append("in the mean beyond the window" if said else f"{word} in the mean beyond the window")
-    return ", and ".join(said)
+        shown_at.append("in the mean beyond the window" if shown_at else f"{word} in the mean beyond the window")
+    return ", and ".join(shown_at)
 
 
 def verdict_levels(lengths: int) -> tuple[float, float]:

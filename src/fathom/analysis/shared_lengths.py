@@ -29,14 +29,14 @@ class SharedLengths:
     others: tuple[tuple[int, tuple[str, ...]], ...]
 
 
-def shared_lengths(found: Iterable[tuple[str, str, Sequence[int]]]) -> dict[str, SharedLengths]:
+def shared_lengths(averaged: Iterable[tuple[str, str, Sequence[int]]]) -> dict[str, SharedLengths]:
     """The shared lengths of every task.
 
     Args:
-        found: Name of the model, task and its lengths beyond the base; only models that have an average.
+        averaged: Name of the model, task and its lengths beyond the base; only models that have an average.
     """
     by_task: dict[str, dict[str, set[int]]] = {}
-    for model, task, lengths in found:
+    for model, task, lengths in averaged:
         by_task.setdefault(task, {}).setdefault(model, set()).update(lengths)
     return {task: _shared(models) for task, models in by_task.items()}
 
@@ -56,19 +56,19 @@ def uneven_notes(shared: Mapping[str, SharedLengths], averaged: str) -> dict[str
         averaged: What the averages are over: its "{lengths}" is replaced by the shared lengths in the format of
             options, its "{named}" by their names for a sentence.
     """
-    said = {task: _said(one, averaged) for task, one in shared.items() if one.others}
-    if len(said) == len(shared) and len(set(said.values())) == 1:
-        return said
-    return {task: f"{task}: {text}" for task, text in said.items()}
+    notes = {task: _note(lengths, averaged) for task, lengths in shared.items() if lengths.others}
+    if len(notes) == len(shared) and len(set(notes.values())) == 1:
+        return notes
+    return {task: f"{task}: {text}" for task, text in notes.items()}
 
 
-def _said(one: SharedLengths, averaged: str) -> str:
+def _note(shared: SharedLengths, averaged: str) -> str:
     by_models: dict[tuple[str, ...], list[int]] = {}
-    for length, models in one.others:
+    for length, models in shared.others:
         by_models.setdefault(models, []).append(length)
     extra = ", ".join(f"{named_lengths(lengths)} only by {listed(models)}" for models, lengths in by_models.items())
-    option = ",".join(map(format_length, one.lengths)) or "no length"
-    named = named_lengths(one.lengths) if one.lengths else "no length"
+    option = ",".join(map(format_length, shared.lengths)) or "no length"
+    named = named_lengths(shared.lengths) if shared.lengths else "no length"
     return f"not all models have the same lengths ({extra}): {averaged.format(lengths=option, named=named)}"
 
 
@@ -85,8 +85,8 @@ def at_lengths(ready: Sequence[Profile], lengths: Sequence[int]) -> list[Profile
     tested = sorted({int(length) for profile in ready for length in profile.lengths})
     missing = [format_length(length) for length in lengths if length not in tested]
     if missing or not lengths:
-        there = named_lengths(tested)
-        raise FathomError(f"`lengths`: no score at {', '.join(missing) or 'no length'}; lengths with scores: {there}")
+        named = named_lengths(tested)
+        raise FathomError(f"`lengths`: no score at {', '.join(missing) or 'no length'}; lengths with scores: {named}")
     return [_at(profile, lengths) for profile in ready]
 
 

@@ -82,7 +82,7 @@ def lacking(profile: Profile) -> str:
     return missing_base(profile) if base.interval is None else "no score at a length beyond the base"
 
 
-def retentions(one: Corrected) -> tuple[Floats, Floats]:
+def retentions(profile: Corrected) -> tuple[Floats, Floats]:
     """Share of its base ability above chance that a model keeps at each length beyond the base.
 
     ``R_l = (S_l - c_l) / (B - c_B)``, 1 without a loss. With a chance level of 0 it is LongScore + 1. The correction
@@ -92,16 +92,16 @@ def retentions(one: Corrected) -> tuple[Floats, Floats]:
     Returns:
         The retentions, and replicates x lengths.
     """
-    return one.ability[1:] / one.ability[0], one.draws[:, 1:] / one.draws[:, :1]
+    return profile.ability[1:] / profile.ability[0], profile.draws[:, 1:] / profile.draws[:, :1]
 
 
-def mean_retention(one: Corrected) -> tuple[float, Floats]:
+def mean_retention(profile: Corrected) -> tuple[float, Floats]:
     """Mean retention over the lengths beyond the base, and its replicates."""
-    draws: Floats = one.draws[:, 1:].mean(axis=1) / one.draws[:, 0]
-    return float(one.ability[1:].mean() / one.ability[0]), draws
+    draws: Floats = profile.draws[:, 1:].mean(axis=1) / profile.draws[:, 0]
+    return float(profile.ability[1:].mean() / profile.ability[0]), draws
 
 
-def area(one: Corrected) -> tuple[float, Floats]:
+def area(profile: Corrected) -> tuple[float, Floats]:
     """Area under the curve: mean ability from the base to the longest length, each doubling counting once.
 
     Ability is ``(score - chance) / (1 - chance)``, so that 0 is guessing and 1 is perfect. The curve is linear
@@ -111,9 +111,9 @@ def area(one: Corrected) -> tuple[float, Floats]:
     Returns:
         The area, at most 1, and its replicates.
     """
-    weights = doublings(one.lengths) / (1 - np.minimum(one.chance, 0.999))
-    draws: Floats = one.draws @ weights
-    return float(one.ability @ weights), draws
+    weights = doublings(profile.lengths) / (1 - np.minimum(profile.chance, 0.999))
+    draws: Floats = profile.draws @ weights
+    return float(profile.ability @ weights), draws
 
 
 def doublings(lengths: Floats) -> Floats:
@@ -123,7 +123,7 @@ def doublings(lengths: Floats) -> Floats:
     return weights
 
 
-def kept_length(one: Corrected, share: float) -> Reach:
+def kept_length(profile: Corrected, share: float) -> Reach:
     """The length up to which ``share`` of the base ability is kept (L50 and L85).
 
     Ability is the score above chance. A decreasing curve (isotonic regression, weighted by items) is fitted to the base
@@ -133,15 +133,15 @@ def kept_length(one: Corrected, share: float) -> Reach:
     ``fathom.analysis.effective``.
 
     Args:
-        one: A profile above chance.
+        profile: A profile above chance.
         share: Share of the base ability, between 0 and 1.
     """
-    curve, draws = falling_fit(one.ability[None], one.items), falling_fit(one.draws, one.items)
+    curve, draws = falling_fit(profile.ability[None], profile.items), falling_fit(profile.draws, profile.items)
     thresholds = float(share * curve[0, 0]), share * draws[:, 0]
-    return reach(np.round(one.lengths).astype(np.int64), (curve, draws), thresholds, interpolated=True)
+    return reach(np.round(profile.lengths).astype(np.int64), (curve, draws), thresholds, interpolated=True)
 
 
-def log_ratios(one: Corrected) -> tuple[Floats, Floats]:
+def log_ratios(profile: Corrected) -> tuple[Floats, Floats]:
     """The shrunken, chance-corrected log-ratio at each length beyond the base.
 
     At length l it is ``log((A_l + k_l) / (A_B + k_B))``, where A is the score above chance (at least 0), B the base,
@@ -153,7 +153,7 @@ def log_ratios(one: Corrected) -> tuple[Floats, Floats]:
     Returns:
         The log-ratios, and replicates x lengths.
     """
-    return _ratios(one.ability, one.items), _ratios(one.draws, one.items)
+    return _ratios(profile.ability, profile.items), _ratios(profile.draws, profile.items)
 
 
 def _ratios(ability: Floats, items: Floats) -> Floats:
@@ -232,43 +232,43 @@ def steady(
 
 def steady_of(ready: Sequence[Profile]) -> list[Steady]:
     """The same from precomputed profiles."""
-    found = [_steady(profile, corrected(profile)) for profile in ready]
+    measures = [_steady(profile, corrected(profile)) for profile in ready]
     shared = shared_lengths(
-        (system_name(one.model, one.variant), one.task, [point.length for point in one.points])
-        for one in found
-        if one.points
+        (system_name(measure.model, measure.variant), measure.task, [point.length for point in measure.points])
+        for measure in measures
+        if measure.points
     )
     notes = uneven_notes(shared, "each uses the model's own lengths; --lengths {lengths} compares at the same")
-    return [replace(one, note="; ".join(filter(None, (notes.get(one.task, ""), one.note)))) for one in found]
+    return [replace(own, note="; ".join(filter(None, (notes.get(own.task, ""), own.note)))) for own in measures]
 
 
-def _steady(profile: Profile, one: Corrected | None) -> Steady:
+def _steady(profile: Profile, above_chance: Corrected | None) -> Steady:
     names = profile.model, profile.variant, profile.task
-    if one is None or one.base.interval is None:
+    if above_chance is None or above_chance.base.interval is None:
         return Steady(*names, None, None, None, None, None, None, (), lacking(profile), profile.note)
     whole = not gaps_beyond(profile)
-    before = one if whole else corrected(measured_from_start(profile))
-    ratios, ratio_draws = log_ratios(one)
-    kept = None if one.undefined else retentions(one)
+    before = above_chance if whole else corrected(measured_from_start(profile))
+    ratios, ratio_draws = log_ratios(above_chance)
+    kept = None if above_chance.undefined else retentions(above_chance)
     points = tuple(
         SteadyPoint(
             length=int(length),
             retention=None if kept is None else _estimate(kept[0][place], kept[1][:, place]),
             log_ratio=_estimate(ratios[place], ratio_draws[:, place]),
         )
-        for place, length in enumerate(one.lengths[1:])
+        for place, length in enumerate(above_chance.lengths[1:])
     )
     return Steady(
         *names,
-        base=Estimate(one.base.value, one.base.interval),
-        retention=_estimate(*mean_retention(one)) if whole and not one.undefined else None,
+        base=Estimate(above_chance.base.value, above_chance.base.interval),
+        retention=_estimate(*mean_retention(above_chance)) if whole and not above_chance.undefined else None,
         log_ratio=_estimate(ratios.mean(), ratio_draws.mean(axis=1)) if whole else None,
-        area=_estimate(*area(one)) if whole else None,
-        l85=None if before is None or one.undefined else ending(kept_length(before, 0.85), whole=whole),
-        l50=None if before is None or one.undefined else ending(kept_length(before, 0.5), whole=whole),
+        area=_estimate(*area(above_chance)) if whole else None,
+        l85=None if before is None or above_chance.undefined else ending(kept_length(before, 0.85), whole=whole),
+        l50=None if before is None or above_chance.undefined else ending(kept_length(before, 0.5), whole=whole),
         points=points,
-        undefined=one.undefined,
-        note=one.note,
+        undefined=above_chance.undefined,
+        note=above_chance.note,
     )
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from fathom.analysis.breakdown import check_dimensions, groups_of, not_there, place, published
 from fathom.analysis.neighbours import shared_questions
-from fathom.analysis.questions import Asked, asked
+from fathom.analysis.questions import ModelReplies, asked
 from fathom.stats.columns import facet
 from fathom.stats.differences import Resampler, paired
 from fathom.stats.intervals import Floats, Interval
@@ -81,10 +81,10 @@ def thinking_gain(
         FathomError: No question has the dimension.
     """
     check_dimensions(by)
-    found, lacking = gains_of(rows, by=by, unanswered=unanswered, seed=seed)
+    gains, lacking = gains_of(rows, by=by, unanswered=unanswered, seed=seed)
     if lacking:
         raise not_there(lacking[0], rows)
-    return found
+    return gains
 
 
 def gains_of(
@@ -93,25 +93,25 @@ def gains_of(
     """The gains, and the dimensions that no question has; arguments as in :func:`thinking_gain`."""
     mode = facet("thinking").alias("variant")
     # Counted before variants are combined, because a cell is of one variant.
-    told = scored_rows(rows, unanswered).with_columns(mode).filter(pl.col("variant").is_in(MODES))
-    modes = {(one.model, one.variant): one for one in asked(told, unanswered)}
+    replies = scored_rows(rows, unanswered).with_columns(mode).filter(pl.col("variant").is_in(MODES))
+    modes = {(model.model, model.variant): model for model in asked(replies, unanswered)}
     models = rows["model"].unique(maintain_order=True).to_list()
     measured = {model: pair for model in models if (pair := _pair(modes, model))}
-    thoughts = _thoughts(told)
+    thoughts = _thoughts(replies)
     cells = [cell for off, on in measured.values() for cell in _cells(off, on, by, thoughts)]
     resampler = Resampler(seed)
-    found = [_gain(cell, resampler) for cell in cells]
+    gains = [_gain(cell, resampler) for cell in cells]
     averages = [gain for gain in _of_averages(rows) if gain.model not in measured]
-    found += (gain for gain in averages if gain.dimension in by)
-    whole = all(one.blank.is_empty() for pair in measured.values() for one in pair)
-    there = {one.dimension for one in found}
-    lacking = [name for name in by if name not in there] if (measured or averages) and whole else []
+    gains += (gain for gain in averages if gain.dimension in by)
+    whole = all(model.blank.is_empty() for pair in measured.values() for model in pair)
+    present = {gain.dimension for gain in gains}
+    lacking = [name for name in by if name not in present] if (measured or averages) and whole else []
     order = {model: number for number, model in enumerate(models)}
-    ordered = sorted(found, key=lambda one: (order[one.model], by.index(one.dimension), place(one.group)))
+    ordered = sorted(gains, key=lambda gain: (order[gain.model], by.index(gain.dimension), place(gain.group)))
     return with_adjusted(ordered), lacking
 
 
-def _pair(modes: Mapping[tuple[str, str], Asked], model: str) -> tuple[Asked, Asked] | None:
+def _pair(modes: Mapping[tuple[str, str], ModelReplies], model: str) -> tuple[ModelReplies, ModelReplies] | None:
     """The replies of a model without and with thinking; None if no question has a score in both modes."""
     off, on = (modes.get((model, mode)) for mode in MODES)
     return (off, on) if off and on and len(shared_questions(off, on)[0]) else None
@@ -129,7 +129,7 @@ class _Cell:
     tokens: float | None
 
 
-def _cells(off: Asked, on: Asked, by: Sequence[str], thoughts: pl.DataFrame) -> Iterable[_Cell]:
+def _cells(off: ModelReplies, on: ModelReplies, by: Sequence[str], thoughts: pl.DataFrame) -> Iterable[_Cell]:
     without, thinking = shared_questions(off, on)
     about = on.about[thinking]
     both = np.stack([off.means[without], on.means[thinking]], axis=1)
@@ -145,9 +145,9 @@ def _cells(off: Asked, on: Asked, by: Sequence[str], thoughts: pl.DataFrame) -> 
             yield _Cell(on.model, dimension, group, about.filter(here), both[here.to_numpy()], tokens.get(group))
 
 
-def _thoughts(told: pl.DataFrame) -> pl.DataFrame:
+def _thoughts(rows: pl.DataFrame) -> pl.DataFrame:
     """Replies with thinking, scored or not, of models with some known reasoning tokens."""
-    replies = told.filter(pl.col("variant") == "on", ~pl.col("status").is_in(NO_REPLY))
+    replies = rows.filter(pl.col("variant") == "on", ~pl.col("status").is_in(NO_REPLY))
     return replies.filter(pl.col("tokens_reasoning").is_not_null().any().over("model"))
 
 

@@ -88,18 +88,18 @@ def truncation(rows: pl.DataFrame, *, seed: int = 0, replicates: int = PAIRED_RE
         return []
     whole, cut = _sides(rows)
     pairs, lost = _pairs(whole, cut), _lost(whole, cut)
-    found: list[Truncation] = []
+    truncations: list[Truncation] = []
     for (model, variant, full), group in pairs.group_by(_SYSTEM, maintain_order=True):
         tasks = {str(task): part for (task,), part in group.group_by("task", maintain_order=True)}
         system = (str(model), str(variant), int(str(full)))
         for task, part in tasks.items():
-            found += _of_tasks({task: part}, task, system, seed, replicates)
+            truncations += _of_tasks({task: part}, task, system, seed, replicates)
         gone = [(task, length) for *key, task, length in lost if tuple(key) == system]
         # A task without a score at every length is missing from every mean over tasks.
         if len(tasks) > 1 and all(task in tasks for task, _ in gone):
             every = _of_tasks(tasks, ALL, system, seed, replicates)
-            found += [one for one in every if all(one.length != length for _, length in gone)]
-    return found
+            truncations += [point for point in every if all(point.length != length for _, length in gone)]
+    return truncations
 
 
 def _sides(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -116,8 +116,8 @@ def _sides(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 def _lost(whole: pl.DataFrame, cut: pl.DataFrame) -> list[tuple[object, ...]]:
     """Model, variant, full length, task and length of cells without a score, whole or truncated."""
     keys = [*_SYSTEM, "task"]
-    there = whole.group_by(keys).agg(pl.col("blank").any().alias("blank_whole"))
-    both = cut.select(*keys, "length", "blank").unique().join(there, on=keys)
+    whole_blank = whole.group_by(keys).agg(pl.col("blank").any().alias("blank_whole"))
+    both = cut.select(*keys, "length", "blank").unique().join(whole_blank, on=keys)
     return both.filter(pl.col("blank") | pl.col("blank_whole")).select(*keys, "length").unique().rows()
 
 
