@@ -33,8 +33,8 @@ def test_python_reads_of_names_and_the_command_line_of_flags(call: Call, tmp_pat
 def test_an_option_that_has_another_name_on_the_line_is_named_so() -> None:
     judge = commands()["judge"]
     assert isinstance(judge, Command)
-    assert judge.named("give `model_base_url` or `window_size`") == "give --judge-base-url or --window-size"
-    assert judge.named("run `fathom judge` again") == "run `fathom judge` again"
+    assert judge.with_flags("give `model_base_url` or `window_size`") == "give --judge-base-url or --window-size"
+    assert judge.with_flags("run `fathom judge` again") == "run `fathom judge` again"
     error = FathomError("give `model_base_url`").renamed(model_base_url="judge_base_url")
     assert str(error) == "give `judge_base_url`"
 
