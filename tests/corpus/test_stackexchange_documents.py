@@ -130,13 +130,13 @@ def test_an_empty_candidate_of_a_published_case_stays_a_candidate(tmp_path: Path
         ({"answer": "A0"}, "expected a label from A1"),
         ({"answer": "A" + "9" * 5000}, "expected a label from A1"),
         ({"answer": 2}, "the field 'answer' is 2"),
-        ({"all_answers": []}, "'all_answers' should be a list of answers"),
+        ({"all_answers": []}, "'all_answers' is an empty list; expected a list of answers, two or more"),
         ({"all_answers": ["Only one."], "answer": "A1"}, "a list of answers, two or more"),
-        ({"all_answers": "A1"}, "'all_answers' should be a list of answers"),
-        ({"all_answers": ["a", None]}, "'all_answers[1]' should be a string"),
+        ({"all_answers": "A1"}, "'all_answers' holds a value of type str; expected a list of answers"),
+        ({"all_answers": ["a", None]}, "entry 2 of the field 'all_answers' is missing; expected a text"),
         ({"question": "\n "}, "'question' is empty"),
-        ({"question": None}, "'question' should be a string"),
-        ({"question_id": None}, "'question_id' should be a string or a whole number"),
+        ({"question": None}, "'question' is missing; expected a text"),
+        ({"question_id": None}, "'question_id' is missing; expected a text or a whole number"),
     ],
 )
 def test_a_bad_case_is_reported_with_its_line_and_the_rest_is_kept(

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 from urllib.parse import quote
 
 from fathom.documents.corpus.text import detect_language, document_id, language_code, normalise
+from fathom.storage.schema import MismatchError, read_as
 from fathom.types import Document, Question
 
+T = TypeVar("T")
 SHOWN_FIELDS = 12
 
 
@@ -59,6 +61,18 @@ class BadRowError(Exception):
 
 class NoTextFieldError(BadRowError):
     """A record without its text field."""
+
+
+def typed(schema: type[T], record: object) -> T:
+    """A record as its schema says (``fathom.storage.schema``).
+
+    Raises:
+        BadRowError: A field is missing or has another form.
+    """
+    try:
+        return read_as(schema, record)
+    except MismatchError as error:
+        raise BadRowError(str(error)) from None
 
 
 def make_document(record: Mapping[str, object], names: Fields, source: str) -> tuple[Document, list[str]]:
