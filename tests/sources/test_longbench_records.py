@@ -61,8 +61,8 @@ def test_half_a_character_is_replaced_and_nothing_else() -> None:
     ("content", "message"),
     [
         ("{", "not JSON"),
-        ("[]", "expected an object with texts by data set"),
-        ('{"trec": 3}', "trec: expected texts by data set"),
+        ("[]", "expected an object; download the file again"),
+        ('{"trec": 3}', "the field 'trec' is 3; expected a text"),
         ('{"trec": "Read {input}"}', r"trec: the template has no \{context\}"),
     ],
 )

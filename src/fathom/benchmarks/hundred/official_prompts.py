@@ -5,10 +5,10 @@ texts of the latter two, the headings of passages and the hidden sentences are f
 which are read from its syntax tree.
 """
 
-import json
 from collections.abc import Mapping
 
 from fathom.documents.sources.python_texts import Text, named, texts_in
+from fathom.documents.sources.templates import read_object
 from fathom.documents.sources.wording import around_context
 from fathom.types import FathomError, PromptSource
 
@@ -39,21 +39,11 @@ def read(contents: Mapping[str, str]) -> dict[str, dict[str, str]]:
     Raises:
         FathomError: A text is not where it is expected.
     """
-    templates = _templates(contents[TEMPLATES])
+    templates = read_object(contents[TEMPLATES], TEMPLATES, dict[str, str])
     if "single_doc_qa" not in templates:
         return {}  # LongBench has a file of the same name
     code = texts_in(contents[CODE], CODE)
     return {task: _texts(task, name, templates, code) for task, name in NAMES.items() if name in templates}
-
-
-def _templates(content: str) -> dict[str, str]:
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise FathomError(f"{TEMPLATES}: not JSON: {error}; download the file again") from error
-    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
-        raise FathomError(f"{TEMPLATES}: expected an object with texts by task; download the file again")
-    return found
 
 
 def _texts(task: str, name: str, templates: Mapping[str, str], code: tuple[Text, ...]) -> dict[str, str]:

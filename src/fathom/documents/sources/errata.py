@@ -16,10 +16,13 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, cast, get_args
+
+from typing_extensions import TypedDict
 
 from fathom.documents.records import path_text
 from fathom.plugins.usertable import read_table
+from fathom.storage.schema import MismatchError, among, read_as
 from fathom.types import Document, FathomError
 
 Fault: TypeAlias = Literal["absent", "ambiguous", "dependent", "wrong", "unsuitable"]
@@ -28,7 +31,14 @@ something that is not given; the gold answer is wrong; the text is not what the 
 NONE = "none"
 """In place of a file: without fathom's own list."""
 _DIGITS = 16
-_FIELDS = {"source", "fault", "reason"}
+
+
+class ErratumRecord(TypedDict):
+    """An entry of a list; see ``Erratum``."""
+
+    source: str
+    fault: Annotated[Fault, among(get_args(Fault))]
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +144,10 @@ def _erratum(value: object, where: str) -> Erratum:
         raise FathomError(
             f"{where}: expected a fingerprint of {_DIGITS} hexadecimal digits, as manifest.json of a build names it"
         )
-    if not isinstance(value, dict) or set(value) != _FIELDS or not all(isinstance(one, str) for one in value.values()):
-        raise FathomError(f"{where}: expected the fields {', '.join(sorted(_FIELDS))}, each a text")
-    if value["fault"] not in get_args(Fault):
-        raise FathomError(f"{where}: fault = {value['fault']!r}; expected one of {', '.join(get_args(Fault))}")
-    return Erratum(value["source"], value["fault"], value["reason"])
+    try:
+        fields = read_as(ErratumRecord, value)
+    except MismatchError as error:
+        raise FathomError(f"{where}: {error}") from None
+    if set(fields) != set(cast(dict[str, object], value)):
+        raise FathomError(f"{where}: expected the fields {', '.join(fields)} and no other")
+    return Erratum(**fields)

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from fathom.storage.checksums import (
     CHECKSUM,
     check_content,
@@ -16,6 +18,7 @@ from fathom.storage.checksums import (
     file_facts,
     with_checksum,
 )
+from fathom.storage.schema import MismatchError, read_as
 from fathom.suites.registry import task_name
 from fathom.suites.suitefile.fresh import check_contents, fresh_folder
 from fathom.suites.suitefile.samples import (
@@ -61,19 +64,22 @@ FILES = (MANIFEST, SAMPLES, DOCUMENTS)
 FORMAT = 3
 """Of the folder. Format 1 has no number and no checksums. Up to format 2, facets also serve as inputs."""
 _ADVICE = "build the suite again with `force`"
-_MANIFEST = {
-    "suite": str,
-    "fingerprint": str,
-    "tokenizer": str,
-    "lengths": list,
-    "tasks": list,
-    "samples": dict,
-    "notes": list,
-    "left_out": list,
-    "left_out_in_all": int,
-    "duplicates": int,
-    "inputs": dict,
-}
+
+
+class Manifest(TypedDict):
+    """What every manifest has; it has more fields."""
+
+    suite: str
+    fingerprint: str
+    tokenizer: str
+    lengths: list[Any]
+    tasks: list[Any]
+    samples: Mapping[str, Any]
+    notes: list[Any]
+    left_out: list[Any]
+    left_out_in_all: int
+    duplicates: int
+    inputs: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -256,11 +262,10 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
     if "format" in manifest or CHECKSUM in manifest:
         check_format(path, manifest.get("format"), FORMAT, _ADVICE)
         check_content(path, manifest, _ADVICE)
-    wrong = [name for name, kind in _MANIFEST.items() if not isinstance(manifest.get(name), kind)]
-    if wrong:
-        raise FathomError(
-            f"{path}: {', '.join(wrong)} missing or of the wrong type; build the suite again with `force`"
-        )
+    try:
+        read_as(Manifest, manifest)
+    except MismatchError as error:
+        raise FathomError(f"{path}: {error}; {_ADVICE}") from None
     return manifest
 
 
