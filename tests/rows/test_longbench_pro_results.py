@@ -314,7 +314,7 @@ def test_a_damaged_list_of_models_is_named(tmp_path: Path) -> None:
             '{"deep-1": {"type": "Sleeping"}}',
             "'type' of the field 'deep-1' is 'Sleeping'; expected one of Thinking, Mixed, Instruct",
         ),
-        ('{"deep-1": 3}', "'deep-1' is 3, expected an object"),
+        ('{"deep-1": 3}', "'deep-1' is 3; expected an object"),
         ("{", "not valid JSON"),
     ):
         (folder / "model_info.json").write_text(text)

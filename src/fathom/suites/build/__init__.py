@@ -28,7 +28,7 @@ from fathom.score.checks import check_scorer
 from fathom.suites import suitefile
 from fathom.suites.build.clusters import shared_clusters
 from fathom.suites.build.config import BuildConfig, configure
-from fathom.suites.build.items import BuiltTask, Contexts, expected
+from fathom.suites.build.items import Contexts, Part, expected
 from fathom.suites.build.material import Material, Reading, gather
 from fathom.suites.build.notes import counted_otherwise
 from fathom.suites.build.units import built_tasks
@@ -213,7 +213,7 @@ def _write(
     counter: TokenCounter,
     config: Json,
     progress: Callable[[int, int], None] | None,
-    built: Mapping[str, BuiltTask] | None = None,
+    built: Mapping[str, Mapping[str, Part]] | None = None,
 ) -> Mapping[str, Json]:
     texts = CountedTexts(material.all(), counter)
     made = Contexts(wanted, material, texts, built)

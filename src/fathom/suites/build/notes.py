@@ -1,5 +1,7 @@
 """Notes of a build on its items: their number, their lengths, and prompts that could not be truncated."""
 
+from __future__ import annotations
+
 from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -89,6 +91,19 @@ class RecordCounts:
     bare: int = 0
     stated: bool = False
     elsewhere: int = 0
+
+    def __add__(self, later: RecordCounts) -> RecordCounts:
+        """The counts of both; the records of a task have one origin, which the later ones tell."""
+        return RecordCounts(
+            items=self.items + later.items,
+            published=later.published,
+            lengths=self.lengths + later.lengths,
+            cut=self.cut + later.cut,
+            over=self.over + later.over,
+            bare=self.bare + later.bare,
+            stated=later.stated,
+            elsewhere=self.elsewhere + later.elsewhere,
+        )
 
     def update(self, samples: Iterable[Sample]) -> None:
         """Count some samples, except for additional truncated prompts and closed-book questions."""

@@ -31,7 +31,17 @@ from fathom.suites.suitefile.samples import (
     sample_of,
 )
 from fathom.suites.suitefile.texts import DOCUMENTS, Texts, readable, write_documents
-from fathom.suites.suitefile.where import Values, Where, facts_in, facts_of, is_where, may_be, wanted_of, why_none
+from fathom.suites.suitefile.where import (
+    Values,
+    Where,
+    all_values,
+    facts_in,
+    facts_of,
+    is_where,
+    may_match,
+    values_of,
+    why_none,
+)
 from fathom.types import Document, FathomError, Json, Sample
 
 __all__ = [
@@ -44,15 +54,16 @@ __all__ = [
     "Values",
     "Where",
     "add_facets",
+    "all_values",
     "check_contents",
     "facts_of",
     "fresh_folder",
     "is_suite",
     "is_where",
-    "may_be",
+    "may_match",
     "open_suite",
     "read_manifest",
-    "wanted_of",
+    "values_of",
     "why_none",
     "write_documents",
     "write_manifest",
