@@ -276,7 +276,11 @@ class Gathering:
             unseen -= record.fields.keys()
             try:
                 for part in _divided(record, self.names.text):
-                    self._add(part, path_text(str(file.name)), problems, duplicates)
+                    remarks, duplicate = self._add(part, path_text(str(file.name)))
+                    for remark in remarks:
+                        problems.add(record.line, remark)
+                    if duplicate:
+                        duplicates.add(record.line, duplicate)
                 used += 1
             except NoTextFieldError as error:
                 without_text.add(record.line, str(error))
@@ -304,7 +308,8 @@ class Gathering:
         self.documents.close()
         self.sources = [(name, id) for name, id in self.sources if id in self.documents]
 
-    def _add(self, record: Record, source: str, problems: Problems, duplicates: Problems) -> None:
+    def _add(self, record: Record, source: str) -> tuple[list[str], str]:
+        """Add the document of a record; returns remarks about it, and of which document it is a duplicate."""
         where = source if record.line is None else f"{source}:{record.line}"
         content, pages = record.fields, tuple[int, ...]()
         if record.pages:
@@ -314,8 +319,7 @@ class Gathering:
         document = replace(document, pages=pages)
         if record.part:
             document = _of_part(document, record, self.names)
-        for remark in remarks if record.part < 2 else ():
-            problems.add(record.line, remark)
+        duplicate = ""
         self._tell(size := len(document.text.encode()))
         always = self.asked.needs(where, document, part=bool(record.part))
         if document.id in self.documents:
@@ -323,12 +327,13 @@ class Gathering:
             first = self.documents[document.id]
             new = tuple(question for question in document.questions if question not in first.questions)
             moved = f"; its questions were added there ({len(new)})" if new else ""
-            duplicates.add(record.line, f"the same text as {first.source}{moved}")
+            duplicate = f"the same text as {first.source}{moved}"
             if always:
                 self.documents.keep(first.id)
             self.documents[first.id] = merged(first, document)
         elif self.documents.add(document, size, always=always):
             self.sources.append((where, document.id))
+        return (remarks if record.part < 2 else []), duplicate
 
     def _tell(self, size: int) -> None:
         """Tell the progress, once per megabyte."""

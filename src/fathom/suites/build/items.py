@@ -192,24 +192,23 @@ def build_task(wanted: BuildConfig, material: Material, texts: CountedTexts, nam
     Returns:
         Its parts by language.
     """
-    parts: dict[str, Part] = {}
-    for resources in _resources(get_task(name), wanted.of(name), material, texts):
-        if not isinstance(resources, str):
-            contexts = _Collected(_build_part(wanted.of(name), get_task(name), resources, _Shared.of(material, texts)))
-            held = list(contexts)
-            parts[resources.language] = replace(contexts.part, contexts=held)
-    return parts
+    own, task, shared = wanted.of(name), get_task(name), _Shared.of(material, texts)
+    return {
+        resources.language: _collected(_build_part(own, task, resources, shared))
+        for resources in _resources(task, own, material, texts)
+        if not isinstance(resources, str)
+    }
 
 
-class _Collected:
-    """The contexts of a part, and the part after the last of them."""
-
-    def __init__(self, contexts: Generator[list[Sample], None, Part]) -> None:
-        self._contexts = contexts
-        self.part = Part()
-
-    def __iter__(self) -> Iterator[list[Sample]]:
-        self.part = yield from self._contexts
+def _collected(contexts: Generator[list[Sample], None, Part]) -> Part:
+    """A part with all of its contexts."""
+    held = []
+    while True:
+        try:
+            held.append(next(contexts))
+        except StopIteration as end:
+            part: Part = end.value
+            return replace(part, contexts=held)
 
 
 def _values_of_tasks(wanted: BuildConfig) -> Values:

@@ -201,23 +201,24 @@ def _tables(content: str, path: Path) -> Iterator[tuple[tuple[str, str], dict[st
             for key, value in texts.items():
                 if not isinstance(value, str):
                     raise FathomError(f"{where}: {key}: expected a text")
-            yield (task.name, language), _parts(dict(texts), task.wording, where)
+            yield (task.name, language), _parts(texts, task.wording, where)
 
 
-def _parts(texts: dict[str, str], wording: Wording, where: str) -> dict[str, str]:
+def _parts(texts: Mapping[str, str], wording: Wording, where: str) -> dict[str, str]:
     """The texts with ``prompt`` split at the context."""
-    whole = texts.pop("prompt", None)
+    whole = texts.get("prompt")
     if whole is None:
-        return texts
+        return dict(texts)
+    others = {name: text for name, text in texts.items() if name != "prompt"}
     names = next(iter(wording.texts.values()))
     if {"before", "after"} <= set(names) and "intro" not in names:
         before, there, after = whole.partition(CONTEXT)
         if not there:
             raise FathomError(f"{where}: prompt: expected {CONTEXT}")
-        return {"before": before, "after": after, **texts}
+        return {"before": before, "after": after, **others}
     if not {"intro", "question"} <= set(names):
         raise FathomError(f"{where}: prompt: this prompt has several parts; give {', '.join(names)}")
-    return {**around_context(whole, f"{where}: prompt"), **texts}
+    return {**around_context(whole, f"{where}: prompt"), **others}
 
 
 def _checked(task: Task, texts: Mapping[str, str], source: str, where: str) -> TaskWording:
