@@ -1,11 +1,17 @@
-"""LongBench and LongBench-E as benchmarks: their records unchanged, one document each.
+"""LongBench and LongBench-E as benchmarks: their records unchanged, one document each; and MiniLongBench's.
 
 Unlike in the data sources of ``sources``, whose texts are cleaned for use in other benchmarks, nothing is changed here:
 no blanks are stripped, rows with equal texts stay separate, and every record has its row in the original file.
+
+Samples of MiniLongBench are finished prompts. The numbers of its rows are published
+(github.com/MilkThink-Lab/MiniLongBench at commit 504c247, ``data/anchor.pkl``) as positions among all 4,750 items, data
+sets in alphabetical order; in ``mini_rows.csv`` they are rows of each data set's file.
 """
 
+import csv
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import resources
 from typing import Annotated, Any, NotRequired
 
 from annotated_types import Ge, MinLen, Predicate
@@ -15,6 +21,7 @@ from fathom.benchmarks.longbench.sources import ARCHIVE, CITATION, DATASET, REVI
 from fathom.documents.corpus.records import BadRowError, typed
 from fathom.documents.corpus.text import document_id, storable
 from fathom.documents.sources.source import Shape, Source
+from fathom.storage.schema import among
 from fathom.types import Document, Json
 
 GAP = "\n\n"
@@ -171,7 +178,47 @@ def _source(dataset: str, even: bool) -> Source:
     )
 
 
+# ------------------------------------------------------------------------------------------------------- MiniLongBench
+
+ANCHORS: Mapping[str, tuple[int, ...]] = {
+    line["dataset"]: tuple(map(int, line["rows"].split()))
+    for line in csv.DictReader((resources.files(__package__) / "mini_rows.csv").read_text("utf-8").splitlines())
+}
+"""Rows of MiniLongBench's items by LongBench's name of the data set, ascending."""
+
+
+class PromptRecord(Gold):
+    """A sample: a whole prompt over a row of a data set of LongBench."""
+
+    prompt: Annotated[str, Predicate(bool)]
+    dataset: Annotated[str, Predicate(LANGUAGES.__contains__), among(LANGUAGES)]
+    dataset_index: Row
+
+
+def read_prompt(record: Mapping[str, object], where: str) -> Document:
+    """A sample of MiniLongBench: the whole published prompt.
+
+    Raises:
+        BadRowError: It has no prompt or no answer, or does not name a data set of LongBench.
+    """
+    fields = typed(PromptRecord, record)
+    text = storable(fields["prompt"])
+    facts: dict[str, Json] = {"even": False, "whole": True, "numbered": True}
+    return document_of(fields, where, fields["dataset"], fields["dataset_index"], text, ((0, len(text)),), facts)
+
+
 SOURCES = (
     *(_source(dataset, even=False) for dataset in LANGUAGES),
     *(_source(dataset, even=True) for dataset in EVEN),
+    Source(
+        name="minilongbench",
+        dataset="",
+        revision="",
+        files=(),
+        shapes=(Shape.of("MiniLongBench", PromptRecord, read_prompt),),
+        licence="not stated (MiniLongBench); MIT (LongBench)",
+        citation="Huang et al. (2025), MiniLongBench: The Low-cost Long Context Understanding Benchmark for Large "
+        "Language Models, arXiv:2505.19959",
+        description="samples of MiniLongBench: finished prompts over LongBench's data",
+    ),
 )

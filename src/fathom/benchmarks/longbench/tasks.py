@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from fathom.benchmarks.longbench.mini_records import ANCHORS
 from fathom.benchmarks.longbench.prompts import PROMPTS
-from fathom.benchmarks.longbench.records import EVEN, LANGUAGES
+from fathom.benchmarks.longbench.records import ANCHORS, EVEN, LANGUAGES
 from fathom.documents.sources.templates import PROMPTS as TEMPLATES
 from fathom.documents.sources.templates import filled
 from fathom.score.registry import get_scorer, row_of

@@ -18,10 +18,11 @@ from typing import Any
 from fathom.documents.records.extracting import NoTextError
 from fathom.documents.records.extractor import extract_file
 from fathom.documents.records.finding import DOCUMENTS, File, format_of
-from fathom.documents.records.parts import LONG, parts_of
 from fathom.documents.records.streams import (
     COMPRESSED,
+    LONG,
     DamagedError,
+    parts_of,
     read_chunks,
     read_lines,
     read_long_lines,
