@@ -15,10 +15,9 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import permutations
-from types import MappingProxyType
 
 from fathom.score.reading import CUE, after_cues, plain
-from fathom.score.registry import Metric, ScoringRow, crash
+from fathom.score.registry import Metric, ScoringRow, crash, unscored
 from fathom.score.text import without_reasoning
 from fathom.types import Score
 
@@ -128,7 +127,7 @@ def _bestanswer_strict(row: ScoringRow) -> Score:
     if choices is None:
         return _uncounted("strict")
     if not isinstance(row.prediction, str):
-        return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
+        return unscored("strict")
     found = designation(row.prediction, choices)
     valid = found is not None and names_one(row.prediction, choices)
     return Score(_is_gold(found or _UNREAD, row), valid, found, "strict")
@@ -156,7 +155,7 @@ def _choices(row: ScoringRow) -> int | None:
 
 
 def _uncounted(rule: str) -> Score:
-    return Score(None, False, grader=rule, detail="the row does not give the number of answers: extra.num_choice")
+    return unscored(rule, "the row does not give the number of answers: extra.num_choice")
 
 
 # --------------------------------------------------------------------------------------------------- TSort
@@ -185,7 +184,7 @@ def _tsort_strict(row: ScoringRow) -> Score:
     except (ValueError, RecursionError):
         gold = None
     if gold is None:
-        return Score(None, False, grader="strict", detail="no gold order: expected every number from 1 to N once")
+        return unscored("strict", "no gold order: expected every number from 1 to N once")
     found = _released_reading(row.prediction) if isinstance(row.prediction, str) else None
     order = as_order(found)
     valid = order is not None and len(order) == len(gold)
@@ -226,17 +225,19 @@ def _text(order: tuple[int, ...] | None) -> str | None:
 
 
 METRICS = (
-    Metric(
+    Metric.of(
         "ada",
         "bestanswer",
-        MappingProxyType({"official": _bestanswer_official, "strict": _bestanswer_strict}),
+        _bestanswer_official,
+        _bestanswer_strict,
         "whether the label is the gold one (BestAnswer)",
         alias="ada_leval",
     ),
-    Metric(
+    Metric.of(
         "ada",
         "tsort",
-        MappingProxyType({"official": _tsort_official, "strict": _tsort_strict}),
+        _tsort_official,
+        _tsort_strict,
         "whether the order of the segments is the gold one (TSort)",
         alias="ada_leval",
     ),

@@ -17,11 +17,10 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import chain, repeat
-from types import MappingProxyType
 from typing import TypeAlias
 
 from fathom.score.judge_texts import read_marks
-from fathom.score.registry import Metric, Scorer, ScoringRow, crash
+from fathom.score.registry import Metric, Scorer, ScoringRow, crash, unscored
 from fathom.score.text import without_reasoning
 from fathom.types import Score
 
@@ -54,7 +53,7 @@ def _official(best: Callable[[ScoringRow, Outputs], float]) -> Scorer:
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             return crash(type(error).__name__, f"the released code stops: {error}")
         if not math.isfinite(value):
-            return Score(None, False, grader="official", detail="the judge gave an infinite mark")
+            return unscored("official", "the judge gave an infinite mark")
         return Score(value, valid=bool(line), answer=line or None, grader="official")
 
     return score
@@ -158,9 +157,9 @@ def _strict(judged: Callable[[Outputs], float], filtered: bool) -> Scorer:
         if outputs is None:
             return _unrecorded("strict")
         if not isinstance(row.prediction, str):
-            return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
+            return unscored("strict")
         if not gold:
-            return Score(None, False, grader="strict", detail="no gold answer to judge against")
+            return unscored("strict", "no gold answer to judge against")
         said = without_reasoning(row.prediction).strip()
         if not said:
             return Score(0.0, False, None, "strict", "the reply is empty")
@@ -229,21 +228,23 @@ def _first_line(reply: object) -> str:
 
 
 def _unrecorded(rule: str) -> Score:
-    return Score(None, False, grader=rule, detail="the row has no outputs of a judge: extra.judge_outputs, a list")
+    return unscored(rule, "the row has no outputs of a judge: extra.judge_outputs, a list")
 
 
 METRICS = (
-    Metric(
+    Metric.of(
         "hundred",
         "qa_judge",
-        MappingProxyType({"official": _official(_best_answer), "strict": _strict(_judged_answer, filtered=True)}),
+        _official(_best_answer),
+        _strict(_judged_answer, filtered=True),
         "fluency times correctness, from recorded outputs of a judge (question answering)",
         alias="100longbench",
     ),
-    Metric(
+    Metric.of(
         "hundred",
         "sum_judge",
-        MappingProxyType({"official": _official(_best_summary), "strict": _strict(_judged_summary, filtered=False)}),
+        _official(_best_summary),
+        _strict(_judged_summary, filtered=False),
         "fluency times precision, from recorded outputs of a judge (summaries)",
         alias="100longbench",
     ),

@@ -7,10 +7,10 @@ leading newlines is scored, the best gold answer counts. ``strict`` extracts the
 
 import re
 from collections.abc import Callable, Sequence
-from types import MappingProxyType
+from functools import partial
 
 from fathom.score import answers
-from fathom.score.registry import Metric, Scorer, ScoringRow, crash
+from fathom.score.registry import Metric, Scorer, ScoringRow, crash, unscored
 from fathom.score.rouge import OFFICIAL_STEPS, rouge_l
 from fathom.score.text import bag_f1, has_chinese, official_words, token_f1, without_reasoning
 from fathom.types import Score
@@ -71,9 +71,9 @@ def _strict(read: Callable[[str], str | None], similarity: Callable[[str, Sequen
     def score(row: ScoringRow) -> Score:
         gold = _texts(row.answers)
         if not isinstance(row.prediction, str):
-            return Score(None, False, grader="strict", detail=f"no reply: the prediction is {_kind(row.prediction)}")
+            return unscored("strict", f"no reply: the prediction is {_kind(row.prediction)}")
         if not gold:
-            return Score(None, False, grader="strict", detail="no gold answer: expected a string, a number or a list")
+            return unscored("strict", "no gold answer: expected a string, a number or a list")
         found = read(row.prediction)
         value = 0.0 if found is None else similarity(found, gold, row.language)
         return Score(value, found is not None, found, "strict")
@@ -113,10 +113,7 @@ def _kind(value: object) -> str:
     return names.get(type(value), "an object")
 
 
-def _metric(name: str, official: Scorer, strict: Scorer, description: str) -> Metric:
-    return Metric(
-        "hundred", name, MappingProxyType({"official": official, "strict": strict}), description, "100longbench"
-    )
+_metric = partial(Metric.of, "hundred", alias="100longbench")
 
 
 METRICS = (

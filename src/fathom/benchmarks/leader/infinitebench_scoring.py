@@ -24,13 +24,12 @@ import re
 import unicodedata
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from types import MappingProxyType
 from typing import TypeAlias
 
 from fathom.benchmarks.leader import infinitebench_official as released
 from fathom.score.answers import choice_letter, digits, first_number, short_answer
 from fathom.score.reading import CUE, after_cues, plain
-from fathom.score.registry import Metric, Scorer, ScoringRow
+from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l_sum, strict_sentences
 from fathom.score.text import bag_f1, fold, stands_in, token_f1, without_reasoning
 from fathom.types import Score
@@ -58,14 +57,14 @@ def strict(read: Read) -> Scorer:
 
     def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
-            return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
+            return unscored("strict")
         gold = _texts(row.answers)
         if not gold:
-            return Score(None, False, grader="strict", detail="no gold answer to compare with")
+            return unscored("strict", "no gold answer to compare with")
         try:
             value, answer = read(without_reasoning(row.prediction), gold)
         except ValueError as error:
-            return Score(None, False, grader="strict", detail=str(error))
+            return unscored("strict", str(error))
         return Score(value, bool(answer), answer or None, "strict")
 
     return score
@@ -206,8 +205,7 @@ def summary(reply: str, gold: list[str]) -> Found:
 
 
 def _metric(name: str, rule: released.Rule, read: Read, description: str) -> Metric:
-    rules = {"official": released.official(rule), "strict": strict(read)}
-    return Metric("infinitebench", name, MappingProxyType(rules), description)
+    return Metric.of("infinitebench", name, released.official(rule), strict(read), description)
 
 
 METRICS = (

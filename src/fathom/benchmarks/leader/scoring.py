@@ -42,13 +42,14 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
 from fathom.benchmarks.ada import scoring as ada
 from fathom.benchmarks.leader import infinitebench_official as released
 from fathom.benchmarks.leader import infinitebench_scoring as strict_rules
-from fathom.score.registry import Metric, Scorer, ScoringRow
+from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.text import bag_f1, english_words, fold, has_chinese, official_words, token_f1, without_reasoning
 from fathom.types import Score
 
@@ -80,11 +81,11 @@ def list_scorer(dataset: str, rule: str) -> Scorer:
 
     def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
-            return Score(None, False, grader=rule, detail="no reply: the prediction is not a string")
+            return unscored(rule)
         gold = _lists_gold(row.answers, dataset)
         if gold is None:
             expected = "labels" if dataset == "dialogre" else "[entity, type]"
-            return Score(None, False, grader=rule, detail=f"expected a gold answer that is a JSON list of {expected}")
+            return unscored(rule, f"expected a gold answer that is a JSON list of {expected}")
         if rule == "official":
             named = read(row.prediction)
             right, wanted = _right_official(named, gold, dataset), len(dict(gold))
@@ -219,7 +220,7 @@ def _released_number(row: ScoringRow) -> Score:
     try:
         number = float(gold) if "." in gold else int(gold)
     except ValueError:
-        return Score(None, False, grader="official", detail="the gold answer is not a number")
+        return unscored("official", "the gold answer is not a number")
     return released.official(released.first_number)(replace(row, answers=number))
 
 
@@ -313,11 +314,10 @@ def _unscored(row: ScoringRow, rule: str) -> Score:
     why = (
         "no gold answer to compare with" if isinstance(row.prediction, str) else "no reply: prediction is not a string"
     )
-    return Score(None, False, grader=rule, detail=why)
+    return unscored(rule, why)
 
 
-def _metric(name: str, official: Scorer, strict: Scorer, description: str) -> Metric:
-    return Metric("leader", name, MappingProxyType({"official": official, "strict": strict}), description)
+_metric = partial(Metric.of, "leader")
 
 
 METRICS = (

@@ -8,13 +8,13 @@
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from types import MappingProxyType
+from functools import partial
 
 from fathom.benchmarks.leval import official as released
 from fathom.benchmarks.leval.official import CHOICES, ERROR, SEVERAL_CHOICES
 from fathom.score.answers import choice_letter, choice_letters
 from fathom.score.reading import after_cues, plain
-from fathom.score.registry import Metric, Scorer, ScoringRow
+from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.text import fold, stands_in, without_reasoning
 from fathom.types import Score
 
@@ -35,10 +35,10 @@ def _strict(judge: Callable[[str, str, str], Score]) -> Scorer:
     def score(row: ScoringRow) -> Score:
         gold = row.answers[0] if isinstance(row.answers, list) and len(row.answers) == 1 else row.answers
         if not isinstance(gold, str):
-            return Score(None, False, grader="strict", detail="the gold answer is not a string")
+            return unscored("strict", "the gold answer is not a string")
         if isinstance(row.prediction, str):
             return judge(row.prediction, gold, row.dataset)
-        return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
+        return unscored("strict")
 
     return score
 
@@ -49,7 +49,7 @@ def _strict(judge: Callable[[str, str, str], Score]) -> Scorer:
 def _choice_strict(reply: str, gold: str, dataset: str) -> Score:
     right = "".join(sorted(CHOICES & set(next(iter(gold.split()), ""))))
     if not right:
-        return Score(None, False, grader="strict", detail="the gold answer names no choice")
+        return unscored("strict", "the gold answer names no choice")
     found = choice_letters(reply) if dataset == SEVERAL_CHOICES else choice_letter(reply) or ""
     return Score(_credit(found, right) if found else 0.0, bool(found), found or None, "strict")
 
@@ -66,7 +66,7 @@ def _credit(found: str, right: str) -> float:
 def _math_strict(reply: str, gold: str, _: str) -> Score:
     right = _sum(gold)
     if right is None:
-        return Score(None, False, grader="strict", detail="the gold answer holds no number")
+        return unscored("strict", "the gold answer holds no number")
     found = _sum(reply)
     return Score(float(found == right), found is not None, None if found is None else str(found), "strict")
 
@@ -100,7 +100,7 @@ def _topic_strict(reply: str, gold: str, _: str) -> Score:
 def _truths_strict(reply: str, gold: str, _: str) -> Score:
     found, right = _truths(reply), _truths(gold)
     if ERROR in right:
-        return Score(None, False, grader="strict", detail="the gold answer is not like: True [fact: False]")
+        return unscored("strict", "the gold answer is not like: True [fact: False]")
     return Score(_agreement(found, right), ERROR not in found, " ".join(found), "strict")
 
 
@@ -123,8 +123,7 @@ def _truth(text: str) -> str:
     return {"true": "false", "false": "true"}[found[2]] if found[1] else found[2]
 
 
-def _metric(name: str, official: Scorer, strict: Scorer, description: str) -> Metric:
-    return Metric("leval", name, MappingProxyType({"official": official, "strict": strict}), description)
+_metric = partial(Metric.of, "leval")
 
 
 METRICS = (

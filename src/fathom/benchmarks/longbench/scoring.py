@@ -19,13 +19,12 @@ LongBench's. ROUGE-L has three ways: ``rouge`` fails where Python's recursion li
 import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
-from types import MappingProxyType
 from typing import TypeAlias
 
 from fathom.benchmarks.longbench.official import COMPARE, FIRST_LINE, released, spaced
 from fathom.score.answers import count_number, passage_number
 from fathom.score.chinese import cut_words
-from fathom.score.registry import Metric, Scorer, ScoringRow
+from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l
 from fathom.score.text import common_length, fold, similarity, token_f1, without_reasoning
 from fathom.types import Score
@@ -46,16 +45,16 @@ def _mended(read: _Read, value: _Score) -> Scorer:
 
     def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
-            return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
+            return unscored("strict")
         entries = row.answers if isinstance(row.answers, list) else [row.answers]
         gold = [str(one) for one in entries if isinstance(one, str | int | float) and not isinstance(one, bool)]
         if not gold:
-            return Score(None, False, grader="strict", detail="no gold answer: expected a text, or a list of texts")
+            return unscored("strict", "no gold answer: expected a text, or a list of texts")
         text = without_reasoning(row.prediction)
         found = read(_first_line(text) if row.dataset in FIRST_LINE else text, row)
         worth = value(found or "", gold, row)
         if isinstance(worth, str):
-            return Score(None, False, grader="strict", detail=worth)
+            return unscored("strict", worth)
         return Score(worth if found else 0.0, found is not None, found, "strict")
 
     return score
@@ -206,10 +205,11 @@ def _metrics(
     suite: str, strict: Mapping[str, tuple[_Read, _Score]], first_line: bool, alias: str = ""
 ) -> tuple[Metric, ...]:
     return tuple(
-        Metric(
+        Metric.of(
             suite,
             name,
-            MappingProxyType({"official": released(compare, first_line), "strict": _mended(*strict[name])}),
+            released(compare, first_line),
+            _mended(*strict[name]),
             _DESCRIPTIONS[name],
             alias,
         )

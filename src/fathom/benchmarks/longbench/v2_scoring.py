@@ -13,10 +13,9 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 
 from fathom.score.answers import choice_letter
-from fathom.score.registry import Metric, ScoringRow, crash
+from fathom.score.registry import Metric, ScoringRow, crash, unscored
 from fathom.types import Score
 
 COMPENSATION = 0.25
@@ -45,7 +44,7 @@ def _official(row: ScoringRow) -> Score:
 
 def _strict(row: ScoringRow) -> Score:
     if not isinstance(row.prediction, str):
-        return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
+        return unscored("strict")
     found = choice_letter(row.prediction)
     return Score(_is_gold(found, row), found is not None, found, "strict")
 
@@ -61,18 +60,18 @@ def _is_gold(found: str | None, row: ScoringRow) -> float:
 
 
 METRICS = (
-    Metric(
+    Metric.of(
         "longbench_v2",
         "mcq",
-        MappingProxyType({"official": _official, "strict": _strict}),
+        _official,
+        _strict,
         "is the choice from A to D the gold one",
     ),
-    Metric(
+    Metric.of(
         "longbench_v2",
         "mcq_compensated",
-        MappingProxyType(
-            {"official": partial(_compensated, _official), "strict": partial(_compensated, _strict)},
-        ),
+        partial(_compensated, _official),
+        partial(_compensated, _strict),
         "the same, and a quarter of a point for a reply without a choice",
     ),
 )

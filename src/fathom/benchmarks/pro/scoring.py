@@ -21,13 +21,13 @@ import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from types import MappingProxyType
 
 from fathom.benchmarks.longbench.official import spaced
 from fathom.benchmarks.pro import official as released
 from fathom.benchmarks.pro.official import MARKERS, Compare, fold, is_chinese, max_rouge_l, summary_texts
-from fathom.score.registry import Metric, Scorer, ScoringRow
+from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l
 from fathom.score.text import without_reasoning
 from fathom.types import Score
@@ -176,10 +176,10 @@ def strict_lines(compare: Compare) -> Scorer:
 def _gold(row: ScoringRow) -> list[str] | Score:
     """The gold lines, folded, without blank and duplicate ones; or the score if there is nothing to score."""
     if not isinstance(row.prediction, str):
-        return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
+        return unscored("strict")
     given = row.answers if isinstance(row.answers, list) else [row.answers]
     gold = list(dict.fromkeys(filter(None, (fold(one) for one in given if isinstance(one, str)))))
-    return gold or Score(None, False, grader="strict", detail="no gold answer to compare with")
+    return gold or unscored("strict", "no gold answer to compare with")
 
 
 def strict_pairwise(gold: Sequence[str], said: Sequence[str]) -> float:
@@ -255,8 +255,7 @@ def _by_characters(rule: str, valid: bool, reply: str, references: Sequence[str]
     return Score(summary_score(similarity, rouge), valid, reply or None, f"{rule} ({BY_CHARACTERS})", _NOT_THE_PAPERS)
 
 
-def _metric(name: str, official: Scorer, strict: Scorer, description: str) -> Metric:
-    return Metric("longbench_pro", name, MappingProxyType({"official": official, "strict": strict}), description)
+_metric = partial(Metric.of, "longbench_pro")
 
 
 def _of_lines(name: str, official: Compare, strict: Compare, description: str) -> Metric:
