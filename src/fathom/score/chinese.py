@@ -86,8 +86,8 @@ class _Logs(dict[int, float]):
         self._total = total
 
     def __missing__(self, count: int) -> float:
-        found = self[count] = math.log(count) - self._total
-        return found
+        log = self[count] = math.log(count) - self._total
+        return log
 
 
 def likeliest(run: str, counts: Mapping[str, int], logs: Mapping[int, float]) -> Route:

@@ -100,10 +100,10 @@ def get_scorer(full_name: str, rule: str = "official") -> Scorer:
     Raises:
         FathomError: The metric does not exist, or does not have the rule.
     """
-    found = get_metric(full_name).rules
-    if rule not in found:
-        raise FathomError(f"metric {full_name!r} has no rule {rule!r}; it has {' and '.join(sorted(found))}")
-    return found[rule]
+    rules = get_metric(full_name).rules
+    if rule not in rules:
+        raise FathomError(f"metric {full_name!r} has no rule {rule!r}; it has {' and '.join(sorted(rules))}")
+    return rules[rule]
 
 
 def row_of(reply: str, sample: Sample) -> ScoringRow:

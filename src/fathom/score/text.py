@@ -52,7 +52,7 @@ def token_f1(prediction: str, answer: str | Sequence[str], language: str = "en")
         of nothing else.
     """
     if not isinstance(answer, str):
-        return max((token_f1(prediction, one, language) for one in answer), default=0.0)
+        return max((token_f1(prediction, text, language) for text in answer), default=0.0)
     cut = chinese_words if language == "zh" else english_words
     return bag_f1(cut(prediction), cut(answer))
 

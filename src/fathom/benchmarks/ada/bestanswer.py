@@ -100,12 +100,12 @@ def unspaced(document: Document, span: Span) -> str:
     return "".join(document.text[span.start : span.end].split())
 
 
-def in_common(one: frozenset[str], other: frozenset[str]) -> float:
+def in_common(tags: frozenset[str], other: frozenset[str]) -> float:
     """Share of tags in common: common tags divided by the larger number of tags.
 
     The paper does not specify the base of its 40%. With the larger number, the measure is symmetric.
     """
-    return len(one & other) / max(len(one), len(other), 1)
+    return len(tags & other) / max(len(tags), len(other), 1)
 
 
 class ThreadIndex:
@@ -165,7 +165,7 @@ def pool(resources: Resources) -> CandidatePool:
 
     A thread fits the lengths that hold it with all answers given before the accepted one, and that other answers fill.
     """
-    threads = [found for document in resources.documents if (found := candidate_thread(document))]
+    threads = list(filter(None, map(candidate_thread, resources.documents)))
     index = ThreadIndex(threads)
     supply = Supply(index, resources)
     golden = [thread for thread in threads if thread.gold]
@@ -208,10 +208,10 @@ class Supply:
             sizes: Tokens of its question and of the answers included at every length.
         """
         own = {length: tokens for length, frame in self.frames.items() if (tokens := frame.around(sizes)) <= length}
-        found = dict.fromkeys(own, 0)
+        usable = dict.fromkeys(own, 0)
 
         def lacking(length: int) -> bool:
-            return own[length] + found[length] < LEAST * length or not (thread.before or found[length])
+            return own[length] + usable[length] < LEAST * length or not (thread.before or usable[length])
 
         for others, shortest in ((self._index.similar(thread), 0), (self._index.loose(thread), LONG + 1)):
             open_to = [length for length in own if length >= shortest]
@@ -220,7 +220,7 @@ class Supply:
                 if not open_to:
                     break
                 for length in open_to:
-                    found[length] += self._usable(other, length - own[length], self.frames[length].header)
+                    usable[length] += self._usable(other, length - own[length], self.frames[length].header)
         return tuple(length for length in own if not lacking(length))
 
     def _usable(self, other: CandidateThread, room: int, header: int) -> int:
@@ -307,9 +307,9 @@ def _taken(instance: Instance, length: int) -> list[Span]:
     for step in (known for known in instance.resources.lengths if known <= length):
         fullest, least = taken, step
         for turn in range(TURNS):
-            found, left = _filled(instance, step, taken, turn * len(instance.similar) // TURNS)
+            sizes, left = _filled(instance, step, taken, turn * len(instance.similar) // TURNS)
             if left < least:
-                fullest, least = found, left
+                fullest, least = sizes, left
             if left <= (1 - LEAST) / 2 * step:  # half of it, because labels are overestimated
                 break
         taken = fullest
@@ -323,21 +323,21 @@ def _filled(instance: Instance, step: int, taken: Mapping[Span, int], start: int
     """
     counter, documents = instance.resources.counter, instance.documents
     frame = Frame.of(instance.resources.texts_of(PROMPTS), step, counter)
-    found = dict(taken)
-    there = {unspaced(documents[span.doc], span) for span in (*instance.candidate.spans[1:], *taken)}
+    sizes = dict(taken)
+    texts = {unspaced(documents[span.doc], span) for span in (*instance.candidate.spans[1:], *taken)}
     own = (counter.between(instance.candidate.document, span.start, span.end) for span in instance.candidate.spans)
     left = step - frame.around((*own, *taken.values()))
     for span in (*instance.similar[start:], *instance.similar[:start], *(instance.loose if step > LONG else ())):
         if left * SMALL < step:
             break
-        if span in found or span.end - span.start > LETTERS * left:
+        if span in sizes or span.end - span.start > LETTERS * left:
             continue
         size = counter.between(documents[span.doc], span.start, span.end)
-        if size + frame.header <= left and (text := unspaced(documents[span.doc], span)) not in there:
-            there.add(text)
-            found[span] = size
+        if size + frame.header <= left and (text := unspaced(documents[span.doc], span)) not in texts:
+            texts.add(text)
+            sizes[span] = size
             left -= size + frame.header
-    return found, left
+    return sizes, left
 
 
 def _laid_out(instance: Instance, taken: Sequence[Span], length: int) -> Arranged:
@@ -356,8 +356,8 @@ def score(reply: str, sample: Sample) -> Score:
     """Whether the label that the reply finally gives is correct; valid if it names any (paper, footnote 4)."""
     answers = sample.inputs["answers"]
     assert isinstance(answers, int)
-    found = designation(reply, answers)
-    return Score(float(found in sample.targets), found is not None, found, "answer label")
+    label = designation(reply, answers)
+    return Score(float(label in sample.targets), label is not None, label, "answer label")
 
 
 TASKS = (

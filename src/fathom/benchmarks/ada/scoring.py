@@ -128,9 +128,9 @@ def _bestanswer_strict(row: ScoringRow) -> Score:
         return _uncounted("strict")
     if not isinstance(row.prediction, str):
         return unscored("strict")
-    found = designation(row.prediction, choices)
-    valid = found is not None and names_one(row.prediction, choices)
-    return Score(_is_gold(found or _UNREAD, row), valid, found, "strict")
+    label = designation(row.prediction, choices)
+    valid = label is not None and names_one(row.prediction, choices)
+    return Score(_is_gold(label or _UNREAD, row), valid, label, "strict")
 
 
 def _labels(text: str, letter: str, choices: int) -> Iterator[int]:
@@ -164,16 +164,16 @@ def _uncounted(rule: str) -> Score:
 def _tsort_official(row: ScoringRow) -> Score:
     if not isinstance(row.prediction, str):
         return crash("TypeError", "the released code cannot read an order from a non-string")
-    found = _released_reading(row.prediction)
+    reading = _released_reading(row.prediction)
     try:
         gold = _gold(row)
     except (ValueError, RecursionError) as error:
         return crash("JSONDecodeError", f"the gold order is not JSON: {error}")
-    if not isinstance(found, list | dict | str) or not isinstance(gold, list | dict | str):
+    if not isinstance(reading, list | dict | str) or not isinstance(gold, list | dict | str):
         return crash("TypeError", "the released code cannot compare a JSON scalar with an order")
     # Known fault: the longer one is truncated to the shorter.
-    equal = all(mine == theirs for mine, theirs in zip(found, gold, strict=False))
-    order = as_order(found)
+    equal = all(mine == theirs for mine, theirs in zip(reading, gold, strict=False))
+    order = as_order(reading)
     valid = order is not None and len(order) == _SEGMENTS
     return Score(float(equal), valid, _text(order), "official")
 
@@ -185,8 +185,8 @@ def _tsort_strict(row: ScoringRow) -> Score:
         gold = None
     if gold is None:
         return unscored("strict", "no gold order: expected every number from 1 to N once")
-    found = _released_reading(row.prediction) if isinstance(row.prediction, str) else None
-    order = as_order(found)
+    reading = _released_reading(row.prediction) if isinstance(row.prediction, str) else None
+    order = as_order(reading)
     valid = order is not None and len(order) == len(gold)
     return Score(float(order == gold), valid, _text(order) if valid else None, "strict")
 
@@ -203,11 +203,11 @@ def _released_reading(reply: str) -> object:
     """The order according to the released code: any JSON value."""
     text = reply.split("Answer:")[1] if "Answer:" in reply else reply
     try:
-        found: object = json.loads(text)
+        reading: object = json.loads(text)
     except (ValueError, RecursionError):
         orders = [order for order in permutations(range(1, _SEGMENTS + 1)) if _is_within(order, text)]
-        found = list(orders[0]) if len(orders) == 1 else [0] * _SEGMENTS
-    return found
+        reading = list(orders[0]) if len(orders) == 1 else [0] * _SEGMENTS
+    return reading
 
 
 def _is_within(order: tuple[int, ...], text: str) -> bool:

@@ -233,15 +233,15 @@ def pool(resources: Resources, segments: int) -> CandidatePool:
             continue
         if book.guessed:
             notes.append(f"{story.name}: paragraphs are not marked; they were guessed from short lines")
-        found = _starts(story, allowed, resources, segments)
-        candidates += found
-        if not found:
+        starts = _starts(story, allowed, resources, segments)
+        candidates += starts
+        if not starts:
             notes.append(f"{story.name}: too short, or its paragraphs too long, for any of the lengths; skipped")
     return CandidatePool((), candidates, tuple(notes))
 
 
 def _starts(story: Story, allowed: Mapping[int, Limits], resources: Resources, segments: int) -> list[Start]:
-    found = []
+    starts = []
     for paragraph in range(STRIDE, len(story.paragraphs), STRIDE):
         able = tuple(
             length
@@ -250,8 +250,8 @@ def _starts(story: Story, allowed: Mapping[int, Limits], resources: Resources, s
         )
         if able:
             spans = story.paragraphs[paragraph]
-            found.append(Start(story.document, spans, lengths=able, story=story, paragraph=paragraph))
-    return found
+            starts.append(Start(story.document, spans, lengths=able, story=story, paragraph=paragraph))
+    return starts
 
 
 def _limits(resources: Resources, length: int, segments: int) -> Limits:
@@ -369,22 +369,22 @@ def ordering(sample: Sample, texts: Mapping[str, str]) -> Ordering:
     waiting = (
         json.loads(own) if isinstance(own, str) else _headings(PROMPTS[sample.language], int(sample.inputs["segments"]))
     )
-    found: list[str] = []
+    pieces: list[str] = []
     for part in sample.parts[:-1]:
         if isinstance(part, str) and waiting and part.endswith(GAP + waiting[0]):
             waiting.pop(0)
-            found.append("")
-        elif found:
-            found[-1] += part if isinstance(part, str) else texts[part.doc][part.start : part.end]
-    before, *segments, after = found
+            pieces.append("")
+        elif pieces:
+            pieces[-1] += part if isinstance(part, str) else texts[part.doc][part.start : part.end]
+    before, *segments, after = pieces
     return Ordering(before, tuple(segments), after)
 
 
 def score(reply: str, sample: Sample) -> Score:
     """1 if the order in the reply is the book's; valid if it contains every number once."""
     order = segment_order(reply, len(json.loads(sample.targets[0])))
-    found = None if order is None else json.dumps(order)
-    return Score(float(found in sample.targets), order is not None, found, "order of segments")
+    written = None if order is None else json.dumps(order)
+    return Score(float(written in sample.targets), order is not None, written, "order of segments")
 
 
 def _task(segments: int) -> Task:

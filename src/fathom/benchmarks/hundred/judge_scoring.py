@@ -106,16 +106,16 @@ def _first_readable(outputs: Outputs) -> object:
             continue
         if not isinstance(output, str):
             raise TypeError("the judge gave no text")
-        found = _braces_or_block(output)
-        if found is not None:
-            return found
+        marks = _braces_or_block(output)
+        if marks is not None:
+            return marks
     return None
 
 
-def _marks_of(found: object) -> dict[str, object]:
-    if not isinstance(found, dict):
+def _marks_of(marks: object) -> dict[str, object]:
+    if not isinstance(marks, dict):
         raise TypeError("the judge's JSON is not an object")
-    return found
+    return marks
 
 
 def _braces_or_block(output: str) -> object:
@@ -134,9 +134,9 @@ def _mark(value: object) -> float:
 
 
 def _product(first: object, second: object) -> float:
-    for one, other in ((first, second), (second, first)):
+    for factor, other in ((first, second), (second, first)):
         # Texts and lists are repeated before they fail as non-numbers.
-        if isinstance(one, str | list) and isinstance(other, int) and not -(2**63) <= other < 2**63:
+        if isinstance(factor, str | list) and isinstance(other, int) and not -(2**63) <= other < 2**63:
             raise OverflowError("a mark is too large")
     return _mark(first) * _mark(second)
 
@@ -160,15 +160,15 @@ def _strict(judged: Callable[[Outputs], float], filtered: bool) -> Scorer:
             return unscored("strict")
         if not gold:
             return unscored("strict", "no gold answer to judge against")
-        said = without_reasoning(row.prediction).strip()
-        if not said:
+        answer = without_reasoning(row.prediction).strip()
+        if not answer:
             return Score(0.0, False, None, "strict", "the reply is empty")
         if filtered:
             _pass_over_filter(row.extra.get("null_pred"), gold, outputs)
         try:
-            return Score(max([judged(outputs) for _ in gold]), True, said, "strict")
+            return Score(max([judged(outputs) for _ in gold]), True, answer, "strict")
         except _FailedError as error:
-            return Score(None, False, said, "strict", f"the judgement failed: {error}")
+            return Score(None, False, answer, "strict", f"the judgement failed: {error}")
 
     return score
 

@@ -64,7 +64,7 @@ def pool(resources: Resources) -> CandidatePool:
         else:
             whole = candidates_of_questions([document], resources, limit, QUESTIONS)
             pieces = [(candidate, pieces_of(document, candidate.spans[0], resources.counter)) for candidate in whole]
-            candidates += [Candidate(document, found, candidate.questions) for candidate, found in pieces if found]
+            candidates += [Candidate(document, spans, candidate.questions) for candidate, spans in pieces if spans]
     return CandidatePool(whole_documents(resources), candidates, left_out(resources.documents, candidates))
 
 

@@ -42,14 +42,14 @@ def _official(similarity: Callable[[str, object], float | Score]) -> Scorer:
 
 def _same_first_number(line: str, answer: object) -> float:
     # Digits of any script match, and then differ from the gold number.
-    found = _DIGITS.search(line)
-    return float((found.group() if found else "") == str(answer))
+    number = _DIGITS.search(line)
+    return float((number.group() if number else "") == str(answer))
 
 
 def _same_last_uuid(line: str, answer: object) -> float:
-    found = _UUID.findall(line)
+    uuids = _UUID.findall(line)
     # Known fault: no UUID counts as the text "None".
-    return float((found[-1] if found else "None") == str(answer))
+    return float((uuids[-1] if uuids else "None") == str(answer))
 
 
 def _qa_f1(line: str, answer: object) -> float | Score:
@@ -74,9 +74,9 @@ def _strict(read: Callable[[str], str | None], similarity: Callable[[str, Sequen
             return unscored("strict", f"no reply: the prediction is {_kind(row.prediction)}")
         if not gold:
             return unscored("strict", "no gold answer: expected a string, a number or a list")
-        found = read(row.prediction)
-        value = 0.0 if found is None else similarity(found, gold, row.language)
-        return Score(value, found is not None, found, "strict")
+        answer = read(row.prediction)
+        value = 0.0 if answer is None else similarity(answer, gold, row.language)
+        return Score(value, answer is not None, answer, "strict")
 
     return score
 
@@ -84,23 +84,23 @@ def _strict(read: Callable[[str], str | None], similarity: Callable[[str, Sequen
 def _equal(read: Callable[[str], str | None]) -> Callable[[str, Sequence[str], str], float]:
     """Compares with the gold answers normalised by ``read``."""
 
-    def similarity(found: str, gold: Sequence[str], language: str) -> float:
-        return float(any(found == read(answer) for answer in gold))
+    def similarity(reply: str, gold: Sequence[str], language: str) -> float:
+        return float(any(reply == read(answer) for answer in gold))
 
     return similarity
 
 
-def _f1(found: str, gold: Sequence[str], language: str) -> float:
+def _f1(answer: str, gold: Sequence[str], language: str) -> float:
     chinese = language.lower() in ("zh", "chinese") or any(map(has_chinese, gold))
-    return token_f1(found, gold, "zh" if chinese else "en")
+    return token_f1(answer, gold, "zh" if chinese else "en")
 
 
 def _whole_reply(reply: str) -> str | None:
     return without_reasoning(reply).strip() or None
 
 
-def _whole_rouge(found: str, gold: Sequence[str], language: str) -> float:
-    return max(rouge_l(found, answer) or 0.0 for answer in gold)
+def _whole_rouge(summary: str, gold: Sequence[str], language: str) -> float:
+    return max(rouge_l(summary, answer) or 0.0 for answer in gold)
 
 
 def _texts(value: object) -> list[str]:

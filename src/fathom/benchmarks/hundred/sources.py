@@ -67,10 +67,10 @@ def without_noise(text: str) -> str:
     """
     lines = []
     for line in normalise(text).split("\n"):
-        said = " ".join(_NOISE.sub(" ", line).split())
-        content = said.partition(":")[2] if ":" in said else said
+        words = " ".join(_NOISE.sub(" ", line).split())
+        content = words.partition(":")[2] if ":" in words else words
         if any(map(str.isalnum, content)) or not _NOISE.search(line):
-            lines.append(said)
+            lines.append(words)
     return normalise("\n".join(lines))
 
 
@@ -169,7 +169,9 @@ def read_medodyssey(record: Mapping[str, object], where: str) -> Document:
     entries = [normalise(entry) for entry in list_in(record, "context") if isinstance(entry, str)]
     if entries and all(_CONCEPT.fullmatch(entry) for entry in entries):
         raise BadRowError("its context is numbers of UMLS concepts; replace them by their names first")
-    answers = [normalise(str(one)) for one in (gold if isinstance(gold, list | tuple) else [gold]) if one is not None]
+    answers = [
+        normalise(str(answer)) for answer in (gold if isinstance(gold, list | tuple) else [gold]) if answer is not None
+    ]
     if not any(answers):
         raise BadRowError("question without answer")
     asked, named = text_in(record, "input"), text_in(record, "ground_truth_coarse")[3:]

@@ -131,12 +131,12 @@ def shots_of(documents: Sequence[Document], form: Form) -> list[Shot]:
 
     An entry with several labels keeps the first one, since repeated questions would be ambiguous.
     """
-    found: dict[str, tuple[Document, dict[tuple[str, ...], tuple[str, ...]]]] = {}
+    by_text: dict[str, tuple[Document, dict[tuple[str, ...], tuple[str, ...]]]] = {}
     for document in documents:
-        _, entries = found.setdefault(bare(document), (document, {}))
+        _, entries = by_text.setdefault(bare(document), (document, {}))
         for entry in _entries(document, form.entries):
             entries.setdefault(entry[:-1], entry)
-    return [_shot(document, list(entries.values()), form) for document, entries in found.values()]
+    return [_shot(document, list(entries.values()), form) for document, entries in by_text.values()]
 
 
 def _entries(document: Document, field: str) -> list[tuple[str, ...]]:
@@ -252,11 +252,15 @@ class ShotCandidate(Candidate):
 def pool(resources: Resources, dataset: str) -> CandidatePool:
     """A candidate for each instance of the test split, in order, with the demonstrations of the other split."""
     form = FORMS[dataset]
-    mine = [one for one in resources.documents if one.meta.get("dataset") == dataset and "use" in one.meta]
-    tests = shots_of([one for one in mine if one.meta["use"] == TEST], form)
+    mine = [
+        document
+        for document in resources.documents
+        if document.meta.get("dataset") == dataset and "use" in document.meta
+    ]
+    tests = shots_of([document for document in mine if document.meta["use"] == TEST], form)
     asked = {bare(shot.document) for shot in tests}
-    shown = [one for one in mine if one.meta["use"] == DEMONSTRATION]
-    apart = [one for one in shown if bare(one) not in asked]
+    shown = [document for document in mine if document.meta["use"] == DEMONSTRATION]
+    apart = [document for document in shown if bare(document) not in asked]
     known = shots_of(apart, form)
     demonstrations = Demonstrations(form, _first_rounds(known, dataset), {})
     if not tests or not demonstrations.shots:

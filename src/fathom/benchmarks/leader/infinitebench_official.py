@@ -68,8 +68,8 @@ def official(rule: Rule) -> Scorer:
 def first_digits(reply: Any, gold: Any, _: str) -> Found:
     """Passkeys and repeated numbers: the first run of digits."""
     right = gold[0] if isinstance(gold, list) else gold
-    found = re.search("[0-9]+", reply)
-    digits = found[0] if found else ""
+    match = re.search("[0-9]+", reply)
+    digits = match[0] if match else ""
     return right == digits, digits
 
 
@@ -126,10 +126,10 @@ def first_number(reply: Any, gold: Any, _: str) -> Found:
     right = gold[0] if isinstance(gold, list) else gold
     if not isinstance(right, int | float):
         raise TypeError("a gold answer must be a number")
-    found = _NUMBER.search(reply)
-    if found is None:
+    match = _NUMBER.search(reply)
+    if match is None:
         return 0.0, ""
-    return (int if isinstance(right, int) else float)(found[0]) == right, found[0]
+    return (int if isinstance(right, int) else float)(match[0]) == right, match[0]
 
 
 def leading_run(reply: Any, gold: Any, model: str) -> Found:
@@ -143,10 +143,10 @@ def leading_run(reply: Any, gold: Any, model: str) -> Found:
     return run_length(numbers, right) / len(right), f"{len(numbers)} numbers" if numbers else ""
 
 
-def run_length(said: Sequence[object], gold: Sequence[object]) -> int:
+def run_length(numbers: Sequence[object], gold: Sequence[object]) -> int:
     """Number of equal items at the start of two lists."""
-    pairs = enumerate(zip(said, gold, strict=False))
-    return next((place for place, (mine, theirs) in pairs if mine != theirs), min(len(said), len(gold)))
+    pairs = enumerate(zip(numbers, gold, strict=False))
+    return next((place for place, (mine, theirs) in pairs if mine != theirs), min(len(numbers), len(gold)))
 
 
 # ---------------------------------------------------------------------------------------------------- books
@@ -172,14 +172,14 @@ def choice(reply: Any, gold: Any, _: str) -> Found:
 
 def words_f1(reply: Any, gold: Any, _: str) -> Found:
     """Words of the reply and of the nearest gold answer."""
-    pairs = ((official_words(reply), official_words(one)) for one in gold)
-    return max((bag_f1(said, right) for said, right in pairs), default=0.0), _said(reply)
+    pairs = ((official_words(reply), official_words(answer)) for answer in gold)
+    return max((bag_f1(words, right) for words, right in pairs), default=0.0), _said(reply)
 
 
 def characters_f1(reply: Any, gold: Any, _: str) -> Found:
     """Characters of the reply and of the nearest gold answer, without punctuation and spaces."""
-    pairs = ((MARKS_ZH.sub("", reply.lower()), MARKS_ZH.sub("", one.lower())) for one in gold)
-    return max((bag_f1(said, right) for said, right in pairs), default=0.0), _said(reply)
+    pairs = ((MARKS_ZH.sub("", reply.lower()), MARKS_ZH.sub("", answer.lower())) for answer in gold)
+    return max((bag_f1(letters, right) for letters, right in pairs), default=0.0), _said(reply)
 
 
 def _said(reply: Any) -> str:
@@ -189,7 +189,7 @@ def _said(reply: Any) -> str:
 def summary(reply: Any, gold: Any, _: str) -> Found:
     """ROUGE-Lsum of the reply and the nearest reference."""
     references = gold if isinstance(gold, list) else [gold]
-    if not isinstance(reply, str) or not all(isinstance(one, str) for one in references) or not references:
+    if not isinstance(reply, str) or not all(isinstance(reference, str) for reference in references) or not references:
         raise ValueError("the library only takes texts, and at least one reference")
     sentences = official_sentences(reply)
-    return max(rouge_l_sum(sentences, official_sentences(one)) for one in references), reply.strip()
+    return max(rouge_l_sum(sentences, official_sentences(reference)) for reference in references), reply.strip()

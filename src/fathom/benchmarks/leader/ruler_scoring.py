@@ -56,17 +56,17 @@ def _strict(share: Callable[[int, int], float]) -> Scorer:
 
 
 def _verdict(
-    text: str, golds: Sequence[str], found: Sequence[str], share: Callable[[int, int], float], rule: str
+    text: str, golds: Sequence[str], contained: Sequence[str], share: Callable[[int, int], float], rule: str
 ) -> Score:
-    return Score(share(len(found), len(golds)), bool(text), ", ".join(found) or None, rule)
+    return Score(share(len(contained), len(golds)), bool(text), ", ".join(contained) or None, rule)
 
 
-def _all(found: int, golds: int) -> float:
-    return found / golds
+def _all(contained: int, golds: int) -> float:
+    return contained / golds
 
 
-def _part(found: int, golds: int) -> float:
-    return float(found > 0)
+def _part(contained: int, golds: int) -> float:
+    return float(contained > 0)
 
 
 METRICS = (

@@ -35,7 +35,7 @@ def rouge_1(first: Sequence[str], second: Sequence[str]) -> float:
 
 def rouge_2(first: Sequence[str], second: Sequence[str]) -> float:
     """F1 of the pairs of adjacent words that two texts share, as bags."""
-    return bag_f1([f"{one} {other}" for one, other in pairwise(first)], [f"{a} {b}" for a, b in pairwise(second)])
+    return bag_f1([f"{word} {other}" for word, other in pairwise(first)], [f"{a} {b}" for a, b in pairwise(second)])
 
 
 def rouge_l(first: Sequence[str], second: Sequence[str]) -> float:

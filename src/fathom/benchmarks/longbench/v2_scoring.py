@@ -38,15 +38,15 @@ def _official(row: ScoringRow) -> Score:
     if not isinstance(row.prediction, str):
         return crash("AttributeError", "the released code cannot look for a choice in a non-string")
     text = row.prediction.replace("*", "")
-    found = next((match[1] for pattern in _RELEASED if (match := pattern.search(text))), None)
-    return Score(_is_gold(found, row), found is not None, found, "official")
+    letter = next((match[1] for pattern in _RELEASED if (match := pattern.search(text))), None)
+    return Score(_is_gold(letter, row), letter is not None, letter, "official")
 
 
 def _strict(row: ScoringRow) -> Score:
     if not isinstance(row.prediction, str):
         return unscored("strict")
-    found = choice_letter(row.prediction)
-    return Score(_is_gold(found, row), found is not None, found, "strict")
+    letter = choice_letter(row.prediction)
+    return Score(_is_gold(letter, row), letter is not None, letter, "strict")
 
 
 def _compensated(rule: Callable[[ScoringRow], Score], row: ScoringRow) -> Score:
@@ -54,9 +54,9 @@ def _compensated(rule: Callable[[ScoringRow], Score], row: ScoringRow) -> Score:
     return replace(score, value=compensated(score.value, score.valid))
 
 
-def _is_gold(found: str | None, row: ScoringRow) -> float:
+def _is_gold(letter: str | None, row: ScoringRow) -> float:
     gold = row.answers if isinstance(row.answers, list) else [row.answers]
-    return float(found is not None and found in gold)
+    return float(letter is not None and letter in gold)
 
 
 METRICS = (

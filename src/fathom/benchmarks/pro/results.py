@@ -168,26 +168,26 @@ def read_results(path: Path, tell: Tell | None = None) -> Iterator[tuple[str, It
     """
     replies: dict[tuple[str, str], _Found] = {}
     summaries: dict[tuple[str, str], _Found] = {}
-    for found in _found(path, tell):
-        known = replies if found.replies is not None else summaries
-        key = found.published.model, found.published.variant
+    for result in _found(path, tell):
+        known = replies if result.replies is not None else summaries
+        key = result.published.model, result.published.variant
         if key in known:
             raise FathomError(
-                f"{found.place}: a second file of model {shown(key[0])}, {key[1]} (the first: {known[key].place}); "
+                f"{result.place}: a second file of model {shown(key[0])}, {key[1]} (the first: {known[key].place}); "
                 "keep one of them here"
             )
-        known[key] = found
+        known[key] = result
     if not replies and not summaries:
         raise FathomError(
             f"{path}: no results of LongBench Pro here; expected MODEL/{START}{SUMMARY}.json, "
             f"MODEL/{START}{REPLIES}.jsonl or {COLLECTED}.jsonl"
         )
     chosen = [replies.get(key) or summaries[key] for key in sorted({*replies, *summaries})]
-    for found in chosen:
-        if found.replies is None:
-            yield found.place, averages_of(found.summary, found.published, found.place)
+    for result in chosen:
+        if result.replies is None:
+            yield result.place, averages_of(result.summary, result.published, result.place)
         else:
-            yield found.place, replies_of(checked_records(found.replies), found.published)
+            yield result.place, replies_of(checked_records(result.replies), result.published)
 
 
 RESULTS = (Results("longbench-pro", read_results, "what LongBench Pro's released code writes: replies, or averages"),)
@@ -201,10 +201,10 @@ def _found(path: Path, tell: Tell | None) -> Iterator[_Found]:
         raise FathomError(f"{path}: no such file or folder")
     # The folder itself may be named after the model.
     path = path.resolve() if path.name in ("", "..") else path
-    found = find_files(path, TABLES)
-    infos = {file.name.parent: file for file in found.files if file.name.name == INFO}
+    tables = find_files(path, TABLES)
+    infos = {file.name.parent: file for file in tables.files if file.name.name == INFO}
     others = []
-    for file in found.files:
+    for file in tables.files:
         if file.stem == COLLECTED:
             yield from _collected(file, _info(file, infos))
         elif file.stem.endswith((SUMMARY, REPLIES)):
@@ -212,14 +212,14 @@ def _found(path: Path, tell: Tell | None) -> Iterator[_Found]:
         elif file.name.name != INFO:
             others.append(str(file.name))
     if tell is not None:
-        for problem in (*found.problems, *found.unread, *unread(path, others, f"their names do not end in {NAMES}")):
+        for problem in (*tables.problems, *tables.unread, *unread(path, others, f"their names do not end in {NAMES}")):
             tell(str(problem))
 
 
 def _info(file: File, infos: Mapping[PurePosixPath, File]) -> tuple[PurePosixPath, File | None]:
     """The folder in which models' names start, and the file in it or above it with their kinds."""
     folder = file.name.parent
-    above = next((one for one in (folder, *folder.parents) if one in infos), None)
+    above = next((parent for parent in (folder, *folder.parents) if parent in infos), None)
     if above is not None:
         return above, infos[above]
     # A single file or model may be read: the file for all models is then in its folder or above.
@@ -261,10 +261,10 @@ def _published(model: str, name: str, info: File | None, place: str) -> Publishe
 
 def _single_object(file: File) -> Mapping[str, object]:
     """The single object in a file."""
-    found = list(islice(checked_records(file), 2))
-    if len(found) != 1:
-        raise FathomError(f"{file}: expected one JSON object, found {'several' if found else 'nothing'}")
-    return found[0][1]
+    records = list(islice(checked_records(file), 2))
+    if len(records) != 1:
+        raise FathomError(f"{file}: expected one JSON object, found {'several' if records else 'nothing'}")
+    return records[0][1]
 
 
 # -------------------------------------------------------------------------------------------------------------- replies

@@ -462,7 +462,7 @@ def _with_misprints(chain: Sequence[int], headings: Sequence[Heading]) -> list[H
     full = [headings[index] for index in chain[:1]]
     for index, after in pairwise(chain):
         heading, following = headings[index], headings[after]
-        between = [one for one in headings[index + 1 : after] if one.form == heading.form]
+        between = [other for other in headings[index + 1 : after] if other.form == heading.form]
         if heading.number and following.number and len(between) == following.number - heading.number - 1:
             full.extend(between)
         full.append(following)

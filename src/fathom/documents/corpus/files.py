@@ -125,7 +125,9 @@ class Held:
 
     def _drop(self, asked: bool) -> None:
         left = 0
-        for id in sorted(id for id, one in self._documents.items() if id not in self._always and _asked(one) == asked):
+        for id in sorted(
+            id for id, document in self._documents.items() if id not in self._always and _asked(document) == asked
+        ):
             size = len(self._documents[id].text.encode())
             if id >= self._limits[asked]:
                 del self._documents[id]
@@ -255,8 +257,8 @@ def read_corpus(
     for file in chosen:
         gathered.read_file(file)
     gathered.close()
-    textless = (one for why, names in gathered.textless.items() for one in unread(root, names, why))
-    passed = (one for why, names in chosen.passed.items() for one in unread(root, names, why))
+    textless = (unread_file for why, names in gathered.textless.items() for unread_file in unread(root, names, why))
+    passed = (unread_file for why, names in chosen.passed.items() for unread_file in unread(root, names, why))
     left = (*finder.unread, *passed, *textless)
     problems = (*finder.problems, *gathered.problems)
     documents = tuple(gathered.documents)
@@ -330,7 +332,7 @@ class _Chosen:
         self.count = 0
         self.passed: dict[str, list[str]] = {README: [], QUESTIONS: []}
         self._finder = finder
-        self._questions = {one for one in map(_identity, questions) if one}
+        self._questions = {identity for identity in map(_identity, questions) if identity}
 
     def __iter__(self) -> Iterator[File]:
         readmes, others = list[File](), False
@@ -477,14 +479,15 @@ def _of_part(document: Document, record: Record, names: Fields) -> Document:
     """A document that is a part of a text: without the summary of the whole, and with the questions that it answers."""
     asked = record.fields.get(names.questions)
     with_evidence = {
-        normalise(str(one.get("question") or one.get("text")))
-        for one in (asked if isinstance(asked, list) else [asked])
-        if isinstance(one, dict) and one.get("evidence")
+        normalise(str(record.get("question") or record.get("text")))
+        for record in (asked if isinstance(asked, list) else [asked])
+        if isinstance(record, dict) and record.get("evidence")
     }
     answered = (
-        one
-        for one in document.questions
-        if one.evidence or (one.text not in with_evidence and any(answer in document.text for answer in one.answers))
+        question
+        for question in document.questions
+        if question.evidence
+        or (question.text not in with_evidence and any(answer in document.text for answer in question.answers))
     )
     source = f"{document.source}, part {record.part:,}"
     return replace(document, source=source, summary="", questions=tuple(answered))

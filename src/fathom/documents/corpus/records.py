@@ -182,9 +182,9 @@ def _evidence(value: object, raw: str, text: str) -> Iterator[tuple[int, int]]:
                 piece, earliest = normalise(raw[start:end]), max(0, start - (len(raw) - len(text)))
             case _:
                 continue
-        found = text.find(piece, earliest) if piece else -1
-        if found >= 0:
-            yield found, found + len(piece)
+        place = text.find(piece, earliest) if piece else -1
+        if place >= 0:
+            yield place, place + len(piece)
 
 
 def _summary(value: object, field: str) -> tuple[str, str]:

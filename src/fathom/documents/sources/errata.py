@@ -85,7 +85,7 @@ def read_errata(files: Iterable[str]) -> dict[str, Erratum]:
         FathomError: A file cannot be read, or an entry is invalid.
     """
     given = list(files)
-    found = {} if NONE in given else own_errata()
+    errata = {} if NONE in given else own_errata()
     for name in given:
         if name != NONE:
             path = Path(name)
@@ -94,8 +94,8 @@ def read_errata(files: Iterable[str]) -> dict[str, Erratum]:
             except (OSError, UnicodeDecodeError) as error:
                 why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
                 raise FathomError(f"`errata` {path_text(path)}: cannot be read: {why}") from None
-            found |= read_table(text, f"`errata` {path_text(path)}", _erratum)
-    return found
+            errata |= read_table(text, f"`errata` {path_text(path)}", _erratum)
+    return errata
 
 
 def checksum(errata: Mapping[str, Erratum]) -> str:
@@ -127,11 +127,11 @@ def corrected(document: Document, errata: Mapping[str, Erratum]) -> tuple[Docume
     """
     faults = [listed(errata, question.text, question.answers) for question in document.questions]
     summary = listed(errata, "", [document.summary]) if document.summary else None
-    found = [name for name in (*faults, summary) if name is not None]
-    if not found:
+    fingerprints = [name for name in (*faults, summary) if name is not None]
+    if not fingerprints:
         return document, []
-    kept = tuple(one for one, fault in zip(document.questions, faults, strict=True) if fault is None)
-    return replace(document, questions=kept, summary="" if summary else document.summary), found
+    kept = tuple(asked for asked, fault in zip(document.questions, faults, strict=True) if fault is None)
+    return replace(document, questions=kept, summary="" if summary else document.summary), fingerprints
 
 
 def _plain(text: str) -> str:

@@ -253,8 +253,8 @@ def _unread(
     """Files that were not needed; those of sources that were not found are listed with the difference."""
     reported = {file for reader in readers.values() for file in (*reader.files, *reader.reported)}
     fitting = {file for name in readers for _, file in claimed.get(name, ())}
-    found = [name for name, reader in readers.items() if reader.documents]
-    needless = {file for name in found for _, file in claimed.get(name, ())} - reported
+    read = [name for name, reader in readers.items() if reader.documents]
+    needless = {file for name in read for _, file in claimed.get(name, ())} - reported
     for some, why in (
         ([file for file in files if file not in fitting], "no requested data set has such a name"),
         ([file for file in files if file in needless], "other files match the requested data sets better"),
@@ -264,7 +264,7 @@ def _unread(
 
 def _table(source: Source, files: Sequence[File]) -> Mapping[str, str]:
     """Texts that records of the source refer to, by key."""
-    found: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     for shape in source.shapes:
         if isinstance(shape, LookupShape):
             for file in files:
@@ -272,8 +272,8 @@ def _table(source: Source, files: Sequence[File]) -> Mapping[str, str]:
                     if not isinstance(record, Record) or not shape.table <= record.fields.keys():
                         break
                     if isinstance(text := record.fields[shape.text], str):
-                        found.setdefault(str(record.fields[shape.key]), text)
-    return found
+                        by_key.setdefault(str(record.fields[shape.key]), text)
+    return by_key
 
 
 def _records(source: Source, file: File) -> Iterator[Record | Fault]:
@@ -302,8 +302,8 @@ def _unlike(source: Source, record: Record) -> str:
         return lacking(source, record.fields)
     forms = " or ".join(f"{', '.join(sorted(shape.fields))} ({shape.name})" for shape in source.shapes)
     names = sorted(record.fields)
-    found = ", ".join(names[:SHOWN_FIELDS]) + (", ..." if len(names) > SHOWN_FIELDS else "")
-    return f"expected the fields {forms}, found {found or 'none'}"
+    present = ", ".join(names[:SHOWN_FIELDS]) + (", ..." if len(names) > SHOWN_FIELDS else "")
+    return f"expected the fields {forms}, found {present or 'none'}"
 
 
 def _document(source: Source, shape: Shape, record: Record, file: File, table: Mapping[str, str]) -> Document:
@@ -339,12 +339,12 @@ def _shortened(problem: str) -> str:
 def _files(folder: Path, formats: Sequence[str]) -> Listed[File]:
     """All files of some formats under a folder, sorted by name."""
     check_folder(folder)
-    found = find_files(folder, formats)
+    listing = find_files(folder, formats)
     if folder.is_file():
-        return found
+        return listing
     # The folder itself may be named after the one source in it.
     base = PurePosixPath(folder.absolute().name)
-    return replace(found, files=tuple(replace(file, name=base / file.name) for file in found.files))
+    return replace(listing, files=tuple(replace(file, name=base / file.name) for file in listing.files))
 
 
 def check_folder(folder: Path) -> None:
@@ -378,13 +378,13 @@ def plain(name: str) -> str:
 
 def known_names(sources: Mapping[str, Source]) -> Mapping[str, Sequence[tuple[Source, int]]]:
     """The sources by name, with the rank of the name."""
-    found: dict[str, list[tuple[Source, int]]] = {}
+    by_name: dict[str, list[tuple[Source, int]]] = {}
     for source in sources.values():
         for number, name in enumerate((source.name, *source.names)):
-            found.setdefault(plain(name), []).append((source, number))
+            by_name.setdefault(plain(name), []).append((source, number))
         for name in source.vague:
-            found.setdefault(plain(name), []).append((source, VAGUE))
-    return found
+            by_name.setdefault(plain(name), []).append((source, VAGUE))
+    return by_name
 
 
 def claims(path: PurePosixPath, known: Mapping[str, Sequence[tuple[Source, int]]]) -> list[tuple[str, Claim]]:
@@ -399,13 +399,13 @@ def claims(path: PurePosixPath, known: Mapping[str, Sequence[tuple[Source, int]]
         known: See ``known_names``.
     """
     stem, split = _stem(path)
-    if found := _claimed(stem, split, known):
-        return found
+    if claimed := _claimed(stem, split, known):
+        return claimed
     for folder in path.parents:
         name = plain(_BRANCH.sub("", folder.name.rpartition("--")[2]))
         split = split or (name if name in SPLITS else "")
-        if found := _claimed(name, split, known):
-            return found
+        if claimed := _claimed(name, split, known):
+            return claimed
     return _claimed(stem, split, known, vague=True)
 
 
@@ -441,8 +441,8 @@ def _stem(path: PurePosixPath) -> tuple[str, str]:
 def split_of(path: PurePosixPath) -> str:
     """The split that a file belongs to by its name, as in ``test_5_1.jsonl``, or that of the nearest folder; or ""."""
     for name in (split_name(path.name)[0], *(folder.name for folder in path.parents)):
-        if found := [word for word in plain(name).split("_") if word in SPLITS]:
-            return found[-1]
+        if splits := [word for word in plain(name).split("_") if word in SPLITS]:
+            return splits[-1]
     return ""
 
 

@@ -213,10 +213,10 @@ def _check(source: Source, file: HubFile, folder: Path, pin: Pin | None) -> Chec
             return checked("changed", f"revision {source.revision} is declared, {pin.revision} was fetched")
         return checked("unrecorded")
     try:
-        found = digest_of(place, "sha256")
+        actual = digest_of(place, "sha256")
     except OSError as error:
         raise FathomError(f"{place}: cannot be read: {error.strerror or error}") from error
-    return checked("ok") if found == wanted else checked("changed", f"expected sha256 {wanted}, found {found}")
+    return checked("ok") if actual == wanted else checked("changed", f"expected sha256 {wanted}, found {actual}")
 
 
 def digest_of(path: Path, name: str, first: bytes = b"") -> str:

@@ -65,13 +65,13 @@ class Grammar:
 
     def plans(self, rule: str) -> tuple[Plan, ...]:
         """The alternatives of a rule, parsed."""
-        found = self._plans.get(rule)
-        if found is None:
+        plans = self._plans.get(rule)
+        if plans is None:
             lines = self.words(rule)
             if not rule.startswith("q."):  # questions get no synonyms
                 lines = tuple(self._synonyms.spread(line) for line in lines)
-            found = self._plans[rule] = tuple(parse(line) for line in lines)
-        return found
+            plans = self._plans[rule] = tuple(parse(line) for line in lines)
+        return plans
 
 
 class Synonyms:
@@ -87,7 +87,7 @@ class Synonyms:
 
     def spread(self, line: str) -> str:
         """Replace each word that has synonyms by a choice of them."""
-        return self._pattern.sub(lambda found: self._choice.get(found[0], found[0]), line)
+        return self._pattern.sub(lambda match: self._choice.get(match[0], match[0]), line)
 
 
 def parse(line: str) -> Plan:

@@ -192,7 +192,7 @@ class Writer:
         text = _SPACES.sub(r"\1", text).strip()
         text = _SPACES.sub(r"\1", text)
         text = _ARTICLE.sub(_a_or_an, text)
-        return text if not capital else _START.sub(lambda found: found[1] + found[2] + found[3].upper(), text)
+        return text if not capital else _START.sub(lambda match: match[1] + match[2] + match[3].upper(), text)
 
 
 _DISCOURSE: dict[str, Callable[[Writer], str]] = {
@@ -239,7 +239,7 @@ def _possessive(text: str) -> str:
     return text + ("’" if text.endswith("s") and not text.endswith("ss") else "’s")
 
 
-def _a_or_an(found: re.Match[str]) -> str:
-    word = found[2].lower()
+def _a_or_an(match: re.Match[str]) -> str:
+    word = match[2].lower()
     vowel = (word[0] in "aeiou" and not word.startswith(_LIKE_CONSONANT)) or word.startswith(_LIKE_VOWEL)
-    return f"{found[1]}n " if vowel else f"{found[1]} "
+    return f"{match[1]}n " if vowel else f"{match[1]} "

@@ -175,8 +175,8 @@ def _is_request(question: Question) -> bool:
     return not question.text or question.meta.get("kind") == "summary"
 
 
-def _facets(found: Support) -> Mapping[str, Facet]:
-    return {"support": round(found.kept, 2), "coverage": round(found.coverage, 2)} if found.words else {}
+def _facets(support: Support) -> Mapping[str, Facet]:
+    return {"support": round(support.kept, 2), "coverage": round(support.coverage, 2)} if support.words else {}
 
 
 def _asked(candidates: Iterable[Candidate]) -> Iterator[tuple[Document, Question]]:
@@ -195,21 +195,21 @@ def _shared(candidates: Sequence[Candidate]) -> list[str]:
         plain = " ".join(question.text.split()).casefold()
         first.setdefault(plain, question.text)
         known = answers.setdefault(plain, {})
-        known[document.id] = known.get(document.id, frozenset()) | {_plain(one) for one in question.answers}
+        known[document.id] = known.get(document.id, frozenset()) | {_plain(answer) for answer in question.answers}
     differing = (name for name, by in answers.items() if len(by) > 1 and not frozenset.intersection(*by.values()))
     return [first[name] for name in differing]
 
 
 def _disagreeing(candidates: Sequence[Candidate]) -> list[str]:
     """Questions that the source asks several times about a document, with answers that share no word."""
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for document in {candidate.document.id: candidate.document for candidate in candidates}.values():
-        for one in distinct(document.questions):
-            same = [question for question in document.questions if question.text == one.text]
+        for asked in distinct(document.questions):
+            same = [question for question in document.questions if question.text == asked.text]
             words = [content_words(" ".join(question.answers)) for question in same]
-            if not _is_request(one) and len(words) > 1 and not frozenset.intersection(*words):
-                found[one.text] = None
-    return list(found)
+            if not _is_request(asked) and len(words) > 1 and not frozenset.intersection(*words):
+                texts[asked.text] = None
+    return list(texts)
 
 
 def _records_of(document: Document, question: Question, fault: str, support: Support | None = None) -> list[Json]:
@@ -220,12 +220,12 @@ def _records_of(document: Document, question: Question, fault: str, support: Sup
     return [
         {
             "fault": fault,
-            "question": one.text[:QUOTED],
+            "question": same.text[:QUOTED],
             "document": document.source,
-            "fingerprint": fingerprint(one.text, one.answers),
+            "fingerprint": fingerprint(same.text, same.answers),
             **measured,
         }
-        for one in [one for one in document.questions if one.text == question.text] or [question]
+        for same in [same for same in document.questions if same.text == question.text] or [question]
     ]
 
 

@@ -383,11 +383,11 @@ def _fillers(
     """
     if not isinstance(plan, Passages):
         return dict.fromkeys(lengths, _split(fillers, lengths, texts))
-    found: dict[int, Sequence[Span]] = {}
+    by_length: dict[int, Sequence[Span]] = {}
     short: Sequence[Span] = _several(fillers, lengths, texts)[0]
     for length in lengths:
-        found[length] = short = _lengthened(fillers, short, length, texts)
-    return found
+        by_length[length] = short = _lengthened(fillers, short, length, texts)
+    return by_length
 
 
 def _several(
@@ -397,7 +397,7 @@ def _several(
 
     The first ones depend on the shortest length. None is truncated that even the longest does not need.
     """
-    found, rests = list[Span](), list[Span]()
+    drawn, rests = list[Span](), list[Span]()
     for span in fillers:
         most = max(lengths[0], taken) // SEVERAL
         if taken <= lengths[-1] and texts.tokens(span) > most:
@@ -407,18 +407,18 @@ def _several(
             if rest.strip():
                 rests.append(Span(span.doc, end + len(rest) - len(rest.lstrip()), span.end))
             span = Span(span.doc, span.start, end)
-        found.append(span)
+        drawn.append(span)
         taken += texts.tokens(span)
-    return found, rests, taken
+    return drawn, rests, taken
 
 
 def _split(fillers: Sequence[Span], lengths: Sequence[int], texts: CountedTexts) -> list[Span]:
     """Truncated fillers, then what remains of them, truncated in the same way, up to the longest length."""
-    found, rests, taken = _several(fillers, lengths, texts)
+    drawn, rests, taken = _several(fillers, lengths, texts)
     while rests and taken <= lengths[-1]:
         more, rests, taken = _several(rests, lengths, texts, taken)
-        found += more
-    return [*found, *rests]
+        drawn += more
+    return [*drawn, *rests]
 
 
 def _lengthened(fillers: Sequence[Span], short: Sequence[Span], length: int, texts: CountedTexts) -> Sequence[Span]:
@@ -429,14 +429,14 @@ def _lengthened(fillers: Sequence[Span], short: Sequence[Span], length: int, tex
     # A cut at the end of a sentence leaves up to an eighth of a filler.
     goal = length * SEVERAL // (SEVERAL - 1) + 1
     most = bisect_left(range(max(sizes, default=0)), goal, key=lambda most: _total(sizes, least, most))
-    found = []
+    longer = []
     for span, size, before, now in zip(fillers, sizes, least, short, strict=True):
         if size > most > before:
             document = texts.documents[span.doc]
             end = texts.counter.cut(document, span.start, span.end, most - most // SEVERAL, most)
             now = Span(span.doc, span.start, max(now.end, end))
-        found.append(span if size <= most else now)
-    return found
+        longer.append(span if size <= most else now)
+    return longer
 
 
 def _total(sizes: Sequence[int], least: Sequence[int], most: int) -> int:
@@ -480,7 +480,7 @@ def _item(
             except FathomError as error:
                 raise FathomError(f"{item} at {format_length(length)}: {error}") from error
             made = _measured(made, candidate)
-            endings = [one.ending for one in made]
+            endings = [prompt.ending for prompt in made]
             beside = _side_samples(wanted, task, resources, item, candidate, plan, endings, texts) if first else []
             first = False
             end = f"@{length}" + (f"/d{depth:g}" if len(swept) > 1 else "")
@@ -498,8 +498,8 @@ def _measured(made: Sequence[Composed], candidate: Candidate | None) -> tuple[Co
     """The composed prompts with the facets of their candidate's questions."""
     known = candidate.facets if candidate and candidate.facets else ({},) * len(made)
     return tuple(
-        replace(one, ending=replace(one.ending, facets={**one.ending.facets, **facets}))
-        for one, facets in zip(made, known, strict=True)
+        replace(prompt, ending=replace(prompt.ending, facets={**prompt.ending.facets, **facets}))
+        for prompt, facets in zip(made, known, strict=True)
     )
 
 
@@ -517,25 +517,25 @@ def _samples(
     task: Task, language: str, item: str, end: str, made: Sequence[Composed], length: int, where: Mapping[str, Facet]
 ) -> Iterator[Sample]:
     """The samples of the questions over one context."""
-    for number, one in enumerate(made, start=1):
-        facts = {**task.facets, **one.ending.facets, **where}
-        if "depth" in where and one.depth is not None:
-            facts["depth_reached"] = round(one.depth, 4)
+    for number, prompt in enumerate(made, start=1):
+        facts = {**task.facets, **prompt.ending.facets, **where}
+        if "depth" in where and prompt.depth is not None:
+            facts["depth_reached"] = round(prompt.depth, 4)
         if len(made) > 1:
             facts["question"] = number
         yield Sample(
             id=f"{item}{end}" + (f"/q{number}" if len(made) > 1 else ""),
             item=item,
             task=task.name,
-            parts=one.parts,
-            targets=one.ending.targets,
+            parts=prompt.parts,
+            targets=prompt.ending.targets,
             length=length,
-            tokens=one.tokens,
+            tokens=prompt.tokens,
             language=language,
-            chance=one.ending.chance,
+            chance=prompt.ending.chance,
             facets=facts,
-            asked=one.ending.asked,
-            inputs={**task.inputs, **one.ending.inputs},
+            asked=prompt.ending.asked,
+            inputs={**task.inputs, **prompt.ending.inputs},
         )
 
 
@@ -560,16 +560,16 @@ def _side_samples(
     texts: CountedTexts,
 ) -> list[Sample]:
     """The questions of an item without its long context: closed-book, and over the gold text alone."""
-    found = []
+    samples_made = []
     if wanted.closed_book:
         marks = facets(wanted, task, resources.wording, "closed")
         bare = [replace(ending, facets={}, inputs={}) for ending in endings]
-        made = [Composed((one.closed,), texts.counter.count(one.closed), one, None) for one in bare]
+        made = [Composed((prompt.closed,), texts.counter.count(prompt.closed), prompt, None) for prompt in bare]
         samples = _samples(task, resources.language, item, "@none", made, 0, {"context": "none", **marks})
-        found += [sample for sample, one in zip(samples, bare, strict=True) if one.closed]
+        samples_made += [sample for sample, prompt in zip(samples, bare, strict=True) if prompt.closed]
     if wanted.alone and task.gold_alone and isinstance(plan, Passages):
         alone = _measured(compose_alone(plan, texts), candidate)
-        found += _samples(
+        samples_made += _samples(
             task,
             resources.language,
             item,
@@ -578,4 +578,4 @@ def _side_samples(
             0,
             {"context": "alone", **facets(wanted, task, resources.wording)},
         )
-    return found
+    return samples_made

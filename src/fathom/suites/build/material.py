@@ -67,7 +67,7 @@ class Material:
 
     def add(self, documents: Iterable[Document], roles: Iterable[Role], languages: Sequence[str]) -> None:
         """Add documents for some roles; a duplicate text passes its questions and summary on to the first."""
-        documents = [one for one in documents if not languages or one.language in languages]
+        documents = [each for each in documents if not languages or each.language in languages]
         if set(roles) != {"record"}:
             documents = list(map(self._corrected, documents))
         for number, role in enumerate(roles):
@@ -79,11 +79,11 @@ class Material:
                     self.duplicates += number == 0
 
     def _corrected(self, document: Document) -> Document:
-        kept, found = corrected(document, self.errata)
-        for name in found:
+        kept, fingerprints = corrected(document, self.errata)
+        for name in fingerprints:
             erratum = self.errata[name]
-            said = {"fingerprint": name, "document": document.source, "fault": erratum.fault, "reason": erratum.reason}
-            self.faulty[name, document.id] = said
+            entry = {"fingerprint": name, "document": document.source, "fault": erratum.fault, "reason": erratum.reason}
+            self.faulty[name, document.id] = entry
         return kept
 
     def languages(self) -> list[str]:
@@ -92,11 +92,11 @@ class Material:
 
     def of(self, roles: Sequence[Role], language: str) -> list[Document]:
         """Documents of some roles in one language, each once."""
-        found: dict[str, Document] = {}
+        distinct: dict[str, Document] = {}
         for role in roles:
             for id, document in self.roles[role].get(language, {}).items():
-                found[id] = merged(found[id], document) if id in found else document
-        return list(found.values())
+                distinct[id] = merged(distinct[id], document) if id in distinct else document
+        return list(distinct.values())
 
     def all(self) -> dict[str, Document]:
         """All documents by id."""
@@ -137,8 +137,8 @@ class Material:
         """Attach the questions of the user's tables to the documents."""
         for path in wanted.questions:
             documents = self.all()
-            there = [(name, id) for name, id in sources if id in documents]
-            asked = read_questions(path_of(path), documents, there)
+            present = [(name, id) for name, id in sources if id in documents]
+            asked = read_questions(path_of(path), documents, present)
             for by_language in self.roles.values():
                 for known in by_language.values():
                     known.update({id: asked.of(known[id]) for id in asked.questions.keys() & known.keys()})
@@ -200,19 +200,19 @@ def gather(
         material.problems += map(str, cases.problems)
     if wanted.data:
         names = tuple(dict.fromkeys(name for _, listed in wanted.sources for name in listed))
-        found = read_sources(names, [path_of(folder) for folder in wanted.data], skip_bad=wanted.skip_bad)
-        material.problems += found.problems
-        material.unread += found.unread
-        material.passed += _not_read(found.unread)
-        material.bad += chain.from_iterable(found.bad.values())
+        data = read_sources(names, [path_of(folder) for folder in wanted.data], skip_bad=wanted.skip_bad)
+        material.problems += data.problems
+        material.unread += data.unread
+        material.passed += _not_read(data.unread)
+        material.bad += chain.from_iterable(data.bad.values())
         for role, listed in wanted.sources:
             for name in listed:
-                material.add(found.documents.get(name, ()), (role,), wanted.languages)
-        told = {name for role, listed in wanted.sources for name in listed if role != "record"}
+                material.add(data.documents.get(name, ()), (role,), wanted.languages)
+        announced = {name for role, listed in wanted.sources for name in listed if role != "record"}
         if not material.languages():
-            told |= set(names)
+            announced |= set(names)
         # Tasks report missing published records.
-        material.notes += _missing([name for name in names if name in told and not found.documents.get(name)], found)
+        material.notes += _missing([name for name in names if name in announced and not data.documents.get(name)], data)
     if material.faulty:
         count = len(material.faulty)
         material.notes.append(f"errata: {count} faulty questions or summaries of the sources left out (manifest.json)")
@@ -224,9 +224,9 @@ def gather(
     return material
 
 
-def _missing(names: Sequence[str], found: Found) -> list[str]:
+def _missing(names: Sequence[str], data: Found) -> list[str]:
     """Notes on sources without documents: missing ones, and ones with only unusable data."""
-    spoiled = [name for name in names if name in found.bad or name in found.files]
+    spoiled = [name for name in names if name in data.bad or name in data.files]
     absent = [name for name in names if name not in spoiled]
     notes = [f"missing data sources: {', '.join(absent)} (see `fathom data fetch --help`)"] if absent else []
     return notes + ([f"no usable data in {', '.join(spoiled)}"] if spoiled else [])
@@ -241,7 +241,7 @@ def _of_use(wanted: BuildConfig) -> int:
 
 def _not_read(unread: Iterable[Unread]) -> list[Json]:
     """Files that are not read, by name with the reason."""
-    return [{"file": name, "reason": one.why} for one in unread for name in one.names]
+    return [{"file": name, "reason": file.why} for file in unread for name in file.names]
 
 
 def _world(spec: str, wanted: BuildConfig, language: str, counter: TokenCounter) -> list[Document]:

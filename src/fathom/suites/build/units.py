@@ -75,5 +75,5 @@ def _values_of(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sample(record: Mapping[str, Any]) -> Sample:
-    parts = (one["text"] if "text" in one else Span(**one) for one in record["parts"])
+    parts = (part["text"] if "text" in part else Span(**part) for part in record["parts"])
     return sample_of({**record, "parts": tuple(parts)})

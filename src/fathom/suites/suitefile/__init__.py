@@ -215,15 +215,15 @@ class BuiltSuite:
         import pyarrow.compute
         import pyarrow.parquet
 
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         with readable(self.folder / DOCUMENTS):
             file = pyarrow.parquet.ParquetFile(self._documents, page_checksum_verification=True)
             for group in range(file.num_row_groups):
                 table = file.read_row_group(group, columns=["id", "text"])
-                found |= zip(
+                sizes |= zip(
                     table["id"].to_pylist(), pyarrow.compute.utf8_length(table["text"]).to_pylist(), strict=True
                 )
-        return found
+        return sizes
 
     def documents(self, only: Collection[str]) -> dict[str, Document]:
         """Some documents by id, without questions and summaries."""

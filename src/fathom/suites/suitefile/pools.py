@@ -57,8 +57,8 @@ class PoolUse:
         starts: dict[str, list[int]] = {}
         for span in fillers:
             starts.setdefault(span.doc, []).append(span.start)
-        for found in starts.values():
-            found.sort()
+        for places in starts.values():
+            places.sort()
         spans = [part for part in parts if isinstance(part, Span) and part.doc in starts]
         used = len({(span.doc, bisect_right(starts[span.doc], span.start)) for span in spans})
         before = self.counts.get(length, (0, 0, 0))
@@ -72,10 +72,10 @@ class PoolUse:
                 "language": self.language,
                 "length": length,
                 "used": round(used / contexts, 1),
-                "pool": round(there / contexts, 1),
+                "pool": round(available / contexts, 1),
             }
-            for length, (used, there, contexts) in sorted(self.counts.items())
-            if used > MOST * there
+            for length, (used, available, contexts) in sorted(self.counts.items())
+            if used > MOST * available
         ]
 
 

@@ -28,8 +28,8 @@ def is_where(facets: Mapping[str, Facet], where: Where) -> bool:
         facets: Its facets, and besides them its ``task``, ``language``, ``length`` (``8k``) and ``item``.
         where: Accepted values by facet, ignoring case.
     """
-    said = {name: _plain(name, str(facets[name])) for name in where if name in facets}
-    return all(said.get(name) in {_plain(name, value) for value in values} for name, values in where.items())
+    known = {name: _plain(name, str(facets[name])) for name in where if name in facets}
+    return all(known.get(name) in {_plain(name, value) for value in values} for name, values in where.items())
 
 
 def may_match(facets: Mapping[str, Facet], where: Where) -> bool:

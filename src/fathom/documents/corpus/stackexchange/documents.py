@@ -47,8 +47,8 @@ def thread_documents(spec: str, progress: Progress | None = None) -> ThreadCorpu
     """
     name, choices = parse_spec(spec)
     wanted, path = wanted_threads(spec, choices), path_of(name)
-    found = read_threads(path, progress)
-    taken = selected(found, wanted, path_text(path), lambda thread: document_of(thread, f"{path.name}:{thread.id}"))
+    threads = read_threads(path, progress)
+    taken = selected(threads, wanted, path_text(path), lambda thread: document_of(thread, f"{path.name}:{thread.id}"))
     return ThreadCorpus(taken.documents, taken.problems)
 
 
@@ -96,9 +96,9 @@ def case_documents(spec: str) -> ThreadCorpus:
     name, choices = parse_spec(spec)
     if choices:
         raise FathomError(f"{spec}: a file of published cases takes no query, but has {', '.join(sorted(choices))}.")
-    found = list(read_cases(path_of(name)))
-    cases = tuple(one for one in found if isinstance(one, Document))
-    return ThreadCorpus(cases, tuple(one for one in found if isinstance(one, Problem)))
+    cases_read = list(read_cases(path_of(name)))
+    cases = tuple(case for case in cases_read if isinstance(case, Document))
+    return ThreadCorpus(cases, tuple(problem for problem in cases_read if isinstance(problem, Problem)))
 
 
 def read_cases(path: Path) -> Iterator[Document | Problem]:
@@ -223,7 +223,7 @@ def wanted_threads(spec: str, choices: Mapping[str, str]) -> Wanted:
 
 
 def selected(
-    found: Iterable[Thread | Problem], wanted: Wanted, name: str, document_of: Callable[[Thread], Document]
+    stream: Iterable[Thread | Problem], wanted: Wanted, name: str, document_of: Callable[[Thread], Document]
 ) -> Selected:
     """Select the most popular threads of a stream; only these are held in memory.
 
@@ -231,7 +231,7 @@ def selected(
     distractors.
 
     Args:
-        found: What ``read_threads`` yields.
+        stream: What ``read_threads`` yields.
         wanted: Which threads to select.
         name: Name of the stream in problems.
         document_of: Converts a thread to a document.
@@ -240,18 +240,18 @@ def selected(
     heaps: dict[str, list[tuple[tuple[int, int, str], int, Document]]] = {tag: [] for tag in wanted.tags or ("",)}
     problems: list[Problem] = []
     threads = unanswered = 0
-    for one in found:
-        if isinstance(one, Problem):
-            problems.append(one)
+    for thread in stream:
+        if isinstance(thread, Problem):
+            problems.append(thread)
             continue
         threads += 1
-        unanswered += not one.answers
-        tags = {"", *one.tags} if one.answers else set()
-        rank = popularity(one)
+        unanswered += not thread.answers
+        tags = {"", *thread.tags} if thread.answers else set()
+        rank = popularity(thread)
         takers = [heap for tag, heap in heaps.items() if tag in tags and (len(heap) < wanted.top or rank > heap[0][0])]
         if not takers:
             continue
-        entry = rank, threads, document_of(one)
+        entry = rank, threads, document_of(thread)
         for heap in takers:
             heapq.heappush(heap, entry)
             if len(heap) > wanted.top:

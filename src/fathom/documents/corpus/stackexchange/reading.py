@@ -42,13 +42,13 @@ def read_threads(path: Path, progress: Progress | None = None) -> Iterator[Threa
     for file in files:
         repeated = Problems(file, "duplicate threads")
         try:
-            for found in _read(file, progress):
-                if isinstance(found, Thread) and found.id in seen:
-                    repeated.add(None, f"duplicate thread {found.id}; only the first is used")
+            for thread in _read(file, progress):
+                if isinstance(thread, Thread) and thread.id in seen:
+                    repeated.add(None, f"duplicate thread {thread.id}; only the first is used")
                     continue
-                if isinstance(found, Thread):
-                    seen.add(found.id)
-                yield found
+                if isinstance(thread, Thread):
+                    seen.add(thread.id)
+                yield thread
         except FathomError as error:
             # An error of the machine, not of the file, would also affect the next file.
             if len(files) == 1 or isinstance(error.__cause__, sqlite3.Error | ModuleNotFoundError):
@@ -62,9 +62,9 @@ def read_threads(path: Path, progress: Progress | None = None) -> Iterator[Threa
 def _read(path: Path, progress: Progress | None) -> Iterator[Thread | Problem]:
     """The threads of a file; reports a file without any."""
     empty = True
-    for found in (_read_jsonl if _kind(path) == JSONL else read_dump)(path, progress):
+    for thread in (_read_jsonl if _kind(path) == JSONL else read_dump)(path, progress):
         empty = False
-        yield found
+        yield thread
     if empty:
         yield Problem(path_text(path), None, "it contains no threads")
 
@@ -79,11 +79,11 @@ def _files(path: Path) -> tuple[list[Path], list[str]]:
         raise FathomError(f"{path_text(path)}: no such file or folder. Name {READABLE}, or a folder of them.")
     # An unpacked dump also contains users, votes and comments.
     inside = sorted(path.iterdir())
-    kinds = {one: _kind(one) for one in inside if one.is_file() and not one.name.startswith(".")}
-    found = [one for one, kind in kinds.items() if kind and (kind != XML or one.name.lower().startswith("posts."))]
-    if not found:
+    kinds = {file: _kind(file) for file in inside if file.is_file() and not file.name.startswith(".")}
+    chosen = [file for file, kind in kinds.items() if kind and (kind != XML or file.name.lower().startswith("posts."))]
+    if not chosen:
         raise FathomError(f"{path_text(path)}: the folder contains no threads; it needs {READABLE}.")
-    return found, [one.name for one in inside if one not in found]
+    return chosen, [file.name for file in inside if file not in chosen]
 
 
 def _kind(path: Path) -> str | None:
