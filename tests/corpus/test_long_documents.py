@@ -248,7 +248,7 @@ def test_a_copy_that_a_table_names_keeps_its_text(tmp_path: Path) -> None:
 
 def test_a_copy_with_questions_counts_as_a_document_with_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MOST", 10_000)
-    held = files.Held()
+    held = files.BoundedDocuments()
     for number, text in enumerate(paragraphs(100)):
         plain = Document(f"{number * 7919 % 100:02d}", text, "test")
         if held.add(plain, len(text)):

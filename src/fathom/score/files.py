@@ -49,8 +49,8 @@ class Difference:
     error: str
 
     def __str__(self) -> str:
-        wanted = f"expected {_shown(self.expected)}" if self.stated else "the row has no score to compare with"
-        return f"{wanted}, got {_shown(self.score)}" + (f" ({self.error})" if self.error else "")
+        wanted = f"expected {_score_text(self.expected)}" if self.stated else "the row has no score to compare with"
+        return f"{wanted}, got {_score_text(self.score)}" + (f" ({self.error})" if self.error else "")
 
 
 @dataclass(slots=True)
@@ -295,7 +295,7 @@ def _written(index: int, row: Mapping[str, object], scored: Score) -> dict[str, 
     return {"index": index, **named, "score": scored.value, "valid": scored.valid, **error}
 
 
-def _shown(score: object) -> str:
+def _score_text(score: object) -> str:
     """A score, or an invalid value, in short."""
     return "no score" if score is None else json.dumps(score)[:_MOST_SHOWN]
 

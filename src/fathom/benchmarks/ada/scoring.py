@@ -54,16 +54,16 @@ def designation(reply: str, n_answers: int) -> str | None:
     text = _MARKS.sub(" ", without_reasoning(reply))
     kept = _PASSED_OVER.sub(" ", text)
     for part in after_cues(kept):
-        if named := _named(part, n_answers):
+        if named := _labels_in(part, n_answers):
             return named[0]
     chosen = [number for match in _CHOSEN.finditer(kept) for number in match.groups() if number]
-    named = [f"A{number}" for number in chosen if _fits(number, n_answers)] or _named(kept, n_answers)
+    named = [f"A{number}" for number in chosen if _fits(number, n_answers)] or _labels_in(kept, n_answers)
     return named[-1] if named else None
 
 
 def names_one(reply: str, n_answers: int) -> bool:
     """Whether a reply, thoughts ignored, names one label and no other, as the prompt asks."""
-    return len(set(_named(without_reasoning(reply), n_answers))) == 1
+    return len(set(_labels_in(without_reasoning(reply), n_answers))) == 1
 
 
 def segment_order(reply: str, n_segments: int) -> tuple[int, ...] | None:
@@ -98,7 +98,7 @@ def as_order(value: object) -> tuple[int, ...] | None:
     return tuple(map(int, numbers)) if len(numbers) == len(value) and set(numbers) == every else None
 
 
-def _named(text: str, n_answers: int) -> list[str]:
+def _labels_in(text: str, n_answers: int) -> list[str]:
     return [f"A{number}" for number in _DESIGNATION.findall(text) if _fits(number, n_answers)]
 
 

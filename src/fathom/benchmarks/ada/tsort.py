@@ -304,13 +304,13 @@ def arrange(
         prompts["question"].format(count=len(order)),
         (json.dumps(list(order)),),
         1 / factorial(len(order)),
-        {"example": _shown(prompts, example), "book": story.name, "paragraph": start.paragraph},
+        {"example": _example_of(prompts, example), "book": story.name, "paragraph": start.paragraph},
         inputs={"segments": len(order), **_own_headings(resources, len(order))},
     )
     return Arranged(tuple(parts), ending)
 
 
-def _shown(prompts: Mapping[str, str], example: Sequence[int]) -> str:
+def _example_of(prompts: Mapping[str, str], example: Sequence[int]) -> str:
     """The example that the instructions show: the drawn one, unless their wording has one."""
     return prompts.get("example", json.dumps(list(example)))
 

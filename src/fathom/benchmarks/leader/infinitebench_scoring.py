@@ -34,9 +34,9 @@ from fathom.score.rouge import rouge_l_sum, strict_sentences
 from fathom.score.text import bag_f1, fold, stands_in, token_f1, without_reasoning
 from fathom.types import Score
 
-Found: TypeAlias = tuple[float, str | None]
+Grade: TypeAlias = tuple[float, str | None]
 """A score, and the extracted answer, or None."""
-Read: TypeAlias = Callable[[str, list[str]], Found]
+Read: TypeAlias = Callable[[str, list[str]], Grade]
 """A score from a reply and its non-empty gold answers; raises ``ValueError`` if they are unusable."""
 
 _LETTERS = frozenset("ABCD")
@@ -82,13 +82,13 @@ def _texts(answers: object) -> list[str]:
 # ------------------------------------------------------------------------------------------------ retrieval
 
 
-def number_kept(reply: str, gold: list[str]) -> Found:
+def number_kept(reply: str, gold: list[str]) -> Grade:
     """A number repeated digit by digit."""
     number = digits(reply, len(gold[0]))
     return float(number == gold[0]), number
 
 
-def key_value(reply: str, gold: list[str]) -> Found:
+def key_value(reply: str, gold: list[str]) -> Grade:
     """The value of a key: a UUID in the reply, of no more than two; or any other text that occurs as a whole."""
     wanted = gold[0].lower()
     if not _UUID.fullmatch(wanted):
@@ -100,7 +100,7 @@ def key_value(reply: str, gold: list[str]) -> Found:
     return (1.0, wanted) if wanted in named else (0.0, [*named][-1])
 
 
-def name(reply: str, gold: list[str]) -> Found:
+def name(reply: str, gold: list[str]) -> Grade:
     """Any of the gold names, in the first line of the answer."""
     answer = short_answer(reply) or short_answer(reply.rstrip(" :：\n"))
     offers = _OFFERS.split(" ".join(answer.split())) if answer else []
@@ -111,7 +111,7 @@ def name(reply: str, gold: list[str]) -> Found:
 # ------------------------------------------------------------------------------------------ code and numbers
 
 
-def printed_number(reply: str, gold: list[str]) -> Found:
+def printed_number(reply: str, gold: list[str]) -> Grade:
     """The output of a program: the last separate number."""
     text = plain(reply)
     for part in (*after_cues(text), text):
@@ -120,7 +120,7 @@ def printed_number(reply: str, gold: list[str]) -> Found:
     return 0.0, None
 
 
-def number_found(reply: str, gold: list[str]) -> Found:
+def number_found(reply: str, gold: list[str]) -> Grade:
     """A number of a list: the first after the last "answer is" that is followed by one, else the first of all."""
     text = plain(reply)
     number = next(filter(None, map(first_number, (*after_cues(text), CUE.sub(" ", text)))), None)
@@ -137,7 +137,7 @@ def _decimal(text: str) -> Decimal:
     return number
 
 
-def results(reply: str, gold: list[str]) -> Found:
+def results(reply: str, gold: list[str]) -> Grade:
     """Intermediate results: the share that is correct before the first error."""
     right = [_canonical(answer) for answer in gold]
     numbers = [_canonical(number) for number in _SIGNED.findall(plain(reply))]
@@ -154,7 +154,7 @@ def _canonical(number: str) -> str:
 # ---------------------------------------------------------------------------------------------------- books
 
 
-def option(reply: str, gold: list[str]) -> Found:
+def option(reply: str, gold: list[str]) -> Grade:
     """A choice from A to D: its letter, or its text alone."""
     letters = _LETTERS.intersection(gold)
     letter = option_letter(reply)
@@ -182,12 +182,12 @@ def _even(text: str) -> str:
     return " ".join(fold(text).casefold().split()).rstrip(".")
 
 
-def words(reply: str, gold: list[str]) -> Found:
+def words(reply: str, gold: list[str]) -> Grade:
     """Words of the reply and of the nearest gold answer."""
     return token_f1(reply, gold), reply.strip()
 
 
-def characters(reply: str, gold: list[str]) -> Found:
+def characters(reply: str, gold: list[str]) -> Grade:
     """Characters of the reply and of the nearest gold answer, without marks and spaces."""
     letters = _bare(reply)
     return max(bag_f1(letters, _bare(answer)) for answer in gold), reply.strip()
@@ -198,7 +198,7 @@ def _bare(text: str) -> list[str]:
     return [letter for letter in letters if unicodedata.category(letter)[0] not in "PS"] or letters
 
 
-def summary(reply: str, gold: list[str]) -> Found:
+def summary(reply: str, gold: list[str]) -> Grade:
     """The sentences of the nearest reference that share words with the reply."""
     sentences = strict_sentences(reply)
     return max(rouge_l_sum(sentences, strict_sentences(reference)) for reference in gold), reply.strip()

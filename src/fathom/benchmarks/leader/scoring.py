@@ -93,7 +93,7 @@ def list_scorer(dataset: str, rule: str) -> Scorer:
             named = read(without_reasoning(row.prediction))
             golds = {(_even(name), _even(label)) for name, label in gold}
             right, wanted = len(golds.intersection(named)), len(golds)
-        return Score(f1(right, len(named), wanted), bool(named) or not gold, _shown(named), rule)
+        return Score(f1(right, len(named), wanted), bool(named) or not gold, _as_text(named), rule)
 
     return score
 
@@ -184,7 +184,7 @@ def _even(text: str) -> str:
     return " ".join(fold(text).casefold().strip(_AROUND).split())
 
 
-def _shown(named: Named) -> str | None:
+def _as_text(named: Named) -> str | None:
     return "; ".join(f"{name}: {label}" for name, label in named) or None
 
 

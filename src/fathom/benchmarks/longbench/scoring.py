@@ -118,7 +118,7 @@ def _folded(text: str) -> str:
     return fold(text).lower()
 
 
-def _named(text: str, row: ScoringRow) -> str | None:
+def _named_in(text: str, row: ScoringRow) -> str | None:
     names = row.all_classes if isinstance(row.all_classes, list) else []
     return text.strip() if _classes(text, names) else None
 
@@ -167,7 +167,7 @@ _STRICT: Mapping[str, tuple[_Read, _Score]] = {
     "qa_f1_zh": (_whole, _f1("zh")),
     "rouge": (_whole, _rouge),
     "rouge_zh": (_whole, _rouge_zh),
-    "classification": (_named, _share_of_class),
+    "classification": (_named_in, _share_of_class),
     "count": _number(count_number),
     "retrieval": _number(passage_number),
     "retrieval_zh": _number(passage_number),

@@ -133,7 +133,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ResultFile:
     """A file of replies or a summary.
 
     Attributes:
@@ -166,9 +166,9 @@ def read_results(path: Path, tell: Tell | None = None) -> Iterator[tuple[str, It
     Raises:
         FathomError: There are no such results, a model has two of one mode, or a file is damaged; the message names it.
     """
-    replies: dict[tuple[str, str], _Found] = {}
-    summaries: dict[tuple[str, str], _Found] = {}
-    for result in _found(path, tell):
+    replies: dict[tuple[str, str], _ResultFile] = {}
+    summaries: dict[tuple[str, str], _ResultFile] = {}
+    for result in _files(path, tell):
         known = replies if result.replies is not None else summaries
         key = result.published.model, result.published.variant
         if key in known:
@@ -196,7 +196,7 @@ RESULTS = (Results("longbench-pro", read_results, "what LongBench Pro's released
 # ------------------------------------------------------------------------------------------------------ finding
 
 
-def _found(path: Path, tell: Tell | None) -> Iterator[_Found]:
+def _files(path: Path, tell: Tell | None) -> Iterator[_ResultFile]:
     if not path.exists():
         raise FathomError(f"{path}: no such file or folder")
     # The folder itself may be named after the model.
@@ -230,19 +230,19 @@ def _info(file: File, infos: Mapping[PurePosixPath, File]) -> tuple[PurePosixPat
     return PurePosixPath(), next((File.at(place) for place in places if place.is_file()), None)
 
 
-def _single(file: File, info: tuple[PurePosixPath, File | None]) -> _Found:
+def _single(file: File, info: tuple[PurePosixPath, File | None]) -> _ResultFile:
     model = file.name.parent.relative_to(info[0]).as_posix()
     published = _published(file.folder if model == "." else model, file.name.name, info[1], str(file))
     if file.stem.endswith(SUMMARY):
-        return _Found(str(file), published, None, _single_object(file))
-    return _Found(str(file), published, file, {})
+        return _ResultFile(str(file), published, None, _single_object(file))
+    return _ResultFile(str(file), published, file, {})
 
 
-def _collected(file: File, info: tuple[PurePosixPath, File | None]) -> Iterator[_Found]:
+def _collected(file: File, info: tuple[PurePosixPath, File | None]) -> Iterator[_ResultFile]:
     for place, record in checked_records(file):
         line = _checked(CollectedRecord, record, place)
         published = _published(line["model"], line["file"].rpartition("/")[2], info[1], place)
-        yield _Found(place, published, None, line["summary"])
+        yield _ResultFile(place, published, None, line["summary"])
 
 
 def _published(model: str, name: str, info: File | None, place: str) -> Published:

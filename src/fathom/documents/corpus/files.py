@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from pathlib import Path
 
-from fathom.documents.corpus.questions import AskedFor, asked_for
+from fathom.documents.corpus.questions import NamedDocuments, asked_for
 from fathom.documents.corpus.records import BadRowError, Fields, NoTextFieldError, make_document, parts_of_document
 from fathom.documents.corpus.spec import parse_spec, path_of
 from fathom.documents.corpus.text import joined_pages, merged, normalise
@@ -35,7 +35,7 @@ MOST = 1 << 26
 """Bytes of the documents with questions or summaries that are kept, and of the others, if no more are of use."""
 
 
-class Held:
+class BoundedDocuments:
     """Documents by id, in the order in which they came.
 
     Up to ``most`` bytes, all are kept. Of more, those with the smallest ids are: ids are hashes of texts, so that this
@@ -226,8 +226,8 @@ def read_corpus(
     the first one.
 
     Memory is bounded. A text of more than ``LONG`` bytes is several documents: its parts. Of a corpus of more than
-    ``MOST`` bytes, or ``most`` if that is more, documents of so many are kept (``Held``), and those that ``questions``
-    name.
+    ``MOST`` bytes, or ``most`` if that is more, documents of so many are kept (``BoundedDocuments``), and those that
+    ``questions`` name.
 
     Args:
         spec: ``PATH``, with field names that differ from the defaults as
@@ -250,7 +250,10 @@ def read_corpus(
     root = path_of(name)
     _check_root(root, spec)
     gathered = Gathering(
-        replace(fields or Fields(), **query), asked=asked_for(questions), reading=reading, documents=Held(most)
+        replace(fields or Fields(), **query),
+        asked=asked_for(questions),
+        reading=reading,
+        documents=BoundedDocuments(most),
     )
     finder = FileFinder(root)
     chosen = _Chosen(finder, questions)
@@ -281,7 +284,7 @@ def read_corpus(
     )
 
 
-def _drawn(held: Held) -> str:
+def _drawn(held: BoundedDocuments) -> str:
     return (
         f"{held.given:,} texts with {held.size / 1e6:,.0f} MB (parts of long documents count as texts); "
         f"{len(held.ids):,} of them, drawn by their content, are used"
@@ -362,16 +365,16 @@ class Gathering:
     """Documents read so far, and what was left out."""
 
     names: Fields
-    asked: AskedFor
+    asked: NamedDocuments
     reading: Callable[[int, int | None], None] | None = None
-    documents: Held = field(default_factory=Held)
+    documents: BoundedDocuments = field(default_factory=BoundedDocuments)
     problems: list[Problem] = field(default_factory=list)
     duplicates: list[Problem] = field(default_factory=list)
     read: int = 0
     without: list[Problem] = field(default_factory=list)
     textless: dict[str, list[str]] = field(default_factory=dict)
     sources: list[tuple[str, str]] = field(default_factory=list)
-    told: int = 0
+    reported: int = 0
 
     def read_file(self, file: File) -> None:
         """Add the documents of one file, which is recorded as their source."""
@@ -449,8 +452,8 @@ class Gathering:
     def _tell(self, size: int) -> None:
         """Tell the progress, once per megabyte."""
         read = self.documents.size + size
-        if self.reading and read >= self.told + TOLD:
-            self.told = read
+        if self.reading and read >= self.reported + TOLD:
+            self.reported = read
             self.reading(read, None)
 
     def _optional_fields_named_by_user(self) -> set[str]:

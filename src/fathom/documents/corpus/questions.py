@@ -23,7 +23,7 @@ _PART = re.compile(r", part [\d,]+$")  # at the end of the source of a part; tho
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionTable:
     """The questions of a table.
 
     Attributes:
@@ -48,7 +48,7 @@ class Asked:
         return {model: models.count(model) for model in dict.fromkeys(models)}
 
 
-class AskedFor:
+class NamedDocuments:
     """The documents that tables of questions name, before the tables are checked."""
 
     def __init__(self) -> None:
@@ -78,9 +78,9 @@ class AskedFor:
         return bool(answered)
 
 
-def asked_for(paths: Iterable[Path]) -> AskedFor:
+def asked_for(paths: Iterable[Path]) -> NamedDocuments:
     """The documents that tables of questions name; tables that cannot be read are reported when they are checked."""
-    asked = AskedFor()
+    asked = NamedDocuments()
     for path in paths:
         if format_of(path.name) in TABLES and path.is_file():
             for record in read_records(path):
@@ -94,7 +94,7 @@ def _quotes(text: str, quotations: Iterable[str], every: bool) -> bool:
     return all(match) if every else any(match)
 
 
-def read_questions(path: Path, documents: Mapping[str, Document], names: Iterable[tuple[str, str]]) -> Asked:
+def read_questions(path: Path, documents: Mapping[str, Document], names: Iterable[tuple[str, str]]) -> QuestionTable:
     """Read a table with the columns ``document``, ``question``, ``answer`` and optionally ``evidence``.
 
     A document is named by its file, as in the corpus, or by the file's name without folder or suffix if only one has
@@ -142,7 +142,7 @@ def read_questions(path: Path, documents: Mapping[str, Document], names: Iterabl
         counted = "this problem" if len(problems) == 1 else f"{len(problems):,} problems"
         raise FathomError(f"`questions` {path_text(path)}: correct {counted}:{listed}{more}")
     unused = tuple(name for name in columns if name not in (*NEEDED, *OPTIONAL))
-    return Asked({id: tuple(asked) for id, asked in questions.items()}, unused)
+    return QuestionTable({id: tuple(asked) for id, asked in questions.items()}, unused)
 
 
 def checksum(path: Path) -> str:

@@ -65,7 +65,7 @@ def fingerprint(question: str, answers: Iterable[str]) -> str:
         question: The question or request; "" for a summary of a whole text.
         answers: Its gold answers, or the summary; none for the question with any answers.
     """
-    content = [_plain(question), sorted({_plain(answer) for answer in answers})]
+    content = [_folded(question), sorted({_folded(answer) for answer in answers})]
     return sha256(json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")).hexdigest()[:_DIGITS]
 
 
@@ -134,7 +134,7 @@ def corrected(document: Document, errata: Mapping[str, Erratum]) -> tuple[Docume
     return replace(document, questions=kept, summary="" if summary else document.summary), fingerprints
 
 
-def _plain(text: str) -> str:
+def _folded(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 

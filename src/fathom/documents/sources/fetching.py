@@ -95,7 +95,7 @@ def fetch(
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Download:
     """One file to download: source, destination, and its checksum, or "" if unknown."""
 
     source: Source
@@ -123,7 +123,7 @@ def _fetch_source(source: Source, folder: Path, tell: Progress, sleep: Sleep) ->
             pin = pins.get((source.dataset, file.path))
             place = place_of(folder, source.dataset, file.path)
             with _writable(place):
-                wanted = _Wanted(source, file.path, revision, expected(source, file, pin), place)
+                wanted = _Download(source, file.path, revision, expected(source, file, pin), place)
                 try:
                     received, digest = _fetch_file(wanted, tell, wait)
                 except RevisionGoneError as error:
@@ -141,7 +141,7 @@ def _fetch_source(source: Source, folder: Path, tell: Progress, sleep: Sleep) ->
             yield Fetched(source.name, source.dataset, revision, place, size, digest, received, source.licence)
 
 
-def _fetch_file(wanted: _Wanted, tell: Progress, sleep: Sleep) -> tuple[int, str]:
+def _fetch_file(wanted: _Download, tell: Progress, sleep: Sleep) -> tuple[int, str]:
     """Make sure that the file is complete; returns the bytes downloaded and its SHA-256."""
     place, title = wanted.place, f"{wanted.source.name} {wanted.place.name}"
     present = place.is_file()

@@ -475,12 +475,12 @@ def in_short(bad: Sequence[Problem]) -> list[str]:
     lines: dict[tuple[str, str], list[int]] = {}
     for problem in bad:
         lines.setdefault((problem.path, problem.reason), []).extend([problem.line] if problem.line else [])
-    listed = [_told(path, why, rows) for (path, why), rows in list(lines.items())[:LISTED]]
+    listed = [_problem_line(path, why, rows) for (path, why), rows in list(lines.items())[:LISTED]]
     more = len(lines) - LISTED
     return listed + ([f"and {more:,} more kinds of problem"] if more > 0 else [])
 
 
-def _told(path: str, reason: str, rows: Sequence[int]) -> str:
+def _problem_line(path: str, reason: str, rows: Sequence[int]) -> str:
     if len(rows) < 2:
         return str(Problem(path, rows[0] if rows else None, reason))
     more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""

@@ -77,7 +77,7 @@ def texts_in(content: str, file: str) -> tuple[Text, ...]:
         FathomError: It is not Python.
     """
     try:
-        return tuple(_found(ast.parse(content).body, "", "", file))
+        return tuple(_texts(ast.parse(content).body, "", "", file))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise FathomError(f"{file}: not Python: {error}; download the file again") from error
 
@@ -106,11 +106,11 @@ def named(texts: tuple[Text, ...], name: str, function: str, condition: str | No
     return matching
 
 
-def _found(body: list[ast.stmt], function: str, condition: str, file: str) -> Iterator[Text]:
+def _texts(body: list[ast.stmt], function: str, condition: str, file: str) -> Iterator[Text]:
     for statement in body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             inner = f"{function}.{statement.name}" if function else statement.name
-            yield from _found(statement.body, inner, "", file)
+            yield from _texts(statement.body, inner, "", file)
             continue
         if isinstance(statement, ast.Assign | ast.AugAssign):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
@@ -133,8 +133,8 @@ def _found(body: list[ast.stmt], function: str, condition: str, file: str) -> It
                                 values = _values(key.value, value, function, condition, file)
                                 yield from (replace(text, owner=owner) for text in values)
         inside = ast.unparse(statement.test) if isinstance(statement, ast.If) else condition
-        yield from _found(getattr(statement, "body", []), function, inside, file)
-        yield from _found(getattr(statement, "orelse", []), function, condition, file)
+        yield from _texts(getattr(statement, "body", []), function, inside, file)
+        yield from _texts(getattr(statement, "orelse", []), function, condition, file)
 
 
 def _name(target: ast.expr) -> str:

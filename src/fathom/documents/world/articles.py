@@ -444,11 +444,11 @@ def _accounts_sections(context: Context, a: Ledger) -> tuple[Section, ...]:
     facts = {"a": a, "f": a.firm}
     return (
         Section((beat("book.lead", **facts), beat("book.opening", **facts), beat("book.clerk", **facts)), core=True),
-        Section(_told("receipt", a, a.receipts[:half], 0), core=True),
+        Section(_narrated("receipt", a, a.receipts[:half], 0), core=True),
         Section(_listed("receipt", a, a.receipts[half:], half), core=True),
         Section((beat("book.income", **facts), beat("book.remark", **facts)), core=True),
         *scenes(context, "firm", a.firm.seat, 2),
-        Section(_told("payment", a, a.payments[:third], 0), core=True),
+        Section(_narrated("payment", a, a.payments[:third], 0), core=True),
         Section(_listed("payment", a, a.payments[third:], third), core=True),
         Section((beat("book.outlay", **facts), beat("firm.toil", **facts))),
         Section((beat("firm.room", **facts), beat("firm.goods", **facts))),
@@ -460,7 +460,7 @@ def _accounts_sections(context: Context, a: Ledger) -> tuple[Section, ...]:
     )
 
 
-def _told(kind: str, a: Ledger, entries: Sequence[Entry], start: int) -> tuple[Beat, ...]:
+def _narrated(kind: str, a: Ledger, entries: Sequence[Entry], start: int) -> tuple[Beat, ...]:
     return tuple(
         beat(f"book.{kind}:{number}", f"book.{kind}", entry=entry, a=a) for number, entry in enumerate(entries, start)
     )

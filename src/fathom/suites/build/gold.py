@@ -195,7 +195,7 @@ def _shared(candidates: Sequence[Candidate]) -> list[str]:
         plain = " ".join(question.text.split()).casefold()
         first.setdefault(plain, question.text)
         known = answers.setdefault(plain, {})
-        known[document.id] = known.get(document.id, frozenset()) | {_plain(answer) for answer in question.answers}
+        known[document.id] = known.get(document.id, frozenset()) | {_folded(answer) for answer in question.answers}
     differing = (name for name, by in answers.items() if len(by) > 1 and not frozenset.intersection(*by.values()))
     return [first[name] for name in differing]
 
@@ -229,7 +229,7 @@ def _records_of(document: Document, question: Question, fault: str, support: Sup
     ]
 
 
-def _plain(text: str) -> str:
+def _folded(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 

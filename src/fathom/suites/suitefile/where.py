@@ -28,8 +28,8 @@ def is_where(facets: Mapping[str, Facet], where: Where) -> bool:
         facets: Its facets, and besides them its ``task``, ``language``, ``length`` (``8k``) and ``item``.
         where: Accepted values by facet, ignoring case.
     """
-    known = {name: _plain(name, str(facets[name])) for name in where if name in facets}
-    return all(known.get(name) in {_plain(name, value) for value in values} for name, values in where.items())
+    known = {name: _folded(name, str(facets[name])) for name in where if name in facets}
+    return all(known.get(name) in {_folded(name, value) for value in values} for name, values in where.items())
 
 
 def may_match(facets: Mapping[str, Facet], where: Where) -> bool:
@@ -94,13 +94,13 @@ def why_none(where: Where, values: Values) -> str:
     return f"{words} matches no sample: {why}. Available values:{lines}"
 
 
-def _plain(name: str, value: str) -> str:
+def _folded(name: str, value: str) -> str:
     """A facet's value for comparison; for tasks the current name."""
     return (task_name(value) if name == "task" else value).casefold()
 
 
 def _overlap(name: str, values: Collection[str], wanted: Collection[str]) -> bool:
-    return not {_plain(name, value) for value in values}.isdisjoint(_plain(name, value) for value in wanted)
+    return not {_folded(name, value) for value in values}.isdisjoint(_folded(name, value) for value in wanted)
 
 
 def _some(values: Collection[str]) -> str:

@@ -185,7 +185,7 @@ def _published(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Selection:
     """Which threads to select.
 
     Attributes:
@@ -205,7 +205,7 @@ class Selected:
     problems: tuple[Problem, ...]
 
 
-def wanted_threads(spec: str, choices: Mapping[str, str]) -> Wanted:
+def wanted_threads(spec: str, choices: Mapping[str, str]) -> Selection:
     """Parse the query of a specification: ``tags=python,c`` and ``top=2500``.
 
     Raises:
@@ -219,11 +219,11 @@ def wanted_threads(spec: str, choices: Mapping[str, str]) -> Wanted:
     top = choices.get("top", str(TOP_OF_TAG if tags else TOP))
     if not (top.isascii() and top.isdigit() and len(top) <= 9 and int(top) > 0):
         raise FathomError(f"{spec}: top={top} is not a positive whole number.")
-    return Wanted(tags, int(top))
+    return Selection(tags, int(top))
 
 
 def selected(
-    stream: Iterable[Thread | Problem], wanted: Wanted, name: str, document_of: Callable[[Thread], Document]
+    stream: Iterable[Thread | Problem], wanted: Selection, name: str, document_of: Callable[[Thread], Document]
 ) -> Selected:
     """Select the most popular threads of a stream; only these are held in memory.
 
@@ -269,7 +269,7 @@ def popularity(thread: Thread) -> tuple[int, int, str]:
     return thread.score, -int(number) if number.isdecimal() else 0, thread.id
 
 
-def _passed_over(threads: int, taken: int, unanswered: int, wanted: Wanted) -> list[str]:
+def _passed_over(threads: int, taken: int, unanswered: int, wanted: Selection) -> list[str]:
     """A line about the threads that were not selected, if any."""
     if threads == taken:
         return []
