@@ -16,7 +16,7 @@ from fathom.documents.corpus import document_id
 from fathom.documents.sources.errata import fingerprint
 from fathom.options.line import run_line
 from fathom.suites.build import Built, build
-from fathom.suites.build.gold import GoldChecks, check_gold
+from fathom.suites.build.gold import GoldChecks
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import open_suite
 from fathom.types import Candidate, CandidatePool, Document, FathomError, Question, Sample, Span
@@ -32,7 +32,7 @@ def document(text: str, *questions: Question, **known: Any) -> Document:
 
 def checked(task: str, *candidates: Candidate) -> tuple[Sequence[Candidate], GoldChecks]:
     checks = GoldChecks()
-    pool = check_gold(get_task(task), CandidatePool((), candidates), checks)
+    pool = checks.check(get_task(task), CandidatePool((), candidates))
     assert pool.candidates is not None
     return pool.candidates, checks
 
@@ -114,7 +114,7 @@ def test_published_records_are_counted_and_used_unchanged() -> None:
     wanted = Candidate(record, (Span(record.id, 0, len(TOLD)),))
     checks = GoldChecks()
     pool = CandidatePool((), (wanted,))
-    assert check_gold(get_task("longbench_qasper"), pool, checks) is pool
+    assert checks.check(get_task("longbench_qasper"), pool) is pool
     assert (checks.checked, checks.faults) == (1, {"absent": 1})
     (named,) = checks.questions
     assert isinstance(named, dict)

@@ -21,7 +21,7 @@ from fathom.suites.suitefile import (
     facts_of,
     is_where,
     open_suite,
-    wanted_of,
+    values_of,
     why_none,
     write_documents,
     write_manifest,
@@ -162,12 +162,10 @@ def test_of_many_and_long_values_a_few_are_named() -> None:
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("ab"), st.text(max_size=3))), st.text(max_size=3))
-def test_a_choice_keeps_what_is_where_and_notes_all_values(facets: list[dict[str, str]], value: str) -> None:
+def test_all_values_of_facets_are_known(facets: list[dict[str, str]], value: str) -> None:
     samples = [sample_of(number, make_document(0, "en", 3), **one) for number, one in enumerate(facets)]
-    values: dict[str, set[str]] = {}
+    values = values_of(map(facts_of, samples))
     where = {"a": [value]}
-    kept = wanted_of(samples, where, values)
-    assert kept == [sample for sample in samples if is_where(facts_of(sample), where)]
     assert values.get("b", set()) == {one["b"] for one in facets if "b" in one}
     assert values.get("length", set()) == ({"8k"} if samples else set())
     assert why_none(where, values).startswith("`where` a=")

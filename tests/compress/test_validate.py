@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fathom.benchmarks.longbench.mini_records import ANCHORS
+from fathom.benchmarks.longbench.records import ANCHORS
 from fathom.compress.design import targets_of
 from fathom.compress.methods import METHODS
 from fathom.compress.validate import Split, gaps_in, reach, splits_of, summary, truth_of, validate

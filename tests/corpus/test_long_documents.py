@@ -18,9 +18,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fathom import api
-from fathom.documents.corpus import Corpus, drawn, files, read_corpus
+from fathom.documents.corpus import Corpus, files, read_corpus
 from fathom.documents.corpus.questions import read_questions
-from fathom.documents.records import FileFinder, Walker, parts, reading, walk
+from fathom.documents.records import FileFinder, Walker, reading, streams, walk
 from fathom.suites.suitefile import open_suite, samples
 from fathom.tokens.counts import TokenCounter
 from fathom.tokens.length import WIDEST, parse_length
@@ -33,12 +33,12 @@ LONG, PART, MOST = 1 << 18, 1 << 16, 1 << 19
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that cheap texts exceed."""
-    for module in (parts, reading, files):
+    for module in (streams, reading, files):
         monkeypatch.setattr(module, "LONG", LONG)
-    monkeypatch.setattr(parts, "PART", PART)
+    monkeypatch.setattr(streams, "PART", PART)
     monkeypatch.setattr(reading, "LONG_LINE", 2 * LONG)
     monkeypatch.setattr(reading, "AT_ONCE", PART)
-    monkeypatch.setattr(drawn, "MOST", MOST)
+    monkeypatch.setattr(files, "MOST", MOST)
 
 
 def paragraphs(count: int, seed: int = 0) -> list[str]:
@@ -247,8 +247,8 @@ def test_a_copy_that_a_table_names_keeps_its_text(tmp_path: Path) -> None:
 
 
 def test_a_copy_with_questions_counts_as_a_document_with_questions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drawn, "MOST", 10_000)
-    held = drawn.Held()
+    monkeypatch.setattr(files, "MOST", 10_000)
+    held = files.BoundedDocuments()
     for number, text in enumerate(paragraphs(100)):
         plain = Document(f"{number * 7919 % 100:02d}", text, "test")
         if held.add(plain, len(text)):

@@ -8,7 +8,7 @@ import pytest
 
 from fathom import api
 from fathom.documents.corpus import read_corpus
-from fathom.documents.corpus.questions import Asked, find_quotation, read_questions
+from fathom.documents.corpus.questions import QuestionTable, find_quotation, read_questions
 from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return documents
 
 
-def ask(folder: Path, table: str, name: str = "questions.csv") -> Asked:
+def ask(folder: Path, table: str, name: str = "questions.csv") -> QuestionTable:
     path = folder.parent / name
     path.write_text(table)
     corpus = read_corpus(str(folder))

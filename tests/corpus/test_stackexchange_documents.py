@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.documents.corpus.stackexchange import Thread, case_documents, document_of, read_threads, thread_documents
-from fathom.documents.corpus.stackexchange.documents import Wanted, popularity, selected, wanted_threads
+from fathom.documents.corpus.stackexchange.documents import Selection, popularity, selected, wanted_threads
 from fathom.documents.corpus.stackexchange.threads import Answer
 from fathom.types import FathomError
 from made_threads import answer, made_case, made_thread, thread, write_cases, write_lines, write_threads
@@ -44,7 +44,7 @@ def test_the_most_popular_threads_are_taken_in_the_order_in_which_they_came(
     assert ranked == sorted(threads, key=lambda one: (-one.score, int(one.id[5:])))
     for tags in ((), ("a", "c")):
         of_each = [[one for one in ranked if tag in ("", *one.tags)][:top] for tag in tags or ("",)]
-        found = selected(iter(threads), Wanted(tags, top), "made", lambda one: document_of(one, one.id))
+        found = selected(iter(threads), Selection(tags, top), "made", lambda one: document_of(one, one.id))
         taken = [document.source for document in found.documents]
         assert taken == [one.id for one in threads if any(one in some for some in of_each)]
         passed = [problem.reason for problem in found.problems if "threads skipped" in problem.reason]
@@ -89,8 +89,8 @@ def test_a_bad_specification_is_refused(tmp_path: Path, query: str, message: str
 
 
 def test_the_defaults_are_those_of_the_paper() -> None:
-    assert wanted_threads("x", {}) == Wanted((), 25_000)
-    assert wanted_threads("x", {"tags": "c#, python,c#"}) == Wanted(("c#", "python"), 2_500)
+    assert wanted_threads("x", {}) == Selection((), 25_000)
+    assert wanted_threads("x", {"tags": "c#, python,c#"}) == Selection(("c#", "python"), 2_500)
 
 
 def test_progress_is_told_while_threads_are_read(tmp_path: Path) -> None:
@@ -130,13 +130,13 @@ def test_an_empty_candidate_of_a_published_case_stays_a_candidate(tmp_path: Path
         ({"answer": "A0"}, "expected a label from A1"),
         ({"answer": "A" + "9" * 5000}, "expected a label from A1"),
         ({"answer": 2}, "the field 'answer' is 2"),
-        ({"all_answers": []}, "'all_answers' should be a list of answers"),
+        ({"all_answers": []}, "'all_answers' is an empty list; expected a list of answers, two or more"),
         ({"all_answers": ["Only one."], "answer": "A1"}, "a list of answers, two or more"),
-        ({"all_answers": "A1"}, "'all_answers' should be a list of answers"),
-        ({"all_answers": ["a", None]}, "'all_answers[1]' should be a string"),
+        ({"all_answers": "A1"}, "'all_answers' holds a value of type str; expected a list of answers"),
+        ({"all_answers": ["a", None]}, "entry 2 of the field 'all_answers' is missing; expected a text"),
         ({"question": "\n "}, "'question' is empty"),
-        ({"question": None}, "'question' should be a string"),
-        ({"question_id": None}, "'question_id' should be a string or a whole number"),
+        ({"question": None}, "'question' is missing; expected a text"),
+        ({"question_id": None}, "'question_id' is missing; expected a text or a whole number"),
     ],
 )
 def test_a_bad_case_is_reported_with_its_line_and_the_rest_is_kept(

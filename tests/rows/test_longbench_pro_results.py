@@ -192,23 +192,27 @@ def damaged(path: str, value: object) -> dict[str, Any]:
     ("path", "value", "said"),
     [
         ("average_overall_metric", None, r"'average_overall_metric' is missing"),
-        ("average_overall_metric", "0.5", r"'average_overall_metric' is '0\.5', expected a number from 0 to 1"),
-        ("average_overall_metric", float("nan"), r"'average_overall_metric' is nan, expected a number"),
-        ("average_overall_metric", True, r"'average_overall_metric' is True, expected a number"),
-        ("average_overall_metric", 51.4, r"'average_overall_metric' is 51\.4, expected a number from 0 to 1"),
-        ("average_overall_metric", 10**400, r"'average_overall_metric' is 1000.*\.\.\., expected a number from 0 to 1"),
-        ("average_language_metric/English", None, r"average_language_metric: 'English' is missing"),
-        ("average_language_metric/English", -0.1, r"average_language_metric: 'English' is -0\.1, expected"),
-        ("average_language_metric", [0.1], r"'average_language_metric' is \[0\.1\], expected an object"),
-        ("average_language_metric/Klingon", "x", r"average_language_metric: 'Klingon' is 'x', expected"),
+        ("average_overall_metric", "0.5", r"'average_overall_metric' is '0\.5'; expected a number from 0 to 1"),
+        ("average_overall_metric", float("nan"), r"'average_overall_metric' is nan; expected a number"),
+        ("average_overall_metric", True, r"'average_overall_metric' is True; expected a number"),
+        ("average_overall_metric", 51.4, r"'average_overall_metric' is 51\.4; expected a number from 0 to 1"),
+        ("average_overall_metric", 10**400, r"'average_overall_metric' is 1000\d*; expected a number from 0 to 1"),
+        ("average_language_metric/English", None, r"average_language_metric: the field 'English' is missing"),
+        ("average_language_metric/English", -0.1, r"average_language_metric: the field 'English' is -0\.1; expected"),
+        ("average_language_metric", [0.1], r"'average_language_metric' holds a value of type list; expected an object"),
+        ("average_language_metric/Klingon", "x", r"average_language_metric: the field 'Klingon' is 'x'; expected"),
         ("inference_iteration_3_overall_metric", None, r"'inference_iteration_3_overall_metric' is missing"),
         ("inference_iterations", 2, r"'inference_iterations' is 2, but the name of the file says 3"),
-        ("inference_iterations", 3.5, r"'inference_iterations' is 3\.5, expected a whole number, 1 or more"),
-        ("total_questions_num", -1, r"'total_questions_num' is -1, expected a whole number"),
+        ("inference_iterations", 3.5, r"'inference_iterations' is 3\.5; expected a whole number, 1 or more"),
+        ("total_questions_num", -1, r"'total_questions_num' is -1; expected a whole number"),
         ("fail_samples_num", None, r"'fail_samples_num' is missing"),
         ("BoN-2", None, r"'BoN-2' is missing"),
-        ("BoN-2/overall_metric", {}, r"BoN-2: 'overall_metric' is \{\}, expected a number"),
-        ("BoN-2/difficulty/Hard", 2, r"BoN-2: difficulty: 'Hard' is 2, expected a number"),
+        (
+            "BoN-2/overall_metric",
+            {},
+            r"BoN-2: the field 'overall_metric' holds a value of type dict; expected a number",
+        ),
+        ("BoN-2/difficulty/Hard", 2, r"BoN-2: difficulty: the field 'Hard' is 2; expected a number"),
         ("pass@3", None, r"'pass@3' is missing"),
     ],
 )
@@ -230,26 +234,26 @@ def test_groups_that_are_new_are_kept_and_keys_that_are_new_are_not_read(tmp_pat
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"metric": 1.5}, r"'metric' is 1\.5, expected a number from 0 to 1"),
-        ({"metric": None}, r"'metric' is None, expected a number"),
-        ({"metric": float("inf")}, r"'metric' is inf, expected a number"),
-        ({"bon_idx": 0}, r"'bon_idx' is 0, expected a whole number, 1 or more"),
-        ({"bon_idx": "1"}, r"'bon_idx' is '1', expected a whole number"),
-        ({"language": "French"}, r"'language' is 'French', expected one of English, Chinese"),
-        ({"token_length": "512k"}, r"'token_length' is '512k', expected one of 8k, 16k"),
-        ({"token_length": ["8k"]}, r"'token_length' is \['8k'\], expected one of"),
-        ({"secondary_task": "T12.1 New"}, r"'secondary_task' is 'T12\.1 New', expected one of T1\.1"),
-        ({"primary_task": "T2. Other"}, r"'primary_task' is 'T2\. Other', expected one of T1\. Retrieval"),
-        ({"contextual_requirement": "Half"}, r"'contextual_requirement' is 'Half', expected one of Full, Partial"),
-        ({"difficulty": "easy"}, r"'difficulty' is 'easy', expected one of Easy"),
-        ({"id": ""}, r"'id' is '', expected the name of a question"),
-        ({"id": None}, r"'id' is None"),
-        ({"prediction": 3}, r"'prediction' is 3, expected a text"),
+        ({"metric": 1.5}, r"'metric' is 1\.5; expected a number from 0 to 1"),
+        ({"metric": None}, r"'metric' is missing; expected a number"),
+        ({"metric": float("inf")}, r"'metric' is inf; expected a number"),
+        ({"bon_idx": 0}, r"'bon_idx' is 0; expected a whole number, 1 or more"),
+        ({"bon_idx": "1"}, r"'bon_idx' is '1'; expected a whole number"),
+        ({"language": "French"}, r"'language' is 'French'; expected one of English, Chinese"),
+        ({"token_length": "512k"}, r"'token_length' is '512k'; expected one of 8k, 16k"),
+        ({"token_length": ["8k"]}, r"'token_length' holds a value of type list; expected one of"),
+        ({"secondary_task": "T12.1 New"}, r"'secondary_task' is 'T12\.1 New'; expected one of 25 names, from 'T1\.1"),
+        ({"primary_task": "T2. Other"}, r"'primary_task' is 'T2\. Other'; expected T1\. Retrieval"),
+        ({"contextual_requirement": "Half"}, r"'contextual_requirement' is 'Half'; expected one of Full, Partial"),
+        ({"difficulty": "easy"}, r"'difficulty' is 'easy'; expected one of Easy"),
+        ({"id": ""}, r"'id' is empty; expected the name of a question"),
+        ({"id": None}, r"'id' is missing"),
+        ({"prediction": 3}, r"'prediction' is 3; expected a text"),
     ],
 )
 def test_a_damaged_reply_says_where_and_what(tmp_path: Path, fields: dict[str, object], said: str) -> None:
     file = write_replies(tmp_path / "one", [make_reply(1), make_reply(0) | fields])
-    with pytest.raises(FathomError, match=rf"^{re.escape(str(file))}: line 2: {said}"):
+    with pytest.raises(FathomError, match=rf"^{re.escape(str(file))}: line 2: the field {said}"):
         rows_from_longbench_pro(tmp_path)
 
 
@@ -273,18 +277,22 @@ def test_a_question_has_one_reply_a_repeat(tmp_path: Path) -> None:
         ("one/deep_summary.json", b"{}", r"the file's name is 'deep_summary\.json', expected MODE_context-N_bon-K"),
         ("one/thinking_context-x_bon-3_evaluation.jsonl", b"{}", "the file's name is"),
         ("one/thinking_context-1_bon-3_evaluation.jsonl", b"", "it contains no replies"),
-        ("one/thinking_context-1_bon-3_evaluation.jsonl", b'{"id": 1}\n', "line 1: 'secondary_task' is missing"),
+        (
+            "one/thinking_context-1_bon-3_evaluation.jsonl",
+            b'{"id": 1}\n',
+            "line 1: the field 'secondary_task' is missing",
+        ),
         (
             "one/thinking_context-1_bon-3_evaluation.jsonl",
             b"\n\n7\n",
             "line 3: expected a JSON object .*found a number",
         ),
         ("one/thinking_context-1_bon-3_evaluation.jsonl.gz", b"no gzip", "the file "),
-        ("summaries.jsonl", b'{"model": "a", "summary": {}}', "line 1: 'file' is missing"),
+        ("summaries.jsonl", b'{"model": "a", "summary": {}}', "line 1: the field 'file' is missing"),
         (
             "summaries.jsonl",
             b'{"model": "", "file": "thinking_context-1_bon-3_summary.json"}',
-            "'model' is '', expected",
+            "'model' is empty; expected",
         ),
         ("summaries.jsonl", b'{"model": "a", "file": "x", "summary": {}}', "line 1: the file's name is 'x', expected"),
         ("summaries.jsonl.zst", b"no zstd", "the file "),
@@ -302,8 +310,11 @@ def test_a_file_that_is_none_is_named(tmp_path: Path, name: str, text: bytes, sa
 def test_a_damaged_list_of_models_is_named(tmp_path: Path) -> None:
     folder = write_results(tmp_path)
     for text, said in (
-        ('{"deep-1": {"type": "Sleeping"}}', "deep-1: 'type' is 'Sleeping', expected one of Thinking, Mixed, Instruct"),
-        ('{"deep-1": 3}', "'deep-1' is 3, expected an object"),
+        (
+            '{"deep-1": {"type": "Sleeping"}}',
+            "'type' of the field 'deep-1' is 'Sleeping'; expected one of Thinking, Mixed, Instruct",
+        ),
+        ('{"deep-1": 3}', "'deep-1' is 3; expected an object"),
         ("{", "not valid JSON"),
     ):
         (folder / "model_info.json").write_text(text)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.score.chinese import Route, cut_words, likeliest
+from fathom.score.chinese import cut_words, likeliest
 from fathom.tokens.counts import cache_folder
 
 if TYPE_CHECKING:
@@ -66,13 +66,11 @@ def test_what_is_given_away_is_the_callers_own() -> None:
     ],
 )
 def test_the_likeliest_words(counts: dict[str, int], ends: list[int]) -> None:
-    route: Route = {}
     total = math.log(10)
-    likeliest("ab", counts, {count: math.log(count) - total for count in (1, 9)}, route)
+    route = likeliest("ab", counts, {count: math.log(count) - total for count in (1, 9)})
     assert [route[place][1] for place in range(2)] == ends
 
 
 def test_of_equal_shares_the_longer_word_is_taken() -> None:
-    route: Route = {}
-    likeliest("ab", {"a": 1, "b": 1, "ab": 1}, {1: 0.0}, route)
+    route = likeliest("ab", {"a": 1, "b": 1, "ab": 1}, {1: 0.0})
     assert route[0] == (0.0, 1)

@@ -172,7 +172,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     def stop(*_: object) -> ScoreSummary:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fathom.score.files._count", stop)
+    monkeypatch.setattr(ScoreSummary, "add", stop)
     with pytest.raises(KeyboardInterrupt):
         score_file(path, metric=F1, out=target)
     assert target.read_text() == before

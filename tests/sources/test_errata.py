@@ -76,9 +76,9 @@ def test_a_users_file_adds_to_fathoms_own_or_replaces_it(tmp_path: Path) -> None
     ("content", "named"),
     [
         (ENTRY.format(name="How big?", fault="wrong"), "expected a fingerprint of 16 hexadecimal digits"),
-        (ENTRY.format(name=NAME, fault="bad"), "fault = 'bad'; expected one of absent, ambiguous"),
-        (f'["{NAME}"]\nfault = "wrong"\n', "expected the fields fault, reason, source"),
-        (f'"{NAME}" = "wrong"\n', "expected the fields"),
+        (ENTRY.format(name=NAME, fault="bad"), "the field 'fault' is 'bad'; expected one of absent, ambiguous"),
+        (f'["{NAME}"]\nfault = "wrong"\n', "the field 'source' is missing; expected a text"),
+        (f'"{NAME}" = "wrong"\n', "holds a value of type str; expected an object"),
         ("[", "not valid TOML"),
     ],
 )

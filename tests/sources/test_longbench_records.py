@@ -24,16 +24,16 @@ from made_records import (
     ("change", "message"),
     [
         ({"context": ""}, "'context' is empty"),
-        ({"context": 3}, "'context' holds a value of type int"),
-        ({"answers": []}, "'answers' should be a non-empty list of texts"),
-        ({"answers": [None]}, "'answers' should be a non-empty list of texts"),
-        ({"all_classes": "Food"}, "'all_classes' should be a non-empty list of texts"),
-        ({"all_classes": {"Food": 1}}, "'all_classes' should be a non-empty list of texts"),
+        ({"context": 3}, "'context' is 3; expected a text"),
+        ({"answers": []}, "'answers' is an empty list; expected a list of texts"),
+        ({"answers": [None]}, "entry 1 of the field 'answers' is missing"),
+        ({"all_classes": "Food"}, "'all_classes' holds a value of type str; expected a list of texts"),
+        ({"all_classes": {"Food": 1}}, "'all_classes' holds a value of type dict; expected a list of texts"),
         ({"all_classes": []}, "'all_classes' is missing or empty; replies to trec are scored by it"),
         ({"all_classes": None}, "'all_classes' is missing or empty"),
         ({"dataset": "qmsum"}, "'dataset' is 'qmsum', but the file is named after 'trec'"),
         ({"dataset": "qmsum_e"}, "'dataset' is 'qmsum', but"),
-        ({"index": -1}, "'index' is '-1'; expected a row"),
+        ({"index": -1}, "'index' is -1; expected a row"),
         ({"index": "7"}, "'index' is '7'; expected a row"),
     ],
 )
@@ -61,8 +61,8 @@ def test_half_a_character_is_replaced_and_nothing_else() -> None:
     ("content", "message"),
     [
         ("{", "not JSON"),
-        ("[]", "expected an object with texts by data set"),
-        ('{"trec": 3}', "trec: expected texts by data set"),
+        ("[]", "expected an object; download the file again"),
+        ('{"trec": 3}', "the field 'trec' is 3; expected a text"),
         ('{"trec": "Read {input}"}', r"trec: the template has no \{context\}"),
     ],
 )

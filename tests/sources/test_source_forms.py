@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.benchmarks.hundred.meetings_sources import without_noise
+from fathom.benchmarks.hundred.sources import without_noise
 from fathom.documents.corpus import document_id
 from fathom.documents.corpus.records import BadRowError
 from fathom.documents.corpus.text import normalise

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.benchmarks.ada.candidates import CandidateThread, ThreadIndex, candidate_thread, in_common
+from fathom.benchmarks.ada.bestanswer import CandidateThread, ThreadIndex, candidate_thread, in_common
 from fathom.documents.corpus.stackexchange import thread_documents
 from fathom.types import Document, Span
 from made_threads import answer, thread, write_lines

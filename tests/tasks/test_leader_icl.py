@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.benchmarks.leader.icl_tasks import FORMS, GRIDS
-from fathom.benchmarks.leader.shots import in_rounds
+from fathom.benchmarks.leader.icl_tasks import FORMS, GRIDS, in_rounds
 from fathom.score.registry import get_scorer, row_of
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import BuiltSuite

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fathom.benchmarks.longbench.mini_records import ANCHORS
+from fathom.benchmarks.longbench.records import ANCHORS
 from fathom.score.registry import get_scorer, row_of
 from fathom.suites.registry import get_suite, get_task
 from made_records import (

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from engine_calls import configure
-from fathom.benchmarks.longbench.mini_records import ANCHORS
 from fathom.benchmarks.longbench.prompts import PROMPTS
-from fathom.benchmarks.longbench.records import EVEN, LANGUAGES
+from fathom.benchmarks.longbench.records import ANCHORS, EVEN, LANGUAGES
 from fathom.benchmarks.longbench.tasks import KINDS
 from fathom.score.registry import get_scorer, row_of
 from fathom.suites.build import build

@@ -73,8 +73,8 @@ def test_a_record_keeps_its_text_and_all_that_is_said_of_it() -> None:
     ("change", "message"),
     [
         ({"context": " \n"}, "'context' is empty"),
-        ({"question": None}, "'question' holds a value of type NoneType"),
-        ({"choice_B": 3}, "'choice_B' holds a value of type int"),
+        ({"question": None}, "'question' is missing; expected a text"),
+        ({"choice_B": 3}, "'choice_B' is 3; expected a text"),
         ({"answer": "E"}, "'answer' is 'E'; expected one of A, B, C, D"),
         ({"answer": "AB"}, "'answer' is 'AB'"),
     ],

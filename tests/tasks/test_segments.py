@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.benchmarks.ada.segments import Limits, cut, limits, story_of
-from fathom.benchmarks.ada.tsort import pool
+from fathom.benchmarks.ada.tsort import Limits, cut, limits, pool, story_of
 from fathom.documents.corpus import document_id
 from fathom.documents.corpus.books import read_book
 from fathom.tokens.counts import TokenCounter

@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine_calls import configure
-from fathom.benchmarks.ada.segments import limits, story_of
-from fathom.benchmarks.ada.tsort import PROMPTS, Start, pool
+from fathom.benchmarks.ada.tsort import PROMPTS, Start, limits, pool, story_of
 from fathom.documents.corpus.books import read_book
 from fathom.rows.scoring import score_reply
 from fathom.suites.build import build

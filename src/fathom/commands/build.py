@@ -68,13 +68,13 @@ def main(line: BuildOptions) -> None:
     with progress_bars(line.quiet) as bars:
         built = build.body(line.but(progress=bars("building"), reading=bars("reading", in_bytes=True)))
     made = built.manifest
-    there = "" if built.fresh else "already built, "
-    print(f"{built.folder}: {there}{sum(made['samples'].values()):,} samples")
+    state = "" if built.fresh else "already built, "
+    print(f"{built.folder}: {state}{sum(made['samples'].values()):,} samples")
     left_out = _left_out(made["left_out"], made["left_out_in_all"], made["duplicates"])
     counts = [
-        f"{one['corpus']}: {one['read']:,} files read, {one['missed']:,} not read"
-        for one in made.get("files_of_corpus", ())
-        if one["missed"]
+        f"{file['corpus']}: {file['read']:,} files read, {file['missed']:,} not read"
+        for file in made.get("files_of_corpus", ())
+        if file["missed"]
     ]
     for note in [*made["notes"], *counts, *left_out, *made.get("unread", ())]:
         tell_below(note)

@@ -63,8 +63,8 @@ def _print_reply(reply: dict[str, Any]) -> None:
     print_text("\n".join(f"  {sentence}" for sentence in reply["why"]) + "\n")
     columns = ("metric", "rule", "value", "answer", "grader", "detail")
     print_records([{name: score[name] for name in columns} for score in reply["scores"]], denominator="none")
-    said = [(f"judge {one['judge']}, {one['step']}", one["text"]) for one in reply["judge"]]
-    for title, text in [("reasoning", reply["reasoning"]), ("reply", reply["reply"]), *said]:
+    judgements = [(f"judge {message['judge']}, {message['step']}", message["text"]) for message in reply["judge"]]
+    for title, text in [("reasoning", reply["reasoning"]), ("reply", reply["reply"]), *judgements]:
         if text:
             print_text(f"\n--- {title} ---\n{text}")
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.benchmarks.longbench.mini_records import ANCHORS
+from fathom.benchmarks.longbench.records import ANCHORS
 from fathom.compress import minilongbench
 from fathom.compress.abilities import numbered, without_gaps
 from fathom.compress.assisted import Estimates, Z, answered_share

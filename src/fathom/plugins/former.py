@@ -24,6 +24,19 @@ _ROOMS = {
     "tokens": "counts length",
     "options": "terminal",
 }
+_MERGED = {
+    "benchmarks.ada.candidates": "benchmarks.ada.bestanswer",
+    "benchmarks.ada.segments": "benchmarks.ada.tsort",
+    "benchmarks.hundred.biomedicine_sources": "benchmarks.hundred.sources",
+    "benchmarks.hundred.law_sources": "benchmarks.hundred.sources",
+    "benchmarks.hundred.meetings_sources": "benchmarks.hundred.sources",
+    "benchmarks.hundred.news_sources": "benchmarks.hundred.sources",
+    "benchmarks.leader.shots": "benchmarks.leader.icl_tasks",
+    "benchmarks.longbench.mini_records": "benchmarks.longbench.records",
+    "benchmarks.longbench.v2_suite": "benchmarks.longbench.suite",
+    "documents.corpus.drawn": "documents.corpus.files",
+    "documents.records.parts": "documents.records.streams",
+}
 FORMER = {
     **{f"fathom.{name}": f"fathom.{room}.{name}" for room, names in _ROOMS.items() for name in names.split()},
     **{f"fathom.run.{name}": f"fathom.models.{name}" for name in _MODELS.split()},
@@ -37,6 +50,7 @@ FORMER = {
     "fathom.corpus.world": "fathom.documents.world",
     "fathom.cluster": "fathom.parallel.on_ray",
     "fathom.failures": "fathom.cli.failures",
+    **{f"fathom.{former}": f"fathom.{now}" for former, now in _MERGED.items()},
 }
 """The name of each module that was moved, by its former name; a package with all that is below it."""
 

@@ -51,7 +51,7 @@ from fathom.runfile.settings import RunSettings
 from fathom.runfile.store import Peek, Totals, peek
 from fathom.runfile.worker import this_worker
 from fathom.suites.subsetfile import read_subset
-from fathom.suites.suitefile import Values, open_suite, wanted_of, why_none
+from fathom.suites.suitefile import facts_of, open_suite, values_of, why_none
 from fathom.tokens.length import thinking as with_thoughts
 from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
 from fathom.types import FathomError, Json, Sample
@@ -150,12 +150,10 @@ def run(
     samples: Callable[[], Iterator[Sample]] = partial(stream, True)
 
     if next(facts(), None) is None:
-        values: Values = {}
         if settings.where:
             every = built.samples(tasks=settings.tasks, lengths=settings.lengths, only=only, parts=False)
-            wanted_of(every, settings.where, values)
-        if settings.where and values:
-            raise FathomError(f"{suite}: {why_none(settings.where, values)}")
+            if values := values_of(map(facts_of, every)):
+                raise FathomError(f"{suite}: {why_none(settings.where, values)}")
         raise FathomError(
             f"{suite}: no sample has both the requested tasks and lengths{' in this subset' if only else ''}; its "
             "manifest.json lists them"

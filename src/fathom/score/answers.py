@@ -111,8 +111,8 @@ def first_number(reply: str) -> str | None:
 
 def last_uuid(reply: str) -> str | None:
     """The last UUID, in lower case."""
-    found = _UUID.findall(plain(reply).lower())
-    return found[-1] if found else None
+    uuids = _UUID.findall(plain(reply).lower())
+    return uuids[-1] if uuids else None
 
 
 def choice_number(reply: str, n_options: int) -> str | None:
@@ -124,12 +124,12 @@ def choice_number(reply: str, n_options: int) -> str | None:
     """
     text = settled(reply)
     for part in after_cues(text):
-        if found := _first(_ANNOUNCED.match(part) or _OPTION.search(part)):
-            return _within(found, n_options)
-    found = _first(_OPTION.search(text)) or _only([*_MARK.findall(text), *_BRACKETED.findall(text)])
-    if not found:
-        found = _only(_numbers(text)) or _spelled(text)
-    return _within(found, n_options) if found else None
+        if number := _first(_ANNOUNCED.match(part) or _OPTION.search(part)):
+            return _within(number, n_options)
+    number = _first(_OPTION.search(text)) or _only([*_MARK.findall(text), *_BRACKETED.findall(text)])
+    if not number:
+        number = _only(_numbers(text)) or _spelled(text)
+    return _within(number, n_options) if number else None
 
 
 def passage_number(reply: str) -> str | None:
@@ -140,10 +140,10 @@ def passage_number(reply: str) -> str | None:
     """
     text = settled(reply)
     for part in after_cues(text):
-        if found := _first(_ANNOUNCED.match(part) or _PASSAGE.search(part)) or next(_numbers(part), None):
-            return _canonical(found)
-    if found := _leading(text) or _first(_PASSAGE.search(text)):
-        return _canonical(found)
+        if number := _first(_ANNOUNCED.match(part) or _PASSAGE.search(part)) or next(_numbers(part), None):
+            return _canonical(number)
+    if number := _leading(text) or _first(_PASSAGE.search(text)):
+        return _canonical(number)
     return _bare(reply)
 
 
@@ -156,10 +156,10 @@ def count_number(reply: str) -> str | None:
     """
     text = _TOTAL.sub(" ", settled(reply))
     for part in after_cues(text):
-        if found := _counted(part) or next(_numbers(part), None):
-            return _canonical(found)
-    if found := _counted(text) or _leading(text):
-        return _canonical(found)
+        if number := _counted(part) or next(_numbers(part), None):
+            return _canonical(number)
+    if number := _counted(text) or _leading(text):
+        return _canonical(number)
     return _bare(reply, _TOTAL)
 
 
@@ -197,13 +197,13 @@ def short_answer(reply: str) -> str | None:
     return answer.rstrip(".。") if any(map(str.isalnum, answer)) else None
 
 
-def _first(found: re.Match[str] | None) -> str | None:
-    return next(filter(None, found.groups()), None) if found else None
+def _first(match: re.Match[str] | None) -> str | None:
+    return next(filter(None, match.groups()), None) if match else None
 
 
-def _only(found: Iterable[str]) -> str | None:
+def _only(numbers: Iterable[str]) -> str | None:
     """The value, if all are the same."""
-    distinct = set(found)
+    distinct = set(numbers)
     return distinct.pop() if len(distinct) == 1 else None
 
 
@@ -215,16 +215,16 @@ def _leading(text: str) -> str | None:
 
 def _counted(text: str) -> str | None:
     for form in _COUNTED:
-        if found := list(form.finditer(text)):
-            return _first(found[-1])
+        if matches := list(form.finditer(text)):
+            return _first(matches[-1])
     return None
 
 
 def _bare(reply: str, besides: re.Pattern[str] = RULED_OUT) -> str | None:
     """The first number in digits, else the first in words; ``besides`` is removed."""
     for words in (False, True):
-        if found := next(_numbers(besides.sub(" ", settled(reply, words))), None):
-            return found
+        if number := next(_numbers(besides.sub(" ", settled(reply, words))), None):
+            return number
     return _spelled(plain(reply))
 
 
@@ -296,13 +296,13 @@ def choice_letter(reply: str) -> str | None:
     """
     text = _RULED_OUT.sub(" ", plain(reply))
     for part in after_cues(text):
-        if found := _LETTER.search(part):
-            other = _TOGETHER.match(part, found.end())
-            return None if other and other[1] != found[1] else found[1]
-        if found := _SMALL.search(part):
-            return (found[1] or found[2]).upper()
-    if (found := _LEADING.match(text)) and not _TOGETHER.match(text, found.end()):
-        return found[1]
+        if match := _LETTER.search(part):
+            other = _TOGETHER.match(part, match.end())
+            return None if other and other[1] != match[1] else match[1]
+        if match := _SMALL.search(part):
+            return (match[1] or match[2]).upper()
+    if (match := _LEADING.match(text)) and not _TOGETHER.match(text, match.end()):
+        return match[1]
     if alone := _NOTHING_ELSE.fullmatch(text):
         return alone[1].upper()
     named = {*_LETTER_BRACKETED.findall(text), *_NAMED.findall(text)}
@@ -325,7 +325,7 @@ def choice_letters(reply: str) -> str:
         lines = [_REASONS.split(line)[0] for line in part.splitlines()]
         named = next(filter(None, map(_SEVERAL.findall, lines)), ())
         leads = _LETTER_MARK.match(part, len(part) - len(part.lstrip(" \t\n([-•")))
-        if found := "".join(_LETTER_MARK.findall(part) if leads else named):
-            return "".join(sorted(set(found)))
+        if letters := "".join(_LETTER_MARK.findall(part) if leads else named):
+            return "".join(sorted(set(letters)))
     alone = _NOTHING_ELSE.fullmatch(text)
     return alone[1].upper() if alone else ""

@@ -73,7 +73,7 @@ def _quicken(segmenter: jieba.Tokenizer) -> None:
     logs = _Logs(total)
 
     def search(run: str, _: Mapping[int, list[int]], route: Route) -> None:
-        likeliest(run, counts, logs, route)
+        route.update(likeliest(run, counts, logs))
 
     segmenter.get_DAG = lambda run: {}
     segmenter.calc = search
@@ -86,24 +86,26 @@ class _Logs(dict[int, float]):
         self._total = total
 
     def __missing__(self, count: int) -> float:
-        found = self[count] = math.log(count) - self._total
-        return found
+        log = self[count] = math.log(count) - self._total
+        return log
 
 
-def likeliest(run: str, counts: Mapping[str, int], logs: Mapping[int, float], route: Route) -> None:
-    """Find the most likely segmentation from each position of a run.
+def likeliest(run: str, counts: Mapping[str, int], logs: Mapping[int, float]) -> Route:
+    """The most likely segmentation from each position of a run.
 
     Args:
         run: Letters without other characters.
         counts: Count of each word; 0 for mere prefixes of words.
         logs: Logarithm of the relative frequency of a word by its count; unknown words have that of 1.
-        route: Output: for each position the log probability of the rest, and the end of the first word. Of equally
-            likely words the longer is used.
+
+    Returns:
+        For each position the log probability of the rest, and the end of the first word. Of equally likely words the
+        longer is used.
     """
     count_of = counts.get
     size = len(run)
     sums = [0.0] * (size + 1)
-    route[size] = (0, 0)
+    route: Route = {size: (0, 0)}
     for start in range(size - 1, -1, -1):
         best, last = -math.inf, -1
         end = start + 1
@@ -121,3 +123,4 @@ def likeliest(run: str, counts: Mapping[str, int], logs: Mapping[int, float], ro
             best, last = logs[1] + sums[start + 1], start
         sums[start] = best
         route[start] = (best, last)
+    return route

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from fathom.documents.records import COMPRESSED, TABLES, Fault, Record, format_of, read_records
 from fathom.parallel.units import Engine, ResultsFile, run_units
@@ -24,8 +24,6 @@ UNIT = 500
 """Rows that an engine scores together."""
 _AS_JSON = {"answers", "all_classes", "extra", "score"}
 _MOST_SHOWN = 60  # characters shown of an invalid score
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +49,8 @@ class Difference:
     error: str
 
     def __str__(self) -> str:
-        wanted = f"expected {_shown(self.expected)}" if self.stated else "the row has no score to compare with"
-        return f"{wanted}, got {_shown(self.score)}" + (f" ({self.error})" if self.error else "")
+        wanted = f"expected {_score_text(self.expected)}" if self.stated else "the row has no score to compare with"
+        return f"{wanted}, got {_score_text(self.score)}" + (f" ({self.error})" if self.error else "")
 
 
 @dataclass(slots=True)
@@ -104,6 +102,38 @@ class ScoreSummary:
     differences: list[Difference] = field(default_factory=list)
     unchecked: int = 0
     failures: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, index: int, name: str, scored: Score) -> None:
+        """Count a row by its index, the full name of its metric and its score."""
+        self.rows += 1
+        count = self.by_metric.setdefault(name, MetricCount())
+        count.rows += 1
+        count.valid += scored.valid
+        if scored.value is not None:
+            count.scored += 1
+            count.total += scored.value
+            return
+        self.unscored += 1
+        if self.unscored <= EXAMPLES:
+            self.errors.append((index, scored.detail))
+
+    def compare(self, index: int, name: str, row: Mapping[str, object], scored: Score, *, scorable: bool) -> None:
+        """Compare the score of an added row with the row's own, if the row could be scored."""
+        if not scorable:
+            self.unchecked += 1
+            if self.unchecked <= EXAMPLES:
+                self.failures.append((index, scored.detail))
+            return
+        count = self.by_metric[name]
+        count.checked += 1
+        expected, stated = row.get("score"), "score" in row
+        if stated and _same(expected, scored.value):
+            count.equal += 1
+            return
+        self.differing += 1
+        if self.differing <= EXAMPLES:
+            case = row["case_id"] if isinstance(row.get("case_id"), str) else ""
+            self.differences.append(Difference(index, str(case), name, stated, expected, scored.value, scored.detail))
 
     def records(self, check: bool) -> list[dict[str, object]]:
         """A row per metric for a table, with the mean in percent; ``check`` adds how many scores are equal."""
@@ -171,12 +201,9 @@ def score_file(
             written = _written(index, row, scored)
             if stream:
                 stream.write(json.dumps(written) + "\n")
-            _count(summary, index, name, scored)
-            if check and problem is None and scored.grader == rule:
-                _compare(summary, index, name, row, scored)
-            elif check:
-                summary.unchecked += 1
-                _keep(summary.failures, (index, scored.detail))
+            summary.add(index, name, scored)
+            if check:
+                summary.compare(index, name, row, scored, scorable=problem is None and scored.grader == rule)
     if kept is not None:
         kept.unlink(missing_ok=True)
     return summary
@@ -268,38 +295,7 @@ def _written(index: int, row: Mapping[str, object], scored: Score) -> dict[str, 
     return {"index": index, **named, "score": scored.value, "valid": scored.valid, **error}
 
 
-def _count(summary: ScoreSummary, index: int, name: str, scored: Score) -> None:
-    summary.rows += 1
-    count = summary.by_metric.setdefault(name, MetricCount())
-    count.rows += 1
-    count.valid += scored.valid
-    if scored.value is None:
-        summary.unscored += 1
-        _keep(summary.errors, (index, scored.detail))
-    else:
-        count.scored += 1
-        count.total += scored.value
-
-
-def _compare(summary: ScoreSummary, index: int, name: str, row: Mapping[str, object], scored: Score) -> None:
-    count = summary.by_metric[name]
-    count.checked += 1
-    expected, stated = row.get("score"), "score" in row
-    if stated and _same(expected, scored.value):
-        count.equal += 1
-        return
-    summary.differing += 1
-    case = row.get("case_id")
-    shown = case if isinstance(case, str) else ""
-    _keep(summary.differences, Difference(index, shown, name, stated, expected, scored.value, scored.detail))
-
-
-def _keep(examples: list[T], example: T) -> None:
-    if len(examples) < EXAMPLES:
-        examples.append(example)
-
-
-def _shown(score: object) -> str:
+def _score_text(score: object) -> str:
     """A score, or an invalid value, in short."""
     return "no score" if score is None else json.dumps(score)[:_MOST_SHOWN]
 

@@ -112,9 +112,9 @@ def asked(step: str, request: str, read: Callable[[str], T | None]) -> Generator
     reply = ""
     for text in (request, f"{request}\n\n{REMINDER}"):
         reply = yield Ask(step, text)
-        found = read(reply)
-        if found is not None:
-            return found
+        marks = read(reply)
+        if marks is not None:
+            return marks
     raise UnreadableError(f"the judge's reply for {step} could not be parsed, twice; it ends with {reply[-_SHOWN:]!r}")
 
 
@@ -124,10 +124,10 @@ def kept_references(case: Case) -> list[str]:
     Raises:
         UnreadableError: There is none.
     """
-    found = [text.strip() for text in case.references if text.strip()]
-    if not found:
+    references = [text.strip() for text in case.references if text.strip()]
+    if not references:
         raise UnreadableError("no reference: the sample has no reference with any text")
-    return found
+    return references
 
 
 def check_rule(rule: str) -> None:

@@ -149,7 +149,7 @@ def sentences(text: str) -> tuple[str, ...]:
     Returns:
         Sentences of one line each, in order; empty if the text has neither letters nor digits.
     """
-    found: list[str] = []
+    listed: list[str] = []
     heading = ""
     for line in map(str.strip, text.splitlines()):
         bullets = _BULLETS.match(line)
@@ -159,9 +159,9 @@ def sentences(text: str) -> tuple[str, ...]:
             continue
         pieces = (body[start:end].strip() for start, end in pairwise(cut_points(body)))
         for piece in filter(_says_something, pieces):
-            found.append(f"{heading} {piece}".strip())
+            listed.append(f"{heading} {piece}".strip())
             heading = ""
-    return (*found, heading) if _says_something(heading) else tuple(found)
+    return (*listed, heading) if _says_something(heading) else tuple(listed)
 
 
 def _says_something(text: str) -> bool:
@@ -182,8 +182,8 @@ def read_marks(reply: str, highest: Mapping[str, int], lowest: int = 0) -> dict[
     Returns:
         A whole number for each name; None if one is missing, out of range or not a whole number.
     """
-    found = object_at_end(reply)
-    marks = {name: _whole(found.get(name)) for name in highest}
+    given = object_at_end(reply)
+    marks = {name: _whole(given.get(name)) for name in highest}
     kept = {name: mark for name, mark in marks.items() if mark is not None and lowest <= mark <= highest[name]}
     return kept if len(kept) == len(highest) else None
 
@@ -193,7 +193,7 @@ def read_numbers(reply: str, name: str, last: int) -> frozenset[int] | None:
     listed = object_at_end(reply).get(name)
     if not isinstance(listed, list):
         return None
-    numbers = [_whole(one) for one in listed]
+    numbers = [_whole(member) for member in listed]
     kept = frozenset(number for number in numbers if number is not None and 1 <= number <= last)
     return kept if all(number in kept for number in numbers) else None
 
@@ -201,9 +201,9 @@ def read_numbers(reply: str, name: str, last: int) -> frozenset[int] | None:
 def read_lines(reply: str, name: str) -> tuple[str, ...] | None:
     """The list of different texts, one line each, in the JSON object at the end of a reply; None if invalid."""
     listed = object_at_end(reply).get(name)
-    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(line, str) for line in listed):
         return None
-    lines = dict.fromkeys(" ".join(one.split()) for one in listed)
+    lines = dict.fromkeys(" ".join(line.split()) for line in listed)
     return tuple(filter(_says_something, lines)) or None
 
 
@@ -217,19 +217,19 @@ def object_at_end(reply: str) -> Mapping[str, object]:
         if start < 0:
             break
         try:
-            found, end = decoder.raw_decode(text, start)
+            value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
         if end == len(text):
-            return found if isinstance(found, dict) else {}
+            return value if isinstance(value, dict) else {}
     return {}
 
 
 def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("duplicate name")
-    return found
+    return members
 
 
 def _whole(value: object) -> int | None:

@@ -104,8 +104,8 @@ _RANKED = re.compile(
 def read_numeral(text: str) -> int | None:
     """The number that a text spells, if it contains nothing else; ``Passage twelve`` and ``第十二段`` count."""
     text = text.strip().strip(".。!！,，'\"“”()[]").strip().lower()
-    if found := _FRAME.fullmatch(text):
-        return _read_chinese(found.group(1))
+    if match := _FRAME.fullmatch(text):
+        return _read_chinese(match.group(1))
     text = re.sub(r"^(?:passage|paragraph|option)\s+", "", text)
     return _read_english(text) if _CARDINAL.fullmatch(text) else None
 
@@ -116,23 +116,23 @@ def in_digits(text: str) -> str:
     Ambiguous words are kept: ``one`` and ``一`` unless a noun or cue precedes them, ordinals that rank nothing, and
     Chinese digits within words.
     """
-    text = _RANKED.sub(lambda found: f"{_ORDINALS[found.group().lower()]}th", text)
+    text = _RANKED.sub(lambda match: f"{_ORDINALS[match.group().lower()]}th", text)
     text = _CARDINAL.sub(_english_in_digits, text)
     return _IN_CHINESE.sub(_chinese_in_digits, text)
 
 
-def _english_in_digits(found: re.Match[str]) -> str:
-    word = found.group().lower()
-    near = max(0, found.start() - 20)
-    if word == "one" and not _BEFORE_ONE.search(found.string, near, found.start()):
-        return found.group()
+def _english_in_digits(match: re.Match[str]) -> str:
+    word = match.group().lower()
+    near = max(0, match.start() - 20)
+    if word == "one" and not _BEFORE_ONE.search(match.string, near, match.start()):
+        return match.group()
     return str(_read_english(word))
 
 
-def _chinese_in_digits(found: re.Match[str]) -> str:
-    run, text = found.group(), found.string
-    framed = _BEFORE_CHINESE.search(text, max(0, found.start() - 6), found.start()) is not None
-    number = _read_chinese(run) if framed or (run != "一" and _AFTER_CHINESE.match(text, found.end())) else None
+def _chinese_in_digits(match: re.Match[str]) -> str:
+    run, text = match.group(), match.string
+    framed = _BEFORE_CHINESE.search(text, max(0, match.start() - 6), match.start()) is not None
+    number = _read_chinese(run) if framed or (run != "一" and _AFTER_CHINESE.match(text, match.end())) else None
     return run if number is None else str(number)
 
 

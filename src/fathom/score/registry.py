@@ -7,6 +7,7 @@ including its faults; in ``strict`` known faults are corrected.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TypeAlias
 
 from fathom.plugins.discovery import declared
@@ -58,6 +59,11 @@ class Metric:
     description: str
     alias: str = ""
 
+    @classmethod
+    def of(cls, suite: str, name: str, official: Scorer, strict: Scorer, description: str, alias: str = "") -> "Metric":
+        """A metric with both rules."""
+        return cls(suite, name, MappingProxyType({"official": official, "strict": strict}), description, alias)
+
     @property
     def full_name(self) -> str:
         """``SUITE/METRIC``."""
@@ -94,10 +100,10 @@ def get_scorer(full_name: str, rule: str = "official") -> Scorer:
     Raises:
         FathomError: The metric does not exist, or does not have the rule.
     """
-    found = get_metric(full_name).rules
-    if rule not in found:
-        raise FathomError(f"metric {full_name!r} has no rule {rule!r}; it has {' and '.join(sorted(found))}")
-    return found[rule]
+    rules = get_metric(full_name).rules
+    if rule not in rules:
+        raise FathomError(f"metric {full_name!r} has no rule {rule!r}; it has {' and '.join(sorted(rules))}")
+    return rules[rule]
 
 
 def row_of(reply: str, sample: Sample) -> ScoringRow:
@@ -116,6 +122,11 @@ def row_of(reply: str, sample: Sample) -> ScoringRow:
         str(dataset),
         sample.inputs,
     )
+
+
+def unscored(rule: str, why: str = "no reply: the prediction is not a string") -> Score:
+    """The score of a row that cannot be scored: none, with the reason."""
+    return Score(None, valid=False, grader=rule, detail=why)
 
 
 class Crash(Score):

@@ -15,7 +15,7 @@ long, and it needs NLTK.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain
 
@@ -43,8 +43,10 @@ def rouge_l(prediction: str, reference: str, most_steps: int | None = None) -> f
     shared: set[str] = set()
     for sentence in gold:
         for other in predicted:
-            if not _collect(sentence, other, shared, most_steps):
+            words = _common_words(sentence, other, shared, most_steps)
+            if words is None:
                 return None
+            shared.update(words)
     precision = len(shared) / len(set().union(*(sentence.distinct for sentence in predicted)))
     recall = len(shared) / len(set().union(*(sentence.distinct for sentence in gold)))
     return 2.0 * ((precision * recall) / (precision + recall + 1e-8))
@@ -78,20 +80,25 @@ def _sentences(text: str) -> tuple[_Sentence, ...]:
     return tuple(_Sentence(piece) for piece in text.split(".") if piece)
 
 
-def _collect(first: _Sentence, second: _Sentence, shared: set[str], most_steps: int | None) -> bool:
-    """Add the words of the longest common subsequence that the package finds; False if that takes too many steps."""
+def _common_words(
+    first: _Sentence, second: _Sentence, known: Set[str], most_steps: int | None
+) -> Collection[str] | None:
+    """The words of the longest common subsequence that the package finds, or none if all of them are known.
+
+    Returns:
+        The words; None if the search takes too many steps.
+    """
     mine, theirs = first.words, second.words
     short = most_steps is None or len(mine) + len(theirs) <= most_steps
-    if short and (first.distinct & second.distinct) <= shared:
-        return True  # whichever words the search finds, they have been added
+    if short and (first.distinct & second.distinct) <= known:
+        return ()  # whichever words the search finds
     if not short and first.distinct.isdisjoint(second.distinct):
         # Nothing in common: the search moves along the second text only.
-        return most_steps is None or len(theirs) <= most_steps
+        return () if most_steps is None or len(theirs) <= most_steps else None
     if not short and most_steps is not None and min(len(mine), len(theirs)) > most_steps:
-        return False
+        return None
     steps, met = trace(mine, second.places(first.distinct), len(theirs))
-    shared.update(theirs[place] for place in met)
-    return short or most_steps is None or steps <= most_steps
+    return {theirs[place] for place in met} if short or most_steps is None or steps <= most_steps else None
 
 
 def trace(first: Sequence[str], places: Mapping[str, int], size: int) -> tuple[int, list[int]]:

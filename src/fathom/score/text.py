@@ -52,7 +52,7 @@ def token_f1(prediction: str, answer: str | Sequence[str], language: str = "en")
         of nothing else.
     """
     if not isinstance(answer, str):
-        return max((token_f1(prediction, one, language) for one in answer), default=0.0)
+        return max((token_f1(prediction, text, language) for text in answer), default=0.0)
     cut = chinese_words if language == "zh" else english_words
     return bag_f1(cut(prediction), cut(answer))
 
@@ -64,7 +64,7 @@ def exact_match(prediction: str, answer: str) -> float:
 
 def english_words(text: str) -> list[str]:
     """Lower-case words without punctuation and articles, or all words if nothing else is left."""
-    plain = _plain(text)
+    plain = _folded(text)
     kept = plain if plain.isascii() else "".join(letter for letter in plain if not _is_mark(letter))
     kept = kept.translate(_NO_ASCII_PUNCTUATION)
     return _ARTICLES.sub(" ", kept).split() or kept.split() or plain.split()
@@ -72,7 +72,7 @@ def english_words(text: str) -> list[str]:
 
 def chinese_words(text: str) -> list[str]:
     """Words according to jieba, in lower case, without punctuation and space."""
-    plain = _plain(text)
+    plain = _folded(text)
     words = ("".join(letter for letter in word if not _is_mark(letter)).strip() for word in cut_words(plain))
     return [word for word in words if word] or plain.split()
 
@@ -98,7 +98,7 @@ def ascii_words(text: str) -> list[str]:
 
 def all_words(text: str) -> list[str]:
     """Normalised words of any script in lower case; texts with Chinese are split by jieba."""
-    plain = _plain(text)
+    plain = _folded(text)
     parts = cut_words(plain) if has_chinese(plain) else [plain]
     return [word for part in parts for word in _WORD.findall(part)] or plain.split()
 
@@ -121,7 +121,7 @@ def has_chinese(text: str) -> bool:
     return _CJK.search(text) is not None
 
 
-def _plain(text: str) -> str:
+def _folded(text: str) -> str:
     return fold(unicodedata.normalize("NFC", text)).lower()
 
 

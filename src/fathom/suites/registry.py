@@ -40,7 +40,7 @@ def task_name(name: str) -> str:
     if name in known:
         return name
     now = {task.formerly: task.name for task in known.values() if task.formerly}
-    return ",".join(now.get(one, one) for one in name.split(","))
+    return ",".join(now.get(former, former) for former in name.split(","))
 
 
 def get_task(name: str) -> Task:

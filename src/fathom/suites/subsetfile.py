@@ -17,14 +17,38 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Any, NotRequired
+
+from annotated_types import Predicate
+from typing_extensions import TypedDict
 
 from fathom.storage.atomic import whole_file
 from fathom.storage.checksums import CHECKSUM, check_content, check_format, with_checksum
+from fathom.storage.schema import MismatchError, read_as
 from fathom.types import FathomError, Json, Member, Subset
 
 FORMAT = "fathom subset"
 VERSION = 2
 _ADVICE = "expected a file written by `fathom compress select` or fathom.suites.subsetfile.write_subset"
+
+
+class MemberRecord(TypedDict):
+    """An item with its weight."""
+
+    item: Annotated[str, Predicate(bool), "the id of an item or a sample"]
+    weight: float
+    stratum: NotRequired[str]
+    probability: NotRequired[float | None]
+
+
+class SubsetRecord(TypedDict):
+    """The content of a file."""
+
+    name: str
+    method: str
+    design: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+    members: list[MemberRecord]
 
 
 def read_subset(path: Path) -> Subset:
@@ -49,17 +73,21 @@ def read_subset(path: Path) -> Subset:
         raise FathomError(f"{path}: not a subset (its format is not {FORMAT!r}); {_ADVICE}")
     if check_format(path, content.get("version"), VERSION, _ADVICE) > 1 or CHECKSUM in content:
         check_content(path, content, _ADVICE)
-    for name, kind in {"name": str, "method": str, "design": dict, "provenance": dict, "members": list}.items():
-        if not isinstance(content.get(name), kind):
-            raise _wrong(path, name, content.get(name), {str: "a text", dict: "an object", list: "a list"}[kind])
+    try:
+        fields = read_as(SubsetRecord, content)
+    except MismatchError as error:
+        raise FathomError(f"{path}: {error} ({_ADVICE})") from None
+    members = tuple(
+        Member(
+            item=member["item"],
+            weight=float(member["weight"]),
+            stratum=member.get("stratum", ""),
+            probability=member.get("probability"),
+        )
+        for member in fields["members"]
+    )
     return checked(
-        Subset(
-            name=content["name"],
-            members=tuple(_member(path, number, entry) for number, entry in enumerate(content["members"], start=1)),
-            method=content["method"],
-            design=content["design"],
-            provenance=content["provenance"],
-        ),
+        Subset(fields["name"], members, fields["method"], fields["design"], fields["provenance"]),
         str(path),
     )
 
@@ -131,34 +159,6 @@ def checked(subset: Subset, where: str) -> Subset:
     return subset
 
 
-def _member(path: Path, number: int, entry: object) -> Member:
-    place = f"members, number {number}"
-    if not isinstance(entry, dict):
-        raise _wrong(path, place, entry, "an object with the fields item and weight")
-    item, stratum = entry.get("item"), entry.get("stratum", "")
-    if not (isinstance(item, str) and item):
-        raise _wrong(path, f"{place}: item", item, "the id of an item or a sample")
-    if not isinstance(stratum, str):
-        raise _wrong(path, f"{place}: stratum", stratum, "a text")
-    probability = entry.get("probability")
-    return Member(
-        item=item,
-        weight=_number(path, f"{place}: weight", entry.get("weight")),
-        stratum=stratum,
-        probability=None if probability is None else _number(path, f"{place}: probability", probability),
-    )
-
-
-def _number(path: Path, place: str, value: object) -> float:
-    # In Python true and false are numbers.
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _wrong(path, place, value, "a number")
-    try:
-        return float(value)
-    except OverflowError:
-        raise _wrong(path, place, value, "a number") from None
-
-
 def _record(member: Member) -> Mapping[str, Json]:
     record: dict[str, Json] = {"item": member.item, "weight": float(member.weight)}
     if member.stratum:
@@ -166,7 +166,3 @@ def _record(member: Member) -> Mapping[str, Json]:
     if member.probability is not None:
         record["probability"] = float(member.probability)
     return record
-
-
-def _wrong(path: Path, place: str, value: object, expected: str) -> FathomError:
-    return FathomError(f"{path}: {place} = {str(value)[:60]!r}, expected {expected}; {_ADVICE}")

@@ -73,9 +73,9 @@ def cut_points(text: str) -> array[int]:
 def _place_to_cut(text: str, start: int) -> int:
     """The last line end within ``STRETCH`` characters, else the last word end, else the last letter."""
     for pattern in (_LINE_END, _WORD_END):
-        found = [match.end() for match in pattern.finditer(text, start + 1, start + STRETCH)]
-        if found:
-            return found[-1]
+        places = [match.end() for match in pattern.finditer(text, start + 1, start + STRETCH)]
+        if places:
+            return places[-1]
     return start + STRETCH
 
 
@@ -120,16 +120,16 @@ def _window_before(text: str) -> str | None:
     start = len(text) - WINDOW
     if start <= 0:
         return text
-    found = _SPLIT.search(text, start, len(text) - REACH)
-    return text[found.start() :] if found else None
+    match = _SPLIT.search(text, start, len(text) - REACH)
+    return text[match.start() :] if match else None
 
 
 def _window_after(text: str) -> str | None:
     """At most the first ``WINDOW`` characters of a text, up to the end of a word; None if no word ends there."""
     if len(text) <= WINDOW:
         return text
-    found = _SPLIT.search(text, WINDOW // 2, WINDOW)
-    return text[: found.start()] if found else None
+    match = _SPLIT.search(text, WINDOW // 2, WINDOW)
+    return text[: match.start()] if match else None
 
 
 class TokenCounter:
@@ -397,13 +397,13 @@ class CountCache:
         if self._db is None:
             return None
         try:
-            found = self._db.execute("SELECT data FROM outlines WHERE key = ?", (key,)).fetchone()
+            row = self._db.execute("SELECT data FROM outlines WHERE key = ?", (key,)).fetchone()
         except sqlite3.OperationalError:
             return None
         except sqlite3.DatabaseError:
             self._discard()
             return None
-        return found[0] if found and isinstance(found[0], bytes) else None
+        return row[0] if row and isinstance(row[0], bytes) else None
 
     def put(self, fingerprint: str, document: Document, outline: Outline) -> None:
         """Store an outline; ``flush`` writes it to disk."""

@@ -79,7 +79,7 @@ def question_part(sample: Sample) -> str:
     if not isinstance(last, str) or all(isinstance(part, str) for part in sample.parts):
         return ""
     hidden = [part.strip() for part in sample.parts[1:-1] if isinstance(part, str)]
-    paragraphs = [one for one in re.split(r"(?<=\S)(?=\n\n)", last) if one]
+    paragraphs = [paragraph for paragraph in re.split(r"(?<=\S)(?=\n\n)", last) if paragraph]
     while len(paragraphs) > 1 and _belongs(paragraphs[0].strip(), "".join(paragraphs[1:]), hidden, sample):
         paragraphs.pop(0)
     question = "".join(paragraphs)
@@ -93,16 +93,17 @@ def _belongs(paragraph: str, rest: str, hidden: Iterable[str], sample: Sample) -
     """Whether a paragraph after the last span belongs to the context, and the question is in what follows it."""
     if sample.asked and sample.asked not in rest:
         return False
-    answers = [one for one in sample.targets if len(one) >= _TELLING]
-    if any(one in paragraph for one in answers) and not any(one in rest for one in answers):
+    answers = [answer for answer in sample.targets if len(answer) >= _TELLING]
+    if any(each in paragraph for each in answers) and not any(each in rest for each in answers):
         return True
-    return any(_alike(one, paragraph) for one in hidden if one and one[-1] not in ":：")  # which end headings
+    return any(_alike(text, paragraph) for text in hidden if text and text[-1] not in ":：")  # which end headings
 
 
-def _alike(one: str, other: str) -> bool:
+def _alike(first: str, second: str) -> bool:
     """Whether two texts begin alike: in a few words, or half of the first."""
-    same = next((at for at, (here, there) in enumerate(zip(one, other, strict=False)) if here != there), len(one))
-    return min(same, len(other)) >= min(_WORDS, len(one) / 2)
+    letters = zip(first, second, strict=False)
+    same = next((at for at, (mine, theirs) in enumerate(letters) if mine != theirs), len(first))
+    return min(same, len(second)) >= min(_WORDS, len(first) / 2)
 
 
 def thinking(sample: Sample) -> Sample:

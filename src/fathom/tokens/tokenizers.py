@@ -73,8 +73,8 @@ def public_name(name: str) -> str:
     if not is_path(name):
         return name
     parts = [part for part in re.split(r"[/\\]", name) if part not in ("", ".", "..")]
-    told = [part for part in parts if part not in _FILES]
-    return (told or parts or [""])[-1]
+    named = [part for part in parts if part not in _FILES]
+    return (named or parts or [""])[-1]
 
 
 @lru_cache(maxsize=8)
@@ -96,9 +96,9 @@ def get_tokenizer(name: str = DEFAULT) -> Tokenizer:
     if name.startswith("hf:"):
         return _hugging_face(name)
     if Path(name).is_dir():
-        found = [path for pattern in _FILES for path in sorted(Path(name).glob(pattern))]
-        if found:
-            return _from_file(found[0])
+        files = [path for pattern in _FILES for path in sorted(Path(name).glob(pattern))]
+        if files:
+            return _from_file(files[0])
     if Path(name).is_file():
         return _from_file(Path(name))
     raise FathomError(
@@ -117,10 +117,10 @@ def _downloaded(repository: str) -> Path | None:
     from huggingface_hub import try_to_load_from_cache
 
     try:
-        found = try_to_load_from_cache(repository, "tokenizer.json")
+        cached = try_to_load_from_cache(repository, "tokenizer.json")
     except ValueError:  # not the name of a repository; the hub's error will say so
         return None
-    return Path(found) if isinstance(found, str) else None
+    return Path(cached) if isinstance(cached, str) else None
 
 
 @dataclass(frozen=True)
@@ -267,10 +267,10 @@ def _hugging_face(name: str) -> Tokenizer:
     import tokenizers
 
     repository = name.partition(":")[2]
-    there = _downloaded(repository)
+    downloaded = _downloaded(repository)
     try:
         load = tokenizers.Tokenizer
-        engine = load.from_file(str(there)) if there else load.from_pretrained(repository)
+        engine = load.from_file(str(downloaded)) if downloaded else load.from_pretrained(repository)
     except Exception as error:  # the hub's client has its own exceptions, which it does not export
         raise FathomError(
             f"{name}: cannot load tokenizer.json of {repository!r} from the Hugging Face hub ({type(error).__name__}: "

@@ -10,13 +10,12 @@ The wording of the prompt is our own.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random
 
 from fathom.benchmarks.ada.bestanswer_prompt import PROMPTS, WORDING, Frame, label, laid_out, place
-from fathom.benchmarks.ada.candidates import CandidateThread, ThreadIndex, candidate_thread, unspaced
 from fathom.benchmarks.ada.scoring import designation
 from fathom.types import (
     Arranged,
@@ -34,6 +33,115 @@ from fathom.types import (
     Task,
     Whole,
 )
+
+# ---------------------------------------------------------------------------------------------------------- candidates
+
+IN_COMMON = 0.4  # share of the tags, Ada-LEval, appendix A
+UNTAGGED = "untagged"  # placeholder of Stack Exchange for a question without tags
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateThread:
+    """A thread as a source of candidates. Answers without text, or with an image, are excluded.
+
+    Attributes:
+        document: The thread.
+        site: Its site.
+        tags: Its tags.
+        question: The question.
+        gold: The accepted answer; None if there is none, or its text is incomplete.
+        before: The answers given before the accepted one: distractors at every length.
+        answers: All its answers: distractors of other questions.
+    """
+
+    document: Document
+    site: str
+    tags: frozenset[str]
+    question: Span
+    gold: Span | None
+    before: tuple[Span, ...]
+    answers: tuple[Span, ...]
+
+
+def candidate_thread(document: Document) -> CandidateThread | None:
+    """The candidates of a document; None if it is not a thread."""
+    meta = document.meta
+    images, accepted = meta.get("images"), meta.get("accepted")
+    if "thread" not in meta or not isinstance(images, Sequence):
+        return None
+    question, *posts = (Span(document.id, start, end) for start, end in document.passages)
+    whole = [post.end > post.start and not image for post, image in zip(posts, images, strict=True)]
+    gold = posts[accepted] if isinstance(accepted, int) and whole[accepted] else None
+    seen = {unspaced(document, gold)} if gold else set()
+    before: list[Span] = []
+    for number in range(accepted if isinstance(accepted, int) else 0):
+        if whole[number] and (text := unspaced(document, posts[number])) not in seen:
+            seen.add(text)
+            before.append(posts[number])
+    return CandidateThread(
+        document=document,
+        site=str(meta.get("site", "")),
+        tags=_tags_of(document),
+        question=question,
+        gold=gold,
+        before=tuple(before),
+        answers=tuple(post for post, usable in zip(posts, whole, strict=True) if usable),
+    )
+
+
+def _tags_of(document: Document) -> frozenset[str]:
+    """The tags of a thread, without the placeholder for none."""
+    tags = document.meta.get("tags")
+    return frozenset(map(str, tags)) - {UNTAGGED} if isinstance(tags, Sequence) else frozenset()
+
+
+def unspaced(document: Document, span: Span) -> str:
+    """The text of a span without blanks, to detect duplicates."""
+    return "".join(document.text[span.start : span.end].split())
+
+
+def in_common(tags: frozenset[str], other: frozenset[str]) -> float:
+    """Share of tags in common: common tags divided by the larger number of tags.
+
+    The paper does not specify the base of its 40%. With the larger number, the measure is symmetric.
+    """
+    return len(tags & other) / max(len(tags), len(other), 1)
+
+
+class ThreadIndex:
+    """Finds the threads of the same site with tags in common."""
+
+    def __init__(self, threads: Iterable[CandidateThread]) -> None:
+        self._by_tag: dict[tuple[str, str], list[CandidateThread]] = {}
+        for thread in threads:
+            for tag in thread.tags:
+                self._by_tag.setdefault((thread.site, tag), []).append(thread)
+
+    def similar(self, thread: CandidateThread) -> Iterator[CandidateThread]:
+        """Other threads of its site with at least 40% of their tags in common."""
+        count = len(thread.tags)
+        least = next((n for n in range(1, count + 1) if n / count >= IN_COMMON), 1)
+        return (other for other in self._near(thread, least) if in_common(thread.tags, other.tags) >= IN_COMMON)
+
+    def loose(self, thread: CandidateThread) -> Iterator[CandidateThread]:
+        """Other threads of its site with a tag in common, but less than 40% of them."""
+        return (other for other in self._near(thread, 1) if in_common(thread.tags, other.tags) < IN_COMMON)
+
+    def _near(self, thread: CandidateThread, least: int) -> Iterator[CandidateThread]:
+        """Other threads, each once, including all with ``least`` tags in common. Lazy: some callers stop early.
+
+        Rare tags come first, and the most frequent ones are skipped: a thread with two tags in common has one among all
+        but the most frequent.
+        """
+        listed = [(tag, self._by_tag.get((thread.site, tag), [])) for tag in thread.tags]
+        listed.sort(key=lambda entry: (len(entry[1]), entry[0]))
+        passed: set[str] = set()
+        for tag, others in listed[: len(listed) - least + 1]:
+            for other in others:
+                if other is not thread and passed.isdisjoint(other.tags):
+                    yield other
+            passed.add(tag)
+
 
 LONG = 16_384  # tokens; longer ones are the ultra-long settings of the paper
 # Minimum filled share of a length. The paper's cases fill on average 0.85 of the longest at 1k, 0.92 at 2k, 0.98 at
@@ -57,7 +165,7 @@ def pool(resources: Resources) -> CandidatePool:
 
     A thread fits the lengths that hold it with all answers given before the accepted one, and that other answers fill.
     """
-    threads = [found for document in resources.documents if (found := candidate_thread(document))]
+    threads = list(filter(None, map(candidate_thread, resources.documents)))
     index = ThreadIndex(threads)
     supply = Supply(index, resources)
     golden = [thread for thread in threads if thread.gold]
@@ -100,10 +208,10 @@ class Supply:
             sizes: Tokens of its question and of the answers included at every length.
         """
         own = {length: tokens for length, frame in self.frames.items() if (tokens := frame.around(sizes)) <= length}
-        found = dict.fromkeys(own, 0)
+        usable = dict.fromkeys(own, 0)
 
         def lacking(length: int) -> bool:
-            return own[length] + found[length] < LEAST * length or not (thread.before or found[length])
+            return own[length] + usable[length] < LEAST * length or not (thread.before or usable[length])
 
         for others, shortest in ((self._index.similar(thread), 0), (self._index.loose(thread), LONG + 1)):
             open_to = [length for length in own if length >= shortest]
@@ -112,7 +220,7 @@ class Supply:
                 if not open_to:
                     break
                 for length in open_to:
-                    found[length] += self._usable(other, length - own[length], self.frames[length].header)
+                    usable[length] += self._usable(other, length - own[length], self.frames[length].header)
         return tuple(length for length in own if not lacking(length))
 
     def _usable(self, other: CandidateThread, room: int, header: int) -> int:
@@ -199,9 +307,9 @@ def _taken(instance: Instance, length: int) -> list[Span]:
     for step in (known for known in instance.resources.lengths if known <= length):
         fullest, least = taken, step
         for turn in range(TURNS):
-            found, left = _filled(instance, step, taken, turn * len(instance.similar) // TURNS)
+            sizes, left = _filled(instance, step, taken, turn * len(instance.similar) // TURNS)
             if left < least:
-                fullest, least = found, left
+                fullest, least = sizes, left
             if left <= (1 - LEAST) / 2 * step:  # half of it, because labels are overestimated
                 break
         taken = fullest
@@ -215,21 +323,21 @@ def _filled(instance: Instance, step: int, taken: Mapping[Span, int], start: int
     """
     counter, documents = instance.resources.counter, instance.documents
     frame = Frame.of(instance.resources.texts_of(PROMPTS), step, counter)
-    found = dict(taken)
-    there = {unspaced(documents[span.doc], span) for span in (*instance.candidate.spans[1:], *taken)}
+    sizes = dict(taken)
+    texts = {unspaced(documents[span.doc], span) for span in (*instance.candidate.spans[1:], *taken)}
     own = (counter.between(instance.candidate.document, span.start, span.end) for span in instance.candidate.spans)
     left = step - frame.around((*own, *taken.values()))
     for span in (*instance.similar[start:], *instance.similar[:start], *(instance.loose if step > LONG else ())):
         if left * SMALL < step:
             break
-        if span in found or span.end - span.start > LETTERS * left:
+        if span in sizes or span.end - span.start > LETTERS * left:
             continue
         size = counter.between(documents[span.doc], span.start, span.end)
-        if size + frame.header <= left and (text := unspaced(documents[span.doc], span)) not in there:
-            there.add(text)
-            found[span] = size
+        if size + frame.header <= left and (text := unspaced(documents[span.doc], span)) not in texts:
+            texts.add(text)
+            sizes[span] = size
             left -= size + frame.header
-    return found, left
+    return sizes, left
 
 
 def _laid_out(instance: Instance, taken: Sequence[Span], length: int) -> Arranged:
@@ -248,8 +356,8 @@ def score(reply: str, sample: Sample) -> Score:
     """Whether the label that the reply finally gives is correct; valid if it names any (paper, footnote 4)."""
     answers = sample.inputs["answers"]
     assert isinstance(answers, int)
-    found = designation(reply, answers)
-    return Score(float(found in sample.targets), found is not None, found, "answer label")
+    label = designation(reply, answers)
+    return Score(float(label in sample.targets), label is not None, label, "answer label")
 
 
 TASKS = (

@@ -46,10 +46,10 @@ class Frame:
     def of(prompts: Mapping[str, str], length: int, counter: Counter) -> Frame:
         """The frame of prompts of a length, given the texts of the prompt."""
         most = 10 ** len(str(length // 100)) - 1
-        said = [prompts[name].format(answers=most, example=f"A{most}") for name in ("intro", "closing")]
-        said += [prompts[BETWEEN]] if BETWEEN in prompts else []
+        texts = [prompts[name].format(answers=most, example=f"A{most}") for name in ("intro", "closing")]
+        texts += [prompts[BETWEEN]] if BETWEEN in prompts else []
         return Frame(
-            sum(counter.count(text) for text in said) + 1, counter.count(prompts["header"].format(number=most))
+            sum(counter.count(text) for text in texts) + 1, counter.count(prompts["header"].format(number=most))
         )
 
     def around(self, sizes: Sequence[int]) -> int:

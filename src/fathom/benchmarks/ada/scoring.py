@@ -15,10 +15,9 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import permutations
-from types import MappingProxyType
 
 from fathom.score.reading import CUE, after_cues, plain
-from fathom.score.registry import Metric, ScoringRow, crash
+from fathom.score.registry import Metric, ScoringRow, crash, unscored
 from fathom.score.text import without_reasoning
 from fathom.types import Score
 
@@ -55,16 +54,16 @@ def designation(reply: str, n_answers: int) -> str | None:
     text = _MARKS.sub(" ", without_reasoning(reply))
     kept = _PASSED_OVER.sub(" ", text)
     for part in after_cues(kept):
-        if named := _named(part, n_answers):
+        if named := _labels_in(part, n_answers):
             return named[0]
     chosen = [number for match in _CHOSEN.finditer(kept) for number in match.groups() if number]
-    named = [f"A{number}" for number in chosen if _fits(number, n_answers)] or _named(kept, n_answers)
+    named = [f"A{number}" for number in chosen if _fits(number, n_answers)] or _labels_in(kept, n_answers)
     return named[-1] if named else None
 
 
 def names_one(reply: str, n_answers: int) -> bool:
     """Whether a reply, thoughts ignored, names one label and no other, as the prompt asks."""
-    return len(set(_named(without_reasoning(reply), n_answers))) == 1
+    return len(set(_labels_in(without_reasoning(reply), n_answers))) == 1
 
 
 def segment_order(reply: str, n_segments: int) -> tuple[int, ...] | None:
@@ -99,7 +98,7 @@ def as_order(value: object) -> tuple[int, ...] | None:
     return tuple(map(int, numbers)) if len(numbers) == len(value) and set(numbers) == every else None
 
 
-def _named(text: str, n_answers: int) -> list[str]:
+def _labels_in(text: str, n_answers: int) -> list[str]:
     return [f"A{number}" for number in _DESIGNATION.findall(text) if _fits(number, n_answers)]
 
 
@@ -128,10 +127,10 @@ def _bestanswer_strict(row: ScoringRow) -> Score:
     if choices is None:
         return _uncounted("strict")
     if not isinstance(row.prediction, str):
-        return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
-    found = designation(row.prediction, choices)
-    valid = found is not None and names_one(row.prediction, choices)
-    return Score(_is_gold(found or _UNREAD, row), valid, found, "strict")
+        return unscored("strict")
+    label = designation(row.prediction, choices)
+    valid = label is not None and names_one(row.prediction, choices)
+    return Score(_is_gold(label or _UNREAD, row), valid, label, "strict")
 
 
 def _labels(text: str, letter: str, choices: int) -> Iterator[int]:
@@ -156,7 +155,7 @@ def _choices(row: ScoringRow) -> int | None:
 
 
 def _uncounted(rule: str) -> Score:
-    return Score(None, False, grader=rule, detail="the row does not give the number of answers: extra.num_choice")
+    return unscored(rule, "the row does not give the number of answers: extra.num_choice")
 
 
 # --------------------------------------------------------------------------------------------------- TSort
@@ -165,16 +164,16 @@ def _uncounted(rule: str) -> Score:
 def _tsort_official(row: ScoringRow) -> Score:
     if not isinstance(row.prediction, str):
         return crash("TypeError", "the released code cannot read an order from a non-string")
-    found = _released_reading(row.prediction)
+    reading = _released_reading(row.prediction)
     try:
         gold = _gold(row)
     except (ValueError, RecursionError) as error:
         return crash("JSONDecodeError", f"the gold order is not JSON: {error}")
-    if not isinstance(found, list | dict | str) or not isinstance(gold, list | dict | str):
+    if not isinstance(reading, list | dict | str) or not isinstance(gold, list | dict | str):
         return crash("TypeError", "the released code cannot compare a JSON scalar with an order")
     # Known fault: the longer one is truncated to the shorter.
-    equal = all(mine == theirs for mine, theirs in zip(found, gold, strict=False))
-    order = as_order(found)
+    equal = all(mine == theirs for mine, theirs in zip(reading, gold, strict=False))
+    order = as_order(reading)
     valid = order is not None and len(order) == _SEGMENTS
     return Score(float(equal), valid, _text(order), "official")
 
@@ -185,9 +184,9 @@ def _tsort_strict(row: ScoringRow) -> Score:
     except (ValueError, RecursionError):
         gold = None
     if gold is None:
-        return Score(None, False, grader="strict", detail="no gold order: expected every number from 1 to N once")
-    found = _released_reading(row.prediction) if isinstance(row.prediction, str) else None
-    order = as_order(found)
+        return unscored("strict", "no gold order: expected every number from 1 to N once")
+    reading = _released_reading(row.prediction) if isinstance(row.prediction, str) else None
+    order = as_order(reading)
     valid = order is not None and len(order) == len(gold)
     return Score(float(order == gold), valid, _text(order) if valid else None, "strict")
 
@@ -204,11 +203,11 @@ def _released_reading(reply: str) -> object:
     """The order according to the released code: any JSON value."""
     text = reply.split("Answer:")[1] if "Answer:" in reply else reply
     try:
-        found: object = json.loads(text)
+        reading: object = json.loads(text)
     except (ValueError, RecursionError):
         orders = [order for order in permutations(range(1, _SEGMENTS + 1)) if _is_within(order, text)]
-        found = list(orders[0]) if len(orders) == 1 else [0] * _SEGMENTS
-    return found
+        reading = list(orders[0]) if len(orders) == 1 else [0] * _SEGMENTS
+    return reading
 
 
 def _is_within(order: tuple[int, ...], text: str) -> bool:
@@ -226,17 +225,19 @@ def _text(order: tuple[int, ...] | None) -> str | None:
 
 
 METRICS = (
-    Metric(
+    Metric.of(
         "ada",
         "bestanswer",
-        MappingProxyType({"official": _bestanswer_official, "strict": _bestanswer_strict}),
+        _bestanswer_official,
+        _bestanswer_strict,
         "whether the label is the gold one (BestAnswer)",
         alias="ada_leval",
     ),
-    Metric(
+    Metric.of(
         "ada",
         "tsort",
-        MappingProxyType({"official": _tsort_official, "strict": _tsort_strict}),
+        _tsort_official,
+        _tsort_strict,
         "whether the order of the segments is the gold one (TSort)",
         alias="ada_leval",
     ),

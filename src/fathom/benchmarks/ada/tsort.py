@@ -10,19 +10,24 @@ follow the format from those that repeat the given order, and nothing more.
 """
 
 import json
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import factorial
+from math import factorial, log2
+from pathlib import PurePosixPath
 from random import Random
+from typing import TypeAlias
 
 from fathom.benchmarks.ada.scoring import segment_order
-from fathom.benchmarks.ada.segments import GAP, STRIDE, Limits, Paragraph, Story, cut, limits, story_of
-from fathom.documents.corpus.books import read_book
+from fathom.documents.corpus.books import Book, read_book, without_notes
 from fathom.types import (
     Arranged,
     Candidate,
     CandidatePool,
+    Counter,
+    Document,
     Draw,
     Ending,
     Facet,
@@ -34,10 +39,140 @@ from fathom.types import (
     Resources,
     Sample,
     Score,
+    Span,
     Task,
     Whole,
     Wording,
 )
+
+# ------------------------------------------------------------------------------------------------------------ segments
+
+INSTRUCTIONS = 200  # tokens that Table 11 reserves for them
+MOST_BESIDE = 500  # maximum tokens of the text before the segments, and of that after them
+STRIDE = 64  # paragraphs between starts, twice as many beyond 16k
+GAP = "\n\n"
+TAIL = 16  # characters that decide how a text joins with the gap after it
+
+Paragraph: TypeAlias = tuple[Span, ...]
+"""A paragraph as one or several pieces, with notes removed from it."""
+
+_SENTENCE_END = re.compile(
+    r"(?<![.!?…。．！？])"  # a run of punctuation is checked once
+    r"(?:(?<!\b[A-Z])(?<!\b(?:Mr|Dr|St|No))(?<!\b(?:Mrs|Rev))[.!?…]+[\"'”’)\]_]*(?=\s)|[。．！？…]+[\"'”’」』）)]*)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Maximum tokens of the parts of a case at one length, and the number of paragraphs between starts."""
+
+    before: int
+    segment: int
+    after: int
+    stride: int
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """The paragraphs of all chapters of a book, and their positions in tokens of the joined text.
+
+    Attributes:
+        document: The book.
+        paragraphs: Each paragraph.
+        begins: Tokens before each paragraph.
+        ends: Tokens up to the end of each.
+    """
+
+    document: Document
+    paragraphs: tuple[Paragraph, ...]
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """Title of the book, or the name of its file."""
+        return self.document.title or PurePosixPath(self.document.source).name.split(".")[0]
+
+
+def limits(length: int, segments: int, instructions: int = INSTRUCTIONS) -> Limits:
+    """The limits of a case: Table 11 of the paper at 2k to 128k and four segments, and a formula beyond.
+
+    For a length of u times 1,024 tokens the prompt has 1,000 u tokens. The text before the segments and that after them
+    take 100 tokens at 1k and 100 more with each doubling, up to 500; the segments share the rest equally.
+
+    Args:
+        length: Budget of the prompt in tokens.
+        segments: Number of segments.
+        instructions: Tokens of all text not from the book, if more than the paper's 200.
+
+    Returns:
+        The limits, rounded down; that of a segment is 0 if the length is too short.
+    """
+    units = length / 1024
+    beside = int(min(MOST_BESIDE, 100 * (1 + log2(units)) if units > 1 else 100 * units))
+    shared = 1000 * units - 2 * beside - max(INSTRUCTIONS, instructions)
+    return Limits(beside, max(0, int(shared / segments)), beside, STRIDE if length <= 16 * 1024 else 2 * STRIDE)
+
+
+def story_of(document: Document, book: Book, counter: Counter) -> Story:
+    """The paragraphs of all chapters of a book, counted."""
+    paragraphs: list[Paragraph] = []
+    begins, ends, at = [], [], 0
+    for chapter in book.chapters:
+        for paragraph in chapter.paragraphs:
+            pieces = tuple(Span(document.id, start, end) for start, end in without_notes(book.text, paragraph))
+            text = "".join(book.text[piece.start : piece.end] for piece in pieces)
+            if not text.strip():
+                continue
+            whole = len(pieces) == 1
+            size = counter.between(document, pieces[0].start, pieces[0].end) if whole else counter.count(text)
+            paragraphs.append(pieces)
+            begins.append(at)
+            ends.append(at + size)
+            # The gap may merge with the last character before it.
+            at += size + counter.count(text[-TAIL:] + GAP) - counter.count(text[-TAIL:])
+    return Story(document, tuple(paragraphs), tuple(begins), tuple(ends))
+
+
+def cut(
+    story: Story, paragraph: int, most: Limits, segments: int, counter: Counter
+) -> tuple[Sequence[Paragraph], ...] | None:
+    """The texts of a case whose first segment begins with a given paragraph.
+
+    Each has as many whole paragraphs as its limit allows. If the paragraph next to the segments exceeds the limit of
+    the text before or after them, its nearest sentences are used.
+
+    Returns:
+        The text before, each segment in order, and the text after; None if the book ends too early, or if a paragraph
+        exceeds a segment's limit or has no sentence that fits the text before or after.
+    """
+    first = bisect_left(story.begins, story.ends[paragraph - 1] - most.before, hi=paragraph)
+    texts: list[Sequence[Paragraph]] = [story.paragraphs[first:paragraph]]
+    if not texts[0]:
+        texts[0] = _nearest_sentences(story, paragraph - 1, most.before, counter, ending=True)
+    at = paragraph
+    for room in (*[most.segment] * segments, most.after):
+        if at == len(story.paragraphs) or not texts[-1]:
+            return None
+        end = bisect_right(story.ends, story.begins[at] + room, lo=at)
+        texts.append(story.paragraphs[at:end])
+        at = end
+    if not texts[-1]:
+        texts[-1] = _nearest_sentences(story, at, most.after, counter, ending=False)
+    return tuple(texts) if texts[-1] else None
+
+
+def _nearest_sentences(story: Story, number: int, room: int, counter: Counter, *, ending: bool) -> Sequence[Paragraph]:
+    """The last (``ending``) or first sentences of a paragraph that fit a number of tokens; () if none."""
+    piece, text = story.paragraphs[number][-1 if ending else 0], story.document.text
+    stops = [match.end() for match in _SENTENCE_END.finditer(text, piece.start, piece.end)]
+    for stop in stops if ending else reversed(stops):
+        following = piece.end - len(text[stop : piece.end].lstrip())
+        span = Span(piece.doc, following, piece.end) if ending else Span(piece.doc, piece.start, stop)
+        if span.start < span.end and counter.between(story.document, span.start, span.end) <= room:
+            return ((span,),)
+    return ()
+
 
 SEGMENTS = 4  # the paper's number
 MOST_SEGMENTS = 12
@@ -98,15 +233,15 @@ def pool(resources: Resources, segments: int) -> CandidatePool:
             continue
         if book.guessed:
             notes.append(f"{story.name}: paragraphs are not marked; they were guessed from short lines")
-        found = _starts(story, allowed, resources, segments)
-        candidates += found
-        if not found:
+        starts = _starts(story, allowed, resources, segments)
+        candidates += starts
+        if not starts:
             notes.append(f"{story.name}: too short, or its paragraphs too long, for any of the lengths; skipped")
     return CandidatePool((), candidates, tuple(notes))
 
 
 def _starts(story: Story, allowed: Mapping[int, Limits], resources: Resources, segments: int) -> list[Start]:
-    found = []
+    starts = []
     for paragraph in range(STRIDE, len(story.paragraphs), STRIDE):
         able = tuple(
             length
@@ -115,8 +250,8 @@ def _starts(story: Story, allowed: Mapping[int, Limits], resources: Resources, s
         )
         if able:
             spans = story.paragraphs[paragraph]
-            found.append(Start(story.document, spans, lengths=able, story=story, paragraph=paragraph))
-    return found
+            starts.append(Start(story.document, spans, lengths=able, story=story, paragraph=paragraph))
+    return starts
 
 
 def _limits(resources: Resources, length: int, segments: int) -> Limits:
@@ -169,13 +304,13 @@ def arrange(
         prompts["question"].format(count=len(order)),
         (json.dumps(list(order)),),
         1 / factorial(len(order)),
-        {"example": _shown(prompts, example), "book": story.name, "paragraph": start.paragraph},
+        {"example": _example_of(prompts, example), "book": story.name, "paragraph": start.paragraph},
         inputs={"segments": len(order), **_own_headings(resources, len(order))},
     )
     return Arranged(tuple(parts), ending)
 
 
-def _shown(prompts: Mapping[str, str], example: Sequence[int]) -> str:
+def _example_of(prompts: Mapping[str, str], example: Sequence[int]) -> str:
     """The example that the instructions show: the drawn one, unless their wording has one."""
     return prompts.get("example", json.dumps(list(example)))
 
@@ -234,22 +369,22 @@ def ordering(sample: Sample, texts: Mapping[str, str]) -> Ordering:
     waiting = (
         json.loads(own) if isinstance(own, str) else _headings(PROMPTS[sample.language], int(sample.inputs["segments"]))
     )
-    found: list[str] = []
+    pieces: list[str] = []
     for part in sample.parts[:-1]:
         if isinstance(part, str) and waiting and part.endswith(GAP + waiting[0]):
             waiting.pop(0)
-            found.append("")
-        elif found:
-            found[-1] += part if isinstance(part, str) else texts[part.doc][part.start : part.end]
-    before, *segments, after = found
+            pieces.append("")
+        elif pieces:
+            pieces[-1] += part if isinstance(part, str) else texts[part.doc][part.start : part.end]
+    before, *segments, after = pieces
     return Ordering(before, tuple(segments), after)
 
 
 def score(reply: str, sample: Sample) -> Score:
     """1 if the order in the reply is the book's; valid if it contains every number once."""
     order = segment_order(reply, len(json.loads(sample.targets[0])))
-    found = None if order is None else json.dumps(order)
-    return Score(float(found in sample.targets), order is not None, found, "order of segments")
+    written = None if order is None else json.dumps(order)
+    return Score(float(written in sample.targets), order is not None, written, "order of segments")
 
 
 def _task(segments: int) -> Task:

@@ -17,11 +17,10 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import chain, repeat
-from types import MappingProxyType
 from typing import TypeAlias
 
 from fathom.score.judge_texts import read_marks
-from fathom.score.registry import Metric, Scorer, ScoringRow, crash
+from fathom.score.registry import Metric, Scorer, ScoringRow, crash, unscored
 from fathom.score.text import without_reasoning
 from fathom.types import Score
 
@@ -54,7 +53,7 @@ def _official(best: Callable[[ScoringRow, Outputs], float]) -> Scorer:
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             return crash(type(error).__name__, f"the released code stops: {error}")
         if not math.isfinite(value):
-            return Score(None, False, grader="official", detail="the judge gave an infinite mark")
+            return unscored("official", "the judge gave an infinite mark")
         return Score(value, valid=bool(line), answer=line or None, grader="official")
 
     return score
@@ -107,16 +106,16 @@ def _first_readable(outputs: Outputs) -> object:
             continue
         if not isinstance(output, str):
             raise TypeError("the judge gave no text")
-        found = _braces_or_block(output)
-        if found is not None:
-            return found
+        marks = _braces_or_block(output)
+        if marks is not None:
+            return marks
     return None
 
 
-def _marks_of(found: object) -> dict[str, object]:
-    if not isinstance(found, dict):
+def _marks_of(marks: object) -> dict[str, object]:
+    if not isinstance(marks, dict):
         raise TypeError("the judge's JSON is not an object")
-    return found
+    return marks
 
 
 def _braces_or_block(output: str) -> object:
@@ -135,9 +134,9 @@ def _mark(value: object) -> float:
 
 
 def _product(first: object, second: object) -> float:
-    for one, other in ((first, second), (second, first)):
+    for factor, other in ((first, second), (second, first)):
         # Texts and lists are repeated before they fail as non-numbers.
-        if isinstance(one, str | list) and isinstance(other, int) and not -(2**63) <= other < 2**63:
+        if isinstance(factor, str | list) and isinstance(other, int) and not -(2**63) <= other < 2**63:
             raise OverflowError("a mark is too large")
     return _mark(first) * _mark(second)
 
@@ -158,18 +157,18 @@ def _strict(judged: Callable[[Outputs], float], filtered: bool) -> Scorer:
         if outputs is None:
             return _unrecorded("strict")
         if not isinstance(row.prediction, str):
-            return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
+            return unscored("strict")
         if not gold:
-            return Score(None, False, grader="strict", detail="no gold answer to judge against")
-        said = without_reasoning(row.prediction).strip()
-        if not said:
+            return unscored("strict", "no gold answer to judge against")
+        answer = without_reasoning(row.prediction).strip()
+        if not answer:
             return Score(0.0, False, None, "strict", "the reply is empty")
         if filtered:
             _pass_over_filter(row.extra.get("null_pred"), gold, outputs)
         try:
-            return Score(max([judged(outputs) for _ in gold]), True, said, "strict")
+            return Score(max([judged(outputs) for _ in gold]), True, answer, "strict")
         except _FailedError as error:
-            return Score(None, False, said, "strict", f"the judgement failed: {error}")
+            return Score(None, False, answer, "strict", f"the judgement failed: {error}")
 
     return score
 
@@ -229,21 +228,23 @@ def _first_line(reply: object) -> str:
 
 
 def _unrecorded(rule: str) -> Score:
-    return Score(None, False, grader=rule, detail="the row has no outputs of a judge: extra.judge_outputs, a list")
+    return unscored(rule, "the row has no outputs of a judge: extra.judge_outputs, a list")
 
 
 METRICS = (
-    Metric(
+    Metric.of(
         "hundred",
         "qa_judge",
-        MappingProxyType({"official": _official(_best_answer), "strict": _strict(_judged_answer, filtered=True)}),
+        _official(_best_answer),
+        _strict(_judged_answer, filtered=True),
         "fluency times correctness, from recorded outputs of a judge (question answering)",
         alias="100longbench",
     ),
-    Metric(
+    Metric.of(
         "hundred",
         "sum_judge",
-        MappingProxyType({"official": _official(_best_summary), "strict": _strict(_judged_summary, filtered=False)}),
+        _official(_best_summary),
+        _strict(_judged_summary, filtered=False),
         "fluency times precision, from recorded outputs of a judge (summaries)",
         alias="100longbench",
     ),

@@ -64,7 +64,7 @@ def pool(resources: Resources) -> CandidatePool:
         else:
             whole = candidates_of_questions([document], resources, limit, QUESTIONS)
             pieces = [(candidate, pieces_of(document, candidate.spans[0], resources.counter)) for candidate in whole]
-            candidates += [Candidate(document, found, candidate.questions) for candidate, found in pieces if found]
+            candidates += [Candidate(document, spans, candidate.questions) for candidate, spans in pieces if spans]
     return CandidatePool(whole_documents(resources), candidates, left_out(resources.documents, candidates))
 
 
@@ -74,7 +74,7 @@ def _candidates_of(
     sizes = [resources.counter.between(document, text.start, text.end) + HEADER for text in texts]
     rest = [(question, _needed(question, texts)) for question in askable(document, resources)]
     while rest:
-        kept = _kept(sizes, rest[0][1], limit)
+        kept = _fitting(sizes, rest[0][1], limit)
         if not kept:
             rest.pop(0)
             continue
@@ -91,7 +91,7 @@ def _needed(question: Question, texts: tuple[Span, ...]) -> frozenset[int]:
     )
 
 
-def _kept(sizes: list[int], needed: frozenset[int], limit: int) -> frozenset[int]:
+def _fitting(sizes: list[int], needed: frozenset[int], limit: int) -> frozenset[int]:
     """Indices of the texts that fit ``limit`` tokens, with all that are needed; empty if impossible."""
     if sum(sizes) <= limit:
         return frozenset(range(len(sizes)))

@@ -52,9 +52,9 @@ def pool(resources: Resources) -> CandidatePool:
     """A candidate for every document with a summary, in passages; whole documents as distractors."""
     limit = max(64, int(resources.shortest * SHARE))
     documents = [document for document in resources.documents if document.summary]
-    found = [(document, _spans(document, limit, resources.counter)) for document in documents]
+    pieces = [(document, _spans(document, limit, resources.counter)) for document in documents]
     candidates = [
-        Candidate(document, spans, (Question("", (document.summary,)),)) for document, spans in found if spans
+        Candidate(document, spans, (Question("", (document.summary,)),)) for document, spans in pieces if spans
     ]
     return CandidatePool(whole_documents(resources), candidates, cut_notes(len(documents), candidates))
 
@@ -70,8 +70,8 @@ def _spans(document: Document, limit: int, counter: Counter) -> tuple[Span, ...]
     if texts:
         kept = heads(texts, limit - HEADER * len(texts), document, counter)
         return kept if kept and held_share(document, sentences, wanted, kept) >= KEPT else ()
-    found = best_stretch(document, sentences, wanted, limit, counter)
-    return pieces_of(document, found[0], counter) if found and found[1] >= KEPT else ()
+    stretch = best_stretch(document, sentences, wanted, limit, counter)
+    return pieces_of(document, stretch[0], counter) if stretch and stretch[1] >= KEPT else ()
 
 
 def plan(draw: Draw) -> Plan:

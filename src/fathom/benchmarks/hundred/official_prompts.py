@@ -5,10 +5,10 @@ texts of the latter two, the headings of passages and the hidden sentences are f
 which are read from its syntax tree.
 """
 
-import json
 from collections.abc import Mapping
 
 from fathom.documents.sources.python_texts import Text, named, texts_in
+from fathom.documents.sources.templates import read_object
 from fathom.documents.sources.wording import around_context
 from fathom.types import FathomError, PromptSource
 
@@ -39,21 +39,11 @@ def read(contents: Mapping[str, str]) -> dict[str, dict[str, str]]:
     Raises:
         FathomError: A text is not where it is expected.
     """
-    templates = _templates(contents[TEMPLATES])
+    templates = read_object(contents[TEMPLATES], TEMPLATES, dict[str, str])
     if "single_doc_qa" not in templates:
         return {}  # LongBench has a file of the same name
     code = texts_in(contents[CODE], CODE)
     return {task: _texts(task, name, templates, code) for task, name in NAMES.items() if name in templates}
-
-
-def _templates(content: str) -> dict[str, str]:
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise FathomError(f"{TEMPLATES}: not JSON: {error}; download the file again") from error
-    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
-        raise FathomError(f"{TEMPLATES}: expected an object with texts by task; download the file again")
-    return found
 
 
 def _texts(task: str, name: str, templates: Mapping[str, str], code: tuple[Text, ...]) -> dict[str, str]:
@@ -71,11 +61,12 @@ def _texts(task: str, name: str, templates: Mapping[str, str], code: tuple[Text,
     if name.endswith("sum"):
         instruction = named(code, "instruction", function)[-1].template({**_NUMBER, _NUMBERS: "{numbers}"})
         with_query, without = (
-            one.template({"instruction": instruction, "inp": "{query}"}) for one in named(code, "input", function)[-2:]
+            prompt.template({"instruction": instruction, "inp": "{query}"})
+            for prompt in named(code, "input", function)[-2:]
         )
-        found = {"intro": intro, "header": header, "question": frame.replace("{input}", without)}
+        texts = {"intro": intro, "header": header, "question": frame.replace("{input}", without)}
         query = {"query": frame.replace("{input}", with_query)} if name == "single_doc_sum" else {}
-        return {**found, **query, **_listing(name, code, function)}
+        return {**texts, **query, **_listing(name, code, function)}
     if name == "kv_retrieval":
         pair = named(code, "key_value[p]", function)[-1].template({"keys[i]": "{key}", "keys[i + 1]": "{value}"})
         asked = named(code, "input", function)[-1].template({"keys[0]": "{key}"})
@@ -99,7 +90,7 @@ def _listing(name: str, code: tuple[Text, ...], function: str) -> dict[str, str]
     """How several passages are named in one prompt."""
     if not name.startswith("multi"):
         return {}
-    each = [one for one in code if one.function == function and one.name == "num.append"]
+    each = [text for text in code if text.function == function and text.name == "num.append"]
     return {"each": each[-1].template(_NUMBER) if each else "{number}", "separator": ","}
 
 
@@ -110,9 +101,9 @@ def _stars(frame: str, code: tuple[Text, ...], function: str, corrected: bool) -
     start = named(code, "question", function, condition)[-1].template({})
     # A list of counts, as Python writes it.
     built = {"question": "", "q_i + 1": "{number}", "q": "[{counts}]"}
-    asked, option, ending = (one.template(built) for one in named(code, "question", function, "")[-3:])
-    before, there, after = frame.partition("{input}")
-    if not there:
+    asked, option, ending = (text.template(built) for text in named(code, "question", function, "")[-3:])
+    before, gap, after = frame.partition("{input}")
+    if not gap:
         raise FathomError(f"{TEMPLATES}: counting_stars: expected {{input}} in the prompt")
     return {
         "needle": needle.strip(),

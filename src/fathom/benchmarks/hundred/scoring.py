@@ -7,10 +7,10 @@ leading newlines is scored, the best gold answer counts. ``strict`` extracts the
 
 import re
 from collections.abc import Callable, Sequence
-from types import MappingProxyType
+from functools import partial
 
 from fathom.score import answers
-from fathom.score.registry import Metric, Scorer, ScoringRow, crash
+from fathom.score.registry import Metric, Scorer, ScoringRow, crash, unscored
 from fathom.score.rouge import OFFICIAL_STEPS, rouge_l
 from fathom.score.text import bag_f1, has_chinese, official_words, token_f1, without_reasoning
 from fathom.types import Score
@@ -42,14 +42,14 @@ def _official(similarity: Callable[[str, object], float | Score]) -> Scorer:
 
 def _same_first_number(line: str, answer: object) -> float:
     # Digits of any script match, and then differ from the gold number.
-    found = _DIGITS.search(line)
-    return float((found.group() if found else "") == str(answer))
+    number = _DIGITS.search(line)
+    return float((number.group() if number else "") == str(answer))
 
 
 def _same_last_uuid(line: str, answer: object) -> float:
-    found = _UUID.findall(line)
+    uuids = _UUID.findall(line)
     # Known fault: no UUID counts as the text "None".
-    return float((found[-1] if found else "None") == str(answer))
+    return float((uuids[-1] if uuids else "None") == str(answer))
 
 
 def _qa_f1(line: str, answer: object) -> float | Score:
@@ -71,12 +71,12 @@ def _strict(read: Callable[[str], str | None], similarity: Callable[[str, Sequen
     def score(row: ScoringRow) -> Score:
         gold = _texts(row.answers)
         if not isinstance(row.prediction, str):
-            return Score(None, False, grader="strict", detail=f"no reply: the prediction is {_kind(row.prediction)}")
+            return unscored("strict", f"no reply: the prediction is {_kind(row.prediction)}")
         if not gold:
-            return Score(None, False, grader="strict", detail="no gold answer: expected a string, a number or a list")
-        found = read(row.prediction)
-        value = 0.0 if found is None else similarity(found, gold, row.language)
-        return Score(value, found is not None, found, "strict")
+            return unscored("strict", "no gold answer: expected a string, a number or a list")
+        answer = read(row.prediction)
+        value = 0.0 if answer is None else similarity(answer, gold, row.language)
+        return Score(value, answer is not None, answer, "strict")
 
     return score
 
@@ -84,23 +84,23 @@ def _strict(read: Callable[[str], str | None], similarity: Callable[[str, Sequen
 def _equal(read: Callable[[str], str | None]) -> Callable[[str, Sequence[str], str], float]:
     """Compares with the gold answers normalised by ``read``."""
 
-    def similarity(found: str, gold: Sequence[str], language: str) -> float:
-        return float(any(found == read(answer) for answer in gold))
+    def similarity(reply: str, gold: Sequence[str], language: str) -> float:
+        return float(any(reply == read(answer) for answer in gold))
 
     return similarity
 
 
-def _f1(found: str, gold: Sequence[str], language: str) -> float:
+def _f1(answer: str, gold: Sequence[str], language: str) -> float:
     chinese = language.lower() in ("zh", "chinese") or any(map(has_chinese, gold))
-    return token_f1(found, gold, "zh" if chinese else "en")
+    return token_f1(answer, gold, "zh" if chinese else "en")
 
 
 def _whole_reply(reply: str) -> str | None:
     return without_reasoning(reply).strip() or None
 
 
-def _whole_rouge(found: str, gold: Sequence[str], language: str) -> float:
-    return max(rouge_l(found, answer) or 0.0 for answer in gold)
+def _whole_rouge(summary: str, gold: Sequence[str], language: str) -> float:
+    return max(rouge_l(summary, answer) or 0.0 for answer in gold)
 
 
 def _texts(value: object) -> list[str]:
@@ -113,10 +113,7 @@ def _kind(value: object) -> str:
     return names.get(type(value), "an object")
 
 
-def _metric(name: str, official: Scorer, strict: Scorer, description: str) -> Metric:
-    return Metric(
-        "hundred", name, MappingProxyType({"official": official, "strict": strict}), description, "100longbench"
-    )
+_metric = partial(Metric.of, "hundred", alias="100longbench")
 
 
 METRICS = (

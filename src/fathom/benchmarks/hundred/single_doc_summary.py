@@ -135,8 +135,8 @@ def _stretch(
     span = counter.around(document, request.evidence, limit) if request.evidence else None
     if span and held_share(document, sentences, wanted, [span]) >= KEPT:
         return span
-    found = best_stretch(document, sentences, wanted, limit, counter)
-    return found[0] if found and found[1] >= KEPT else None
+    stretch = best_stretch(document, sentences, wanted, limit, counter)
+    return stretch[0] if stretch and stretch[1] >= KEPT else None
 
 
 def _holds(document: Document, span: Span, sentences: Sentences, request: Question, wanted: frozenset[str]) -> bool:
@@ -182,13 +182,13 @@ def finish(layout: Layout, prompts: Mapping[str, str], language: str, candidate:
 
 def score(reply: str, sample: Sample) -> Score:
     """ROUGE-L F with the nearest gold summary; valid if there is a summary."""
-    found = without_reasoning(reply).strip()
-    if not any(map(str.isalnum, found)):
+    summary = without_reasoning(reply).strip()
+    if not any(map(str.isalnum, summary)):
         return Score(0.0, False, None, "ROUGE-L")
-    words = _spaced(found, sample.language)
+    words = _spaced(summary, sample.language)
     best = max(rouge_l(words, _spaced(target, sample.language)) or 0.0 for target in sample.targets)
     # The F of ROUGE-L has a small constant in the denominator, so that equal texts do not quite reach 1.
-    return Score(round(best, 6), True, found, "ROUGE-L")
+    return Score(round(best, 6), True, summary, "ROUGE-L")
 
 
 def _spaced(text: str, language: str) -> str:

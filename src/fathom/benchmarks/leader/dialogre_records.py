@@ -36,7 +36,9 @@ def read_dialogre(record: Mapping[str, object], where: str) -> Document:
         raise PassedOverError("it is not of the English edition")
     pairs = []
     for entry in objects_in(record, "relations"):
-        relations = [one for one in list_in(entry, "r") if isinstance(one, str) and one != NO_RELATION]
+        relations = [
+            relation for relation in list_in(entry, "r") if isinstance(relation, str) and relation != NO_RELATION
+        ]
         if relations:
             pairs.append(_pair(entry, "x", "y", relations[0]))
     use = TEST if record.get(SPLIT) == TEST else DEMONSTRATION
@@ -66,12 +68,12 @@ def read_demonstration(record: Mapping[str, object], where: str) -> Document:
 
 
 def _pair(entry: Mapping[str, object], first: str, second: str, relation: object) -> list[str]:
-    found = []
+    names = []
     for name, value in ((first, entry.get(first)), (second, entry.get(second)), ("relation", relation)):
         if not isinstance(value, str) or not (text := " ".join(normalise(value).split())):
             raise BadRowError(f"the field {name!r} of a relation is not text")
-        found.append(text)
-    return found
+        names.append(text)
+    return names
 
 
 def _dialogue(where: str, text: str, pairs: Sequence[Sequence[str]], use: str) -> Document:
@@ -79,9 +81,9 @@ def _dialogue(where: str, text: str, pairs: Sequence[Sequence[str]], use: str) -
         raise BadRowError("the field 'dialogue' is empty")
     if not pairs:
         raise PassedOverError("none of its pairs has a relation")
-    said = {"dataset": NAME, "use": use, "pairs": [list(pair) for pair in pairs]}
+    meta = {"dataset": NAME, "use": use, "pairs": [list(pair) for pair in pairs]}
     # The same dialogue may be both a question and a demonstration; the task separates them.
-    return Document(document_id(json.dumps([said, text], sort_keys=True)), text, where, language="en", meta=said)
+    return Document(document_id(json.dumps([meta, text], sort_keys=True)), text, where, language="en", meta=meta)
 
 
 def _source(

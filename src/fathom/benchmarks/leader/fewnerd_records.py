@@ -69,7 +69,7 @@ def read_words(record: Mapping[str, object], where: str) -> Document:
         BadRowError: A field has another form.
         PassedOverError: There is no entity.
     """
-    words, labels = ([str(one) for one in list_in(record, field)] for field in ("word", "label"))
+    words, labels = ([str(item) for item in list_in(record, field)] for field in ("word", "label"))
     if len(words) != len(labels):
         raise BadRowError(f"it has {len(words)} words and {len(labels)} labels, expected one for each word")
     text, spans = _joined([normalise(word) for word in words])
@@ -100,8 +100,8 @@ def parts(record: Record) -> Iterator[Record | Fault]:
 
 
 def _lists(value: object, field: str) -> Sequence[object] | None:
-    found = value.get(field) if isinstance(value, Mapping) else None
-    return found if isinstance(found, list) else None
+    listed = value.get(field) if isinstance(value, Mapping) else None
+    return listed if isinstance(listed, list) else None
 
 
 def _sentences(text: str) -> Iterator[Record | Fault]:
@@ -150,8 +150,8 @@ def _joined(words: Iterable[str]) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _sentence(where: str, text: str, entities: Sequence[list[str]], use: str) -> Document:
-    said = {"dataset": NAME, "use": use, "entities": list(entities)}
-    return Document(document_id(json.dumps([said, text], sort_keys=True)), text, where, language="en", meta=said)
+    meta = {"dataset": NAME, "use": use, "entities": list(entities)}
+    return Document(document_id(json.dumps([meta, text], sort_keys=True)), text, where, language="en", meta=meta)
 
 
 def _source(name: str, names: tuple[str, ...], use: str, description: str, *, original: bool = False) -> Source:

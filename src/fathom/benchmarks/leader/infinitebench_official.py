@@ -26,9 +26,9 @@ from fathom.score.rouge import official_sentences, rouge_l_sum
 from fathom.score.text import bag_f1, official_words
 from fathom.types import Score
 
-Found: TypeAlias = tuple[float, str]
+Grade: TypeAlias = tuple[float, str]
 """A score, and the extracted answer, or ""."""
-Rule: TypeAlias = Callable[[Any, Any, str], Found]
+Rule: TypeAlias = Callable[[Any, Any, str], Grade]
 """A score from a reply, a gold answer and the name of the model; raises the released code's exceptions."""
 
 _STOPS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
@@ -65,21 +65,21 @@ def official(rule: Rule) -> Scorer:
 # ------------------------------------------------------------------------------------------------ retrieval
 
 
-def first_digits(reply: Any, gold: Any, _: str) -> Found:
+def first_digits(reply: Any, gold: Any, _: str) -> Grade:
     """Passkeys and repeated numbers: the first run of digits."""
     right = gold[0] if isinstance(gold, list) else gold
-    found = re.search("[0-9]+", reply)
-    digits = found[0] if found else ""
+    match = re.search("[0-9]+", reply)
+    digits = match[0] if match else ""
     return right == digits, digits
 
 
-def value_of_key(reply: Any, gold: Any, _: str) -> Found:
+def value_of_key(reply: Any, gold: Any, _: str) -> Grade:
     """The value of a key: any word of the reply."""
     words = reply.translate(_WORD_MARKS).split()
     return gold in words, " ".join(words)
 
 
-def name(reply: Any, gold: Any, _: str) -> Found:
+def name(reply: Any, gold: Any, _: str) -> Grade:
     """The masked name in a dialogue: any word of the reply, in capitals."""
     right = gold[0]
     words = [word.upper() for word in reply.translate(_WORD_MARKS).split()]
@@ -89,7 +89,7 @@ def name(reply: Any, gold: Any, _: str) -> Found:
 # ------------------------------------------------------------------------------------------ code and numbers
 
 
-def last_whole_number(reply: Any, gold: Any, _: str) -> Found:
+def last_whole_number(reply: Any, gold: Any, _: str) -> Grade:
     """The output of a program: the last word of the reply as a whole number."""
     right = gold[0] if isinstance(gold, list) else gold
     words = reply.translate(_RUN_MARKS).split()
@@ -100,7 +100,7 @@ def last_whole_number(reply: Any, gold: Any, _: str) -> Found:
     return right == number, words[-1]
 
 
-def faulty_function(reply: Any, gold: Any, _: str) -> Found:
+def faulty_function(reply: Any, gold: Any, _: str) -> Grade:
     """Which of four functions has an error: gold answers are its name and its letter."""
     text = reply.strip()
     letter, function = gold[1], gold[0]
@@ -121,18 +121,18 @@ def _announced(text: str, cues: Sequence[str]) -> str | None:
     return None
 
 
-def first_number(reply: Any, gold: Any, _: str) -> Found:
+def first_number(reply: Any, gold: Any, _: str) -> Grade:
     """The largest, the median or another number of a list: the first number of the reply."""
     right = gold[0] if isinstance(gold, list) else gold
     if not isinstance(right, int | float):
         raise TypeError("a gold answer must be a number")
-    found = _NUMBER.search(reply)
-    if found is None:
+    match = _NUMBER.search(reply)
+    if match is None:
         return 0.0, ""
-    return (int if isinstance(right, int) else float)(found[0]) == right, found[0]
+    return (int if isinstance(right, int) else float)(match[0]) == right, match[0]
 
 
-def leading_run(reply: Any, gold: Any, model: str) -> Found:
+def leading_run(reply: Any, gold: Any, model: str) -> Grade:
     """Intermediate results: how many are correct before the first error."""
     if not isinstance(gold, list):
         raise AssertionError("gold answers must be a list")
@@ -143,16 +143,16 @@ def leading_run(reply: Any, gold: Any, model: str) -> Found:
     return run_length(numbers, right) / len(right), f"{len(numbers)} numbers" if numbers else ""
 
 
-def run_length(said: Sequence[object], gold: Sequence[object]) -> int:
+def run_length(numbers: Sequence[object], gold: Sequence[object]) -> int:
     """Number of equal items at the start of two lists."""
-    pairs = enumerate(zip(said, gold, strict=False))
-    return next((place for place, (mine, theirs) in pairs if mine != theirs), min(len(said), len(gold)))
+    pairs = enumerate(zip(numbers, gold, strict=False))
+    return next((place for place, (mine, theirs) in pairs if mine != theirs), min(len(numbers), len(gold)))
 
 
 # ---------------------------------------------------------------------------------------------------- books
 
 
-def choice(reply: Any, gold: Any, _: str) -> Found:
+def choice(reply: Any, gold: Any, _: str) -> Grade:
     """A choice from A to D: gold answers are the letter and the text of the choice, in either order."""
     text = reply.strip()
     if not text:
@@ -170,26 +170,26 @@ def choice(reply: Any, gold: Any, _: str) -> Found:
     return letter in gold if letter else 0.0, letter
 
 
-def words_f1(reply: Any, gold: Any, _: str) -> Found:
+def words_f1(reply: Any, gold: Any, _: str) -> Grade:
     """Words of the reply and of the nearest gold answer."""
-    pairs = ((official_words(reply), official_words(one)) for one in gold)
-    return max((bag_f1(said, right) for said, right in pairs), default=0.0), _said(reply)
+    pairs = ((official_words(reply), official_words(answer)) for answer in gold)
+    return max((bag_f1(words, right) for words, right in pairs), default=0.0), _stripped(reply)
 
 
-def characters_f1(reply: Any, gold: Any, _: str) -> Found:
+def characters_f1(reply: Any, gold: Any, _: str) -> Grade:
     """Characters of the reply and of the nearest gold answer, without punctuation and spaces."""
-    pairs = ((MARKS_ZH.sub("", reply.lower()), MARKS_ZH.sub("", one.lower())) for one in gold)
-    return max((bag_f1(said, right) for said, right in pairs), default=0.0), _said(reply)
+    pairs = ((MARKS_ZH.sub("", reply.lower()), MARKS_ZH.sub("", answer.lower())) for answer in gold)
+    return max((bag_f1(letters, right) for letters, right in pairs), default=0.0), _stripped(reply)
 
 
-def _said(reply: Any) -> str:
+def _stripped(reply: Any) -> str:
     return reply.strip() if isinstance(reply, str) else ""
 
 
-def summary(reply: Any, gold: Any, _: str) -> Found:
+def summary(reply: Any, gold: Any, _: str) -> Grade:
     """ROUGE-Lsum of the reply and the nearest reference."""
     references = gold if isinstance(gold, list) else [gold]
-    if not isinstance(reply, str) or not all(isinstance(one, str) for one in references) or not references:
+    if not isinstance(reply, str) or not all(isinstance(reference, str) for reference in references) or not references:
         raise ValueError("the library only takes texts, and at least one reference")
     sentences = official_sentences(reply)
-    return max(rouge_l_sum(sentences, official_sentences(one)) for one in references), reply.strip()
+    return max(rouge_l_sum(sentences, official_sentences(reference)) for reference in references), reply.strip()

@@ -24,20 +24,19 @@ import re
 import unicodedata
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from types import MappingProxyType
 from typing import TypeAlias
 
 from fathom.benchmarks.leader import infinitebench_official as released
 from fathom.score.answers import choice_letter, digits, first_number, short_answer
 from fathom.score.reading import CUE, after_cues, plain
-from fathom.score.registry import Metric, Scorer, ScoringRow
+from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l_sum, strict_sentences
 from fathom.score.text import bag_f1, fold, stands_in, token_f1, without_reasoning
 from fathom.types import Score
 
-Found: TypeAlias = tuple[float, str | None]
+Grade: TypeAlias = tuple[float, str | None]
 """A score, and the extracted answer, or None."""
-Read: TypeAlias = Callable[[str, list[str]], Found]
+Read: TypeAlias = Callable[[str, list[str]], Grade]
 """A score from a reply and its non-empty gold answers; raises ``ValueError`` if they are unusable."""
 
 _LETTERS = frozenset("ABCD")
@@ -58,14 +57,14 @@ def strict(read: Read) -> Scorer:
 
     def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
-            return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
+            return unscored("strict")
         gold = _texts(row.answers)
         if not gold:
-            return Score(None, False, grader="strict", detail="no gold answer to compare with")
+            return unscored("strict", "no gold answer to compare with")
         try:
             value, answer = read(without_reasoning(row.prediction), gold)
         except ValueError as error:
-            return Score(None, False, grader="strict", detail=str(error))
+            return unscored("strict", str(error))
         return Score(value, bool(answer), answer or None, "strict")
 
     return score
@@ -76,20 +75,20 @@ def _texts(answers: object) -> list[str]:
     given = answers if isinstance(answers, list) else [answers]
     if len(given) == 1 and isinstance(given[0], list):
         given = given[0]
-    kept = (one for one in given if isinstance(one, str | int | float) and not isinstance(one, bool))
-    return [text for one in kept if (text := str(one).strip())]
+    kept = (answer for answer in given if isinstance(answer, str | int | float) and not isinstance(answer, bool))
+    return [text for answer in kept if (text := str(answer).strip())]
 
 
 # ------------------------------------------------------------------------------------------------ retrieval
 
 
-def number_kept(reply: str, gold: list[str]) -> Found:
+def number_kept(reply: str, gold: list[str]) -> Grade:
     """A number repeated digit by digit."""
-    found = digits(reply, len(gold[0]))
-    return float(found == gold[0]), found
+    number = digits(reply, len(gold[0]))
+    return float(number == gold[0]), number
 
 
-def key_value(reply: str, gold: list[str]) -> Found:
+def key_value(reply: str, gold: list[str]) -> Grade:
     """The value of a key: a UUID in the reply, of no more than two; or any other text that occurs as a whole."""
     wanted = gold[0].lower()
     if not _UUID.fullmatch(wanted):
@@ -101,31 +100,31 @@ def key_value(reply: str, gold: list[str]) -> Found:
     return (1.0, wanted) if wanted in named else (0.0, [*named][-1])
 
 
-def name(reply: str, gold: list[str]) -> Found:
+def name(reply: str, gold: list[str]) -> Grade:
     """Any of the gold names, in the first line of the answer."""
     answer = short_answer(reply) or short_answer(reply.rstrip(" :：\n"))
     offers = _OFFERS.split(" ".join(answer.split())) if answer else []
-    right = bool(offers) and all(any(stands_in(offer, one) for one in gold) for offer in offers)
+    right = bool(offers) and all(any(stands_in(offer, gold_name) for gold_name in gold) for offer in offers)
     return float(right), answer
 
 
 # ------------------------------------------------------------------------------------------ code and numbers
 
 
-def printed_number(reply: str, gold: list[str]) -> Found:
+def printed_number(reply: str, gold: list[str]) -> Grade:
     """The output of a program: the last separate number."""
     text = plain(reply)
     for part in (*after_cues(text), text):
-        if found := _ALONE.findall(_CALL.sub(" ", part)):
-            return float(Decimal(found[-1].replace(",", "")) == _decimal(gold[0])), found[-1]
+        if numbers := _ALONE.findall(_CALL.sub(" ", part)):
+            return float(Decimal(numbers[-1].replace(",", "")) == _decimal(gold[0])), numbers[-1]
     return 0.0, None
 
 
-def number_found(reply: str, gold: list[str]) -> Found:
+def number_found(reply: str, gold: list[str]) -> Grade:
     """A number of a list: the first after the last "answer is" that is followed by one, else the first of all."""
     text = plain(reply)
-    found = next(filter(None, map(first_number, (*after_cues(text), CUE.sub(" ", text)))), None)
-    return float(found is not None and Decimal(found) == _decimal(gold[0])), found
+    number = next(filter(None, map(first_number, (*after_cues(text), CUE.sub(" ", text)))), None)
+    return float(number is not None and Decimal(number) == _decimal(gold[0])), number
 
 
 def _decimal(text: str) -> Decimal:
@@ -138,12 +137,12 @@ def _decimal(text: str) -> Decimal:
     return number
 
 
-def results(reply: str, gold: list[str]) -> Found:
+def results(reply: str, gold: list[str]) -> Grade:
     """Intermediate results: the share that is correct before the first error."""
-    right = [_canonical(one) for one in gold]
-    said = [_canonical(one) for one in _SIGNED.findall(plain(reply))]
-    run = max(released.run_length(said, right), released.run_length(said[1:], right))
-    return run / len(right), f"{len(said)} numbers" if said else None
+    right = [_canonical(answer) for answer in gold]
+    numbers = [_canonical(number) for number in _SIGNED.findall(plain(reply))]
+    run = max(released.run_length(numbers, right), released.run_length(numbers[1:], right))
+    return run / len(right), f"{len(numbers)} numbers" if numbers else None
 
 
 def _canonical(number: str) -> str:
@@ -155,15 +154,15 @@ def _canonical(number: str) -> str:
 # ---------------------------------------------------------------------------------------------------- books
 
 
-def option(reply: str, gold: list[str]) -> Found:
+def option(reply: str, gold: list[str]) -> Grade:
     """A choice from A to D: its letter, or its text alone."""
     letters = _LETTERS.intersection(gold)
-    found = option_letter(reply)
-    if found is not None and letters:
-        return float(found in letters), found
+    letter = option_letter(reply)
+    if letter is not None and letters:
+        return float(letter in letters), letter
     answer = short_answer(reply)
-    named = answer is not None and any(_even(answer) == _even(one) for one in gold if one not in _LETTERS)
-    return float(named), answer if named else found
+    named = answer is not None and any(_even(answer) == _even(entry) for entry in gold if entry not in _LETTERS)
+    return float(named), answer if named else letter
 
 
 def option_letter(reply: str) -> str | None:
@@ -174,24 +173,24 @@ def option_letter(reply: str) -> str | None:
     """
     text = _RUNS_ON.split(plain(reply))[0]
     marks = set(_LINE_MARK.findall(text))
-    found = choice_letter(text) if len(marks) < 2 or CUE.search(text) else None
+    letter = choice_letter(text) if len(marks) < 2 or CUE.search(text) else None
     named = set(_IS.findall(text)) or marks
-    return found or (named.pop() if len(named) == 1 else None)
+    return letter or (named.pop() if len(named) == 1 else None)
 
 
 def _even(text: str) -> str:
     return " ".join(fold(text).casefold().split()).rstrip(".")
 
 
-def words(reply: str, gold: list[str]) -> Found:
+def words(reply: str, gold: list[str]) -> Grade:
     """Words of the reply and of the nearest gold answer."""
     return token_f1(reply, gold), reply.strip()
 
 
-def characters(reply: str, gold: list[str]) -> Found:
+def characters(reply: str, gold: list[str]) -> Grade:
     """Characters of the reply and of the nearest gold answer, without marks and spaces."""
-    said = _bare(reply)
-    return max(bag_f1(said, _bare(one)) for one in gold), reply.strip()
+    letters = _bare(reply)
+    return max(bag_f1(letters, _bare(answer)) for answer in gold), reply.strip()
 
 
 def _bare(text: str) -> list[str]:
@@ -199,15 +198,14 @@ def _bare(text: str) -> list[str]:
     return [letter for letter in letters if unicodedata.category(letter)[0] not in "PS"] or letters
 
 
-def summary(reply: str, gold: list[str]) -> Found:
+def summary(reply: str, gold: list[str]) -> Grade:
     """The sentences of the nearest reference that share words with the reply."""
     sentences = strict_sentences(reply)
-    return max(rouge_l_sum(sentences, strict_sentences(one)) for one in gold), reply.strip()
+    return max(rouge_l_sum(sentences, strict_sentences(reference)) for reference in gold), reply.strip()
 
 
 def _metric(name: str, rule: released.Rule, read: Read, description: str) -> Metric:
-    rules = {"official": released.official(rule), "strict": strict(read)}
-    return Metric("infinitebench", name, MappingProxyType(rules), description)
+    return Metric.of("infinitebench", name, released.official(rule), strict(read), description)
 
 
 METRICS = (

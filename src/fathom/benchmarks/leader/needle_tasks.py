@@ -85,20 +85,20 @@ def plan(draw: Draw) -> Plan:
 
 def _drawn(rng: Random) -> Sequence[str]:
     kind = rng.choice(KINDS)
-    one, other = rng.sample(THINGS, 2)
-    slots = {"person": rng.choice(PEOPLE), "place": rng.choice(PLACES), "one": one, "other": other}
+    thing, other = rng.sample(THINGS, 2)
+    slots = {"person": rng.choice(PEOPLE), "place": rng.choice(PLACES), "one": thing, "other": other}
     return [text.format(**slots) for text in kind]
 
 
 def score(reply: str, sample: Sample) -> Score:
     """Without a judge: 1 if the answer occurs in the reply, else their token F1; valid if the reply is not empty."""
-    found = short_answer(reply)
-    if found is None:
+    answer = short_answer(reply)
+    if answer is None:
         return Score(0.0, False, None, "token F1")
-    said = f" {' '.join(english_words(found))} "
-    if any(f" {' '.join(english_words(target))} " in said for target in sample.targets):
-        return Score(1.0, True, found, "answer in full")
-    return Score(token_f1(found, sample.targets), True, found, "token F1")
+    words = f" {' '.join(english_words(answer))} "
+    if any(f" {' '.join(english_words(target))} " in words for target in sample.targets):
+        return Score(1.0, True, answer, "answer in full")
+    return Score(token_f1(answer, sample.targets), True, answer, "token F1")
 
 
 TASKS = tuple(

@@ -25,7 +25,7 @@ def read(contents: Mapping[str, str]) -> dict[str, dict[str, str]]:
     Raises:
         FathomError: A template has no context, or a text is not where it is expected.
     """
-    known = {one.name: one for one in texts_in(contents[TEMPLATES], TEMPLATES) if one.owner == MODEL}
+    known = {text.name: text for text in texts_in(contents[TEMPLATES], TEMPLATES) if text.owner == MODEL}
     if not known:
         return {}
     prefix = named(texts_in(contents[CODE], CODE), "prefix", "create_prompt")[-1].template(
@@ -33,18 +33,18 @@ def read(contents: Mapping[str, str]) -> dict[str, dict[str, str]]:
     )
     values = {f"{{OPTION_{letter}}}": f"{{{letter}}}" for letter in "ABCD"}
     values |= {"{input}": "{question}", "{prefix}": prefix}
-    found = {}
+    prompts = {}
     for dataset, kind in LONG.items():
         if dataset not in known:
             continue
         template = known[dataset].template({})
         for name, value in values.items():
             template = template.replace(name, value)
-        before, there, after = template.partition(CONTEXT)
-        if not there:
+        before, gap, after = template.partition(CONTEXT)
+        if not gap:
             raise FathomError(f"{TEMPLATES}: {dataset}: expected {CONTEXT} in the template")
-        found[kind.name] = {"before": before, "after": after}
-    return found
+        prompts[kind.name] = {"before": before, "after": after}
+    return prompts
 
 
 PROMPT_SOURCES = (

@@ -82,7 +82,9 @@ def pool_short(resources: Resources, dataset: str) -> CandidatePool:
     if pool.candidates or dataset not in AUTHORS:
         return pool
     candidates = []
-    known = (one for one in resources.documents if one.meta.get("dataset") == dataset and "even" not in one.meta)
+    known = (
+        record for record in resources.documents if record.meta.get("dataset") == dataset and "even" not in record.meta
+    )
     for number, document in enumerate(known):
         for asked, question in enumerate(document.questions):
             place = stands_at(_authors_prompt(document, question.text, dataset), document, resources)
@@ -149,7 +151,9 @@ def pool_long(resources: Resources, dataset: str) -> CandidatePool:
         FathomError: Two records have the same row.
     """
     kind = LONG[dataset]
-    records = _by_row([one for one in resources.documents if one.meta.get("dataset") == dataset], kind.name)
+    records = _by_row(
+        [document for document in resources.documents if document.meta.get("dataset") == dataset], kind.name
+    )
     candidates = []
     for row, record in sorted(records.items()):
         tokens = most_tokens(_prompt(record, kind, resources), record, resources)
@@ -164,16 +168,16 @@ def pool_long(resources: Resources, dataset: str) -> CandidatePool:
 
 
 def _by_row(records: Sequence[Document], name: str) -> Mapping[int, Document]:
-    found: dict[int, Document] = {}
+    by_row: dict[int, Document] = {}
     for record in records:
         row = record.meta["row"]
         assert isinstance(row, int)
-        if (first := found.setdefault(row, record)) is not record:
+        if (first := by_row.setdefault(row, record)) is not record:
             raise FathomError(
                 f"{name}: {first.source} and {record.source}: different records of row {row}; `data` should name one "
                 "copy of InfiniteBench"
             )
-    return found
+    return by_row
 
 
 def plan_long(draw: Draw, dataset: str) -> Plan:

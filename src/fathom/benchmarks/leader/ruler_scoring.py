@@ -11,9 +11,8 @@ once.
 
 import re
 from collections.abc import Callable, Sequence
-from types import MappingProxyType
 
-from fathom.score.registry import Metric, Scorer, ScoringRow, crash
+from fathom.score.registry import Metric, Scorer, ScoringRow, crash, unscored
 from fathom.score.text import caseless, stands_in, without_reasoning
 from fathom.types import Score
 
@@ -45,11 +44,11 @@ def _official(share: Callable[[int, int], float], on_none: str) -> Scorer:
 def _strict(share: Callable[[int, int], float]) -> Scorer:
     def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
-            return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
+            return unscored("strict")
         given = row.answers if isinstance(row.answers, list) else [row.answers]
         golds = list(dict.fromkeys(str(gold) for gold in given if gold is not None and caseless(str(gold))))
         if not golds:
-            return Score(None, False, grader="strict", detail="there is no gold text")
+            return unscored("strict", "there is no gold text")
         text = cleaned(without_reasoning(row.prediction))
         return _verdict(text, golds, [gold for gold in golds if stands_in(text, gold)], share, "strict")
 
@@ -57,30 +56,32 @@ def _strict(share: Callable[[int, int], float]) -> Scorer:
 
 
 def _verdict(
-    text: str, golds: Sequence[str], found: Sequence[str], share: Callable[[int, int], float], rule: str
+    text: str, golds: Sequence[str], contained: Sequence[str], share: Callable[[int, int], float], rule: str
 ) -> Score:
-    return Score(share(len(found), len(golds)), bool(text), ", ".join(found) or None, rule)
+    return Score(share(len(contained), len(golds)), bool(text), ", ".join(contained) or None, rule)
 
 
-def _all(found: int, golds: int) -> float:
-    return found / golds
+def _all(contained: int, golds: int) -> float:
+    return contained / golds
 
 
-def _part(found: int, golds: int) -> float:
-    return float(found > 0)
+def _part(contained: int, golds: int) -> float:
+    return float(contained > 0)
 
 
 METRICS = (
-    Metric(
+    Metric.of(
         "ruler",
         "string_match_all",
-        MappingProxyType({"official": _official(_all, "ZeroDivisionError"), "strict": _strict(_all)}),
+        _official(_all, "ZeroDivisionError"),
+        _strict(_all),
         "share of the gold texts that occur in the reply",
     ),
-    Metric(
+    Metric.of(
         "ruler",
         "string_match_part",
-        MappingProxyType({"official": _official(_part, "ValueError"), "strict": _strict(_part)}),
+        _official(_part, "ValueError"),
+        _strict(_part),
         "whether any gold text occurs in the reply",
     ),
 )

@@ -42,13 +42,14 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
 from fathom.benchmarks.ada import scoring as ada
 from fathom.benchmarks.leader import infinitebench_official as released
 from fathom.benchmarks.leader import infinitebench_scoring as strict_rules
-from fathom.score.registry import Metric, Scorer, ScoringRow
+from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.text import bag_f1, english_words, fold, has_chinese, official_words, token_f1, without_reasoning
 from fathom.types import Score
 
@@ -80,11 +81,11 @@ def list_scorer(dataset: str, rule: str) -> Scorer:
 
     def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
-            return Score(None, False, grader=rule, detail="no reply: the prediction is not a string")
+            return unscored(rule)
         gold = _lists_gold(row.answers, dataset)
         if gold is None:
             expected = "labels" if dataset == "dialogre" else "[entity, type]"
-            return Score(None, False, grader=rule, detail=f"expected a gold answer that is a JSON list of {expected}")
+            return unscored(rule, f"expected a gold answer that is a JSON list of {expected}")
         if rule == "official":
             named = read(row.prediction)
             right, wanted = _right_official(named, gold, dataset), len(dict(gold))
@@ -92,7 +93,7 @@ def list_scorer(dataset: str, rule: str) -> Scorer:
             named = read(without_reasoning(row.prediction))
             golds = {(_even(name), _even(label)) for name, label in gold}
             right, wanted = len(golds.intersection(named)), len(golds)
-        return Score(f1(right, len(named), wanted), bool(named) or not gold, _shown(named), rule)
+        return Score(f1(right, len(named), wanted), bool(named) or not gold, _as_text(named), rule)
 
     return score
 
@@ -103,10 +104,10 @@ def f1(right: int, named: int, gold: int) -> float:
 
 
 def _right_official(named: Named, gold: Named, dataset: str) -> int:
-    said = dict(named)
+    relations = dict(named)
     if dataset == "dialogre":
-        return sum(label in said.get(place, "") for place, label in gold)
-    return sum(said.get(entity) == label for entity, label in dict(gold).items())
+        return sum(label in relations.get(place, "") for place, label in gold)
+    return sum(relations.get(entity) == label for entity, label in dict(gold).items())
 
 
 def _lists_gold(answers: object, dataset: str) -> Named | None:
@@ -118,8 +119,8 @@ def _lists_gold(answers: object, dataset: str) -> Named | None:
     if not isinstance(listed, list):
         return None
     if dataset == "dialogre":
-        return _placed(listed) if all(isinstance(one, str) for one in listed) else None
-    pairs = [(one[0], one[1]) for one in listed if isinstance(one, list) and [*map(type, one)] == [str, str]]
+        return _placed(listed) if all(isinstance(entry, str) for entry in listed) else None
+    pairs = [(pair[0], pair[1]) for pair in listed if isinstance(pair, list) and [*map(type, pair)] == [str, str]]
     return pairs if len(pairs) == len(listed) else None
 
 
@@ -139,7 +140,7 @@ def relations_official(reply: str) -> Named:
 def relations_strict(reply: str) -> Named:
     """Labels of a reply with their indices; a second label for a pair has no index, and is one too many."""
     lines = [(line, labels) for line in fold(reply).lower().splitlines() if (labels := _LABEL.findall(line))]
-    numbers = [int(found[1]) for line, _ in lines if (found := _NUMBERED.match(line))]
+    numbers = [int(match[1]) for line, _ in lines if (match := _NUMBERED.match(line))]
     if len(numbers) < max(2, len(lines)):
         return _placed([label for _, labels in lines for label in labels])
     named: Named = []
@@ -169,12 +170,12 @@ def entities_strict(reply: str) -> Named:
     named: Named = [(_even(entity), _even(label)) for entity, label in listed]
     for line in [] if named else fold(reply).splitlines():
         bare = _BULLET.sub("", line.strip().strip("*`|"))
-        found = _BRACKETED.fullmatch(bare)
+        match = _BRACKETED.fullmatch(bare)
         # Names contain colons and dashes too, and types a dash: "Paris - Orly (building-airport)".
-        if not (found and "-" in found[2]):
-            found = _TYPED.fullmatch(bare) or found
-        if found:
-            named.append((_even(found[1]), _even(found[2])))
+        if not (match and "-" in match[2]):
+            match = _TYPED.fullmatch(bare) or match
+        if match:
+            named.append((_even(match[1]), _even(match[2])))
     return [pair for pair in dict.fromkeys(named) if all(pair)]
 
 
@@ -183,7 +184,7 @@ def _even(text: str) -> str:
     return " ".join(fold(text).casefold().strip(_AROUND).split())
 
 
-def _shown(named: Named) -> str | None:
+def _as_text(named: Named) -> str | None:
     return "; ".join(f"{name}: {label}" for name, label in named) or None
 
 
@@ -219,7 +220,7 @@ def _released_number(row: ScoringRow) -> Score:
     try:
         number = float(gold) if "." in gold else int(gold)
     except ValueError:
-        return Score(None, False, grader="official", detail="the gold answer is not a number")
+        return unscored("official", "the gold answer is not a number")
     return released.official(released.first_number)(replace(row, answers=number))
 
 
@@ -228,10 +229,10 @@ def _released_function(row: ScoringRow) -> Score:
 
     It requires ``A.`` or ``A:``. A reply of a single letter is treated as ``A.``: prompts here ask for no more.
     """
-    gold, said = _gold(row), str(row.prediction).strip()
-    letter = next((one for one in gold if one in _LETTERS), gold[-1])
-    function = next((one for one in gold if one not in _LETTERS), letter)
-    reply = f"{said}." if said in _LETTERS else row.prediction
+    gold, text = _gold(row), str(row.prediction).strip()
+    letter = next((answer for answer in gold if answer in _LETTERS), gold[-1])
+    function = next((answer for answer in gold if answer not in _LETTERS), letter)
+    reply = f"{text}." if text in _LETTERS else row.prediction
     return released.official(released.faulty_function)(replace(row, prediction=reply, answers=[function, letter]))
 
 
@@ -240,15 +241,15 @@ def _released_value(row: ScoringRow) -> Score:
 
 
 def _plain_official(row: ScoringRow) -> Score:
-    said = official_words(str(row.prediction))
-    return Score(float(said in map(official_words, _gold(row))), bool(said), " ".join(said) or None, "official")
+    words = official_words(str(row.prediction))
+    return Score(float(words in map(official_words, _gold(row))), bool(words), " ".join(words) or None, "official")
 
 
 def _plain_strict(row: ScoringRow) -> Score:
-    said = without_reasoning(str(row.prediction)).strip()
-    words = f" {' '.join(english_words(said))} "
-    found = any(f" {' '.join(english_words(one))} " in words for one in _gold(row))
-    return Score(float(found), bool(said), said or None, "strict")
+    answer = without_reasoning(str(row.prediction)).strip()
+    words = f" {' '.join(english_words(answer))} "
+    contained = any(f" {' '.join(english_words(text))} " in words for text in _gold(row))
+    return Score(float(contained), bool(answer), answer or None, "strict")
 
 
 _PLAIN: Mapping[str, Scorer] = MappingProxyType({"official": _plain_official, "strict": _plain_strict})
@@ -285,20 +286,20 @@ def token_overlap(rule: str) -> Scorer:
         gold = _gold(row)
         if not isinstance(row.prediction, str) or not gold:
             return _unscored(row, rule)
-        said = (row.prediction if rule == "official" else without_reasoning(row.prediction)).strip()
+        answer = (row.prediction if rule == "official" else without_reasoning(row.prediction)).strip()
         if row.dataset == _FIRST_LINE:
-            said = said.partition("\n")[0].strip()
-        return Score(max(F1[rule](said, one) for one in gold), bool(said), said or None, rule)
+            answer = answer.partition("\n")[0].strip()
+        return Score(max(F1[rule](answer, text) for text in gold), bool(answer), answer or None, rule)
 
     return score
 
 
-def _f1_official(said: str, gold: str) -> float:
-    return bag_f1(official_words(said), official_words(gold))
+def _f1_official(answer: str, gold: str) -> float:
+    return bag_f1(official_words(answer), official_words(gold))
 
 
-def _f1_strict(said: str, gold: str) -> float:
-    return token_f1(said, gold, "zh" if has_chinese(gold) else "en")
+def _f1_strict(answer: str, gold: str) -> float:
+    return token_f1(answer, gold, "zh" if has_chinese(gold) else "en")
 
 
 F1: Mapping[str, Callable[[str, str], float]] = MappingProxyType({"official": _f1_official, "strict": _f1_strict})
@@ -313,11 +314,10 @@ def _unscored(row: ScoringRow, rule: str) -> Score:
     why = (
         "no gold answer to compare with" if isinstance(row.prediction, str) else "no reply: prediction is not a string"
     )
-    return Score(None, False, grader=rule, detail=why)
+    return unscored(rule, why)
 
 
-def _metric(name: str, official: Scorer, strict: Scorer, description: str) -> Metric:
-    return Metric("leader", name, MappingProxyType({"official": official, "strict": strict}), description)
+_metric = partial(Metric.of, "leader")
 
 
 METRICS = (

@@ -38,7 +38,7 @@ def exact_match(reply: str, sample: Sample) -> Score:
 def spread(count: int) -> tuple[float, ...]:
     """Depths from 0 to 1 in equal steps, ordered so that any first ones are far apart: 0.5, 0, 1, ..."""
     left = [round(place / (count - 1), 4) for place in range(count)]
-    found = [left.pop(count // 2)]
+    order = [left.pop(count // 2)]
     while left:
-        found.append(left.pop(max(range(len(left)), key=lambda n: min(abs(left[n] - depth) for depth in found))))
-    return tuple(found)
+        order.append(left.pop(max(range(len(left)), key=lambda n: min(abs(left[n] - depth) for depth in order))))
+    return tuple(order)

@@ -63,9 +63,9 @@ def choice(reply: object, gold: object, dataset: str) -> Score:
     if not words:
         raise IndexError("the gold answer has no word")
     right = "".join(letter for letter in words[0] if letter in CHOICES) or "A"
-    said = _text(reply, AttributeError)
-    found = _choices(said, several=SEVERAL_CHOICES in dataset)
-    return Score(equality(found, right), not CHOICES.isdisjoint(said), found, "official")
+    text = _text(reply, AttributeError)
+    letters = _choices(text, several=SEVERAL_CHOICES in dataset)
+    return Score(equality(letters, right), not CHOICES.isdisjoint(text), letters, "official")
 
 
 def _choices(text: str, several: bool) -> str:
@@ -80,9 +80,9 @@ def _choices(text: str, several: bool) -> str:
     if len(start) > 1:
         return "".join(sorted(set(start)))
     before = rest.split("Question")[0]
-    found = set(start) | (CHOICES & set(_CAPITAL.findall(before)))
-    if found:
-        return "".join(sorted(found))
+    letters = set(start) | (CHOICES & set(_CAPITAL.findall(before)))
+    if letters:
+        return "".join(sorted(letters))
     # The first run of such letters as written, in any order.
     run = re.search("[A-D]+", before)
     return run[0] if run else "A"
@@ -90,8 +90,8 @@ def _choices(text: str, several: bool) -> str:
 
 def math(reply: object, gold: object, _: str) -> Score:
     """Sums: the digits before the decimal point of the word after the cue, else of the first part's last number."""
-    right, found = _sum(_text(gold, TypeError)), _sum(_text(reply, TypeError))
-    return Score(equality(found, right), bool(found), found or None, "official")
+    right, number = _sum(_text(gold, TypeError)), _sum(_text(reply, TypeError))
+    return Score(equality(number, right), bool(number), number or None, "official")
 
 
 def _sum(text: str) -> str:
@@ -99,7 +99,7 @@ def _sum(text: str) -> str:
         word = announced[1]
     else:
         words = reversed(text.split("\n\n")[0].split(" "))
-        word = next((one for one in words if any(map(str.isdigit, one))), "")
+        word = next((piece for piece in words if any(map(str.isdigit, piece))), "")
     return "".join(filter(str.isdigit, word.split(".")[0]))
 
 
@@ -111,8 +111,8 @@ def code(reply: object, gold: object, _: str) -> Score:
         text = text.replace(deleted, "")
     cued = _CUE in text
     words = re.split(r"\s+", text.split(_CUE)[-1] if cued else text)
-    found = " ".join(words[:kept] if cued else words[-kept:])
-    return Score(equality(found, _cleaned(right)), bool(found.strip()), found.strip() or None, "official")
+    output = " ".join(words[:kept] if cued else words[-kept:])
+    return Score(equality(output, _cleaned(right)), bool(output.strip()), output.strip() or None, "official")
 
 
 def _cleaned(text: str) -> str:
@@ -126,22 +126,22 @@ def _cleaned(text: str) -> str:
 
 def topic(reply: object, gold: object, _: str) -> Score:
     """Topics: whether the gold answer occurs in the reply."""
-    found = _text(reply, TypeError)
-    if isinstance(gold, list | dict) and all(isinstance(one, str) for one in gold):
+    text = _text(reply, TypeError)
+    if isinstance(gold, list | dict) and all(isinstance(letter, str) for letter in gold):
         # Joined before it fails as a non-string, which it does not if only choices are left.
-        gold = "".join(one for one in gold if one not in _MARKS)
+        gold = "".join(letter for letter in gold if letter not in _MARKS)
         if not set(_without_articles(gold)) <= CHOICES:
-            raise (TypeError if _is_number(found) else AttributeError)("the gold answer is not a string")
+            raise (TypeError if _is_number(text) else AttributeError)("the gold answer is not a string")
     right = _text(gold, TypeError)
-    return Score(equality(found, right), bool(found.strip()), found.strip() or None, "official")
+    return Score(equality(text, right), bool(text.strip()), text.strip() or None, "official")
 
 
 def truths(reply: object, gold: object, _: str) -> Score:
     """What a story says, and what is true: the mean of both."""
     right = _halves(_text(gold, AttributeError))
-    found = [_truth(half) for half in _halves(_text(reply, AttributeError))]
-    value = sum(map(equality, found, right)) / len(right)
-    return Score(value, ERROR not in found, " ".join(found), "official")
+    halves = [_truth(half) for half in _halves(_text(reply, AttributeError))]
+    value = sum(map(equality, halves, right)) / len(right)
+    return Score(value, ERROR not in halves, " ".join(halves), "official")
 
 
 def _halves(text: str) -> tuple[str, str]:
@@ -161,18 +161,18 @@ def _truth(text: str) -> str:
     return ERROR
 
 
-def equality(found: str, right: str) -> float:
+def equality(answer: str, right: str) -> float:
     """The comparison of ``em.py``: choices if the gold text has only letters from A to D, else numbers, or whether the
     gold text occurs in the other without spaces.
     """
-    letters, gold_letters = _without_articles(found), _without_articles(right)
+    letters, gold_letters = _without_articles(answer), _without_articles(right)
     if set(gold_letters) <= CHOICES:
         return 1.0 if letters == gold_letters else _PARTLY * (set(letters) <= set(gold_letters))
     try:
-        return float(float(found) == float(right))
+        return float(float(answer) == float(right))
     except ValueError:
-        found, right = (text.lower().replace(" ", "") for text in (found, right))
-        return float(right in found)
+        answer, right = (text.lower().replace(" ", "") for text in (answer, right))
+        return float(right in answer)
 
 
 def _is_number(text: str) -> bool:

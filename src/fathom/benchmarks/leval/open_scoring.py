@@ -9,10 +9,9 @@ of 0, an accent splits a word, and thoughts count as words.
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from types import MappingProxyType
 from typing import TypeAlias
 
-from fathom.score.registry import Metric, Scorer, ScoringRow, crash
+from fathom.score.registry import Metric, Scorer, ScoringRow, crash, unscored
 from fathom.score.text import (
     all_words,
     ascii_words,
@@ -36,7 +35,7 @@ def rouge_1(first: Sequence[str], second: Sequence[str]) -> float:
 
 def rouge_2(first: Sequence[str], second: Sequence[str]) -> float:
     """F1 of the pairs of adjacent words that two texts share, as bags."""
-    return bag_f1([f"{one} {other}" for one, other in pairwise(first)], [f"{a} {b}" for a, b in pairwise(second)])
+    return bag_f1([f"{word} {other}" for word, other in pairwise(first)], [f"{a} {b}" for a, b in pairwise(second)])
 
 
 def rouge_l(first: Sequence[str], second: Sequence[str]) -> float:
@@ -72,9 +71,9 @@ def _strict(alike: Alike) -> Scorer:
     def score(row: ScoringRow) -> Score:
         gold = _gold(row)
         if not isinstance(gold, str):
-            return Score(None, False, grader="strict", detail="the gold answer is not a string")
+            return unscored("strict", "the gold answer is not a string")
         if not isinstance(row.prediction, str):
-            return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
+            return unscored("strict")
         text = without_reasoning(row.prediction).strip()
         return Score(alike(text, gold) if text else 0.0, bool(text), text or None, "strict")
 
@@ -86,8 +85,7 @@ def _gold(row: ScoringRow) -> object:
 
 
 def _metric(name: str, official: Alike, strict: Alike, description: str) -> Metric:
-    rules = {"official": _official(official), "strict": _strict(strict)}
-    return Metric("leval", name, MappingProxyType(rules), description)
+    return Metric.of("leval", name, _official(official), _strict(strict), description)
 
 
 def _rouge_metric(name: str, compare: Compare, description: str) -> Metric:

@@ -8,13 +8,13 @@
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from types import MappingProxyType
+from functools import partial
 
 from fathom.benchmarks.leval import official as released
 from fathom.benchmarks.leval.official import CHOICES, ERROR, SEVERAL_CHOICES
 from fathom.score.answers import choice_letter, choice_letters
 from fathom.score.reading import after_cues, plain
-from fathom.score.registry import Metric, Scorer, ScoringRow
+from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.text import fold, stands_in, without_reasoning
 from fathom.types import Score
 
@@ -35,10 +35,10 @@ def _strict(judge: Callable[[str, str, str], Score]) -> Scorer:
     def score(row: ScoringRow) -> Score:
         gold = row.answers[0] if isinstance(row.answers, list) and len(row.answers) == 1 else row.answers
         if not isinstance(gold, str):
-            return Score(None, False, grader="strict", detail="the gold answer is not a string")
+            return unscored("strict", "the gold answer is not a string")
         if isinstance(row.prediction, str):
             return judge(row.prediction, gold, row.dataset)
-        return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
+        return unscored("strict")
 
     return score
 
@@ -49,15 +49,15 @@ def _strict(judge: Callable[[str, str, str], Score]) -> Scorer:
 def _choice_strict(reply: str, gold: str, dataset: str) -> Score:
     right = "".join(sorted(CHOICES & set(next(iter(gold.split()), ""))))
     if not right:
-        return Score(None, False, grader="strict", detail="the gold answer names no choice")
-    found = choice_letters(reply) if dataset == SEVERAL_CHOICES else choice_letter(reply) or ""
-    return Score(_credit(found, right) if found else 0.0, bool(found), found or None, "strict")
+        return unscored("strict", "the gold answer names no choice")
+    letters = choice_letters(reply) if dataset == SEVERAL_CHOICES else choice_letter(reply) or ""
+    return Score(_credit(letters, right) if letters else 0.0, bool(letters), letters or None, "strict")
 
 
-def _credit(found: str, right: str) -> float:
-    if found == right:
+def _credit(letters: str, right: str) -> float:
+    if letters == right:
         return 1.0
-    return _PARTLY if len(found) < len(right) and set(found) <= set(right) else 0.0
+    return _PARTLY if len(letters) < len(right) and set(letters) <= set(right) else 0.0
 
 
 # ---------------------------------------------------------------------------------------------------- sums
@@ -66,17 +66,17 @@ def _credit(found: str, right: str) -> float:
 def _math_strict(reply: str, gold: str, _: str) -> Score:
     right = _sum(gold)
     if right is None:
-        return Score(None, False, grader="strict", detail="the gold answer holds no number")
-    found = _sum(reply)
-    return Score(float(found == right), found is not None, None if found is None else str(found), "strict")
+        return unscored("strict", "the gold answer holds no number")
+    number = _sum(reply)
+    return Score(float(number == right), number is not None, None if number is None else str(number), "strict")
 
 
 def _sum(text: str) -> Decimal | None:
     """The first number after the last cue that is followed by one, else the last number."""
     text = plain(text)
     for part in after_cues(text):
-        if found := _SUM.search(part):
-            return Decimal(found[0].replace(",", ""))
+        if total := _SUM.search(part):
+            return Decimal(total[0].replace(",", ""))
     numbers = [match[0] for match in _SUM.finditer(text)]
     return Decimal(numbers[-1].replace(",", "")) if numbers else None
 
@@ -85,8 +85,8 @@ def _sum(text: str) -> Decimal | None:
 
 
 def _code_strict(reply: str, gold: str, _: str) -> Score:
-    found, equal = output_strict(reply, gold)
-    return Score(float(equal), found is not None, found, "strict")
+    output, equal = output_strict(reply, gold)
+    return Score(float(equal), output is not None, output, "strict")
 
 
 def _topic_strict(reply: str, gold: str, _: str) -> Score:
@@ -98,33 +98,32 @@ def _topic_strict(reply: str, gold: str, _: str) -> Score:
 
 
 def _truths_strict(reply: str, gold: str, _: str) -> Score:
-    found, right = _truths(reply), _truths(gold)
+    truths, right = _truths(reply), _truths(gold)
     if ERROR in right:
-        return Score(None, False, grader="strict", detail="the gold answer is not like: True [fact: False]")
-    return Score(_agreement(found, right), ERROR not in found, " ".join(found), "strict")
+        return unscored("strict", "the gold answer is not like: True [fact: False]")
+    return Score(_agreement(truths, right), ERROR not in truths, " ".join(truths), "strict")
 
 
-def _agreement(found: tuple[str, ...], right: tuple[str, ...]) -> float:
-    pairs = list(zip(found, right, strict=True))
+def _agreement(truths: tuple[str, ...], right: tuple[str, ...]) -> float:
+    pairs = list(zip(truths, right, strict=True))
     return sum(mine == theirs != ERROR for mine, theirs in pairs) / len(pairs)
 
 
 def _truths(text: str) -> tuple[str, ...]:
     text = fold(without_reasoning(text)).lower()
     fact = _FACT.search(text)
-    said = text if fact is None else text[: fact.start()] + text[fact.end() :]
-    return (_truth(said), _truth(fact[1] if fact else ""))
+    rest = text if fact is None else text[: fact.start()] + text[fact.end() :]
+    return (_truth(rest), _truth(fact[1] if fact else ""))
 
 
 def _truth(text: str) -> str:
-    found = _WHOLE_TRUTH.search(text)
-    if found is None:
+    match = _WHOLE_TRUTH.search(text)
+    if match is None:
         return ERROR
-    return {"true": "false", "false": "true"}[found[2]] if found[1] else found[2]
+    return {"true": "false", "false": "true"}[match[2]] if match[1] else match[2]
 
 
-def _metric(name: str, official: Scorer, strict: Scorer, description: str) -> Metric:
-    return Metric("leval", name, MappingProxyType({"official": official, "strict": strict}), description)
+_metric = partial(Metric.of, "leval")
 
 
 METRICS = (
@@ -174,11 +173,11 @@ def output_strict(reply: str, gold: str) -> tuple[str | None, bool]:
     if right is None:
         part = next(filter(str.strip, parts), "").strip()
         return part or None, bool(part) and stands_in(part, gold)
-    found = next(filter(None, (_value(part, right[0] == "[") for part in parts)), None)
-    if found is None:
+    value = next(filter(None, (_value(part, right[0] == "[") for part in parts)), None)
+    if value is None:
         return None, False
-    bare = found[1:-1] if found[0] == "[" and right[0] != "[" else found
-    return " ".join(found), right in (found, bare)
+    bare = value[1:-1] if value[0] == "[" and right[0] != "[" else value
+    return " ".join(value), right in (value, bare)
 
 
 def _value(text: str, listed: bool) -> tuple[str, ...] | None:

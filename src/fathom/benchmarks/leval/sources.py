@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from fathom.benchmarks.hundred.meetings_sources import without_noise
+from fathom.benchmarks.hundred.sources import without_noise
 from fathom.documents.corpus.records import Fields
 from fathom.documents.sources.forms import asked_for_summaries, from_fields, text_in
 from fathom.documents.sources.source import HubFile, Shape, Source

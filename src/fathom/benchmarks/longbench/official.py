@@ -114,17 +114,17 @@ def classification(reply: object, answer: object, row: ScoringRow) -> float | Sc
     classes = row.all_classes
     if not isinstance(reply, str) or not isinstance(classes, list | str):
         return crash("TypeError", "the released code needs a text and a list of classes")
-    found = [name for name in classes if isinstance(name, str) and name in reply]
+    named = [name for name in classes if isinstance(name, str) and name in reply]
     if not isinstance(answer, str):
-        crashes = found and not isinstance(answer, list | dict)  # a name can be looked for in these, and is not a class
+        crashes = named and not isinstance(answer, list | dict)  # a name can be looked for in these, and is not a class
         return crash("TypeError", "the released code looks for classes in a non-string") if crashes else 0.0
     at = 0
-    while at < len(found):
+    while at < len(named):
         # Known fault: the entry after a removed name is skipped.
-        if found[at] in answer and found[at] != answer:
-            found.remove(found[at])
+        if named[at] in answer and named[at] != answer:
+            named.remove(named[at])
         at += 1
-    return 1.0 / len(found) if answer in found else 0.0
+    return 1.0 / len(named) if answer in named else 0.0
 
 
 def count(reply: object, answer: object, row: ScoringRow) -> float | Score:
@@ -132,8 +132,8 @@ def count(reply: object, answer: object, row: ScoringRow) -> float | Score:
     if not isinstance(reply, str):
         return crash("TypeError", "the released code looks for numbers in a non-string")
     # Digits of any script match, and then differ from the gold number.
-    found = _DIGITS.findall(reply)
-    return found.count(str(answer)) / len(found) if found else 0.0
+    numbers = _DIGITS.findall(reply)
+    return numbers.count(str(answer)) / len(numbers) if numbers else 0.0
 
 
 def retrieval(name: str) -> Compare:

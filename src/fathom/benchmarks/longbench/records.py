@@ -1,16 +1,27 @@
-"""LongBench and LongBench-E as benchmarks: their records unchanged, one document each.
+"""LongBench and LongBench-E as benchmarks: their records unchanged, one document each; and MiniLongBench's.
 
 Unlike in the data sources of ``sources``, whose texts are cleaned for use in other benchmarks, nothing is changed here:
 no blanks are stripped, rows with equal texts stay separate, and every record has its row in the original file.
+
+Samples of MiniLongBench are finished prompts. The numbers of its rows are published
+(github.com/MilkThink-Lab/MiniLongBench at commit 504c247, ``data/anchor.pkl``) as positions among all 4,750 items, data
+sets in alphabetical order; in ``mini_rows.csv`` they are rows of each data set's file.
 """
 
-from collections.abc import Callable, Mapping
+import csv
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import resources
+from typing import Annotated, Any, NotRequired
+
+from annotated_types import Ge, MinLen, Predicate
+from typing_extensions import TypedDict
 
 from fathom.benchmarks.longbench.sources import ARCHIVE, CITATION, DATASET, REVISION
-from fathom.documents.corpus.records import BadRowError
-from fathom.documents.corpus.text import document_id
-from fathom.documents.sources.source import ROW, Shape, Source
+from fathom.documents.corpus.records import BadRowError, typed
+from fathom.documents.corpus.text import document_id, storable
+from fathom.documents.sources.source import Shape, Source
+from fathom.storage.schema import among
 from fathom.types import Document, Json
 
 GAP = "\n\n"
@@ -58,43 +69,59 @@ Source: ``task.md`` of LongBench's repository, statistics of LongBench-E.
 CLASSED = ("trec", "lsht")
 """The data sets whose answers are classes."""
 
-FIELDS = frozenset({"input", "context", "answers"})
-BESIDES = frozenset({ROW, "index", "length", "all_classes", "dataset"})
+Row = Annotated[int, Ge(0), "a row of the original file, from 0"]
+
+
+class Gold(TypedDict):
+    """What records of LongBench and of MiniLongBench have in common."""
+
+    answers: Annotated[Sequence[str], MinLen(1), "a list of texts, at least one"]
+    all_classes: NotRequired[Annotated[Sequence[str], "a list of texts"] | None]
+
+
+class Record(Gold):
+    """A record; its row in the original file is ``index`` if there is one, else ``row``, which the finder adds."""
+
+    input: str
+    context: Annotated[str, Predicate(bool)]
+    dataset: NotRequired[Any]
+    index: NotRequired[Row | None]
+    length: NotRequired[int | None]
+    row: NotRequired[Row]
 
 
 def read_record(record: Mapping[str, object], where: str, dataset: str, even: bool) -> Document:
     """A record of LongBench: ``passages`` are its context and its input, ``meta`` the rest.
 
     Args:
-        record: The record. Its number is the field ``index`` if present, else its row in the file.
+        record: The record.
         where: The source to record.
         dataset: Name of its data set.
         even: Whether it belongs to LongBench-E.
 
     Raises:
-        BadRowError: It has no context or no answer, or names another data set.
+        BadRowError: It has no context or no answer, names another data set, or a field has another form.
     """
-    said = str(record.get("dataset", dataset)).removesuffix("_e")
-    if said != dataset and said in LANGUAGES:
-        raise BadRowError(f"the field 'dataset' is {said!r}, but the file is named after {dataset!r}")
-    context, asked = text_of(record, "context"), text_of(record, "input")
-    if not context:
-        raise BadRowError("the field 'context' is empty")
+    fields = typed(Record, record)
+    named = str(fields.get("dataset", dataset)).removesuffix("_e")
+    if named != dataset and named in LANGUAGES:
+        raise BadRowError(f"the field 'dataset' is {named!r}, but the file is named after {dataset!r}")
+    context, asked = storable(fields["context"]), storable(fields["input"])
     text = context + GAP + asked if asked else context
-    start = len(text) - len(asked)
-    numbered = record.get("index") is not None
-    facts: dict[str, Json] = {"even": even, "whole": False, "numbered": numbered}
-    if isinstance(words := record.get("length"), int) and not isinstance(words, bool):
+    index = fields.get("index")
+    facts: dict[str, Json] = {"even": even, "whole": False, "numbered": index is not None}
+    if (words := fields.get("length")) is not None:
         facts["words"] = words
-    passages = ((0, len(context)), (start, len(text)))
-    return document_of(record, where, dataset, "index" if numbered else ROW, text, passages, facts)
+    passages = ((0, len(context)), (len(text) - len(asked), len(text)))
+    row = fields.get("row", 0) if index is None else index
+    return document_of(fields, where, dataset, row, text, passages, facts)
 
 
 def document_of(
-    record: Mapping[str, object],
+    gold: Gold,
     where: str,
     dataset: str,
-    number: str,
+    row: int,
     text: str,
     passages: tuple[tuple[int, int], ...],
     facts: Mapping[str, Json],
@@ -102,25 +129,22 @@ def document_of(
     """A record as a document.
 
     Args:
-        record: The record, with ``answers`` and, for classes, ``all_classes``.
+        gold: Its answers and, for classes, all of them.
         where: The source to record.
         dataset: Name of its data set.
-        number: Field that holds its row in the original file, from 0.
+        row: Its row in the original file, from 0.
         text: Its text.
         passages: See ``Document``.
         facts: Other entries of ``meta``: ``even``, ``whole`` (a finished prompt), ``numbered``, ``words``.
 
     Raises:
-        BadRowError: A field has another type, or a data set scored by classes has none.
+        BadRowError: A data set scored by classes has none.
     """
-    index = record.get(number)
-    if isinstance(index, bool) or not isinstance(index, int) or index < 0:
-        raise BadRowError(f"the field {number!r} is {str(index)[:40]!r}; expected a row of the original file, from 0")
-    classes = _texts(record, "all_classes") if record.get("all_classes") not in (None, [], ()) else []
+    classes = list(map(storable, gold.get("all_classes") or ()))
     if dataset in CLASSED and not classes:
         raise BadRowError(f"the field 'all_classes' is missing or empty; replies to {dataset} are scored by it")
     # Equal texts of different rows are different items.
-    name = f"{dataset} {facts['even']} {index}{GAP}{text}"
+    name = f"{dataset} {facts['even']} {row}{GAP}{text}"
     return Document(
         id=document_id(name),
         text=text,
@@ -128,28 +152,13 @@ def document_of(
         language=LANGUAGES[dataset],
         meta={
             "dataset": dataset,
-            "index": index,
-            "answers": _texts(record, "answers"),
+            "index": row,
+            "answers": list(map(storable, gold["answers"])),
             "classes": classes,
             **facts,
         },
         passages=passages,
     )
-
-
-def text_of(record: Mapping[str, object], field: str) -> str:
-    """The text of a field without lone surrogates, which cannot be stored."""
-    value = record[field]
-    if not isinstance(value, str):
-        raise BadRowError(f"the field {field!r} holds a value of type {type(value).__name__}, expected a string")
-    return value.encode(errors="replace").decode()
-
-
-def _texts(record: Mapping[str, object], field: str) -> list[str]:
-    value = record[field]
-    if not isinstance(value, list | tuple) or not value or not all(isinstance(one, str) for one in value):
-        raise BadRowError(f"the field {field!r} should be a non-empty list of texts")
-    return [str(one).encode(errors="replace").decode() for one in value]
 
 
 def _source(dataset: str, even: bool) -> Source:
@@ -160,7 +169,7 @@ def _source(dataset: str, even: bool) -> Source:
         dataset=DATASET,
         revision=REVISION,
         files=(ARCHIVE,),
-        shapes=(Shape("LongBench", FIELDS, read, BESIDES),),
+        shapes=(Shape.of("LongBench", Record, read),),
         licence="MIT (LongBench)",
         citation=CITATION,
         description=f"records of {'LongBench-E' if even else 'LongBench'}: {dataset}",
@@ -169,7 +178,47 @@ def _source(dataset: str, even: bool) -> Source:
     )
 
 
+# ------------------------------------------------------------------------------------------------------- MiniLongBench
+
+ANCHORS: Mapping[str, tuple[int, ...]] = {
+    line["dataset"]: tuple(map(int, line["rows"].split()))
+    for line in csv.DictReader((resources.files(__package__) / "mini_rows.csv").read_text("utf-8").splitlines())
+}
+"""Rows of MiniLongBench's items by LongBench's name of the data set, ascending."""
+
+
+class PromptRecord(Gold):
+    """A sample: a whole prompt over a row of a data set of LongBench."""
+
+    prompt: Annotated[str, Predicate(bool)]
+    dataset: Annotated[str, Predicate(LANGUAGES.__contains__), among(LANGUAGES)]
+    dataset_index: Row
+
+
+def read_prompt(record: Mapping[str, object], where: str) -> Document:
+    """A sample of MiniLongBench: the whole published prompt.
+
+    Raises:
+        BadRowError: It has no prompt or no answer, or does not name a data set of LongBench.
+    """
+    fields = typed(PromptRecord, record)
+    text = storable(fields["prompt"])
+    facts: dict[str, Json] = {"even": False, "whole": True, "numbered": True}
+    return document_of(fields, where, fields["dataset"], fields["dataset_index"], text, ((0, len(text)),), facts)
+
+
 SOURCES = (
     *(_source(dataset, even=False) for dataset in LANGUAGES),
     *(_source(dataset, even=True) for dataset in EVEN),
+    Source(
+        name="minilongbench",
+        dataset="",
+        revision="",
+        files=(),
+        shapes=(Shape.of("MiniLongBench", PromptRecord, read_prompt),),
+        licence="not stated (MiniLongBench); MIT (LongBench)",
+        citation="Huang et al. (2025), MiniLongBench: The Low-cost Long Context Understanding Benchmark for Large "
+        "Language Models, arXiv:2505.19959",
+        description="samples of MiniLongBench: finished prompts over LongBench's data",
+    ),
 )

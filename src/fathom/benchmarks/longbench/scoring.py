@@ -19,13 +19,12 @@ LongBench's. ROUGE-L has three ways: ``rouge`` fails where Python's recursion li
 import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
-from types import MappingProxyType
 from typing import TypeAlias
 
 from fathom.benchmarks.longbench.official import COMPARE, FIRST_LINE, released, spaced
 from fathom.score.answers import count_number, passage_number
 from fathom.score.chinese import cut_words
-from fathom.score.registry import Metric, Scorer, ScoringRow
+from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l
 from fathom.score.text import common_length, fold, similarity, token_f1, without_reasoning
 from fathom.types import Score
@@ -46,17 +45,17 @@ def _mended(read: _Read, value: _Score) -> Scorer:
 
     def score(row: ScoringRow) -> Score:
         if not isinstance(row.prediction, str):
-            return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
+            return unscored("strict")
         entries = row.answers if isinstance(row.answers, list) else [row.answers]
-        gold = [str(one) for one in entries if isinstance(one, str | int | float) and not isinstance(one, bool)]
+        gold = [str(entry) for entry in entries if isinstance(entry, str | int | float) and not isinstance(entry, bool)]
         if not gold:
-            return Score(None, False, grader="strict", detail="no gold answer: expected a text, or a list of texts")
+            return unscored("strict", "no gold answer: expected a text, or a list of texts")
         text = without_reasoning(row.prediction)
-        found = read(_first_line(text) if row.dataset in FIRST_LINE else text, row)
-        worth = value(found or "", gold, row)
+        answer = read(_first_line(text) if row.dataset in FIRST_LINE else text, row)
+        worth = value(answer or "", gold, row)
         if isinstance(worth, str):
-            return Score(None, False, grader="strict", detail=worth)
-        return Score(worth if found else 0.0, found is not None, found, "strict")
+            return unscored("strict", worth)
+        return Score(worth if answer else 0.0, answer is not None, answer, "strict")
 
     return score
 
@@ -77,20 +76,20 @@ def _whole(text: str, row: ScoringRow) -> str | None:
 
 
 def _f1(language: str) -> _Score:
-    return lambda found, gold, row: token_f1(found, gold, language)
+    return lambda answer, gold, row: token_f1(answer, gold, language)
 
 
-def _rouge(found: str, gold: Sequence[str], row: ScoringRow) -> float:
-    return max(rouge_l(found.strip(), answer.strip()) or 0.0 for answer in gold)
+def _rouge(summary: str, gold: Sequence[str], row: ScoringRow) -> float:
+    return max(rouge_l(summary.strip(), answer.strip()) or 0.0 for answer in gold)
 
 
-def _rouge_zh(found: str, gold: Sequence[str], row: ScoringRow) -> float:
-    return _rouge(spaced(found), list(map(spaced, gold)), row)
+def _rouge_zh(summary: str, gold: Sequence[str], row: ScoringRow) -> float:
+    return _rouge(spaced(summary), list(map(spaced, gold)), row)
 
 
 def _plain_rouge(words: Callable[[str], list[str]]) -> _Score:
-    def score(found: str, gold: Sequence[str], row: ScoringRow) -> float:
-        mine = words(found)
+    def score(summary: str, gold: Sequence[str], row: ScoringRow) -> float:
+        mine = words(summary)
         pairs = [(mine, other) for other in map(words, gold) if other]
         return max((2 * common_length(*pair) / sum(map(len, pair)) for pair in pairs), default=0.0)
 
@@ -111,32 +110,32 @@ def _classes(text: str, names: Sequence[object]) -> list[str]:
         return []
     either = "|".join(map(re.escape, ordered))
     # Chinese names are not surrounded by spaces.
-    found = re.findall(rf"(?<![a-z0-9])(?:{either})(?![a-z0-9])", _folded(text))
-    return list(dict.fromkeys(found))
+    named = re.findall(rf"(?<![a-z0-9])(?:{either})(?![a-z0-9])", _folded(text))
+    return list(dict.fromkeys(named))
 
 
 def _folded(text: str) -> str:
     return fold(text).lower()
 
 
-def _named(text: str, row: ScoringRow) -> str | None:
+def _named_in(text: str, row: ScoringRow) -> str | None:
     names = row.all_classes if isinstance(row.all_classes, list) else []
     return text.strip() if _classes(text, names) else None
 
 
-def _share_of_class(found: str, gold: Sequence[str], row: ScoringRow) -> float | str:
+def _share_of_class(reply: str, gold: Sequence[str], row: ScoringRow) -> float | str:
     if not isinstance(row.all_classes, list):
         return "the row has no list of classes: all_classes"
-    named = _classes(found, row.all_classes)
+    named = _classes(reply, row.all_classes)
     return 1.0 / len(named) if any(_folded(answer) in named for answer in gold) else 0.0
 
 
 def _number(read: Callable[[str], str | None]) -> tuple[_Read, _Score]:
     """Extracts one number with ``read``, from the reply and from the gold answers."""
 
-    def equal(found: str, gold: Sequence[str], row: ScoringRow) -> float | str:
+    def equal(answer: str, gold: Sequence[str], row: ScoringRow) -> float | str:
         numbers = [number for number in map(read, gold) if number is not None]
-        return float(found in numbers) if numbers else "the gold answer has no number"
+        return float(answer in numbers) if numbers else "the gold answer has no number"
 
     return lambda text, row: read(text), equal
 
@@ -156,7 +155,7 @@ def _line_of_code(text: str, row: ScoringRow) -> str | None:
 
 
 def _alike(ratio: Callable[[str, str], float]) -> _Score:
-    return lambda found, gold, row: max(ratio(found, answer.strip()) for answer in gold)
+    return lambda line, gold, row: max(ratio(line, answer.strip()) for answer in gold)
 
 
 def _difflib(first: str, second: str) -> float:
@@ -168,7 +167,7 @@ _STRICT: Mapping[str, tuple[_Read, _Score]] = {
     "qa_f1_zh": (_whole, _f1("zh")),
     "rouge": (_whole, _rouge),
     "rouge_zh": (_whole, _rouge_zh),
-    "classification": (_named, _share_of_class),
+    "classification": (_named_in, _share_of_class),
     "count": _number(count_number),
     "retrieval": _number(passage_number),
     "retrieval_zh": _number(passage_number),
@@ -206,10 +205,11 @@ def _metrics(
     suite: str, strict: Mapping[str, tuple[_Read, _Score]], first_line: bool, alias: str = ""
 ) -> tuple[Metric, ...]:
     return tuple(
-        Metric(
+        Metric.of(
             suite,
             name,
-            MappingProxyType({"official": released(compare, first_line), "strict": _mended(*strict[name])}),
+            released(compare, first_line),
+            _mended(*strict[name]),
             _DESCRIPTIONS[name],
             alias,
         )

@@ -4,9 +4,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from fathom.benchmarks.hundred.meetings_sources import QMSUM, without_noise
 from fathom.benchmarks.hundred.multihop_sources import HOTPOT, MUSIQUE
-from fathom.benchmarks.hundred.news_sources import MULTI_NEWS, with_line_ends
+from fathom.benchmarks.hundred.sources import MULTI_NEWS, QMSUM, with_line_ends, without_noise
 from fathom.benchmarks.leval.sources import PLAIN_SUMMARY
 from fathom.documents.corpus.records import Fields
 from fathom.documents.sources.forms import asked_for_summaries, from_fields, joined, text_in

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from fathom.benchmarks.longbench.mini_records import ANCHORS
 from fathom.benchmarks.longbench.prompts import PROMPTS
-from fathom.benchmarks.longbench.records import EVEN, LANGUAGES
+from fathom.benchmarks.longbench.records import ANCHORS, EVEN, LANGUAGES
 from fathom.documents.sources.templates import PROMPTS as TEMPLATES
 from fathom.documents.sources.templates import filled
 from fathom.score.registry import get_scorer, row_of
@@ -101,7 +100,7 @@ def pool(resources: Resources, dataset: str) -> CandidatePool:
         FathomError: Official prompts are requested without a template of this data set, or two records have the same
             row.
     """
-    mine = (one for one in resources.documents if one.meta.get("dataset") == dataset)
+    mine = (document for document in resources.documents if document.meta.get("dataset") == dataset)
     records = [record for record in mine if "even" in record.meta]  # not the texts of a source with that name
     rows, notes = _rows(records, dataset)
     able = resources.templates is None or dataset in resources.templates
@@ -144,15 +143,15 @@ def _one_a_row(records: Sequence[Document], rows: Mapping[str, int], able: bool)
 
     If a row exists as a record and as a finished prompt, the record is used if a prompt can be made of it (``able``).
     """
-    found: dict[int, Document] = {}
-    for record in sorted(records, key=lambda one: bool(one.meta["whole"]) == able):
-        first = found.setdefault(rows[record.id], record)
+    by_row: dict[int, Document] = {}
+    for record in sorted(records, key=lambda document: bool(document.meta["whole"]) == able):
+        first = by_row.setdefault(rows[record.id], record)
         if first is not record and first.meta["whole"] == record.meta["whole"]:
             raise FathomError(
                 f"{first.source} and {record.source}: different records of row {rows[record.id]}; `data` should name "
                 "one copy of LongBench"
             )
-    return [found[row] for row in sorted(found)]
+    return [by_row[row] for row in sorted(by_row)]
 
 
 def plan(draw: Draw, dataset: str) -> Plan:

@@ -13,10 +13,9 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 
 from fathom.score.answers import choice_letter
-from fathom.score.registry import Metric, ScoringRow, crash
+from fathom.score.registry import Metric, ScoringRow, crash, unscored
 from fathom.types import Score
 
 COMPENSATION = 0.25
@@ -39,15 +38,15 @@ def _official(row: ScoringRow) -> Score:
     if not isinstance(row.prediction, str):
         return crash("AttributeError", "the released code cannot look for a choice in a non-string")
     text = row.prediction.replace("*", "")
-    found = next((match[1] for pattern in _RELEASED if (match := pattern.search(text))), None)
-    return Score(_is_gold(found, row), found is not None, found, "official")
+    letter = next((match[1] for pattern in _RELEASED if (match := pattern.search(text))), None)
+    return Score(_is_gold(letter, row), letter is not None, letter, "official")
 
 
 def _strict(row: ScoringRow) -> Score:
     if not isinstance(row.prediction, str):
-        return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
-    found = choice_letter(row.prediction)
-    return Score(_is_gold(found, row), found is not None, found, "strict")
+        return unscored("strict")
+    letter = choice_letter(row.prediction)
+    return Score(_is_gold(letter, row), letter is not None, letter, "strict")
 
 
 def _compensated(rule: Callable[[ScoringRow], Score], row: ScoringRow) -> Score:
@@ -55,24 +54,24 @@ def _compensated(rule: Callable[[ScoringRow], Score], row: ScoringRow) -> Score:
     return replace(score, value=compensated(score.value, score.valid))
 
 
-def _is_gold(found: str | None, row: ScoringRow) -> float:
+def _is_gold(letter: str | None, row: ScoringRow) -> float:
     gold = row.answers if isinstance(row.answers, list) else [row.answers]
-    return float(found is not None and found in gold)
+    return float(letter is not None and letter in gold)
 
 
 METRICS = (
-    Metric(
+    Metric.of(
         "longbench_v2",
         "mcq",
-        MappingProxyType({"official": _official, "strict": _strict}),
+        _official,
+        _strict,
         "is the choice from A to D the gold one",
     ),
-    Metric(
+    Metric.of(
         "longbench_v2",
         "mcq_compensated",
-        MappingProxyType(
-            {"official": partial(_compensated, _official), "strict": partial(_compensated, _strict)},
-        ),
+        partial(_compensated, _official),
+        partial(_compensated, _strict),
         "the same, and a quarter of a point for a reply without a choice",
     ),
 )

@@ -43,8 +43,8 @@ def official_lines(compare: Compare) -> Scorer:
             return gold
         if not isinstance(row.prediction, str):
             # A list can be searched for the marker, and then fails as a non-string.
-            found = "AttributeError" if isinstance(row.prediction, list | dict) else "TypeError"
-            return crash(found, "the released code looks for the answer in a non-string")
+            exception = "AttributeError" if isinstance(row.prediction, list | dict) else "TypeError"
+            return crash(exception, "the released code looks for the answer in a non-string")
         area = _area(row.prediction)
         lines = [fold(line) for line in area.lower().split("\n")]
         value = compare(gold, lines) if gold else 0.0
@@ -59,7 +59,7 @@ def gold_texts(row: ScoringRow) -> list[str] | Score:
         return crash("TypeError", "the released code needs a list of gold answers")
     # A text is treated as a list of its letters.
     gold: list[object] = list(row.answers)
-    texts = [fold(one) for one in gold if isinstance(one, str)]
+    texts = [fold(entry) for entry in gold if isinstance(entry, str)]
     if len(texts) < len(gold):
         return crash("AttributeError", "the released code cannot convert a non-string to lower case")
     return texts
@@ -83,18 +83,18 @@ def accuracy(gold: Sequence[str], lines: Sequence[str]) -> float:
 
 def f1(gold: Sequence[str], lines: Sequence[str]) -> float:
     """F1 of the two sets of lines."""
-    wanted, said = set(gold), set(lines)
-    common = len(wanted & said)
+    wanted, replied = set(gold), set(lines)
+    common = len(wanted & replied)
     if not common:
         return 0.0
-    precision, recall = common / len(said), common / len(wanted)
+    precision, recall = common / len(replied), common / len(wanted)
     return 2 * precision * recall / (precision + recall)
 
 
 def sub_em(gold: Sequence[str], lines: Sequence[str]) -> float:
     """Share of the gold lines that occur, each as often as in the gold answer."""
-    said = set(lines)
-    return sum(one in said for one in gold) / len(gold)
+    replied = set(lines)
+    return sum(line in replied for line in gold) / len(gold)
 
 
 def ndcg(gold: Sequence[str], lines: Sequence[str]) -> float:
@@ -103,11 +103,11 @@ def ndcg(gold: Sequence[str], lines: Sequence[str]) -> float:
     Of duplicate lines the last position counts, in the gold answer and in the reply. For trec_eval, which is written in
     C, a text ends at its first NUL.
     """
-    gains = {one.partition("\0")[0]: len(gold) - place for place, one in enumerate(gold)}
-    places = {one.partition("\0")[0]: place for place, one in enumerate(lines)}
+    gains = {line.partition("\0")[0]: len(gold) - place for place, line in enumerate(gold)}
+    places = {line.partition("\0")[0]: place for place, line in enumerate(lines)}
     ranked = sorted(places, key=places.__getitem__)[: len(gold)]
     best = sorted(gains.values(), reverse=True)
-    return _discounted([gains.get(one, 0) for one in ranked]) / _discounted(best)
+    return _discounted([gains.get(line, 0) for line in ranked]) / _discounted(best)
 
 
 def _discounted(gains: Sequence[int]) -> float:
@@ -121,7 +121,7 @@ def pairwise(gold: Sequence[str], lines: Sequence[str]) -> float:
     """
     if len(gold) < 2 or len(lines) < 2:
         return 0.0
-    places = {one: place for place, one in enumerate(lines)}
+    places = {line: place for place, line in enumerate(lines)}
     correct = sum(
         first in places and second in places and places[first] < places[second]
         for first, second in combinations(gold, 2)
@@ -139,8 +139,8 @@ def max_rouge_l(reply: str, references: Sequence[str], chinese: bool) -> float:
     """
     cut = spaced if chinese else str
     words = cut(reply)
-    found = [rouge_l(words, cut(one), OFFICIAL_STEPS) for one in references]
-    return 0.0 if None in found else max(value for value in found if value is not None)
+    scores = [rouge_l(words, cut(reference), OFFICIAL_STEPS) for reference in references]
+    return 0.0 if None in scores else max(value for value in scores if value is not None)
 
 
 def rouge_half(row: ScoringRow) -> Score:

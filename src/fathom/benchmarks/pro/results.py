@@ -16,7 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple, NotRequired, TypeVar
+
+from annotated_types import Ge, Le, Predicate
+from typing_extensions import TypedDict
 
 from fathom.benchmarks.pro.secondary_tasks import (
     BY_NAME,
@@ -30,6 +33,7 @@ from fathom.benchmarks.pro.secondary_tasks import (
 )
 from fathom.documents.records import TABLES, File, checked_records, find_files, split_name, unread
 from fathom.printing import printable
+from fathom.storage.schema import FILLED, MismatchError, among, read_as
 from fathom.types import Facet, FathomError, Results, Row, Tell
 
 SUITE = "longbench_pro"
@@ -52,6 +56,50 @@ _DIMENSIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("primary_task", "primary_task", PRIMARY),
     ("language", "language", tuple(LANGUAGES)),
 )
+
+Score = Annotated[float, Ge(0), Le(1), "a number from 0 to 1"]
+Count = Annotated[int, Ge(0), "a whole number, 0 or more"]
+Repeat = Annotated[int, Ge(1), "a whole number, 1 or more"]
+T = TypeVar("T")
+
+
+class ReplyRecord(TypedDict):
+    """A scored reply as the released code writes it; it has more fields, which are not read."""
+
+    id: Annotated[Annotated[str, FILLED] | int, "the name of a question"]
+    secondary_task: Annotated[str, Predicate(BY_NAME.__contains__), among(BY_NAME)]
+    primary_task: str
+    language: Annotated[str, Predicate(LANGUAGES.__contains__), among(LANGUAGES)]
+    token_length: Annotated[str, Predicate(LENGTHS.__contains__), among(LENGTHS)]
+    contextual_requirement: Annotated[str, Predicate(REQUIREMENTS.__contains__), among(REQUIREMENTS)]
+    difficulty: NotRequired[Annotated[str, Predicate(DIFFICULTIES.__contains__), among(DIFFICULTIES)] | None]
+    metric: Score
+    bon_idx: Repeat
+    prediction: NotRequired[str | None]
+
+
+class SummaryRecord(TypedDict):
+    """The counts of a summary; its averages are in fields that depend on the number of repeats."""
+
+    inference_iterations: Repeat
+    total_questions_num: Count
+    total_samples_num: Count
+    fail_samples_num: Count
+    inference_inconsistent_samples_num: Count
+
+
+class CollectedRecord(TypedDict):
+    """A line of ``summaries.jsonl``."""
+
+    model: Annotated[str, FILLED]
+    file: Annotated[str, FILLED]
+    summary: Mapping[str, Any]
+
+
+class ModelRecord(TypedDict):
+    """A model in ``model_info.json``."""
+
+    type: Annotated[str, Predicate(KINDS.__contains__), among(KINDS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +133,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ResultFile:
     """A file of replies or a summary.
 
     Attributes:
@@ -118,28 +166,28 @@ def read_results(path: Path, tell: Tell | None = None) -> Iterator[tuple[str, It
     Raises:
         FathomError: There are no such results, a model has two of one mode, or a file is damaged; the message names it.
     """
-    replies: dict[tuple[str, str], _Found] = {}
-    summaries: dict[tuple[str, str], _Found] = {}
-    for found in _found(path, tell):
-        known = replies if found.replies is not None else summaries
-        key = found.published.model, found.published.variant
+    replies: dict[tuple[str, str], _ResultFile] = {}
+    summaries: dict[tuple[str, str], _ResultFile] = {}
+    for result in _files(path, tell):
+        known = replies if result.replies is not None else summaries
+        key = result.published.model, result.published.variant
         if key in known:
             raise FathomError(
-                f"{found.place}: a second file of model {shown(key[0])}, {key[1]} (the first: {known[key].place}); "
+                f"{result.place}: a second file of model {shown(key[0])}, {key[1]} (the first: {known[key].place}); "
                 "keep one of them here"
             )
-        known[key] = found
+        known[key] = result
     if not replies and not summaries:
         raise FathomError(
             f"{path}: no results of LongBench Pro here; expected MODEL/{START}{SUMMARY}.json, "
             f"MODEL/{START}{REPLIES}.jsonl or {COLLECTED}.jsonl"
         )
     chosen = [replies.get(key) or summaries[key] for key in sorted({*replies, *summaries})]
-    for found in chosen:
-        if found.replies is None:
-            yield found.place, averages_of(found.summary, found.published, found.place)
+    for result in chosen:
+        if result.replies is None:
+            yield result.place, averages_of(result.summary, result.published, result.place)
         else:
-            yield found.place, replies_of(checked_records(found.replies), found.published)
+            yield result.place, replies_of(checked_records(result.replies), result.published)
 
 
 RESULTS = (Results("longbench-pro", read_results, "what LongBench Pro's released code writes: replies, or averages"),)
@@ -148,15 +196,15 @@ RESULTS = (Results("longbench-pro", read_results, "what LongBench Pro's released
 # ------------------------------------------------------------------------------------------------------ finding
 
 
-def _found(path: Path, tell: Tell | None) -> Iterator[_Found]:
+def _files(path: Path, tell: Tell | None) -> Iterator[_ResultFile]:
     if not path.exists():
         raise FathomError(f"{path}: no such file or folder")
     # The folder itself may be named after the model.
     path = path.resolve() if path.name in ("", "..") else path
-    found = find_files(path, TABLES)
-    infos = {file.name.parent: file for file in found.files if file.name.name == INFO}
+    tables = find_files(path, TABLES)
+    infos = {file.name.parent: file for file in tables.files if file.name.name == INFO}
     others = []
-    for file in found.files:
+    for file in tables.files:
         if file.stem == COLLECTED:
             yield from _collected(file, _info(file, infos))
         elif file.stem.endswith((SUMMARY, REPLIES)):
@@ -164,14 +212,14 @@ def _found(path: Path, tell: Tell | None) -> Iterator[_Found]:
         elif file.name.name != INFO:
             others.append(str(file.name))
     if tell is not None:
-        for problem in (*found.problems, *found.unread, *unread(path, others, f"their names do not end in {NAMES}")):
+        for problem in (*tables.problems, *tables.unread, *unread(path, others, f"their names do not end in {NAMES}")):
             tell(str(problem))
 
 
 def _info(file: File, infos: Mapping[PurePosixPath, File]) -> tuple[PurePosixPath, File | None]:
     """The folder in which models' names start, and the file in it or above it with their kinds."""
     folder = file.name.parent
-    above = next((one for one in (folder, *folder.parents) if one in infos), None)
+    above = next((parent for parent in (folder, *folder.parents) if parent in infos), None)
     if above is not None:
         return above, infos[above]
     # A single file or model may be read: the file for all models is then in its folder or above.
@@ -182,19 +230,19 @@ def _info(file: File, infos: Mapping[PurePosixPath, File]) -> tuple[PurePosixPat
     return PurePosixPath(), next((File.at(place) for place in places if place.is_file()), None)
 
 
-def _single(file: File, info: tuple[PurePosixPath, File | None]) -> _Found:
+def _single(file: File, info: tuple[PurePosixPath, File | None]) -> _ResultFile:
     model = file.name.parent.relative_to(info[0]).as_posix()
     published = _published(file.folder if model == "." else model, file.name.name, info[1], str(file))
     if file.stem.endswith(SUMMARY):
-        return _Found(str(file), published, None, _object(file))
-    return _Found(str(file), published, file, {})
+        return _ResultFile(str(file), published, None, _single_object(file))
+    return _ResultFile(str(file), published, file, {})
 
 
-def _collected(file: File, info: tuple[PurePosixPath, File | None]) -> Iterator[_Found]:
+def _collected(file: File, info: tuple[PurePosixPath, File | None]) -> Iterator[_ResultFile]:
     for place, record in checked_records(file):
-        name = text_of(record, "file", place).rpartition("/")[2]
-        published = _published(text_of(record, "model", place), name, info[1], place)
-        yield _Found(place, published, None, mapping_of(record, "summary", place))
+        line = _checked(CollectedRecord, record, place)
+        published = _published(line["model"], line["file"].rpartition("/")[2], info[1], place)
+        yield _ResultFile(place, published, None, line["summary"])
 
 
 def _published(model: str, name: str, info: File | None, place: str) -> Published:
@@ -205,18 +253,18 @@ def _published(model: str, name: str, info: File | None, place: str) -> Publishe
             "where MODE is thinking or nonthinking"
         )
     kind = ""
-    known = _object(info) if info else {}
+    known = _single_object(info) if info else {}
     if model in known:
-        kind = choice_of(mapping_of(known, model, str(info)), "type", KINDS, f"{info}: {model}").lower()
+        kind = _checked(dict[str, ModelRecord], {model: known[model]}, str(info))[model]["type"].lower()
     return Published(model, named["mode"] == "thinking", int(named["context"]), int(named["repeats"]), kind)
 
 
-def _object(file: File) -> Mapping[str, object]:
+def _single_object(file: File) -> Mapping[str, object]:
     """The single object in a file."""
-    found = list(islice(checked_records(file), 2))
-    if len(found) != 1:
-        raise FathomError(f"{file}: expected one JSON object, found {'several' if found else 'nothing'}")
-    return found[0][1]
+    records = list(islice(checked_records(file), 2))
+    if len(records) != 1:
+        raise FathomError(f"{file}: expected one JSON object, found {'several' if records else 'nothing'}")
+    return records[0][1]
 
 
 # -------------------------------------------------------------------------------------------------------------- replies
@@ -248,22 +296,27 @@ def replies_of(records: Iterable[tuple[str, Mapping[str, object]]], published: P
 
 
 def _reply_row(record: Mapping[str, object], published: Published, place: str) -> Row:
-    task = BY_NAME[choice_of(record, "secondary_task", BY_NAME, place)]
-    choice_of(record, "primary_task", (task.primary,), place)
-    language = LANGUAGES[choice_of(record, "language", LANGUAGES, place)]
-    length = LENGTHS[choice_of(record, "token_length", LENGTHS, place)]
-    item = f"{task.task}/{language}/{_id(record, place)}"
+    reply = _checked(ReplyRecord, record, place)
+    task, prediction = BY_NAME[reply["secondary_task"]], reply.get("prediction", "unknown")
+    if reply["primary_task"] != task.primary:
+        raise FathomError(
+            f"{place}: the field 'primary_task' is {shown(reply['primary_task'])}; expected {task.primary}, to which "
+            f"{task.name} belongs"
+        )
+    language, length = LANGUAGES[reply["language"]], LENGTHS[reply["token_length"]]
+    item = f"{task.task}/{language}/{reply['id']}"
     facets: dict[str, Facet] = {
         "dataset": task.name,
         "primary_task": task.primary,
         "secondary_task": task.name,
-        "contextual_requirement": choice_of(record, "contextual_requirement", REQUIREMENTS, place),
+        "contextual_requirement": reply["contextual_requirement"],
     }
-    if record.get("difficulty") is not None:
-        facets["difficulty"] = choice_of(record, "difficulty", DIFFICULTIES, place)
+    if difficulty := reply.get("difficulty"):
+        facets["difficulty"] = difficulty
     if task.metric == "Summary":
         facets["pass_above"] = SUMMARY_PASSES_ABOVE
-    came = _came(record, place)
+    # Files without replies do not say whether there was one, which counts as yes.
+    answered = bool(prediction and prediction.strip())
     return Row(
         suite=SUITE,
         task=task.task,
@@ -271,35 +324,20 @@ def _reply_row(record: Mapping[str, object], published: Published, place: str) -
         sample=f"{item}@{length}",
         model=published.model,
         length=length,
-        value=score_of(record, "metric", place),
+        value=float(reply["metric"]),
         variant=published.variant,
-        epoch=count_of(record, "bon_idx", place, least=1),
-        valid=came,
+        epoch=reply["bon_idx"],
+        valid=answered,
         answer="",
         language=language,
         metric=METRIC_NAMES[task.metric],
         grader=f"{SUITE}/{task.metric}",
         rule="official",
         source=SOURCE,
-        detail="" if came else "no reply: the released code scores it 0",
-        answered=came if "prediction" in record else None,
+        detail="" if answered else "no reply: the released code scores it 0",
+        answered=answered if "prediction" in reply else None,
         facets={**published.facets, **facets},
     )
-
-
-def _id(record: Mapping[str, object], place: str) -> str:
-    name = record.get("id")
-    if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
-        raise FathomError(f"{place}: 'id' is {shown(name)}, expected the name of a question")
-    return str(name)
-
-
-def _came(record: Mapping[str, object], place: str) -> bool:
-    """Whether there was a reply; unknown in files without replies, which counts as yes."""
-    reply = record.get("prediction", "unknown")
-    if reply is not None and not isinstance(reply, str):
-        raise FathomError(f"{place}: 'prediction' is {shown(reply)}, expected a text")
-    return bool(reply and reply.strip())
 
 
 # ------------------------------------------------------------------------------------------------------------ summaries
@@ -326,63 +364,76 @@ def averages_of(summary: Mapping[str, object], published: Published, place: str)
     Raises:
         FathomError: A key or a group is missing, or a value is not a number from 0 to 1.
     """
-    repeats = count_of(summary, "inference_iterations", place, least=1)
-    if repeats != published.repeats:
+    counts = _checked(SummaryRecord, summary, place)
+    if counts["inference_iterations"] != published.repeats:
         raise FathomError(
-            f"{place}: 'inference_iterations' is {repeats}, but the name of the file says {published.repeats}"
+            f"{place}: 'inference_iterations' is {counts['inference_iterations']}, but the name of the file says "
+            f"{published.repeats}"
         )
-    questions: dict[str, Facet] = {"questions": count_of(summary, "total_questions_num", place)}
+    questions: dict[str, Facet] = {"questions": counts["total_questions_num"]}
     replies: dict[str, Facet] = {
-        "replies": count_of(summary, "total_samples_num", place),
-        "failed_replies": count_of(summary, "fail_samples_num", place),
-        "uneven_questions": count_of(summary, "inference_inconsistent_samples_num", place),
+        "replies": counts["total_samples_num"],
+        "failed_replies": counts["fail_samples_num"],
+        "uneven_questions": counts["inference_inconsistent_samples_num"],
     }
-    for one in _averages(summary, repeats, place):
-        about = questions if one.dimension in ("overall", "run") else {}
-        if (one.dimension, one.measure) == ("overall", "mean"):
+    for average in _averages(summary, published.repeats, place):
+        about = questions if average.dimension in ("overall", "run") else {}
+        if (average.dimension, average.measure) == ("overall", "mean"):
             about = questions | replies
-        yield _average_row(one, published, about)
+        yield _average_row(average, published, about)
 
 
 def _averages(summary: Mapping[str, object], repeats: int, place: str) -> Iterator[_Average]:
-    yield _Average("overall", ALL, "mean", repeats, score_of(summary, "average_overall_metric", place))
-    for run in range(1, repeats + 1):
-        value = score_of(summary, f"inference_iteration_{run}_overall_metric", place)
-        yield _Average("run", str(run), "mean", 1, value)
+    numbers = range(1, repeats + 1)
+    runs = {f"inference_iteration_{run}_overall_metric": run for run in numbers}
+    overall = _scores(summary, ("average_overall_metric", *runs, *(f"pass@{n}" for n in numbers)), place)
+    yield _Average("overall", ALL, "mean", repeats, overall["average_overall_metric"])
+    for name, run in runs.items():
+        yield _Average("run", str(run), "mean", 1, overall[name])
     for name, dimension, groups in _DIMENSIONS:
         for group, value in _groups(summary, f"average_{name}_metric", groups, place):
             yield _Average(dimension, group, "mean", repeats, value)
-    for n in range(1, repeats + 1):
-        best, within = mapping_of(summary, f"BoN-{n}", place), f"{place}: BoN-{n}"
-        yield _Average("overall", ALL, "best_of", n, score_of(best, "overall_metric", within))
+    for n in numbers:
+        best, within = _object(summary, f"BoN-{n}", place), f"{place}: BoN-{n}"
+        yield _Average("overall", ALL, "best_of", n, _scores(best, ["overall_metric"], within)["overall_metric"])
         for name, dimension, groups in _DIMENSIONS:
             for group, value in _groups(best, name, groups, within):
                 yield _Average(dimension, group, "best_of", n, value)
-        yield _Average("overall", ALL, "pass_at", n, score_of(summary, f"pass@{n}", place))
+        yield _Average("overall", ALL, "pass_at", n, overall[f"pass@{n}"])
 
 
 def _groups(of: Mapping[str, object], name: str, groups: tuple[str, ...], place: str) -> Iterator[tuple[str, float]]:
     """Scores by group: the fixed ones first, then all others."""
-    scores, within = mapping_of(of, name, place), f"{place}: {name}"
-    for group in dict.fromkeys((*groups, *scores)):
-        yield LANGUAGES.get(group, group), score_of(scores, group, within)
+    fields = _object(of, name, place)
+    for group, value in _scores(fields, (*groups, *fields), f"{place}: {name}").items():
+        yield LANGUAGES.get(group, group), value
 
 
-def _average_row(one: _Average, published: Published, about: Mapping[str, Facet]) -> Row:
-    name = f"{one.dimension}/{one.group}/{one.measure}@{one.n}"
-    cell: dict[str, Facet] = {"aggregate": one.dimension, "group": one.group, "measure": one.measure, "n": one.n}
+def _object(of: Mapping[str, object], name: str, place: str) -> Mapping[str, object]:
+    return _checked(dict[str, Mapping[str, Any]], {name: of.get(name)}, place)[name]
+
+
+def _scores(of: Mapping[str, object], names: Iterable[str], place: str) -> dict[str, float]:
+    """Those scores, in their order."""
+    return _checked(dict[str, Score], {name: of.get(name) for name in names}, place)
+
+
+def _average_row(average: _Average, published: Published, about: Mapping[str, Facet]) -> Row:
+    dimension, group, measure, n, value = average
+    name = f"{dimension}/{group}/{measure}@{n}"
+    cell: dict[str, Facet] = {"aggregate": dimension, "group": group, "measure": measure, "n": n}
     return Row(
         suite=SUITE,
-        task=one.group.split(".", 1)[0] if one.dimension == "primary_task" else ALL,
+        task=group.split(".", 1)[0] if dimension == "primary_task" else ALL,
         item=name,
         sample=name,
         model=published.model,
         length=0,
-        value=one.value,
+        value=value,
         variant=published.variant,
         valid=True,
-        language=one.group if one.dimension == "language" else "",
-        metric=one.measure,
+        language=group if dimension == "language" else "",
+        metric=measure,
         grader=SUITE,
         rule="official",
         source=SOURCE,
@@ -390,81 +441,19 @@ def _average_row(one: _Average, published: Published, about: Mapping[str, Facet]
     )
 
 
-# --------------------------------------------------------------------------------------------------------------- fields
-
-
-def score_of(record: Mapping[str, object], name: str, place: str) -> float:
-    """A number from 0 to 1.
+def _checked(schema: type[T], record: object, place: str) -> T:
+    """A record as its schema says.
 
     Raises:
-        FathomError: It is missing or something else.
+        FathomError: It is something else.
     """
-    value = _value(record, name, place)
-    # NaN fails the comparison.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise _wrong(place, name, value, "a number from 0 to 1")
-    return float(value)
-
-
-def count_of(record: Mapping[str, object], name: str, place: str, *, least: int = 0) -> int:
-    """A whole number, ``least`` or more.
-
-    Raises:
-        FathomError: It is missing or something else.
-    """
-    value = _value(record, name, place)
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise _wrong(place, name, value, f"a whole number, {least} or more")
-    return value
-
-
-def mapping_of(record: Mapping[str, object], name: str, place: str) -> Mapping[str, object]:
-    """An object field.
-
-    Raises:
-        FathomError: It is missing or something else.
-    """
-    value = _value(record, name, place)
-    if not isinstance(value, dict):
-        raise _wrong(place, name, value, "an object")
-    return value
-
-
-def text_of(record: Mapping[str, object], name: str, place: str) -> str:
-    """A non-empty text field.
-
-    Raises:
-        FathomError: It is missing or something else.
-    """
-    value = _value(record, name, place)
-    if not isinstance(value, str) or not value.strip():
-        raise _wrong(place, name, value, "a text")
-    return value
-
-
-def choice_of(record: Mapping[str, object], name: str, choices: Iterable[str], place: str) -> str:
-    """A field with one of some values.
-
-    Raises:
-        FathomError: It is missing or something else.
-    """
-    value, known = _value(record, name, place), tuple(choices)
-    if not isinstance(value, str) or value not in known:
-        raise _wrong(place, name, value, f"one of {', '.join(known)}")
-    return value
+    try:
+        return read_as(schema, record)
+    except MismatchError as error:
+        raise FathomError(f"{place}: {error}") from None
 
 
 def shown(value: object) -> str:
     """A value for a message: short, and printable."""
     text = printable(repr(value))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
-
-
-def _value(record: Mapping[str, object], name: str, place: str) -> object:
-    if name not in record:
-        raise FathomError(f"{place}: {name!r} is missing; expected what LongBench Pro's released code writes")
-    return record[name]
-
-
-def _wrong(place: str, name: str, value: object, expected: str) -> FathomError:
-    return FathomError(f"{place}: {name!r} is {shown(value)}, expected {expected}")

@@ -41,20 +41,20 @@ def similarity_steps(case: Case) -> Generator[Ask, str, Parts]:
 
 
 def _answer(case: Case) -> str:
-    found = strict_summary_texts(ScoringRow(case.reply, list(case.references), language=case.language))
-    assert isinstance(found, tuple)  # the reply is a text and there are references
-    return found[0]
+    texts = strict_summary_texts(ScoringRow(case.reply, list(case.references), language=case.language))
+    assert isinstance(texts, tuple)  # the reply is a text and there are references
+    return texts[0]
 
 
 def _read(reply: str, count: int) -> list[float]:
     """The cosines in a reply, one per summary."""
     try:
-        found = json.loads(reply)
+        parsed = json.loads(reply)
     except (ValueError, RecursionError):
-        found = None
-    listed = found.get("cosines") if isinstance(found, dict) else None
+        parsed = None
+    listed = parsed.get("cosines") if isinstance(parsed, dict) else None
     values = listed[:count] if isinstance(listed, list) else []
-    cosines = [float(one) for one in values if isinstance(one, int | float) and abs(one) <= 1 + _ROUNDING]
+    cosines = [float(cosine) for cosine in values if isinstance(cosine, int | float) and abs(cosine) <= 1 + _ROUNDING]
     if len(cosines) < count:
         raise UnreadableError(f"expected {count} cosines, got {reply[:200]!r}")
     return cosines

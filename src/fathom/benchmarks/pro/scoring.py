@@ -21,13 +21,13 @@ import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
-from types import MappingProxyType
 
 from fathom.benchmarks.longbench.official import spaced
 from fathom.benchmarks.pro import official as released
 from fathom.benchmarks.pro.official import MARKERS, Compare, fold, is_chinese, max_rouge_l, summary_texts
-from fathom.score.registry import Metric, Scorer, ScoringRow
+from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l
 from fathom.score.text import without_reasoning
 from fathom.types import Score
@@ -166,9 +166,9 @@ def strict_lines(compare: Compare) -> Scorer:
         gold = _gold(row)
         if isinstance(gold, Score):
             return gold
-        found = answered(str(row.prediction))
-        value = max(compare(gold, said) if (said := lines(area, gold)) else 0.0 for area in found.areas)
-        return Score(value, found.valid, found.areas[0].strip() or None, "strict")
+        answer = answered(str(row.prediction))
+        value = max(compare(gold, listed) if (listed := lines(area, gold)) else 0.0 for area in answer.areas)
+        return Score(value, answer.valid, answer.areas[0].strip() or None, "strict")
 
     return score
 
@@ -176,20 +176,20 @@ def strict_lines(compare: Compare) -> Scorer:
 def _gold(row: ScoringRow) -> list[str] | Score:
     """The gold lines, folded, without blank and duplicate ones; or the score if there is nothing to score."""
     if not isinstance(row.prediction, str):
-        return Score(None, False, grader="strict", detail="no reply: the prediction is not a string")
+        return unscored("strict")
     given = row.answers if isinstance(row.answers, list) else [row.answers]
-    gold = list(dict.fromkeys(filter(None, (fold(one) for one in given if isinstance(one, str)))))
-    return gold or Score(None, False, grader="strict", detail="no gold answer to compare with")
+    gold = list(dict.fromkeys(filter(None, (fold(entry) for entry in given if isinstance(entry, str)))))
+    return gold or unscored("strict", "no gold answer to compare with")
 
 
-def strict_pairwise(gold: Sequence[str], said: Sequence[str]) -> float:
+def strict_pairwise(gold: Sequence[str], lines: Sequence[str]) -> float:
     """Pairs of gold lines in the correct order, as a share of all pairs of gold lines.
 
     A single gold line has no pairs: it counts if it is named.
     """
     if len(gold) < 2:
-        return float(gold[0] in said)
-    places = {one: place for place, one in enumerate(said)}
+        return float(gold[0] in lines)
+    places = {line: place for place, line in enumerate(lines)}
     ordered = sum(
         first in places and second in places and places[first] < places[second]
         for first, second in combinations(gold, 2)
@@ -218,23 +218,23 @@ def strict_rouge_l(reply: str, references: Sequence[str], chinese: bool) -> floa
     """
     cut = spaced if chinese else str
     words = cut(reply)
-    return max((rouge_l(words, cut(one)) or 0.0 for one in references), default=0.0)
+    return max((rouge_l(words, cut(reference)) or 0.0 for reference in references), default=0.0)
 
 
 def _strict_rouge_half(row: ScoringRow) -> Score:
-    found = strict_summary_texts(row)
-    if isinstance(found, Score):
-        return found
-    reply, references = found
+    texts = strict_summary_texts(row)
+    if isinstance(texts, Score):
+        return texts
+    reply, references = texts
     value = strict_rouge_l(reply, references, is_chinese(row.language))
     return Score(value, answered(str(row.prediction)).valid, reply or None, "strict")
 
 
 def _official_summary(row: ScoringRow) -> Score:
-    found = summary_texts(row)
-    if isinstance(found, Score):
-        return found
-    reply, references = found
+    texts = summary_texts(row)
+    if isinstance(texts, Score):
+        return texts
+    reply, references = texts
     if not reply or not references:
         return Score(0.0, False, grader="official")
     rouge = max_rouge_l(reply, references, is_chinese(row.language))
@@ -242,10 +242,10 @@ def _official_summary(row: ScoringRow) -> Score:
 
 
 def _strict_summary(row: ScoringRow) -> Score:
-    found = strict_summary_texts(row)
-    if isinstance(found, Score):
-        return found
-    reply, references = found
+    texts = strict_summary_texts(row)
+    if isinstance(texts, Score):
+        return texts
+    reply, references = texts
     rouge = strict_rouge_l(reply, references, is_chinese(row.language))
     return _by_characters("strict", answered(str(row.prediction)).valid, reply, references, rouge)
 
@@ -255,8 +255,7 @@ def _by_characters(rule: str, valid: bool, reply: str, references: Sequence[str]
     return Score(summary_score(similarity, rouge), valid, reply or None, f"{rule} ({BY_CHARACTERS})", _NOT_THE_PAPERS)
 
 
-def _metric(name: str, official: Scorer, strict: Scorer, description: str) -> Metric:
-    return Metric("longbench_pro", name, MappingProxyType({"official": official, "strict": strict}), description)
+_metric = partial(Metric.of, "longbench_pro")
 
 
 def _of_lines(name: str, official: Compare, strict: Compare, description: str) -> Metric:

@@ -100,4 +100,4 @@ SECONDARY = (
     SecondaryTask("T11.1 Long-Range Entity & Commitment Tracking", "Accuracy", "Full"),
     SecondaryTask("T11.2 Short-Range Reference Resolution & State Query", "Accuracy", "Partial"),
 )
-BY_NAME: Mapping[str, SecondaryTask] = MappingProxyType({one.name: one for one in SECONDARY})
+BY_NAME: Mapping[str, SecondaryTask] = MappingProxyType({task.name: task for task in SECONDARY})

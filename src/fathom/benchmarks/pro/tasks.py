@@ -89,8 +89,8 @@ def options_of(question: str) -> str:
     """The letters of the longest list of options in a question, from A without gaps; "" if there is none."""
     best = run = ""
     for line in question.splitlines():
-        if found := _OPTION.match(line):
-            letter = found[1]
+        if match := _OPTION.match(line):
+            letter = match[1]
             if letter == chr(ord("A") + len(run)):
                 run += letter
             elif letter == "A":
@@ -136,7 +136,7 @@ def _facets(record: Document, task: SecondaryTask) -> dict[str, Facet]:
 
 def _strings(value: Json) -> list[str]:
     assert isinstance(value, list)
-    return [str(one) for one in value]
+    return [str(item) for item in value]
 
 
 def _whole(record: Document) -> Span:

@@ -91,8 +91,8 @@ def _options(draw: Draw, counts: list[int], others: list[int]) -> list[list[int]
 
 def score(reply: str, sample: Sample) -> Score:
     """1 if the reply chooses the right option; valid if it chooses one."""
-    found = choice_number(reply, OPTIONS)
-    return Score(float(found in sample.targets), found is not None, found, "option number")
+    number = choice_number(reply, OPTIONS)
+    return Score(float(number in sample.targets), number is not None, number, "option number")
 
 
 TASKS = tuple(

@@ -44,8 +44,8 @@ def plan(draw: Draw) -> Plan:
 
 def score(reply: str, sample: Sample) -> Score:
     """1 if the last UUID of the reply is the value; valid if there is a UUID (official rule: the last one counts)."""
-    found = last_uuid(reply)
-    return Score(float(found in sample.targets), found is not None, found, "last UUID")
+    uuid = last_uuid(reply)
+    return Score(float(uuid in sample.targets), uuid is not None, uuid, "last UUID")
 
 
 TASKS = (

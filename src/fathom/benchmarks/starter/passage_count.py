@@ -59,8 +59,8 @@ def finish(layout: Layout, question: str) -> tuple[Ending, ...]:
 
 def score(reply: str, sample: Sample) -> Score:
     """1 if the number that the reply counts is correct; valid if it gives one (the official rule uses the first)."""
-    found = count_number(reply)
-    return Score(float(found in sample.targets), found is not None, found, "count")
+    number = count_number(reply)
+    return Score(float(number in sample.targets), number is not None, number, "count")
 
 
 TASKS = (

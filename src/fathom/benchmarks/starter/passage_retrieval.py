@@ -52,8 +52,8 @@ def pool(resources: Resources) -> CandidatePool:
     """
     limit = _limit(resources)
     summarised = [document for document in resources.documents if _summary_of(document)]
-    found = [(document, _piece(document, limit, resources)) for document in summarised]
-    candidates = [Candidate(document, (span,)) for document, span in found if span]
+    pieces = [(document, _piece(document, limit, resources)) for document in summarised]
+    candidates = [Candidate(document, (span,)) for document, span in pieces if span]
     lost = len(summarised) - len(candidates)
     notes = (
         (f"{lost} of {len(summarised)} documents left out: no piece contains enough of the summary",) if lost else ()
@@ -109,8 +109,8 @@ def finish(layout: Layout, question: str) -> tuple[Ending, ...]:
 
 def score(reply: str, sample: Sample) -> Score:
     """1 if the reply names the correct passage; valid if it names one."""
-    found = passage_number(reply)
-    return Score(float(found in sample.targets), found is not None, found, "passage number")
+    number = passage_number(reply)
+    return Score(float(number in sample.targets), number is not None, number, "passage number")
 
 
 TASKS = (

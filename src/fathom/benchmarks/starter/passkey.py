@@ -38,8 +38,8 @@ def plan(draw: Draw, size: int) -> Plan:
 
 def score(reply: str, sample: Sample) -> Score:
     """1 if the digits of the reply are the passkey; valid if there are digits."""
-    found = digits(reply, int(sample.inputs.get("digits", 0)))
-    return Score(float(found in sample.targets), found is not None, found, "exact match")
+    passkey = digits(reply, int(sample.inputs.get("digits", 0)))
+    return Score(float(passkey in sample.targets), passkey is not None, passkey, "exact match")
 
 
 TASKS = tuple(

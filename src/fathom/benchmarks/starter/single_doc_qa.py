@@ -63,10 +63,10 @@ def pool(resources: Resources) -> CandidatePool:
 
 def left_out(documents: Sequence[Document], candidates: Sequence[Candidate]) -> tuple[str, ...]:
     """A note on questions without a candidate."""
-    there = sum(len(distinct(document.questions)) for document in documents)
-    lost = there - sum(len(candidate.questions) for candidate in candidates)
+    total = sum(len(distinct(document.questions)) for document in documents)
+    lost = total - sum(len(candidate.questions) for candidate in candidates)
     why = "the text does not fit the shortest length, and the location of the answer is unknown; or they are too long"
-    return (f"{lost} of {there} questions left out: {why}",) if lost else ()
+    return (f"{lost} of {total} questions left out: {why}",) if lost else ()
 
 
 def plan(draw: Draw) -> Plan:
@@ -105,10 +105,10 @@ def kind_of(question: Question) -> dict[str, str]:
 
 def score(reply: str, sample: Sample) -> Score:
     """Token F1 with the nearest gold answer; valid if there is an answer."""
-    found = short_answer(reply)
-    if found is None:
+    answer = short_answer(reply)
+    if answer is None:
         return Score(0.0, False, None, "token F1")
-    return Score(max(token_f1(found, target, sample.language) for target in sample.targets), True, found, "token F1")
+    return Score(max(token_f1(answer, target, sample.language) for target in sample.targets), True, answer, "token F1")
 
 
 TASKS = (

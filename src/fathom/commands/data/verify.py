@@ -51,13 +51,13 @@ def main(line: VerifyOptions) -> int:
     if line.as_json:
         print_json(checked)
     else:
-        print_records([_record(one, Path(line.folder or data_folder())) for one in checked], denominator="none")
-    wrong = [one for one in checked if one.status in ("changed", "missing")]
-    for one in wrong:
-        if one.detail:
-            print(f"{one.path}: {one.detail}", file=sys.stderr)
+        print_records([_record(file, Path(line.folder or data_folder())) for file in checked], denominator="none")
+    wrong = [file for file in checked if file.status in ("changed", "missing")]
+    for file in wrong:
+        if file.detail:
+            print(f"{file.path}: {file.detail}", file=sys.stderr)
     if wrong:
-        again = " ".join(dict.fromkeys(one.source for one in wrong))
+        again = " ".join(dict.fromkeys(file.source for file in wrong))
         print(
             f"{len(wrong)} of {len(checked)} files are changed or missing; fetch them with `fathom data fetch {again}"
             f"{f' --to {line.folder}' if line.folder else ''}`",
@@ -66,11 +66,11 @@ def main(line: VerifyOptions) -> int:
     return int(bool(wrong))
 
 
-def _record(one: "Checked", folder: Path) -> dict[str, object]:
+def _record(checked: "Checked", folder: Path) -> dict[str, object]:
     return {
-        "source": one.source,
-        "status": one.status,
-        "file": one.path.relative_to(folder),
-        "revision": one.revision[:12] or "-",
-        "licence": one.licence,
+        "source": checked.source,
+        "status": checked.status,
+        "file": checked.path.relative_to(folder),
+        "revision": checked.revision[:12] or "-",
+        "licence": checked.licence,
     }

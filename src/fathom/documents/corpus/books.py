@@ -356,7 +356,7 @@ def heading_of(text: str, index: int, span: tuple[int, int], language: str) -> H
         return Heading(index, start, end, form, _chinese_number(match["number"]), match["title"].strip())
     match = _NAMED.fullmatch(block)
     if match is not None and match["form"][0].isupper() and not re.match(r",|\s+[a-z]", match["title"]):
-        number = None if _plain(match["number"]) == "last" else _english_number(match["number"])
+        number = None if _folded(match["number"]) == "last" else _english_number(match["number"])
         return Heading(index, start, end, match["form"].lower(), number, _title(match["title"]))
     match = _BARE.fullmatch(block)
     form = "number"
@@ -375,14 +375,14 @@ def _english_number(word: str) -> int:
     if word.isdigit():
         return int(word)
     # Old prints use the long s, which case-insensitive patterns treat as an s.
-    parts = re.split("[- ]", _plain(word))
+    parts = re.split("[- ]", _folded(word))
     if all(part in _WORDS for part in parts):
         return sum(_WORDS[part] for part in parts)
     values = [_ROMAN_DIGITS[letter] for letter in word]
     return sum(-value if value < after else value for value, after in pairwise([*values, 0]))
 
 
-def _plain(word: str) -> str:
+def _folded(word: str) -> str:
     return word.casefold().replace("ı", "i")
 
 
@@ -462,7 +462,7 @@ def _with_misprints(chain: Sequence[int], headings: Sequence[Heading]) -> list[H
     full = [headings[index] for index in chain[:1]]
     for index, after in pairwise(chain):
         heading, following = headings[index], headings[after]
-        between = [one for one in headings[index + 1 : after] if one.form == heading.form]
+        between = [other for other in headings[index + 1 : after] if other.form == heading.form]
         if heading.number and following.number and len(between) == following.number - heading.number - 1:
             full.extend(between)
         full.append(following)

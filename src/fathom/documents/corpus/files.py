@@ -1,12 +1,11 @@
-"""Reads documents from a folder or a file."""
+"""Reads documents from a folder or a file; of a large corpus a draw that does not depend on their order."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from pathlib import Path
 
-from fathom.documents.corpus.drawn import Held
-from fathom.documents.corpus.questions import AskedFor, asked_for
+from fathom.documents.corpus.questions import NamedDocuments, asked_for
 from fathom.documents.corpus.records import BadRowError, Fields, NoTextFieldError, make_document, parts_of_document
 from fathom.documents.corpus.spec import parse_spec, path_of
 from fathom.documents.corpus.text import joined_pages, merged, normalise
@@ -28,9 +27,121 @@ from fathom.documents.records import (
     read_records,
     unread,
 )
-from fathom.documents.records.parts import LONG, parts_of
+from fathom.documents.records.streams import LONG, parts_of
 from fathom.printing import printable
 from fathom.types import Document, FathomError
+
+MOST = 1 << 26
+"""Bytes of the documents with questions or summaries that are kept, and of the others, if no more are of use."""
+
+
+class BoundedDocuments:
+    """Documents by id, in the order in which they came.
+
+    Up to ``most`` bytes, all are kept. Of more, those with the smallest ids are: ids are hashes of texts, so that this
+    is a draw in which each text has the same chance, whatever the names and the order of files. A text that comes again
+    after it was dropped is dropped again.
+
+    Attributes:
+        most: Bytes that are kept; a quarter more until some are dropped.
+        given: Number of documents given so far, duplicates not counted while the first one is kept.
+        size: Their bytes.
+    """
+
+    def __init__(self, most: int = 0) -> None:
+        self.most = max(MOST, most)
+        self.given = 0
+        self.size = 0
+        self._documents: dict[str, Document] = {}
+        self._sizes: dict[bool, int] = {True: 0, False: 0}  # by whether they have questions or a summary
+        self._limits: dict[bool, str] = {True: "g", False: "g"}  # ids below these are kept; "g" follows all digits
+        self._always: set[str] = set()
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._documents
+
+    def __getitem__(self, id: str) -> Document:
+        return self._documents[id]
+
+    def __setitem__(self, id: str, document: Document) -> None:
+        """Replace a document by one with the same text; it is dropped if its kind is too much with it."""
+        self._count(id, -1)
+        self._documents[id] = document
+        self._count(id, 1)
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self._documents.values())
+
+    def add(self, document: Document, size: int, *, always: bool = False) -> bool:
+        """Add a document that is not kept yet.
+
+        Args:
+            document: The document.
+            size: Bytes of its text.
+            always: Whether to keep it in any case.
+
+        Returns:
+            Whether it is kept for now.
+        """
+        self.given += 1
+        self.size += size
+        if always:
+            self._always.add(document.id)
+        elif document.id >= self._limits[_asked(document)]:
+            return False
+        self._documents[document.id] = document
+        self._count(document.id, 1)
+        return True
+
+    def keep(self, id: str) -> None:
+        """Keep a document that is here in any case."""
+        self._count(id, -1)
+        self._always.add(id)
+
+    def close(self) -> None:
+        """Drop what is too much."""
+        for asked, size in self._sizes.items():
+            if size > self.most:
+                self._drop(asked)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing was dropped so far."""
+        return all(limit == "g" for limit in self._limits.values())
+
+    @property
+    def ids(self) -> Collection[str]:
+        """The ids of the documents that are kept."""
+        return self._documents.keys()
+
+    def _count(self, id: str, sign: int) -> None:
+        """Add or take away the size of a document, and drop what is too much by a quarter."""
+        if id in self._always:
+            return
+        asked = _asked(self._documents[id])
+        self._sizes[asked] += sign * len(self._documents[id].text.encode())
+        if self._sizes[asked] > self.most + self.most // 4:
+            self._drop(asked)
+
+    def _drop(self, asked: bool) -> None:
+        left = 0
+        for id in sorted(
+            id for id, document in self._documents.items() if id not in self._always and _asked(document) == asked
+        ):
+            size = len(self._documents[id].text.encode())
+            if id >= self._limits[asked]:
+                del self._documents[id]
+            elif left + size > self.most:
+                self._limits[asked] = id
+                del self._documents[id]
+            else:
+                left += size
+        self._sizes[asked] = left
+
+
+def _asked(document: Document) -> bool:
+    return bool(document.questions or document.summary)
+
 
 MOST_MISSED = 0.1
 """Share of the files of a corpus that may be unread without stopping a build."""
@@ -115,8 +226,8 @@ def read_corpus(
     the first one.
 
     Memory is bounded. A text of more than ``LONG`` bytes is several documents: its parts. Of a corpus of more than
-    ``MOST`` bytes, or ``most`` if that is more, documents of so many are kept (``Held``), and those that ``questions``
-    name.
+    ``MOST`` bytes, or ``most`` if that is more, documents of so many are kept (``BoundedDocuments``), and those that
+    ``questions`` name.
 
     Args:
         spec: ``PATH``, with field names that differ from the defaults as
@@ -139,15 +250,18 @@ def read_corpus(
     root = path_of(name)
     _check_root(root, spec)
     gathered = Gathering(
-        replace(fields or Fields(), **query), asked=asked_for(questions), reading=reading, documents=Held(most)
+        replace(fields or Fields(), **query),
+        asked=asked_for(questions),
+        reading=reading,
+        documents=BoundedDocuments(most),
     )
     finder = FileFinder(root)
     chosen = _Chosen(finder, questions)
     for file in chosen:
         gathered.read_file(file)
     gathered.close()
-    textless = (one for why, names in gathered.textless.items() for one in unread(root, names, why))
-    passed = (one for why, names in chosen.passed.items() for one in unread(root, names, why))
+    textless = (unread_file for why, names in gathered.textless.items() for unread_file in unread(root, names, why))
+    passed = (unread_file for why, names in chosen.passed.items() for unread_file in unread(root, names, why))
     left = (*finder.unread, *passed, *textless)
     problems = (*finder.problems, *gathered.problems)
     documents = tuple(gathered.documents)
@@ -170,7 +284,7 @@ def read_corpus(
     )
 
 
-def _drawn(held: Held) -> str:
+def _drawn(held: BoundedDocuments) -> str:
     return (
         f"{held.given:,} texts with {held.size / 1e6:,.0f} MB (parts of long documents count as texts); "
         f"{len(held.ids):,} of them, drawn by their content, are used"
@@ -221,7 +335,7 @@ class _Chosen:
         self.count = 0
         self.passed: dict[str, list[str]] = {README: [], QUESTIONS: []}
         self._finder = finder
-        self._questions = {one for one in map(_identity, questions) if one}
+        self._questions = {identity for identity in map(_identity, questions) if identity}
 
     def __iter__(self) -> Iterator[File]:
         readmes, others = list[File](), False
@@ -251,16 +365,16 @@ class Gathering:
     """Documents read so far, and what was left out."""
 
     names: Fields
-    asked: AskedFor
+    asked: NamedDocuments
     reading: Callable[[int, int | None], None] | None = None
-    documents: Held = field(default_factory=Held)
+    documents: BoundedDocuments = field(default_factory=BoundedDocuments)
     problems: list[Problem] = field(default_factory=list)
     duplicates: list[Problem] = field(default_factory=list)
     read: int = 0
     without: list[Problem] = field(default_factory=list)
     textless: dict[str, list[str]] = field(default_factory=dict)
     sources: list[tuple[str, str]] = field(default_factory=list)
-    told: int = 0
+    reported: int = 0
 
     def read_file(self, file: File) -> None:
         """Add the documents of one file, which is recorded as their source."""
@@ -276,7 +390,11 @@ class Gathering:
             unseen -= record.fields.keys()
             try:
                 for part in _divided(record, self.names.text):
-                    self._add(part, path_text(str(file.name)), problems, duplicates)
+                    remarks, duplicate = self._add(part, path_text(str(file.name)))
+                    for remark in remarks:
+                        problems.add(record.line, remark)
+                    if duplicate:
+                        duplicates.add(record.line, duplicate)
                 used += 1
             except NoTextFieldError as error:
                 without_text.add(record.line, str(error))
@@ -304,7 +422,8 @@ class Gathering:
         self.documents.close()
         self.sources = [(name, id) for name, id in self.sources if id in self.documents]
 
-    def _add(self, record: Record, source: str, problems: Problems, duplicates: Problems) -> None:
+    def _add(self, record: Record, source: str) -> tuple[list[str], str]:
+        """Add the document of a record; returns remarks about it, and of which document it is a duplicate."""
         where = source if record.line is None else f"{source}:{record.line}"
         content, pages = record.fields, tuple[int, ...]()
         if record.pages:
@@ -314,8 +433,7 @@ class Gathering:
         document = replace(document, pages=pages)
         if record.part:
             document = _of_part(document, record, self.names)
-        for remark in remarks if record.part < 2 else ():
-            problems.add(record.line, remark)
+        duplicate = ""
         self._tell(size := len(document.text.encode()))
         always = self.asked.needs(where, document, part=bool(record.part))
         if document.id in self.documents:
@@ -323,18 +441,19 @@ class Gathering:
             first = self.documents[document.id]
             new = tuple(question for question in document.questions if question not in first.questions)
             moved = f"; its questions were added there ({len(new)})" if new else ""
-            duplicates.add(record.line, f"the same text as {first.source}{moved}")
+            duplicate = f"the same text as {first.source}{moved}"
             if always:
                 self.documents.keep(first.id)
             self.documents[first.id] = merged(first, document)
         elif self.documents.add(document, size, always=always):
             self.sources.append((where, document.id))
+        return (remarks if record.part < 2 else []), duplicate
 
     def _tell(self, size: int) -> None:
         """Tell the progress, once per megabyte."""
         read = self.documents.size + size
-        if self.reading and read >= self.told + TOLD:
-            self.told = read
+        if self.reading and read >= self.reported + TOLD:
+            self.reported = read
             self.reading(read, None)
 
     def _optional_fields_named_by_user(self) -> set[str]:
@@ -363,14 +482,15 @@ def _of_part(document: Document, record: Record, names: Fields) -> Document:
     """A document that is a part of a text: without the summary of the whole, and with the questions that it answers."""
     asked = record.fields.get(names.questions)
     with_evidence = {
-        normalise(str(one.get("question") or one.get("text")))
-        for one in (asked if isinstance(asked, list) else [asked])
-        if isinstance(one, dict) and one.get("evidence")
+        normalise(str(record.get("question") or record.get("text")))
+        for record in (asked if isinstance(asked, list) else [asked])
+        if isinstance(record, dict) and record.get("evidence")
     }
     answered = (
-        one
-        for one in document.questions
-        if one.evidence or (one.text not in with_evidence and any(answer in document.text for answer in one.answers))
+        question
+        for question in document.questions
+        if question.evidence
+        or (question.text not in with_evidence and any(answer in document.text for answer in question.answers))
     )
     source = f"{document.source}, part {record.part:,}"
     return replace(document, source=source, summary="", questions=tuple(answered))

@@ -23,7 +23,7 @@ _PART = re.compile(r", part [\d,]+$")  # at the end of the source of a part; tho
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionTable:
     """The questions of a table.
 
     Attributes:
@@ -36,17 +36,19 @@ class Asked:
 
     def of(self, document: Document) -> Document:
         """A document with its questions from the table after its own."""
-        new = (one for one in self.questions.get(document.id, ()) if one not in document.questions)
+        new = (question for question in self.questions.get(document.id, ()) if question not in document.questions)
         added = tuple(new)
         return replace(document, questions=(*document.questions, *added)) if added else document
 
     def drafted(self) -> dict[str, int]:
         """Number of drafted questions by the model that drafted them."""
-        models = [str(one.meta["drafted"]) for one in chain(*self.questions.values()) if "drafted" in one.meta]
+        models = [
+            str(question.meta["drafted"]) for question in chain(*self.questions.values()) if "drafted" in question.meta
+        ]
         return {model: models.count(model) for model in dict.fromkeys(models)}
 
 
-class AskedFor:
+class NamedDocuments:
     """The documents that tables of questions name, before the tables are checked."""
 
     def __init__(self) -> None:
@@ -76,9 +78,9 @@ class AskedFor:
         return bool(answered)
 
 
-def asked_for(paths: Iterable[Path]) -> AskedFor:
+def asked_for(paths: Iterable[Path]) -> NamedDocuments:
     """The documents that tables of questions name; tables that cannot be read are reported when they are checked."""
-    asked = AskedFor()
+    asked = NamedDocuments()
     for path in paths:
         if format_of(path.name) in TABLES and path.is_file():
             for record in read_records(path):
@@ -88,11 +90,11 @@ def asked_for(paths: Iterable[Path]) -> AskedFor:
 
 
 def _quotes(text: str, quotations: Iterable[str], every: bool) -> bool:
-    found = (find_quotation(text, quotation) is not None for quotation in quotations)
-    return all(found) if every else any(found)
+    match = (find_quotation(text, quotation) is not None for quotation in quotations)
+    return all(match) if every else any(match)
 
 
-def read_questions(path: Path, documents: Mapping[str, Document], names: Iterable[tuple[str, str]]) -> Asked:
+def read_questions(path: Path, documents: Mapping[str, Document], names: Iterable[tuple[str, str]]) -> QuestionTable:
     """Read a table with the columns ``document``, ``question``, ``answer`` and optionally ``evidence``.
 
     A document is named by its file, as in the corpus, or by the file's name without folder or suffix if only one has
@@ -127,11 +129,11 @@ def read_questions(path: Path, documents: Mapping[str, Document], names: Iterabl
             if rows == 1:
                 break
             continue
-        found, wrong = _question(record, documents, known)
+        question, wrong = _question(record, documents, known)
         which = f"row {record.line} ({_short(str(record.fields['question'] or ''))})"
         problems += (f"{which}: {reason}" for reason in wrong)
-        if found and not wrong:
-            questions.setdefault(found[0], []).append(found[1])
+        if question and not wrong:
+            questions.setdefault(question[0], []).append(question[1])
     if not rows and not problems:
         problems.append(f"it has no questions; expected the columns {', '.join(NEEDED)} and optionally evidence")
     if problems:
@@ -140,7 +142,7 @@ def read_questions(path: Path, documents: Mapping[str, Document], names: Iterabl
         counted = "this problem" if len(problems) == 1 else f"{len(problems):,} problems"
         raise FathomError(f"`questions` {path_text(path)}: correct {counted}:{listed}{more}")
     unused = tuple(name for name in columns if name not in (*NEEDED, *OPTIONAL))
-    return Asked({id: tuple(asked) for id, asked in questions.items()}, unused)
+    return QuestionTable({id: tuple(asked) for id, asked in questions.items()}, unused)
 
 
 def checksum(path: Path) -> str:
@@ -154,8 +156,8 @@ def checksum(path: Path) -> str:
 def find_quotation(text: str, quotation: str) -> tuple[int, int] | None:
     """Where a quotation occurs first in a text, whatever its white space; None if it does not."""
     words = quotation.split()
-    found = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
-    return found.span() if found else None
+    match = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
+    return match.span() if match else None
 
 
 class _Names:
@@ -172,12 +174,12 @@ class _Names:
     def find(self, name: str) -> tuple[tuple[str, ...], str]:
         """The id of a document, several if it is in parts; or none and what is wrong."""
         wanted = name.removeprefix("./")
-        found = self._full.get(wanted) or self._short.get(wanted) or {}
-        if len(set(found.values())) == 1:
-            return tuple(found), ""
-        if found:
-            which = ", ".join(sorted(set(found.values()))[:5])
-            return (), f"{len(found)} documents have the name {name!r} ({which}); give each a name of its own"
+        documents = self._full.get(wanted) or self._short.get(wanted) or {}
+        if len(set(documents.values())) == 1:
+            return tuple(documents), ""
+        if documents:
+            which = ", ".join(sorted(set(documents.values()))[:5])
+            return (), f"{len(documents)} documents have the name {name!r} ({which}); give each a name of its own"
         near = difflib.get_close_matches(wanted, [*self._full, *self._short], n=1, cutoff=0.6)
         return (), f"no document {name!r} in the corpus" + (f"; did you mean {near[0]!r}?" if near else "")
 
@@ -205,14 +207,14 @@ def _question(
         return None, [*wrong, reason]
     evidence = tuple(_texts(cells.get("evidence")))
     quoted = evidence or answers, bool(evidence)
-    id = next((one for one in ids if _quotes(documents[one].text, *quoted)), ids[0]) if len(ids) > 1 else ids[0]
-    found = {quotation: find_quotation(documents[id].text, quotation) for quotation in evidence}
-    missing = [quotation for quotation, span in found.items() if span is None]
+    id = next((id_ for id_ in ids if _quotes(documents[id_].text, *quoted)), ids[0]) if len(ids) > 1 else ids[0]
+    places = {quotation: find_quotation(documents[id].text, quotation) for quotation in evidence}
+    missing = [quotation for quotation, span in places.items() if span is None]
     if missing and (part := _PART.search(documents[id].source)):
         wrong.append(_in_no_part(documents[id].source[: part.start()], evidence))
     else:
         wrong += (_not_there(documents[id], quotation) for quotation in missing)
-    spans = {span for span in found.values() if span is not None}
+    spans = {span for span in places.values() if span is not None}
     meta = {name: str(cells[name]) for name in ("kind", "drafted") if cells.get(name)}
     return (id, Question(text, answers, tuple(sorted(spans)), meta)), wrong
 
@@ -222,8 +224,8 @@ def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str) and value.lstrip().startswith("["):
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
-    for one in value if isinstance(value, list | tuple) else [value]:
-        if isinstance(one, str | int | float) and not isinstance(one, bool) and (text := normalise(str(one))):
+    for item in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(item, str | int | float) and not isinstance(item, bool) and (text := normalise(str(item))):
             yield text
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 from urllib.parse import quote
 
 from fathom.documents.corpus.text import detect_language, document_id, language_code, normalise
+from fathom.storage.schema import MismatchError, read_as
 from fathom.types import Document, Question
 
+T = TypeVar("T")
 SHOWN_FIELDS = 12
 
 
@@ -61,6 +63,18 @@ class NoTextFieldError(BadRowError):
     """A record without its text field."""
 
 
+def typed(schema: type[T], record: object) -> T:
+    """A record as its schema says (``fathom.storage.schema``).
+
+    Raises:
+        BadRowError: A field is missing or has another form.
+    """
+    try:
+        return read_as(schema, record)
+    except MismatchError as error:
+        raise BadRowError(str(error)) from None
+
+
 def make_document(record: Mapping[str, object], names: Fields, source: str) -> tuple[Document, list[str]]:
     """Convert one record to a document.
 
@@ -79,7 +93,8 @@ def make_document(record: Mapping[str, object], names: Fields, source: str) -> t
     text = normalise(raw)
     if not text:
         raise BadRowError(f"the field {names.text!r} is empty")
-    remarks: list[str] = []
+    questions, remarks = _questions(record, names, raw, text)
+    summary, remark = _summary(record.get(names.summary), names.summary)
     identity = _as_text(record.get(names.id))
     document = Document(
         id=document_id(text),
@@ -88,11 +103,11 @@ def make_document(record: Mapping[str, object], names: Fields, source: str) -> t
         language=language_code(record.get(names.language)) or detect_language(text),
         title=_line(record.get(names.title)),
         licence=_line(record.get(names.licence)),
-        questions=tuple(_questions(record, names, raw, text, remarks)),
-        summary=_summary(record.get(names.summary), names.summary, remarks),
+        questions=questions,
+        summary=summary,
         meta={"id": identity} if identity else {},
     )
-    return document, remarks
+    return document, [*remarks, *filter(None, [remark])]
 
 
 def describe_fields(record: Mapping[str, object]) -> str:
@@ -106,45 +121,43 @@ def describe_fields(record: Mapping[str, object]) -> str:
 
 
 def _questions(
-    record: Mapping[str, object], names: Fields, raw: str, text: str, remarks: list[str]
-) -> Iterator[Question]:
+    record: Mapping[str, object], names: Fields, raw: str, text: str
+) -> tuple[tuple[Question, ...], list[str]]:
+    """The questions of a record, and remarks about what was left out."""
     asked = _first_of(record, *_called(names, "questions"))
     if asked is None or asked == "":
-        return
+        return (), []
     listed = list(asked) if _is_list(asked) else [asked]
-    answers = _answers_by_question(listed, _first_of(record, *_called(names, "answers")), names, remarks)
+    answers, remark = _answers_by_question(listed, _first_of(record, *_called(names, "answers")), names)
+    questions, remarks = list[Question](), [remark] if remark else []
     for number, (question, given) in enumerate(zip(listed, answers, strict=True), start=1):
         objects = isinstance(question, Mapping)
         facts = question if isinstance(question, Mapping) else {}
-        words = _as_text(_first_of(facts, "question", "text") if objects else question)
+        words = normalise(_as_text(_first_of(facts, "question", "text") if objects else question) or "")
         gold = _strings(_first_of(facts, "answers", "answer") if objects else given)
-        if words is None or not (words := normalise(words)):
-            remarks.append(f"question {number} has no text; skipped")
-        elif not gold:
-            remarks.append(f"question {number} has no answer; skipped")
+        if words and gold:
+            questions.append(Question(words, gold, tuple(_evidence(facts.get("evidence"), raw, text))))
         else:
-            yield Question(words, gold, tuple(_evidence(facts.get("evidence"), raw, text)))
+            remarks.append(f"question {number} has no {'answer' if words else 'text'}; skipped")
+    return tuple(questions), remarks
 
 
-def _answers_by_question(
-    questions: list[object], answers: object, names: Fields, remarks: list[str]
-) -> Sequence[object]:
-    """Gold answers parallel to the questions, with None for missing ones."""
+def _answers_by_question(questions: list[object], answers: object, names: Fields) -> tuple[Sequence[object], str]:
+    """Gold answers parallel to the questions, with None for missing ones; and a remark if their number differs."""
     none: list[object] = [None] * len(questions)
     if answers is None or all(isinstance(question, Mapping) for question in questions):
-        return none
+        return none, ""
     if not _is_list(answers):
         answers = [answers]
     if len(questions) == 1:
         # The answers to a single question may be in a nested list, or directly in the field.
-        return [answers[0] if len(answers) == 1 else answers]
-    if len(answers) != len(questions):
-        remarks.append(
-            f"{len(questions)} questions in {names.questions!r} but {len(answers)} answers in {names.answers!r}; "
-            "expected one entry per question"
-        )
-        return none
-    return answers
+        return [answers[0] if len(answers) == 1 else answers], ""
+    if len(answers) == len(questions):
+        return answers, ""
+    return none, (
+        f"{len(questions)} questions in {names.questions!r} but {len(answers)} answers in {names.answers!r}; "
+        "expected one entry per question"
+    )
 
 
 def _first_of(facts: Mapping[str, object], *names: str) -> object:
@@ -169,18 +182,19 @@ def _evidence(value: object, raw: str, text: str) -> Iterator[tuple[int, int]]:
                 piece, earliest = normalise(raw[start:end]), max(0, start - (len(raw) - len(text)))
             case _:
                 continue
-        found = text.find(piece, earliest) if piece else -1
-        if found >= 0:
-            yield found, found + len(piece)
+        place = text.find(piece, earliest) if piece else -1
+        if place >= 0:
+            yield place, place + len(piece)
 
 
-def _summary(value: object, field: str, remarks: list[str]) -> str:
-    found = _strings(value)
-    if isinstance(value, str) and not found:
-        remarks.append(f"the field {field!r} is empty; there is no summary")
-    elif value and not found:
-        remarks.append(f"the field {field!r} holds {_kind(value)}, expected a string; the summary is skipped")
-    return found[0] if found else ""
+def _summary(value: object, field: str) -> tuple[str, str]:
+    """The first summary of a field, and a remark if there is a value without one."""
+    summaries = _strings(value)
+    if summaries or not (value or isinstance(value, str)):
+        return (summaries[0] if summaries else ""), ""
+    if isinstance(value, str):
+        return "", f"the field {field!r} is empty; there is no summary"
+    return "", f"the field {field!r} holds {_kind(value)}, expected a string; the summary is skipped"
 
 
 def _line(value: object) -> str:

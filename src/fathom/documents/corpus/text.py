@@ -29,6 +29,11 @@ def normalise(text: str) -> str:
     return _MANY_NEWLINES.sub("\n\n", text).strip()
 
 
+def storable(text: str) -> str:
+    """A text with a question mark for each lone surrogate, which JSON can encode and UTF-8 cannot."""
+    return text.encode(errors="replace").decode()
+
+
 def joined_pages(pages: Sequence[str]) -> tuple[str, tuple[int, ...]]:
     """The normalised text of pages, and the offset at which each starts; an empty one starts where the next does."""
     texts, starts, at = [normalise(page) for page in pages], list[int](), 0

@@ -69,14 +69,14 @@ def extract(data: bytes, suffix: str) -> Extracted:
     """
     if not data:
         raise NoTextError("the file is empty")
-    found = EXTRACTORS[suffix](data)
+    extracted = EXTRACTORS[suffix](data)
     # Fonts and slides may have half of a letter of two halves, which cannot be stored.
-    found = replace(found, pages=tuple(page.encode(errors="replace").decode() for page in found.pages))
-    if not any(map(str.strip, found.pages)):
+    extracted = replace(extracted, pages=tuple(page.encode(errors="replace").decode() for page in extracted.pages))
+    if not any(map(str.strip, extracted.pages)):
         raise NoTextError(EMPTY)
-    if sum(map(len, found.pages)) > MOST_CHARACTERS:
+    if sum(map(len, extracted.pages)) > MOST_CHARACTERS:
         raise NoTextError(f"it has more than {MOST_CHARACTERS >> 20:,} Mi characters; split it")
-    return found
+    return extracted
 
 
 # ----------------------------------------------------------------------------------------------------------- PDF
@@ -122,12 +122,12 @@ def _numbers(pages: Sequence[int]) -> str:
 
 def _page_text(page: Any) -> str:
     """The text of a page in its own order, by columns if its file interleaves them."""
-    found = page.get_textpage()
-    boxes = [found.get_rect(number) for number in range(found.count_rects())]
+    text_page = page.get_textpage()
+    boxes = [text_page.get_rect(number) for number in range(text_page.count_rects())]
     if not boxes:
         return ""
     crops = _interleaved(boxes)
-    pieces = [found.get_text_bounded(*crop).strip() for crop in crops] if crops else [_laid_out(found)]
+    pieces = [text_page.get_text_bounded(*crop).strip() for crop in crops] if crops else [_laid_out(text_page)]
     text = "\n".join(_LINE_HYPHEN.sub("", piece.replace("\r\n", "\n")) for piece in pieces if piece)
     return _LINE_END_SPACES.sub("", text)
 
@@ -251,14 +251,14 @@ def _shape_lines(shape: Any) -> Iterator[str]:
 def _epub(data: bytes) -> Extracted:
     with _opened(data, "EPUB file") as archive:
         container = _xml(_member(archive, "META-INF/container.xml"))
-        package = next((one.get("full-path", "") for one in container.iter("{*}rootfile")), "")
+        package = next((item.get("full-path", "") for item in container.iter("{*}rootfile")), "")
         root = _xml(_member(archive, package))
-        items = {one.get("id"): one for one in root.iter("{*}item")}
-        spine = [items.get(one.get("idref")) for one in root.iter("{*}itemref")]
+        items = {item.get("id"): item for item in root.iter("{*}item")}
+        spine = [items.get(item.get("idref")) for item in root.iter("{*}itemref")]
         names = [
-            normpath(join(dirname(package), unquote(one.get("href", ""))))
-            for one in spine
-            if one is not None and "nav" not in (one.get("properties") or "").split()
+            normpath(join(dirname(package), unquote(item.get("href", ""))))
+            for item in spine
+            if item is not None and "nav" not in (item.get("properties") or "").split()
         ]
         if locked := set(_locked(archive)) & set(names):
             raise NoTextError(f"protected against copying ({len(locked)} chapters are encrypted); use another edition")
@@ -268,8 +268,8 @@ def _epub(data: bytes) -> Extracted:
 def _locked(archive: ZipFile) -> Iterator[str]:
     """The encrypted parts of an EPUB; fonts often are."""
     if "META-INF/encryption.xml" in archive.namelist():
-        for one in _xml(_member(archive, "META-INF/encryption.xml")).iter("{*}CipherReference"):
-            yield normpath(unquote(one.get("URI", "")))
+        for reference in _xml(_member(archive, "META-INF/encryption.xml")).iter("{*}CipherReference"):
+            yield normpath(unquote(reference.get("URI", "")))
 
 
 def _opened(data: bytes, kind: str) -> ZipFile:
@@ -343,7 +343,7 @@ def _html_text(data: bytes) -> str:
     root = etree.fromstring(data, parser)
     if root is None:
         return ""
-    mains = [one for one in root.iter("main") if one.get("hidden") is None]
+    mains = [main for main in root.iter("main") if main.get("hidden") is None]
     return _visible(mains[0] if len(mains) == 1 else root)
 
 

@@ -135,8 +135,8 @@ def serve(questions: IO[bytes], answers: IO[bytes], answer: Callable[..., Mappin
 
 def _answer(path: str, suffix: str) -> Mapping[str, Any]:
     try:
-        found = extract(read_whole(Path(path)), suffix)
-        return {"pages": found.pages, "paged": found.paged, "remark": found.remark}
+        extracted = extract(read_whole(Path(path)), suffix)
+        return {"pages": extracted.pages, "paged": extracted.paged, "remark": extracted.remark}
     except NoTextError as error:
         return {"fault": str(error)}
     except DamagedError as error:

@@ -233,7 +233,7 @@ class FileFinder:
         reasons: dict[str, list[str]] = {}
         for other in self._others:
             reasons.setdefault(_WHAT_TO_DO.get(split_name(other)[1], wanted), []).append(other)
-        left = (one for why, names in reasons.items() for one in unread(self.root, names, why))
+        left = (file for why, names in reasons.items() for file in unread(self.root, names, why))
         return (*self._walker.unread, *unread(self.root, self._hidden, "hidden"), *left)
 
 

@@ -18,10 +18,11 @@ from typing import Any
 from fathom.documents.records.extracting import NoTextError
 from fathom.documents.records.extractor import extract_file
 from fathom.documents.records.finding import DOCUMENTS, File, format_of
-from fathom.documents.records.parts import LONG, parts_of
 from fathom.documents.records.streams import (
     COMPRESSED,
+    LONG,
     DamagedError,
+    parts_of,
     read_chunks,
     read_lines,
     read_long_lines,
@@ -233,13 +234,13 @@ def _not_utf8(error: UnicodeDecodeError, lines: int) -> Fault:
 
 def _read_document(path: Path, suffix: str, field: str) -> Iterator[Record | Fault]:
     try:
-        found = extract_file(path, suffix)
+        extracted = extract_file(path, suffix)
     except NoTextError as error:
         yield Fault(None, str(error))
         return
-    yield Record(None, {field: "\n\n".join(found.pages)}, found.pages if found.paged else ())
-    if found.remark:
-        yield Fault(None, found.remark)
+    yield Record(None, {field: "\n\n".join(extracted.pages)}, extracted.pages if extracted.paged else ())
+    if extracted.remark:
+        yield Fault(None, extracted.remark)
 
 
 def _read_jsonl(path: Path, listed: Sequence[str], divided: str) -> Iterator[Record | Fault]:
@@ -533,8 +534,8 @@ class _Text:
         self.expect('"')
         kept, closed = "", False
         while not closed:
-            found = _COMPLETE.match(self._held, self._at)
-            end = found.end() if found else self._at
+            match = _COMPLETE.match(self._held, self._at)
+            end = match.end() if match else self._at
             piece = kept + json.loads(f'"{self._held[self._at : end]}"')
             closed = self._held[end : end + 1] == '"'
             stuck = end == self._at and not closed and len(self._held) - end > LONGEST_ESCAPE
@@ -548,8 +549,8 @@ class _Text:
                 self._read_more()
 
     def _after_blanks(self, at: int) -> int:
-        found = _BLANK.match(self._held, at)
-        return found.end() if found else at
+        match = _BLANK.match(self._held, at)
+        return match.end() if match else at
 
     def _read_more(self) -> None:
         """Drop the consumed text, and read at least as much again as is left."""

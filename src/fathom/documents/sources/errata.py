@@ -16,10 +16,13 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, cast, get_args
+
+from typing_extensions import TypedDict
 
 from fathom.documents.records import path_text
 from fathom.plugins.usertable import read_table
+from fathom.storage.schema import MismatchError, among, read_as
 from fathom.types import Document, FathomError
 
 Fault: TypeAlias = Literal["absent", "ambiguous", "dependent", "wrong", "unsuitable"]
@@ -28,7 +31,14 @@ something that is not given; the gold answer is wrong; the text is not what the 
 NONE = "none"
 """In place of a file: without fathom's own list."""
 _DIGITS = 16
-_FIELDS = {"source", "fault", "reason"}
+
+
+class ErratumRecord(TypedDict):
+    """An entry of a list; see ``Erratum``."""
+
+    source: str
+    fault: Annotated[Fault, among(get_args(Fault))]
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +65,7 @@ def fingerprint(question: str, answers: Iterable[str]) -> str:
         question: The question or request; "" for a summary of a whole text.
         answers: Its gold answers, or the summary; none for the question with any answers.
     """
-    content = [_plain(question), sorted({_plain(answer) for answer in answers})]
+    content = [_folded(question), sorted({_folded(answer) for answer in answers})]
     return sha256(json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")).hexdigest()[:_DIGITS]
 
 
@@ -75,7 +85,7 @@ def read_errata(files: Iterable[str]) -> dict[str, Erratum]:
         FathomError: A file cannot be read, or an entry is invalid.
     """
     given = list(files)
-    found = {} if NONE in given else own_errata()
+    errata = {} if NONE in given else own_errata()
     for name in given:
         if name != NONE:
             path = Path(name)
@@ -84,8 +94,8 @@ def read_errata(files: Iterable[str]) -> dict[str, Erratum]:
             except (OSError, UnicodeDecodeError) as error:
                 why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
                 raise FathomError(f"`errata` {path_text(path)}: cannot be read: {why}") from None
-            found |= read_table(text, f"`errata` {path_text(path)}", _erratum)
-    return found
+            errata |= read_table(text, f"`errata` {path_text(path)}", _erratum)
+    return errata
 
 
 def checksum(errata: Mapping[str, Erratum]) -> str:
@@ -117,14 +127,14 @@ def corrected(document: Document, errata: Mapping[str, Erratum]) -> tuple[Docume
     """
     faults = [listed(errata, question.text, question.answers) for question in document.questions]
     summary = listed(errata, "", [document.summary]) if document.summary else None
-    found = [name for name in (*faults, summary) if name is not None]
-    if not found:
+    fingerprints = [name for name in (*faults, summary) if name is not None]
+    if not fingerprints:
         return document, []
-    kept = tuple(one for one, fault in zip(document.questions, faults, strict=True) if fault is None)
-    return replace(document, questions=kept, summary="" if summary else document.summary), found
+    kept = tuple(asked for asked, fault in zip(document.questions, faults, strict=True) if fault is None)
+    return replace(document, questions=kept, summary="" if summary else document.summary), fingerprints
 
 
-def _plain(text: str) -> str:
+def _folded(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
@@ -134,8 +144,10 @@ def _erratum(value: object, where: str) -> Erratum:
         raise FathomError(
             f"{where}: expected a fingerprint of {_DIGITS} hexadecimal digits, as manifest.json of a build names it"
         )
-    if not isinstance(value, dict) or set(value) != _FIELDS or not all(isinstance(one, str) for one in value.values()):
-        raise FathomError(f"{where}: expected the fields {', '.join(sorted(_FIELDS))}, each a text")
-    if value["fault"] not in get_args(Fault):
-        raise FathomError(f"{where}: fault = {value['fault']!r}; expected one of {', '.join(get_args(Fault))}")
-    return Erratum(value["source"], value["fault"], value["reason"])
+    try:
+        fields = read_as(ErratumRecord, value)
+    except MismatchError as error:
+        raise FathomError(f"{where}: {error}") from None
+    if set(fields) != set(cast(dict[str, object], value)):
+        raise FathomError(f"{where}: expected the fields {', '.join(fields)} and no other")
+    return Erratum(**fields)

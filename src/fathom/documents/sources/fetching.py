@@ -95,7 +95,7 @@ def fetch(
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Download:
     """One file to download: source, destination, and its checksum, or "" if unknown."""
 
     source: Source
@@ -123,7 +123,7 @@ def _fetch_source(source: Source, folder: Path, tell: Progress, sleep: Sleep) ->
             pin = pins.get((source.dataset, file.path))
             place = place_of(folder, source.dataset, file.path)
             with _writable(place):
-                wanted = _Wanted(source, file.path, revision, expected(source, file, pin), place)
+                wanted = _Download(source, file.path, revision, expected(source, file, pin), place)
                 try:
                     received, digest = _fetch_file(wanted, tell, wait)
                 except RevisionGoneError as error:
@@ -141,28 +141,28 @@ def _fetch_source(source: Source, folder: Path, tell: Progress, sleep: Sleep) ->
             yield Fetched(source.name, source.dataset, revision, place, size, digest, received, source.licence)
 
 
-def _fetch_file(wanted: _Wanted, tell: Progress, sleep: Sleep) -> tuple[int, str]:
+def _fetch_file(wanted: _Download, tell: Progress, sleep: Sleep) -> tuple[int, str]:
     """Make sure that the file is complete; returns the bytes downloaded and its SHA-256."""
     place, title = wanted.place, f"{wanted.source.name} {wanted.place.name}"
-    there = place.is_file()
-    if there and wanted.sha256 and digest_of(place, "sha256") == wanted.sha256:
+    present = place.is_file()
+    if present and wanted.sha256 and digest_of(place, "sha256") == wanted.sha256:
         return 0, wanted.sha256
-    told = hub.announced(wanted.source.dataset, wanted.revision, wanted.path, sleep)
-    if wanted.sha256 and told.sha256 not in ("", wanted.sha256):
-        raise _wrong(told, wanted.sha256, told.sha256, "the hub announces")
+    announced = hub.announced(wanted.source.dataset, wanted.revision, wanted.path, sleep)
+    if wanted.sha256 and announced.sha256 not in ("", wanted.sha256):
+        raise _wrong(announced, wanted.sha256, announced.sha256, "the hub announces")
     received = 0
-    if wanted.sha256 or not there or not (told.sha256 or told.blob) or _mismatch(place, told, ""):
+    if wanted.sha256 or not present or not (announced.sha256 or announced.blob) or _mismatch(place, announced, ""):
         # Named after the content: a partial download is never continued with other content.
-        content = hashlib.sha256((told.etag or told.revision).encode()).hexdigest()[:16]
+        content = hashlib.sha256((announced.etag or announced.revision).encode()).hexdigest()[:16]
         part = place.with_name(f".{place.name}.{content}.part")
         part.parent.mkdir(parents=True, exist_ok=True)
-        _check_room(told, part)
-        received = hub.download(told, part, lambda done, total: tell(title, done, total), sleep)
-        if mismatch := _mismatch(part, told, wanted.sha256):
+        _check_room(announced, part)
+        received = hub.download(announced, part, lambda done, total: tell(title, done, total), sleep)
+        if mismatch := _mismatch(part, announced, wanted.sha256):
             part.unlink()
-            raise _wrong(told, *mismatch, "the download has")
+            raise _wrong(announced, *mismatch, "the download has")
         _move(part, place)
-    return received, wanted.sha256 or told.sha256 or digest_of(place, "sha256")
+    return received, wanted.sha256 or announced.sha256 or digest_of(place, "sha256")
 
 
 def _move(part: Path, place: Path) -> None:
@@ -174,35 +174,35 @@ def _move(part: Path, place: Path) -> None:
         stale.unlink()
 
 
-def _mismatch(path: Path, told: Announced, wanted: str) -> tuple[str, str] | None:
+def _mismatch(path: Path, announced: Announced, wanted: str) -> tuple[str, str] | None:
     """(expected, found) if a file differs from its checksum or, without one, from what the hub announced."""
     size = path.stat().st_size
-    if wanted := wanted or told.sha256:
-        found = digest_of(path, "sha256")
-    elif wanted := told.blob:
-        found = digest_of(path, "sha1", f"blob {size}\0".encode())
-    elif told.size is not None:
-        wanted, found = f"{told.size:,} bytes", f"{size:,} bytes"
+    if wanted := wanted or announced.sha256:
+        actual = digest_of(path, "sha256")
+    elif wanted := announced.blob:
+        actual = digest_of(path, "sha1", f"blob {size}\0".encode())
+    elif announced.size is not None:
+        wanted, actual = f"{announced.size:,} bytes", f"{size:,} bytes"
     else:
         return None
-    return None if found == wanted else (wanted, found)
+    return None if actual == wanted else (wanted, actual)
 
 
-def _wrong(told: Announced, wanted: str, found: str, who: str) -> SourceError:
+def _wrong(announced: Announced, wanted: str, actual: str, who: str) -> SourceError:
     return SourceError(
-        f"{told.path} of {told.dataset} at revision {told.revision} is not the expected file: expected "
-        f"{wanted}, {who} {found}. It was discarded; fetch it again, and if that does not help report it: "
+        f"{announced.path} of {announced.dataset} at revision {announced.revision} is not the expected file: expected "
+        f"{wanted}, {who} {actual}. It was discarded; fetch it again, and if that does not help report it: "
         "the data set may have changed"
     )
 
 
-def _check_room(told: Announced, part: Path) -> None:
-    missing = (told.size or 0) - (part.stat().st_size if part.exists() else 0)
+def _check_room(announced: Announced, part: Path) -> None:
+    missing = (announced.size or 0) - (part.stat().st_size if part.exists() else 0)
     free = shutil.disk_usage(part.parent).free
     if missing > free:
         raise FathomError(
-            f"{part.parent}: {told.path} needs {missing / 1e6:,.0f} MB more, but only {free / 1e6:,.0f} MB are free: "
-            "make room, or download to another disk with `to` FOLDER"
+            f"{part.parent}: {announced.path} needs {missing / 1e6:,.0f} MB more, but only {free / 1e6:,.0f} MB are "
+            "free: make room, or download to another disk with `to` FOLDER"
         )
 
 

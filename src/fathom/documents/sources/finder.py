@@ -94,8 +94,8 @@ def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: boo
             raise unknown("data source", name, sources, see="fathom list data")
     texts = {name for name in names if sources[name].texts}
     listed = [_files(folder, TABLES + ((TEXTS[0],) if texts else ())) for folder in folders]
-    every = [file for one in listed for file in one.files]
-    problems = [str(problem) for one in listed for problem in one.problems]
+    every = [file for folder in listed for file in folder.files]
+    problems = [str(problem) for folder in listed for problem in folder.problems]
     known = known_names(sources)
     claimed: dict[str, list[tuple[Claim, File]]] = {}
     for file in every:
@@ -104,68 +104,128 @@ def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: boo
         for name, claim in [*by_name, *by_fields(file.name, map(sources.__getitem__, unnamed))]:
             if format_of(file.name.name) in TABLES or name in texts:
                 claimed.setdefault(name, []).append((claim, file))
-    found: dict[str, _Taken] = {}
+    readers: dict[str, _SourceReader] = {}
     for name in dict.fromkeys(names):
-        taken = found[name] = _read_source(sources[name], claimed.get(name, []))
-        if taken.bad and not skip_bad:
-            raise FathomError(f"{name}: {refusal(taken.bad)}")
-    read = {str(file) for taken in found.values() for file in taken.files}
-    for name, taken in found.items():
-        problems += [*taken.problems, *_not_found(sources[name], taken, read)]
+        files = claimed.get(name, [])
+        reader = readers[name] = _SourceReader(sources[name], _table(sources[name], [file for _, file in files]))
+        reader.read(files)
+        if reader.bad and not skip_bad:
+            raise FathomError(f"{name}: {refusal(reader.bad)}")
+    used = {str(file) for reader in readers.values() for file in reader.files}
+    for reader in readers.values():
+        problems += [*reader.problems, *_not_found(reader, used)]
     return Found(
-        {name: tuple(map(_one, taken.documents.values())) for name, taken in found.items() if taken.documents},
-        {name: tuple(dict.fromkeys(file.path for file in taken.files)) for name, taken in found.items() if taken.files},
-        tuple(map(_shown, problems)),
-        {name: tuple(taken.bad) for name, taken in found.items() if taken.bad},
-        (*(problem for one in listed for problem in one.unread), *_unread(every, claimed, found)),
+        {name: tuple(map(_merged, reader.documents.values())) for name, reader in readers.items() if reader.documents},
+        {
+            name: tuple(dict.fromkeys(file.path for file in reader.files))
+            for name, reader in readers.items()
+            if reader.files
+        },
+        tuple(map(_shortened, problems)),
+        {name: tuple(reader.bad) for name, reader in readers.items() if reader.bad},
+        (*(left for folder in listed for left in folder.unread), *_unread(every, claimed, readers)),
     )
 
 
 @dataclass
-class _Taken:
-    """What was read for one source.
+class _SourceReader:
+    """Reads the files of one source.
 
     Attributes:
+        source: The source.
+        table: Texts that its records refer to, by key.
         documents: By id; those with equal texts together.
         files: The files they come from.
         problems: What could not be read and why; only the first ones of a file.
         passed_over: Files with other content, with the difference.
         bad: All unusable rows, if the source is strict.
-        told: Other files that need not be reported: tables that records refer to, and those among the problems.
+        reported: Other files that need not be reported: tables that records refer to, and those among the problems.
         names: The location of each record by its name, with the id of its document.
     """
 
+    source: Source
+    table: Mapping[str, str]
     documents: dict[str, list[Document]] = field(default_factory=dict)
     files: list[File] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     passed_over: list[tuple[str, str]] = field(default_factory=list)
     bad: list[Problem] = field(default_factory=list)
-    told: list[File] = field(default_factory=list)
+    reported: list[File] = field(default_factory=list)
     names: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    def check_name(self, source: Source, document: Document, place: str) -> None:
+    def read(self, claimed: Sequence[tuple[Claim, File]]) -> None:
+        """Read the files with the best claim that have documents."""
+        ranked = sorted((_rank(self.source, claim, file), str(file), file) for claim, file in claimed)
+        for _, group in groupby(ranked, key=lambda entry: entry[0]):
+            for _, _, file in group:
+                self._read_file(file)
+            if self.documents:
+                return
+
+    def _read_file(self, file: File) -> None:
+        """Add the documents of one file; skip it if its first record has none of the source's shapes."""
+        source, problems = self.source, list[Problem]()
+        unwanted: dict[str, int] = {}
+        rows = 0
+        named = source.strict and names_itself(file.name, source)
+        for record in _records(source, file):
+            if isinstance(record, Fault):
+                problems.append(Problem(str(file), record.line, record.reason))
+                continue
+            rows += 1
+            shape = _shape_of(source, record)
+            if shape is None and rows == 1 and not (named or is_like(source, record.fields)):
+                if _is_table(source, record):
+                    self.reported.append(file)
+                else:
+                    self.passed_over.append((str(file), f"{file}: {_unlike(source, record)}"))
+                return
+            try:
+                if shape is None:
+                    raise BadRowError(_unlike(source, record))
+                document = _document(source, shape, record, file, self.table)
+                self._check_name(document, f"{file}:{record.line}")
+            except PassedOverError as error:
+                unwanted[str(error)] = unwanted.get(str(error), 0) + 1
+            except BadRowError as error:
+                problems.append(Problem(str(file), record.line, str(error)))
+            else:
+                left_out = document.meta.get(LEFT_OUT)
+                for reason in left_out if isinstance(left_out, list) else ():
+                    problems.append(Problem(str(file), record.line, str(reason)))
+                cleaned = replace(document, meta={k: v for k, v in document.meta.items() if k != LEFT_OUT})
+                self.documents.setdefault(document.id, []).append(cleaned)
+        if rows:
+            self.files.append(file)
+        else:
+            unread = bool(problems) or source.any_name
+            problems = problems or [Problem(str(file), None, "it contains no records")]
+            if unread and not names_itself(file.name, source):  # other content in a folder named after the source
+                self.passed_over.append((str(file), str(problems[0])))
+                return
+            self.reported.append(file)
+        if source.strict:
+            self.bad += (replace(problem, reason=_shortened(problem.reason)) for problem in problems)
+        else:
+            listed = Problems(str(file), "problems in this file")
+            for problem in problems:
+                listed.add(problem.line, problem.reason)
+            self.problems += map(str, listed.listed())
+        self.problems += [f"{file}: {count:,} rows skipped: {reason}" for reason, count in unwanted.items()]
+
+    def _check_name(self, document: Document, place: str) -> None:
         """Check that no other record has the same name.
 
         Raises:
             BadRowError: Another one has.
         """
-        if source.key:
-            name = str(document.meta[source.key])
+        if self.source.key:
+            name = str(document.meta[self.source.key])
             id, first = self.names.setdefault(name, (document.id, place))
             if id != document.id:
-                raise BadRowError(f"the {source.key} {name!r} is also that of {first}, which has different content")
-
-
-def _read_source(source: Source, claimed: Sequence[tuple[Claim, File]]) -> _Taken:
-    taken = _Taken()
-    table = _table(source, [file for _, file in claimed])
-    ranked = sorted((_rank(source, claim, file), str(file), file) for claim, file in claimed)
-    for _, group in groupby(ranked, key=lambda entry: entry[0]):
-        for _, _, file in group:
-            _read_file(source, file, table, taken)
-        if taken.documents:
-            return taken
-    return taken
+                raise BadRowError(
+                    f"the {self.source.key} {name!r} is also that of {first}, which has different content"
+                )
 
 
 def _rank(source: Source, claim: Claim, file: File) -> tuple[Claim, bool]:
@@ -174,24 +234,27 @@ def _rank(source: Source, claim: Claim, file: File) -> tuple[Claim, bool]:
     return replace(claim, train=claim.train and not source.every_split), elsewhere
 
 
-def _not_found(source: Source, taken: _Taken, read: Collection[str]) -> list[str]:
+def _not_found(reader: _SourceReader, used: Collection[str]) -> list[str]:
     """A problem if nothing was found for a source although files have its name, unless others use them."""
-    left = [why for file, why in taken.passed_over if file not in read]
-    if taken.documents or not left:
+    left = [why for file, why in reader.passed_over if file not in used]
+    if reader.documents or not left:
         return []
     first, *others = left
-    which = "more files" if source.any_name else "more files of that name"
+    which = "more files" if reader.source.any_name else "more files of that name"
     more = f"; {len(others)} {which} have other fields too" if others else ""
-    return [f"{source.name} was not found: {first}{more}"]
+    return [f"{reader.source.name} was not found: {first}{more}"]
 
 
 def _unread(
-    files: Sequence[File], claimed: Mapping[str, Sequence[tuple[Claim, File]]], found: Mapping[str, _Taken]
+    files: Sequence[File],
+    claimed: Mapping[str, Sequence[tuple[Claim, File]]],
+    readers: Mapping[str, _SourceReader],
 ) -> Iterator[Unread]:
     """Files that were not needed; those of sources that were not found are listed with the difference."""
-    told = {file for taken in found.values() for file in (*taken.files, *taken.told)}
-    fitting = {file for name in found for _, file in claimed.get(name, ())}
-    needless = {file for name, taken in found.items() if taken.documents for _, file in claimed.get(name, ())} - told
+    reported = {file for reader in readers.values() for file in (*reader.files, *reader.reported)}
+    fitting = {file for name in readers for _, file in claimed.get(name, ())}
+    read = [name for name, reader in readers.items() if reader.documents]
+    needless = {file for name in read for _, file in claimed.get(name, ())} - reported
     for some, why in (
         ([file for file in files if file not in fitting], "no requested data set has such a name"),
         ([file for file in files if file in needless], "other files match the requested data sets better"),
@@ -201,7 +264,7 @@ def _unread(
 
 def _table(source: Source, files: Sequence[File]) -> Mapping[str, str]:
     """Texts that records of the source refer to, by key."""
-    found: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     for shape in source.shapes:
         if isinstance(shape, LookupShape):
             for file in files:
@@ -209,60 +272,8 @@ def _table(source: Source, files: Sequence[File]) -> Mapping[str, str]:
                     if not isinstance(record, Record) or not shape.table <= record.fields.keys():
                         break
                     if isinstance(text := record.fields[shape.text], str):
-                        found.setdefault(str(record.fields[shape.key]), text)
-    return found
-
-
-def _read_file(source: Source, file: File, table: Mapping[str, str], taken: _Taken) -> None:
-    """Add the documents of one file; skip it if its first record has none of the source's shapes."""
-    problems: list[Problem] = []
-    unwanted: dict[str, int] = {}
-    rows = 0
-    named = source.strict and names_itself(file.name, source)
-    for record in _records(source, file):
-        if isinstance(record, Fault):
-            problems.append(Problem(str(file), record.line, record.reason))
-            continue
-        rows += 1
-        shape = _shape_of(source, record)
-        if shape is None and rows == 1 and not (named or is_like(source, record.fields)):
-            if _is_table(source, record):
-                taken.told.append(file)
-            else:
-                taken.passed_over.append((str(file), f"{file}: {_unlike(source, record)}"))
-            return
-        try:
-            if shape is None:
-                raise BadRowError(_unlike(source, record))
-            document = _document(source, shape, record, file, table)
-            taken.check_name(source, document, f"{file}:{record.line}")
-        except PassedOverError as error:
-            unwanted[str(error)] = unwanted.get(str(error), 0) + 1
-        except BadRowError as error:
-            problems.append(Problem(str(file), record.line, str(error)))
-        else:
-            left_out = document.meta.get(LEFT_OUT)
-            for reason in left_out if isinstance(left_out, list) else ():
-                problems.append(Problem(str(file), record.line, str(reason)))
-            cleaned = replace(document, meta={k: v for k, v in document.meta.items() if k != LEFT_OUT})
-            taken.documents.setdefault(document.id, []).append(cleaned)
-    if rows:
-        taken.files.append(file)
-    else:
-        unread = bool(problems) or source.any_name
-        problems = problems or [Problem(str(file), None, "it contains no records")]
-        if unread and not names_itself(file.name, source):  # other content in a folder named after the source
-            taken.passed_over.append((str(file), str(problems[0])))
-            return
-        taken.told.append(file)
-    if source.strict:
-        taken.bad += (replace(problem, reason=_shown(problem.reason)) for problem in problems)
-    else:
-        listed = Problems(str(file), "problems in this file")
-        for problem in problems:
-            listed.add(problem.line, problem.reason)
-        taken.problems += map(str, listed.listed())
-    taken.problems += [f"{file}: {count:,} rows skipped: {reason}" for reason, count in unwanted.items()]
+                        by_key.setdefault(str(record.fields[shape.key]), text)
+    return by_key
 
 
 def _records(source: Source, file: File) -> Iterator[Record | Fault]:
@@ -291,8 +302,8 @@ def _unlike(source: Source, record: Record) -> str:
         return lacking(source, record.fields)
     forms = " or ".join(f"{', '.join(sorted(shape.fields))} ({shape.name})" for shape in source.shapes)
     names = sorted(record.fields)
-    found = ", ".join(names[:SHOWN_FIELDS]) + (", ..." if len(names) > SHOWN_FIELDS else "")
-    return f"expected the fields {forms}, found {found or 'none'}"
+    present = ", ".join(names[:SHOWN_FIELDS]) + (", ..." if len(names) > SHOWN_FIELDS else "")
+    return f"expected the fields {forms}, found {present or 'none'}"
 
 
 def _document(source: Source, shape: Shape, record: Record, file: File, table: Mapping[str, str]) -> Document:
@@ -311,13 +322,15 @@ def _document(source: Source, shape: Shape, record: Record, file: File, table: M
     )
 
 
-def _one(same: Sequence[Document]) -> Document:
+def _merged(same: Sequence[Document]) -> Document:
     """The first of some documents with equal texts, with the questions and the first summary of all."""
     questions = one_each(question for document in same for question in document.questions)
-    return replace(same[0], questions=questions, summary=next(filter(None, (one.summary for one in same)), ""))
+    return replace(
+        same[0], questions=questions, summary=next(filter(None, (document.summary for document in same)), "")
+    )
 
 
-def _shown(problem: str) -> str:
+def _shortened(problem: str) -> str:
     """A problem in valid UTF-8, shortened if necessary."""
     short = problem if len(problem) <= SHOWN else f"{problem[: SHOWN // 2]} ... {problem[-SHOWN // 2 :]}"
     return short.encode(errors="replace").decode()
@@ -326,12 +339,12 @@ def _shown(problem: str) -> str:
 def _files(folder: Path, formats: Sequence[str]) -> Listed[File]:
     """All files of some formats under a folder, sorted by name."""
     check_folder(folder)
-    found = find_files(folder, formats)
+    listing = find_files(folder, formats)
     if folder.is_file():
-        return found
+        return listing
     # The folder itself may be named after the one source in it.
     base = PurePosixPath(folder.absolute().name)
-    return replace(found, files=tuple(replace(file, name=base / file.name) for file in found.files))
+    return replace(listing, files=tuple(replace(file, name=base / file.name) for file in listing.files))
 
 
 def check_folder(folder: Path) -> None:
@@ -365,13 +378,13 @@ def plain(name: str) -> str:
 
 def known_names(sources: Mapping[str, Source]) -> Mapping[str, Sequence[tuple[Source, int]]]:
     """The sources by name, with the rank of the name."""
-    found: dict[str, list[tuple[Source, int]]] = {}
+    by_name: dict[str, list[tuple[Source, int]]] = {}
     for source in sources.values():
         for number, name in enumerate((source.name, *source.names)):
-            found.setdefault(plain(name), []).append((source, number))
+            by_name.setdefault(plain(name), []).append((source, number))
         for name in source.vague:
-            found.setdefault(plain(name), []).append((source, VAGUE))
-    return found
+            by_name.setdefault(plain(name), []).append((source, VAGUE))
+    return by_name
 
 
 def claims(path: PurePosixPath, known: Mapping[str, Sequence[tuple[Source, int]]]) -> list[tuple[str, Claim]]:
@@ -386,13 +399,13 @@ def claims(path: PurePosixPath, known: Mapping[str, Sequence[tuple[Source, int]]
         known: See ``known_names``.
     """
     stem, split = _stem(path)
-    if found := _claimed(stem, split, known):
-        return found
+    if claimed := _claimed(stem, split, known):
+        return claimed
     for folder in path.parents:
         name = plain(_BRANCH.sub("", folder.name.rpartition("--")[2]))
         split = split or (name if name in SPLITS else "")
-        if found := _claimed(name, split, known):
-            return found
+        if claimed := _claimed(name, split, known):
+            return claimed
     return _claimed(stem, split, known, vague=True)
 
 
@@ -428,8 +441,8 @@ def _stem(path: PurePosixPath) -> tuple[str, str]:
 def split_of(path: PurePosixPath) -> str:
     """The split that a file belongs to by its name, as in ``test_5_1.jsonl``, or that of the nearest folder; or ""."""
     for name in (split_name(path.name)[0], *(folder.name for folder in path.parents)):
-        if found := [word for word in plain(name).split("_") if word in SPLITS]:
-            return found[-1]
+        if splits := [word for word in plain(name).split("_") if word in SPLITS]:
+            return splits[-1]
     return ""
 
 
@@ -462,12 +475,12 @@ def in_short(bad: Sequence[Problem]) -> list[str]:
     lines: dict[tuple[str, str], list[int]] = {}
     for problem in bad:
         lines.setdefault((problem.path, problem.reason), []).extend([problem.line] if problem.line else [])
-    listed = [_told(path, why, rows) for (path, why), rows in list(lines.items())[:LISTED]]
+    listed = [_problem_line(path, why, rows) for (path, why), rows in list(lines.items())[:LISTED]]
     more = len(lines) - LISTED
     return listed + ([f"and {more:,} more kinds of problem"] if more > 0 else [])
 
 
-def _told(path: str, reason: str, rows: Sequence[int]) -> str:
+def _problem_line(path: str, reason: str, rows: Sequence[int]) -> str:
     if len(rows) < 2:
         return str(Problem(path, rows[0] if rows else None, reason))
     more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""

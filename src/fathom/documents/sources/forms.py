@@ -82,10 +82,10 @@ def from_parts(
         "id": identity,
     }
     made = from_fields(record, where, Fields())
-    said = {normalise(question.text): question.meta for question in asked if isinstance(question.text, str)}
+    metas = {normalise(question.text): question.meta for question in asked if isinstance(question.text, str)}
     return replace(
         made,
-        questions=tuple(replace(question, meta=said[question.text]) for question in made.questions),
+        questions=tuple(replace(question, meta=metas[question.text]) for question in made.questions),
         passages=tuple((start, end) for start, end in passages if start < end),
         meta={**made.meta, **(meta or {})},
     )
@@ -93,16 +93,16 @@ def from_parts(
 
 def one_each(questions: Iterable[Question]) -> tuple[Question, ...]:
     """Questions with distinct texts: duplicates are merged with all their answers."""
-    found: dict[str, list[Question]] = {}
+    by_text: dict[str, list[Question]] = {}
     for question in questions:
-        found.setdefault(question.text, []).append(question)
+        by_text.setdefault(question.text, []).append(question)
     return tuple(
         replace(
             same[0],
             answers=tuple(dict.fromkeys(answer for question in same for answer in question.answers)),
             evidence=tuple(dict.fromkeys(span for question in same for span in question.evidence)),
         )
-        for same in found.values()
+        for same in by_text.values()
     )
 
 

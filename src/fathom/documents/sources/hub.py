@@ -132,8 +132,8 @@ def announced(dataset: str, revision: str, path: str, sleep: Sleep) -> Announced
 
     url = hf_hub_url(dataset, path, repo_type="dataset", revision=revision, endpoint=endpoint())
     with _explained(dataset, revision, path):
-        told = _patiently(lambda: get_hf_file_metadata(url, endpoint=endpoint()), sleep)
-    return Announced(dataset, revision, path, url, told.size, (told.etag or "").lower())
+        metadata = _patiently(lambda: get_hf_file_metadata(url, endpoint=endpoint()), sleep)
+    return Announced(dataset, revision, path, url, metadata.size, (metadata.etag or "").lower())
 
 
 def download(file: Announced, part: Path, progress: Callable[[int, int | None], None], sleep: Sleep) -> int:
@@ -156,9 +156,9 @@ def download(file: Announced, part: Path, progress: Callable[[int, int | None], 
 
     def receive() -> None:
         nonlocal received
-        for piece, there in _receive(file, part):
+        for piece, size in _receive(file, part):
             received += piece
-            progress(there, file.size)
+            progress(size, file.size)
 
     with _explained(file.dataset, file.revision, file.path):
         _patiently(receive, sleep, reached=lambda: _size(part))
@@ -170,13 +170,13 @@ def _receive(file: Announced, part: Path) -> Iterator[tuple[int, int]]:
     from huggingface_hub.constants import HF_HUB_DOWNLOAD_TIMEOUT
     from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status, httpx
 
-    there = _size(part)
-    if there == file.size:
+    received = _size(part)
+    if received == file.size:
         part.touch()
         return
     headers = {**build_hf_headers(), "Accept-Encoding": "identity"}
-    if there:
-        headers["Range"] = f"bytes={there}-"
+    if received:
+        headers["Range"] = f"bytes={received}-"
     # The client sends the token to the hub only, not to the storage to which it redirects.
     with get_session().stream(
         "GET", file.url, headers=headers, follow_redirects=True, timeout=HF_HUB_DOWNLOAD_TIMEOUT
@@ -185,13 +185,13 @@ def _receive(file: Announced, part: Path) -> Iterator[tuple[int, int]]:
             part.unlink(missing_ok=True)
         hf_raise_for_status(response)
         if response.status_code != 206:
-            there = 0
-        with part.open("ab" if there else "wb") as stream:
+            received = 0
+        with part.open("ab" if received else "wb") as stream:
             for piece in response.iter_bytes():
                 stream.write(piece)
-                there += len(piece)
-                yield len(piece), there
-    if file.size is not None and there < file.size:
+                received += len(piece)
+                yield len(piece), received
+    if file.size is not None and received < file.size:
         raise httpx.RemoteProtocolError("the connection was closed early")
 
 

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
+
+from typing_extensions import TypedDict
 
 from fathom.documents.sources.source import HubFile, Source
 from fathom.printing import readable
 from fathom.storage.atomic import whole_file
+from fathom.storage.schema import MismatchError, read_as
 from fathom.tokens.counts import cache_folder
 from fathom.types import FathomError
 
@@ -36,6 +39,22 @@ class Pin:
     revision: str
     size: int
     sha256: str
+
+
+class PinRecord(TypedDict):
+    """A ``Pin`` in the lock file."""
+
+    dataset: str
+    path: str
+    revision: str
+    size: int
+    sha256: str
+
+
+class LockRecord(TypedDict):
+    """The content of the lock file."""
+
+    files: list[PinRecord]
 
 
 Pins = Mapping[tuple[str, str], Pin]
@@ -71,26 +90,16 @@ def read_pins(folder: Path) -> Pins:
     """
     lock = folder / LOCK
     try:
-        records = json.loads(lock.read_bytes())["files"]
-        pins = [_pin(record) for record in records]
+        pins = [Pin(**record) for record in read_as(LockRecord, json.loads(lock.read_bytes()))["files"]]
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise FathomError(f"{lock}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, MismatchError) as error:
         raise FathomError(
             f"{lock} is damaged: delete it and fetch again; complete files are not downloaded again"
         ) from error
     return {(pin.dataset, pin.path): pin for pin in pins}
-
-
-def _pin(record: Mapping[str, Any]) -> Pin:
-    pin = Pin(**record)
-    if not isinstance(pin.size, int) or not all(
-        isinstance(text, str) for text in (pin.dataset, pin.path, pin.revision, pin.sha256)
-    ):
-        raise TypeError(record)
-    return pin
 
 
 def write_pin(folder: Path, pin: Pin) -> None:
@@ -204,10 +213,10 @@ def _check(source: Source, file: HubFile, folder: Path, pin: Pin | None) -> Chec
             return checked("changed", f"revision {source.revision} is declared, {pin.revision} was fetched")
         return checked("unrecorded")
     try:
-        found = digest_of(place, "sha256")
+        actual = digest_of(place, "sha256")
     except OSError as error:
         raise FathomError(f"{place}: cannot be read: {error.strerror or error}") from error
-    return checked("ok") if found == wanted else checked("changed", f"expected sha256 {wanted}, found {found}")
+    return checked("ok") if actual == wanted else checked("changed", f"expected sha256 {wanted}, found {actual}")
 
 
 def digest_of(path: Path, name: str, first: bytes = b"") -> str:

@@ -53,9 +53,11 @@ class Text:
             FathomError: One of them is missing.
         """
         sources = [piece if is_expression else None for piece, is_expression in self.pieces]
-        for one in filter(None, (first, second)):
-            if one not in sources:
-                raise FathomError(f"{self.file}: {self.function}: {self.name}: no expression {one!r} as expected")
+        for expression in filter(None, (first, second)):
+            if expression not in sources:
+                raise FathomError(
+                    f"{self.file}: {self.function}: {self.name}: no expression {expression!r} as expected"
+                )
         start = sources.index(first) + 1 if first else 0
         end = sources.index(second, start) if second else len(sources)
         return Text(self.name, self.pieces[start:end], self.function, self.condition, self.file)
@@ -75,7 +77,7 @@ def texts_in(content: str, file: str) -> tuple[Text, ...]:
         FathomError: It is not Python.
     """
     try:
-        return tuple(_found(ast.parse(content).body, "", "", file))
+        return tuple(_texts(ast.parse(content).body, "", "", file))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise FathomError(f"{file}: not Python: {error}; download the file again") from error
 
@@ -92,23 +94,23 @@ def named(texts: tuple[Text, ...], name: str, function: str, condition: str | No
     Raises:
         FathomError: There are none.
     """
-    found = [
-        one for one in texts if (one.name, one.function) == (name, function) and condition in (None, one.condition)
+    matching = [
+        text for text in texts if (text.name, text.function) == (name, function) and condition in (None, text.condition)
     ]
-    if not found:
+    if not matching:
         file = texts[0].file if texts else "the file"
         raise FathomError(
             f"{file}: {function}: no text {name!r} as expected; give the prompts in a file of your own "
             "(`templates` FILE)"
         )
-    return found
+    return matching
 
 
-def _found(body: list[ast.stmt], function: str, condition: str, file: str) -> Iterator[Text]:
+def _texts(body: list[ast.stmt], function: str, condition: str, file: str) -> Iterator[Text]:
     for statement in body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             inner = f"{function}.{statement.name}" if function else statement.name
-            yield from _found(statement.body, inner, "", file)
+            yield from _texts(statement.body, inner, "", file)
             continue
         if isinstance(statement, ast.Assign | ast.AugAssign):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
@@ -128,11 +130,11 @@ def _found(body: list[ast.stmt], function: str, condition: str, file: str) -> It
                     if isinstance(node, ast.Dict):
                         for key, value in zip(node.keys, node.values, strict=True):
                             if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                                found = _values(key.value, value, function, condition, file)
-                                yield from (replace(one, owner=owner) for one in found)
+                                values = _values(key.value, value, function, condition, file)
+                                yield from (replace(text, owner=owner) for text in values)
         inside = ast.unparse(statement.test) if isinstance(statement, ast.If) else condition
-        yield from _found(getattr(statement, "body", []), function, inside, file)
-        yield from _found(getattr(statement, "orelse", []), function, condition, file)
+        yield from _texts(getattr(statement, "body", []), function, inside, file)
+        yield from _texts(getattr(statement, "orelse", []), function, condition, file)
 
 
 def _name(target: ast.expr) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fathom.documents.records import Fault, Record
 from fathom.types import Document
@@ -43,6 +44,17 @@ class Shape:
     fields: frozenset[str]
     read: Callable[[Mapping[str, object], str], Document]
     besides: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, name: str, schema: Any, read: Callable[[Mapping[str, object], str], Document]) -> "Shape":
+        """The shape of a schema: its required fields distinguish it, and its other fields are optional.
+
+        Args:
+            name: Name of the form.
+            schema: A ``TypedDict``, as which ``read`` takes records (``documents.corpus.records.typed``).
+            read: See ``Shape``.
+        """
+        return cls(name, schema.__required_keys__, read, schema.__optional_keys__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,11 @@ from typing import TypeVar
 
 from fathom.documents.records import path_text, walk
 from fathom.documents.sources.finder import check_folder
+from fathom.storage.schema import MismatchError, read_as
 from fathom.types import FathomError
 
 PROMPTS, CAPS = "dataset2prompt.json", "dataset2maxlen.json"
+T = TypeVar("T")
 Entry = TypeVar("Entry", str, int)
 
 _TEXTS = re.compile(r"0shot\w*\.txt")
@@ -51,12 +53,31 @@ def read_templates(folders: Sequence[Path], others: Set[Path] = frozenset()) -> 
         if path in others:
             continue
         if path.name == PROMPTS:
-            _add(prompts, _table(path, str), path)
+            prompts = _joined(prompts, _prompts(path), path)
         elif path.name == CAPS:
-            _add(caps, _table(path, int), path)
+            caps = _joined(caps, read_object(_content(path), path_text(path), dict[str, int]), path)
         elif _TEXTS.fullmatch(path.name):
-            _add(prompts, {path.name: _content(path)}, path)
+            prompts = _joined(prompts, {path.name: _content(path)}, path)
     return Templates(prompts, caps)
+
+
+def read_object(content: str, where: str, schema: type[T]) -> T:
+    """The object of a JSON file of the publishers.
+
+    Args:
+        content: The content of the file.
+        where: The file, for messages.
+        schema: What it should be, see ``fathom.storage.schema``.
+
+    Raises:
+        FathomError: It is not JSON, or something else.
+    """
+    try:
+        return read_as(schema, json.loads(content))
+    except MismatchError as error:
+        raise FathomError(f"{where}: {error}; download the file again") from None
+    except (ValueError, RecursionError) as error:
+        raise FathomError(f"{where}: not JSON: {error}; download the file again") from error
 
 
 def filled(template: str, values: Mapping[str, str]) -> list[tuple[str, bool]]:
@@ -82,28 +103,19 @@ def _paths(folder: Path) -> tuple[Path, ...]:
     return walk(folder).files
 
 
-def _add(known: dict[str, Entry], found: Mapping[str, Entry], path: Path) -> None:
-    for name, value in found.items():
-        if known.setdefault(name, value) != value:
-            raise FathomError(
-                f"{path_text(path)}: {path_text(name)} differs from another file like it; keep one in `data`"
-            )
+def _joined(known: Mapping[str, Entry], more: Mapping[str, Entry], path: Path) -> dict[str, Entry]:
+    if differing := next((name for name, value in more.items() if known.get(name, value) != value), None):
+        raise FathomError(
+            f"{path_text(path)}: {path_text(differing)} differs from another file like it; keep one in `data`"
+        )
+    return {**known, **more}
 
 
-def _table(path: Path, kind: type[Entry]) -> Mapping[str, Entry]:
-    try:
-        found = json.loads(_content(path))
-    except (ValueError, RecursionError) as error:
-        raise FathomError(f"{path_text(path)}: not JSON: {error}; download the file again from LongBench") from error
-    expected = "texts" if kind is str else "numbers"
-    if not isinstance(found, dict):
-        raise FathomError(f"{path_text(path)}: expected an object with {expected} by data set; download the file again")
-    for name, value in found.items():
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise FathomError(f"{path_text(path)}: {path_text(str(name))}: expected {expected} by data set")
-        if kind is str and "{context}" not in str(value):
-            raise FathomError(f"{path_text(path)}: {path_text(str(name))}: the template has no {{context}}")
-    return found
+def _prompts(path: Path) -> dict[str, str]:
+    prompts = read_object(_content(path), path_text(path), dict[str, str])
+    if lacking := next((name for name, prompt in prompts.items() if "{context}" not in prompt), None):
+        raise FathomError(f"{path_text(path)}: {path_text(lacking)}: the template has no {{context}}")
+    return prompts
 
 
 def _content(path: Path) -> str:

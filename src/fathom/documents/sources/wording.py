@@ -36,8 +36,8 @@ def around_context(prompt: str, where: str, context_end: str = "") -> dict[str, 
     Raises:
         FathomError: There is no context, or no empty line before or after it.
     """
-    before, there, after = prompt.partition(CONTEXT)
-    if not there or CONTEXT in after:
+    before, gap, after = prompt.partition(CONTEXT)
+    if not gap or CONTEXT in after:
         raise FathomError(f"{where}: expected {CONTEXT} once in the prompt")
     after = context_end + after
     if not before.endswith(GAP) or not after.startswith(GAP):

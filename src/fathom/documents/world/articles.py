@@ -42,8 +42,8 @@ def _career(context: Context, p: Person) -> tuple[Section, ...]:
     sections += [Section((beat("bio.led", e=event),)) for event in context.cluster.events if event.leader == p.name]
     sections += [Section((beat("bio.built", h=work),)) for work in context.cluster.chronicles if work.master == p.name]
     for number, journey in enumerate(p.journeys):
-        told = (beat(f"bio.journey:{number}", journey=journey), beat("bio.abroad", journey=journey))
-        sections.append(Section(told))
+        journey_beats = (beat(f"bio.journey:{number}", journey=journey), beat("bio.abroad", journey=journey))
+        sections.append(Section(journey_beats))
     return tuple(sections)
 
 
@@ -188,11 +188,11 @@ def _portrait_asks(x: Place) -> tuple[Ask, ...]:
         tag, facts = f"town.landmark:{number}", {"x": x, "mark": mark}
         asks.append(stated("who", "q.town.builder", tag, mark.builder, **facts))
         asks.append(stated("how much", "q.town.cost", tag, mark.cost, "money", **facts))
-    one, two = x.landmarks[:2]
-    needs = (Need("town.landmark:0", one.built, "year"), Need("town.landmark:1", two.built, "year"))
-    asks.append(derived("order", "q.town.order", one.name, "text", *needs, x=x, one=two, two=one))
-    facts = {"x": x, "one": one, "two": two}
-    asks.append(derived("duration", "q.town.between", two.built - one.built, "number", *needs, **facts))
+    earlier, later = x.landmarks[:2]
+    needs = (Need("town.landmark:0", earlier.built, "year"), Need("town.landmark:1", later.built, "year"))
+    asks.append(derived("order", "q.town.order", earlier.name, "text", *needs, x=x, one=later, two=earlier))
+    facts = {"x": x, "one": earlier, "two": later}
+    asks.append(derived("duration", "q.town.between", later.built - earlier.built, "number", *needs, **facts))
     for number, head in enumerate(x.heads):
         need = Need(f"town.head:{number}", head.start, "year")
         asks.append(Ask("who", "q.town.head", {"x": x, "head": head}, head.name, "text", (need,)))
@@ -295,14 +295,14 @@ def _firm_history_asks(f: Firm) -> tuple[Ask, ...]:
 
 def _compared(f: Firm) -> tuple[Ask, ...]:
     """Questions that compare the revenue of two years."""
-    one, two = f.revenue[:2]
-    needs = (Need("firm.revenue:0", one.value, "number"), Need("firm.revenue:1", two.value, "number"))
-    facts = {"f": f, "one": one, "two": two}
-    if one.value == two.value:
+    first, second = f.revenue[:2]
+    needs = (Need("firm.revenue:0", first.value, "number"), Need("firm.revenue:1", second.value, "number"))
+    facts = {"f": f, "one": first, "two": second}
+    if first.value == second.value:
         return ()
-    better = max(one, two, key=lambda figure: figure.value)
+    better = max(first, second, key=lambda figure: figure.value)
     return (
-        derived("difference", "q.firm.revenue_change", abs(two.value - one.value), "money", *needs, **facts),
+        derived("difference", "q.firm.revenue_change", abs(second.value - first.value), "money", *needs, **facts),
         derived("which", "q.firm.better_year", better.year, "year", *needs, **facts),
     )
 
@@ -367,12 +367,12 @@ def _event_report_asks(e: Event) -> tuple[Ask, ...]:
         asks.append(
             stated("how many", f"q.{kind}.share", f"{kind}.share:{number}", share.value, "number", e=e, share=share)
         )
-    one, two = e.shares[:2]
-    needs = (Need(f"{kind}.share:0", one.value, "number"), Need(f"{kind}.share:1", two.value, "number"))
-    facts = {"e": e, "one": one, "two": two}
-    more = max(one, two, key=lambda share: share.value)
+    first, second = e.shares[:2]
+    needs = (Need(f"{kind}.share:0", first.value, "number"), Need(f"{kind}.share:1", second.value, "number"))
+    facts = {"e": e, "one": first, "two": second}
+    more = max(first, second, key=lambda share: share.value)
     asks.append(derived("which", f"q.{kind}.more", more.name, "text", *needs, **facts))
-    asks.append(derived("difference", f"q.{kind}.gap", abs(one.value - two.value), "number", *needs, **facts))
+    asks.append(derived("difference", f"q.{kind}.gap", abs(first.value - second.value), "number", *needs, **facts))
     return tuple(asks)
 
 
@@ -416,13 +416,13 @@ def _annals_asks(h: Chronicle) -> tuple[Ask, ...]:
     ends = (Need("chronicle.step:0", first.day, "date"), Need(f"chronicle.step:{len(h.steps) - 1}", last.day, "date"))
     asks.append(derived("duration", "q.chronicle.days", (last.day - first.day).days, "number", *ends, h=h))
     for number in range(1, len(h.steps) - 2, 3):
-        one, two = h.steps[number], h.steps[number + 2]
+        earlier, later = h.steps[number], h.steps[number + 2]
         needs = (
-            Need(f"chronicle.step:{number}", one.day, "date"),
-            Need(f"chronicle.step:{number + 2}", two.day, "date"),
+            Need(f"chronicle.step:{number}", earlier.day, "date"),
+            Need(f"chronicle.step:{number + 2}", later.day, "date"),
         )
-        slots = {"h": h, "one": f"step.name.{two.key}", "two": f"step.name.{one.key}"}
-        asks.append(Ask("order", "q.chronicle.order", slots, f"step.name.{one.key}", "rule", needs))
+        slots = {"h": h, "one": f"step.name.{later.key}", "two": f"step.name.{earlier.key}"}
+        asks.append(Ask("order", "q.chronicle.order", slots, f"step.name.{earlier.key}", "rule", needs))
     return tuple(asks)
 
 
@@ -444,11 +444,11 @@ def _accounts_sections(context: Context, a: Ledger) -> tuple[Section, ...]:
     facts = {"a": a, "f": a.firm}
     return (
         Section((beat("book.lead", **facts), beat("book.opening", **facts), beat("book.clerk", **facts)), core=True),
-        Section(_told("receipt", a, a.receipts[:half], 0), core=True),
+        Section(_narrated("receipt", a, a.receipts[:half], 0), core=True),
         Section(_listed("receipt", a, a.receipts[half:], half), core=True),
         Section((beat("book.income", **facts), beat("book.remark", **facts)), core=True),
         *scenes(context, "firm", a.firm.seat, 2),
-        Section(_told("payment", a, a.payments[:third], 0), core=True),
+        Section(_narrated("payment", a, a.payments[:third], 0), core=True),
         Section(_listed("payment", a, a.payments[third:], third), core=True),
         Section((beat("book.outlay", **facts), beat("firm.toil", **facts))),
         Section((beat("firm.room", **facts), beat("firm.goods", **facts))),
@@ -460,7 +460,7 @@ def _accounts_sections(context: Context, a: Ledger) -> tuple[Section, ...]:
     )
 
 
-def _told(kind: str, a: Ledger, entries: Sequence[Entry], start: int) -> tuple[Beat, ...]:
+def _narrated(kind: str, a: Ledger, entries: Sequence[Entry], start: int) -> tuple[Beat, ...]:
     return tuple(
         beat(f"book.{kind}:{number}", f"book.{kind}", entry=entry, a=a) for number, entry in enumerate(entries, start)
     )
@@ -495,11 +495,11 @@ def _accounts_asks(a: Ledger) -> tuple[Ask, ...]:
             tag, slots = f"book.{kind}:{number}", {"entry": entry, **facts}
             asks.append(stated("how much", f"q.book.{kind}", tag, entry.amount, "money", **slots))
             asks.append(stated("when", f"q.book.{kind}_day", tag, entry.day, "date", **slots))
-    one, two = a.payments[0], a.payments[-1]
+    first, last = a.payments[0], a.payments[-1]
     needs = (
-        Need("book.payment:0", one.amount, "number"),
-        Need(f"book.payment:{len(a.payments) - 1}", two.amount, "number"),
+        Need("book.payment:0", first.amount, "number"),
+        Need(f"book.payment:{len(a.payments) - 1}", last.amount, "number"),
     )
-    more = max(one, two, key=lambda entry: entry.amount)
-    asks.append(derived("which", "q.book.more", more.party, "text", *needs, one=one, two=two, **facts))
+    more = max(first, last, key=lambda entry: entry.amount)
+    asks.append(derived("which", "q.book.more", more.party, "text", *needs, one=first, two=last, **facts))
     return tuple(asks)

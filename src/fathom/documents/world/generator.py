@@ -152,7 +152,7 @@ def _questions(writer: Writer, outline: Outline, text: str, spans: Tagged) -> It
         places, shown = [], []
         for need in ask.needs:
             span = spans.get(need.tag)
-            form = span and _shown(writer.forms, need.value, need.how, text[span[0] : span[1]])
+            form = span and _written_form(writer.forms, need.value, need.how, text[span[0] : span[1]])
             if span and form:
                 places.append(span)
                 shown.append(form)
@@ -183,7 +183,7 @@ def _accepted(writer: Writer, value: object, how: str, slots: Mapping[str, objec
     return writer.forms.accepted(value, how)
 
 
-def _shown(forms: Forms, value: object, how: str, text: str) -> str | None:
+def _written_form(forms: Forms, value: object, how: str, text: str) -> str | None:
     """The written form of a value that occurs in a text."""
     candidates = (value.full, value.short) if isinstance(value, Name) else forms.accepted(value, how)
     if isinstance(value, int) or how in ("date", "year"):

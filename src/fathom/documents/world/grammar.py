@@ -65,13 +65,13 @@ class Grammar:
 
     def plans(self, rule: str) -> tuple[Plan, ...]:
         """The alternatives of a rule, parsed."""
-        found = self._plans.get(rule)
-        if found is None:
+        plans = self._plans.get(rule)
+        if plans is None:
             lines = self.words(rule)
             if not rule.startswith("q."):  # questions get no synonyms
                 lines = tuple(self._synonyms.spread(line) for line in lines)
-            found = self._plans[rule] = tuple(parse(line) for line in lines)
-        return found
+            plans = self._plans[rule] = tuple(parse(line) for line in lines)
+        return plans
 
 
 class Synonyms:
@@ -87,7 +87,7 @@ class Synonyms:
 
     def spread(self, line: str) -> str:
         """Replace each word that has synonyms by a choice of them."""
-        return self._pattern.sub(lambda found: self._choice.get(found[0], found[0]), line)
+        return self._pattern.sub(lambda match: self._choice.get(match[0], match[0]), line)
 
 
 def parse(line: str) -> Plan:
@@ -131,21 +131,24 @@ def load(language: str) -> Grammar:
     rules: dict[str, list[str]] = {}
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".txt"):
-            _read(file.read_text(encoding="utf-8"), file.name, rules)
+            for number, name, words in _rules(file.read_text(encoding="utf-8")):
+                if name in rules:
+                    raise FathomError(f"world: {file.name}, line {number}: duplicate rule {name!r}")
+                rules[name] = words
     synonyms = Synonyms(rules.pop(SYNONYMS, ()), spaced=language != "zh")
     return Grammar({name: tuple(lines) for name, lines in rules.items()}, synonyms)
 
 
-def _read(text: str, file: str, rules: dict[str, list[str]]) -> None:
-    current: list[str] = []
+def _rules(text: str) -> list[tuple[int, str, list[str]]]:
+    """The rules of a file in order: line, name, alternatives."""
+    rules: list[tuple[int, str, list[str]]] = []
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.strip().replace("'", "’")
         if not line or line.startswith("#"):
             continue
         if line.startswith("= "):
             name, colon, words = line[2:].partition(": ")
-            if name in rules:
-                raise FathomError(f"world: {file}, line {number}: duplicate rule {name!r}")
-            current = rules[name] = [word.strip() for word in words.split("|")] if colon else []
-        else:
-            current.append(line)
+            rules.append((number, name, [word.strip() for word in words.split("|")] if colon else []))
+        elif rules:
+            rules[-1][2].append(line)
+    return rules

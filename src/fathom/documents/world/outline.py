@@ -106,17 +106,17 @@ def scenes(context: Context, about: str, place: Place, count: int) -> list[Secti
     return [Section(tuple(beat("scene", rule, place=place) for rule in order)) for order in drawn]
 
 
-def asides(context: Context, *told: object) -> list[Section]:
+def asides(context: Context, *mentioned: object) -> list[Section]:
     """A paragraph on other people, firms, events and works of the cluster, with facts from their articles.
 
     Args:
         context: The article's context.
-        told: Names already mentioned in the article.
+        mentioned: Names already mentioned in the article.
     """
     cluster, rng = context.cluster, context.rng
-    beats = [beat("aside", "aside.person", p=person) for person in cluster.people if person.name not in told]
-    beats += [beat("aside", "aside.firm", f=firm) for firm in cluster.firms if firm.name not in told]
-    beats += [beat("aside", "aside.event", e=event) for event in cluster.events if event.name not in told]
-    beats += [beat("aside", "aside.built", h=work) for work in cluster.chronicles if work.name not in told]
+    beats = [beat("aside", "aside.person", p=person) for person in cluster.people if person.name not in mentioned]
+    beats += [beat("aside", "aside.firm", f=firm) for firm in cluster.firms if firm.name not in mentioned]
+    beats += [beat("aside", "aside.event", e=event) for event in cluster.events if event.name not in mentioned]
+    beats += [beat("aside", "aside.built", h=work) for work in cluster.chronicles if work.name not in mentioned]
     drawn = rng.shuffled(beats)
     return [Section(tuple(drawn[:2]))]

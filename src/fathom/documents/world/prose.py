@@ -70,15 +70,15 @@ class Writer:
     spaced: bool
     _slots: Mapping[str, object] = field(default_factory=dict)
     _used: dict[str, list[int]] = field(default_factory=dict)
-    _said: set[str] = field(default_factory=set)
-    _met: set[str] = field(default_factory=set)
+    _written: set[str] = field(default_factory=set)
+    _mentioned: set[str] = field(default_factory=set)
     _focus: bool = False
     _opened: bool = False
     _witness: Name | None = None
 
     def paragraph(self, beats: Sequence[Beat]) -> list[Unit]:
         """Write one paragraph: the text units of its beats with their tags, in order."""
-        self._met = set()
+        self._mentioned = set()
         self._focus = self._opened = False
         units = []
         for beat in beats:
@@ -90,21 +90,21 @@ class Writer:
     def phrase(self, rule: str, slots: Mapping[str, object], capital: bool = True) -> str:
         """Write one phrase outside the article's text, such as a question (capitalised) or a part of one."""
         self._slots = slots
-        self._met = set()
+        self._mentioned = set()
         return self._tidy(self._rule(rule), capital)
 
     def _unit(self, beat: Beat) -> str:
         if beat.tag == "scene" and self._used.get(beat.rule) == []:
             return ""  # every plan was used in this article: do not repeat one
         self._slots = beat.slots
-        state = (self._focus, self._opened, set(self._met))
+        state = (self._focus, self._opened, set(self._mentioned))
         for _ in range(TRIES):
-            self._focus, self._opened, self._met = state[0], state[1], set(state[2])
+            self._focus, self._opened, self._mentioned = state[0], state[1], set(state[2])
             self._witness = None
             text = _closed(self._tidy(self._rule(beat.rule)), self.spaced)
             sentences = [sentence.strip() for sentence in _SENTENCES.findall(text)]
-            if self._said.isdisjoint(sentences):
-                self._said.update(sentences)
+            if self._written.isdisjoint(sentences):
+                self._written.update(sentences)
                 return text
         return ""
 
@@ -159,9 +159,9 @@ class Writer:
             value = value[attr] if isinstance(value, Mapping) else getattr(value, attr)
         if isinstance(value, Name):
             self._focus = False
-            if value.full in self._met:
+            if value.full in self._mentioned:
                 return value.short
-            self._met.add(value.full)
+            self._mentioned.add(value.full)
             return value.full
         if isinstance(value, tuple):
             return self.forms.join([self._show(item, ()) for item in value])
@@ -192,7 +192,7 @@ class Writer:
         text = _SPACES.sub(r"\1", text).strip()
         text = _SPACES.sub(r"\1", text)
         text = _ARTICLE.sub(_a_or_an, text)
-        return text if not capital else _START.sub(lambda found: found[1] + found[2] + found[3].upper(), text)
+        return text if not capital else _START.sub(lambda match: match[1] + match[2] + match[3].upper(), text)
 
 
 _DISCOURSE: dict[str, Callable[[Writer], str]] = {
@@ -239,7 +239,7 @@ def _possessive(text: str) -> str:
     return text + ("’" if text.endswith("s") and not text.endswith("ss") else "’s")
 
 
-def _a_or_an(found: re.Match[str]) -> str:
-    word = found[2].lower()
+def _a_or_an(match: re.Match[str]) -> str:
+    word = match[2].lower()
     vowel = (word[0] in "aeiou" and not word.startswith(_LIKE_CONSONANT)) or word.startswith(_LIKE_VOWEL)
-    return f"{found[1]}n " if vowel else f"{found[1]} "
+    return f"{match[1]}n " if vowel else f"{match[1]} "

@@ -28,7 +28,7 @@ from fathom.score.checks import check_scorer
 from fathom.suites import suitefile
 from fathom.suites.build.clusters import shared_clusters
 from fathom.suites.build.config import BuildConfig, configure
-from fathom.suites.build.items import BuiltTask, Contexts, expected
+from fathom.suites.build.items import Contexts, Part, expected
 from fathom.suites.build.material import Material, Reading, gather
 from fathom.suites.build.notes import counted_otherwise
 from fathom.suites.build.units import built_tasks
@@ -101,7 +101,7 @@ def build(
         with suitefile.fresh_folder(out) as folder:
             manifest = _write(folder, wanted, inputs, material, counter, config, progress, built)
             # Another build may have finished in the meantime.
-            if (there := _known(out, force)) is None or there["inputs"] != inputs:
+            if (current := _known(out, force)) is None or current["inputs"] != inputs:
                 _check_place(out, force)
         if engine is not None:
             kept.unlink(missing_ok=True)
@@ -115,9 +115,9 @@ def _known(out: Path, force: bool) -> Mapping[str, Any] | None:
     try:
         if not suitefile.is_suite(out):
             return None
-        there = suitefile.open_suite(out)
-        there.check()
-        return there.manifest
+        suite = suitefile.open_suite(out)
+        suite.check()
+        return suite.manifest
     except FathomError:
         if force:
             return None
@@ -213,7 +213,7 @@ def _write(
     counter: TokenCounter,
     config: Json,
     progress: Callable[[int, int], None] | None,
-    built: Mapping[str, BuiltTask] | None = None,
+    built: Mapping[str, Mapping[str, Part]] | None = None,
 ) -> Mapping[str, Json]:
     texts = CountedTexts(material.all(), counter)
     made = Contexts(wanted, material, texts, built)
@@ -261,7 +261,7 @@ def _write(
         "notes": [*counted_otherwise(wanted), *made.notes, *_more_documents(made.pools)],
         "left_out": [*map(str, material.bad), *material.problems[:LISTED]],
         "left_out_in_all": len(material.bad) + len(material.problems),
-        "unread": [one.short for one in material.unread],
+        "unread": [file.short for file in material.unread],
         "files_of_corpus": material.read,
         **({"files_of_data": {"not_read": material.passed}} if material.passed else {}),
         "duplicates": material.duplicates,
@@ -279,7 +279,7 @@ def _write(
 
 def _more_documents(pools: list[Any]) -> list[str]:
     """Notes on lengths whose contexts use most of their pool."""
-    return [f"{said}; give more documents" for said in shared_contexts(pools)]
+    return [f"{note}; give more documents" for note in shared_contexts(pools)]
 
 
 def _why_nothing(wanted: BuildConfig, material: Material, notes: Sequence[str], values: suitefile.Values) -> str:
@@ -302,9 +302,11 @@ def _fingerprint(inputs: Mapping[str, Json], documents: Sequence[Document], mate
         and not (key == "tokenizer" and is_path(str(value)))  # its vocabulary has a fingerprint
     }
     texts = [document.id for document in documents]
-    said = [dict(material.templates.prompts)] if material.templates else []
-    said += (
-        [{"/".join(key): one.sha256 for key, one in material.wording.tasks.items()}] if material.wording.tasks else []
+    prompts = [dict(material.templates.prompts)] if material.templates else []
+    prompts += (
+        [{"/".join(key): wording.sha256 for key, wording in material.wording.tasks.items()}]
+        if material.wording.tasks
+        else []
     )
-    content = json.dumps([parts, texts, *said], sort_keys=True)
+    content = json.dumps([parts, texts, *prompts], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]

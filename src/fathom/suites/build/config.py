@@ -223,7 +223,7 @@ def _checked(given: BuildSettings, suite: Suite) -> str:
 def _wanted_of(suite: Suite) -> str:
     """The options that give a suite its documents."""
     if all(get_task(name).gold == RECORDS for name in suite.tasks):
-        home = next((one.name for one in suites().values() if one.sources == suite.sources), suite.name)
+        home = next((other.name for other in suites().values() if other.sources == suite.sources), suite.name)
         return f"--data FOLDER with its data sets (`fathom data fetch --suite {home}` gets them)"
     if set(suite.sources) - set(RECORDS):
         return (
@@ -268,11 +268,11 @@ def _suite_of_tasks(names: str) -> Suite:
 
 def _records_of(names: Sequence[str]) -> Mapping[Role, tuple[str, ...]]:
     """The data sources of those of the tasks that use published records, from any suite."""
-    found: dict[str, None] = {}
+    sources: dict[str, None] = {}
     for name in names:
         if get_task(name).gold == RECORDS:
             home = next(
                 (suite for suite in suites().values() if name in suite.tasks and "record" in suite.sources), None
             )
-            found.update(dict.fromkeys(home.sources["record"] if home else ()))
-    return {"record": tuple(found)} if found else {}
+            sources.update(dict.fromkeys(home.sources["record"] if home else ()))
+    return {"record": tuple(sources)} if sources else {}

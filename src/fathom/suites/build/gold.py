@@ -48,7 +48,7 @@ class GoldChecks:
     disagreeing: list[str] = field(default_factory=list)
     supports: list[Mapping[str, Facet]] = field(default_factory=list)
 
-    def built(self, candidate: Candidate | None) -> None:
+    def add_built(self, candidate: Candidate | None) -> None:
         """Count an item that was built."""
         self.supports += [facets for facets in (candidate.facets if candidate else ()) if facets]
 
@@ -88,92 +88,86 @@ class GoldChecks:
             if names:
                 yield f"{task.name}: {len(names)} {what}: {', '.join(map(_quoted, names[:SHOWN]))}{_more(names)}"
 
+    def check(self, task: Task, pool: CandidatePool) -> CandidatePool:
+        """Check the gold texts of a task.
 
-def check_gold(task: Task, pool: CandidatePool, checks: GoldChecks) -> CandidatePool:
-    """Check the gold texts of a task.
+        Args:
+            task: A task whose gold answers are in its gold passages (``Task.gold_in_text``).
+            pool: Its candidates.
 
-    Args:
-        task: A task whose gold answers are in its gold passages (``Task.gold_in_text``).
-        pool: Its candidates.
-        checks: What is found is added to it.
+        Returns:
+            The pool, whose candidates have only supported questions and the facets ``support`` (of the words of the
+            gold text that the document has, the share in the passage) and ``coverage`` (of all its words); that of
+            records unchanged.
+        """
+        if task.gold == RECORDS:
+            for candidate in pool.candidates or ():
+                self._check_record(candidate)
+            return pool
+        candidates = [kept for candidate in pool.candidates or () if (kept := self._supported(candidate)).questions]
+        self.shared, self.disagreeing = _shared(candidates), _disagreeing(candidates)
+        why = {"shared": set(self.shared), "disagreeing": set(self.disagreeing)}
+        for candidate in candidates:
+            for question in candidate.questions:
+                for name, texts in why.items():
+                    if question.text in texts:
+                        self.questions += _records_of(candidate.document, question, name)
+        return replace(pool, candidates=candidates)
 
-    Returns:
-        The pool, whose candidates have only supported questions and the facets ``support`` (of the words of the gold
-        text that the document has, the share in the passage) and ``coverage`` (of all its words); that of records
-        unchanged.
-    """
-    if task.gold == RECORDS:
-        for candidate in pool.candidates or ():
-            _check_record(candidate, checks)
-        return pool
-    candidates = [one for candidate in pool.candidates or () if (one := _supported(candidate, checks)).questions]
-    checks.shared = _shared(candidates)
-    checks.disagreeing = _disagreeing(candidates)
-    why = {"shared": set(checks.shared), "disagreeing": set(checks.disagreeing)}
-    for candidate in candidates:
+    def _supported(self, candidate: Candidate) -> Candidate:
+        """A candidate with its supported questions and their facets.
+
+        Evidence that the source gives for an answer counts for more than words: such a question stays, and is named.
+        Documents come without what the errata name; left are questions of tables, and those that a source asks twice,
+        which errata name with the answers of both.
+        """
+        document = candidate.document
+        passage = "\n\n".join(document.text[span.start : span.end] for span in candidate.spans)
+        kept: list[tuple[Question, Mapping[str, Facet]]] = []
         for question in candidate.questions:
-            for name, texts in why.items():
-                if question.text in texts:
-                    checks.questions += _named(candidate.document, question, name)
-    return replace(pool, candidates=candidates)
+            if name := listed(self.known, question.text, question.answers):
+                self._count_erratum(document, question, name)
+                continue
+            support = best_support(question.answers, passage, document.text)
+            known = bool(question.evidence) and not _is_request(question)
+            if not support.fault or known:
+                kept.append((question, _facets(support)))
+            if support.fault:
+                fault = support.fault + " (kept: evidence)" * known
+                self.questions += _records_of(document, question, fault, support)
+            self._count(support, left_out=not known)
+        return replace(
+            candidate, questions=tuple(question for question, _ in kept), facets=tuple(facets for _, facets in kept)
+        )
 
+    def _check_record(self, candidate: Candidate) -> None:
+        """Count the faults of a published record: its whole context, and its answers or those of its question."""
+        document, span = candidate.document, candidate.spans[0]
+        passage = document.text[span.start : span.end]
+        answers = document.meta.get("answers")
+        texts = tuple(map(str, answers)) if isinstance(answers, list | tuple) else ()
+        start, end = document.passages[-1] if len(document.passages) == 2 else (0, 0)
+        asked = str(document.meta.get("input") or document.text[start:end])
+        for question in candidate.questions or ((Question(asked, texts),) if texts else ()):
+            if name := listed(self.known, question.text, question.answers):
+                self._count_erratum(document, question, name)
+            support = best_support(question.answers, passage, passage)
+            self._count(support)
+            if support.fault:
+                self.questions += _records_of(document, question, support.fault, support)
 
-def _supported(candidate: Candidate, checks: GoldChecks) -> Candidate:
-    """A candidate with its supported questions and their facets.
+    def _count_erratum(self, document: Document, question: Question, name: str) -> None:
+        """Count and name a question that the errata name."""
+        fault = self.known[name].fault
+        self.errata[fault] = self.errata.get(fault, 0) + 1
+        self.questions += _records_of(document, question, f"errata: {fault}")
 
-    Evidence that the source gives for an answer counts for more than words: such a question stays, and is named.
-    Documents come without what the errata name; left are questions of tables, and those that a source asks twice, which
-    errata name with the answers of both.
-    """
-    document = candidate.document
-    passage = "\n\n".join(document.text[span.start : span.end] for span in candidate.spans)
-    kept: list[tuple[Question, Mapping[str, Facet]]] = []
-    for question in candidate.questions:
-        if name := listed(checks.known, question.text, question.answers):
-            _count_erratum(document, question, checks, name)
-            continue
-        found = best_support(question.answers, passage, document.text)
-        known = bool(question.evidence) and not _is_request(question)
-        if not found.fault or known:
-            kept.append((question, _facets(found)))
-        if found.fault:
-            checks.questions += _named(document, question, found.fault + " (kept: evidence)" * known, found)
-        _count(found, checks, left_out=not known)
-    return replace(
-        candidate, questions=tuple(question for question, _ in kept), facets=tuple(facets for _, facets in kept)
-    )
-
-
-def _check_record(candidate: Candidate, checks: GoldChecks) -> None:
-    """Count the faults of a published record: its whole context, and its answers or those of its question."""
-    document, span = candidate.document, candidate.spans[0]
-    passage = document.text[span.start : span.end]
-    answers = document.meta.get("answers")
-    texts = tuple(map(str, answers)) if isinstance(answers, list | tuple) else ()
-    start, end = document.passages[-1] if len(document.passages) == 2 else (0, 0)
-    asked = str(document.meta.get("input") or document.text[start:end])
-    for question in candidate.questions or ((Question(asked, texts),) if texts else ()):
-        if name := listed(checks.known, question.text, question.answers):
-            _count_erratum(document, question, checks, name)
-        support = best_support(question.answers, passage, passage)
-        _count(support, checks)
-        if support.fault:
-            checks.questions += _named(document, question, support.fault, support)
-
-
-def _count_erratum(document: Document, question: Question, checks: GoldChecks, name: str) -> None:
-    """Count and name a question that the errata name."""
-    fault = checks.known[name].fault
-    checks.errata[fault] = checks.errata.get(fault, 0) + 1
-    checks.questions += _named(document, question, f"errata: {fault}")
-
-
-def _count(found: Support, checks: GoldChecks, left_out: bool = True) -> None:
-    """Count one measured gold text, and its fault unless it is kept."""
-    checks.checked += 1
-    checks.unmeasured += not found.words
-    if found.fault and left_out:
-        checks.faults[found.fault] = checks.faults.get(found.fault, 0) + 1
+    def _count(self, support: Support, left_out: bool = True) -> None:
+        """Count one measured gold text, and its fault unless it is kept."""
+        self.checked += 1
+        self.unmeasured += not support.words
+        if support.fault and left_out:
+            self.faults[support.fault] = self.faults.get(support.fault, 0) + 1
 
 
 def _is_request(question: Question) -> bool:
@@ -181,8 +175,8 @@ def _is_request(question: Question) -> bool:
     return not question.text or question.meta.get("kind") == "summary"
 
 
-def _facets(found: Support) -> Mapping[str, Facet]:
-    return {"support": round(found.kept, 2), "coverage": round(found.coverage, 2)} if found.words else {}
+def _facets(support: Support) -> Mapping[str, Facet]:
+    return {"support": round(support.kept, 2), "coverage": round(support.coverage, 2)} if support.words else {}
 
 
 def _asked(candidates: Iterable[Candidate]) -> Iterator[tuple[Document, Question]]:
@@ -201,24 +195,24 @@ def _shared(candidates: Sequence[Candidate]) -> list[str]:
         plain = " ".join(question.text.split()).casefold()
         first.setdefault(plain, question.text)
         known = answers.setdefault(plain, {})
-        known[document.id] = known.get(document.id, frozenset()) | {_plain(one) for one in question.answers}
+        known[document.id] = known.get(document.id, frozenset()) | {_folded(answer) for answer in question.answers}
     differing = (name for name, by in answers.items() if len(by) > 1 and not frozenset.intersection(*by.values()))
     return [first[name] for name in differing]
 
 
 def _disagreeing(candidates: Sequence[Candidate]) -> list[str]:
     """Questions that the source asks several times about a document, with answers that share no word."""
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for document in {candidate.document.id: candidate.document for candidate in candidates}.values():
-        for one in distinct(document.questions):
-            same = [question for question in document.questions if question.text == one.text]
+        for asked in distinct(document.questions):
+            same = [question for question in document.questions if question.text == asked.text]
             words = [content_words(" ".join(question.answers)) for question in same]
-            if not _is_request(one) and len(words) > 1 and not frozenset.intersection(*words):
-                found[one.text] = None
-    return list(found)
+            if not _is_request(asked) and len(words) > 1 and not frozenset.intersection(*words):
+                texts[asked.text] = None
+    return list(texts)
 
 
-def _named(document: Document, question: Question, fault: str, support: Support | None = None) -> list[Json]:
+def _records_of(document: Document, question: Question, fault: str, support: Support | None = None) -> list[Json]:
     """A question for the manifest; once for each time that its source asks it, each with its own answers."""
     measured: dict[str, Json] = (
         {"support": round(support.kept, 2), "coverage": round(support.coverage, 2)} if support else {}
@@ -226,16 +220,16 @@ def _named(document: Document, question: Question, fault: str, support: Support 
     return [
         {
             "fault": fault,
-            "question": one.text[:QUOTED],
+            "question": same.text[:QUOTED],
             "document": document.source,
-            "fingerprint": fingerprint(one.text, one.answers),
+            "fingerprint": fingerprint(same.text, same.answers),
             **measured,
         }
-        for one in [one for one in document.questions if one.text == question.text] or [question]
+        for same in [same for same in document.questions if same.text == question.text] or [question]
     ]
 
 
-def _plain(text: str) -> str:
+def _folded(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 

@@ -2,23 +2,24 @@
 
 from bisect import bisect_left
 from collections import Counter as Tally
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 from random import Random
 from typing import TypeAlias
 
 from fathom.documents.sources.errata import Erratum
 from fathom.suites.build.clusters import cluster_of
 from fathom.suites.build.config import RECORDS, BuildConfig, not_given
-from fathom.suites.build.gold import GoldChecks, check_gold
+from fathom.suites.build.gold import GoldChecks
 from fathom.suites.build.material import Material
 from fathom.suites.build.notes import RecordCounts, about_records, missing, published, short, uncut
 from fathom.suites.build.wording import facets, missing_text
 from fathom.suites.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitError, compose, compose_alone
 from fathom.suites.compose.truncate import cut_sample
 from fathom.suites.registry import get_task
-from fathom.suites.suitefile import Values, Where, may_be, wanted_of
+from fathom.suites.suitefile import Values, Where, all_values, facts_of, is_where, may_match, values_of
 from fathom.suites.suitefile.pools import PoolUse
 from fathom.suites.tasks import passages
 from fathom.suites.tasks.related import related
@@ -48,7 +49,7 @@ SECTION = 4096  # tokens; a whole novel as filler would start every context with
 def expected(wanted: BuildConfig, material: Material) -> int:
     """Number of contexts if the corpus has material for every item."""
     where = dict(wanted.where)
-    tasks = [task for task in map(get_task, wanted.tasks) if may_be({"task": task.name, **task.facets}, where, {})]
+    tasks = [task for task in map(get_task, wanted.tasks) if may_match({"task": task.name, **task.facets}, where)]
     per_task = (
         (len(wanted.depths) or 1 if task.positioned else 1) * own.items * len(own.lengths)
         for task in tasks
@@ -72,7 +73,7 @@ class Part:
         pools: Lengths whose contexts use most of their pool (``PoolUse.records``).
         clusters: The cluster of each item about a document (``cluster_of``).
         values: The facets of its samples, if only some are wanted.
-        standing: Counts of the published records of its task, to which they are added; None for other tasks.
+        records: Counts of its published records; those of other tasks are all 0.
     """
 
     contexts: list[list[Sample]] = field(default_factory=list)
@@ -81,7 +82,7 @@ class Part:
     pools: list[Json] = field(default_factory=list)
     clusters: dict[str, str] = field(default_factory=dict)
     values: Values = field(default_factory=dict)
-    standing: RecordCounts | None = None
+    records: RecordCounts = field(default_factory=RecordCounts)
 
 
 @dataclass(frozen=True)
@@ -104,21 +105,6 @@ class _Shared:
         return cls(texts, material.errata, cache(lambda: related(texts.documents.values())))
 
 
-@dataclass
-class BuiltTask:
-    """A task that was built on its own (``build_task``).
-
-    Attributes:
-        parts: By language.
-        records: Counts of its published records.
-        values: The facets of its samples, if only some are wanted.
-    """
-
-    parts: dict[str, Part] = field(default_factory=dict)
-    records: RecordCounts = field(default_factory=RecordCounts)
-    values: Values = field(default_factory=dict)
-
-
 class Contexts:
     """The samples of a suite, context by context: by task and item, lengths ascending.
 
@@ -137,7 +123,7 @@ class Contexts:
         wanted: BuildConfig,
         material: Material,
         texts: CountedTexts,
-        built: Mapping[str, BuiltTask] | None = None,
+        built: Mapping[str, Mapping[str, Part]] | None = None,
     ) -> None:
         """Nothing is built yet.
 
@@ -145,10 +131,10 @@ class Contexts:
             wanted: What to build.
             material: The documents.
             texts: Their counted texts.
-            built: Tasks that were built before, by name; they are not built again.
+            built: The parts by language of tasks that were built before, by name; they are not built again.
         """
         self.notes = list(material.notes)
-        self.values: Values = {}
+        self.values = _values_of_tasks(wanted)
         self.gold: dict[str, Mapping[str, Json]] = {}
         self.pools: list[Json] = []
         self.clusters: dict[str, str] = {}
@@ -160,174 +146,191 @@ class Contexts:
         wanted, material, built = self._wanted, self._material, self._built
         records: dict[str, RecordCounts] = {}
         unsaid: dict[tuple[str, str], list[str]] = {}  # tasks by language and what they have no official prompt for
-        for task, own in _configs(wanted, self.notes, self.values):
-            before = built[task.name] if built is not None else None
-            self._add_values(before.values if before is not None else {})
+        for task, own, note in _configs(wanted):
+            if note:
+                self.notes.append(note)
+                continue
             if task.gold == RECORDS:
-                records[task.name] = before.records if before is not None else RecordCounts()
+                records[task.name] = RecordCounts()
             if own.depths and not task.positioned:
                 self.notes.append(f"{task.name}: --depths has no effect: it has no single gold text")
-            for resources in _resources(task, own, material, self._shared.texts, self.notes):
+            for resources in _resources(task, own, material, self._shared.texts):
+                if isinstance(resources, str):
+                    self.notes.append(resources)
+                    continue
                 language = resources.language
                 if wanted.prompts == "official":
                     text = missing_text(task, language, material.wording)
                     unsaid.setdefault((language, text), []).append(task.name)
-                if before is not None:
-                    part = before.parts[language]
+                if built is not None:
+                    part = built[task.name][language]
                     yield from part.contexts
                 else:
-                    part = Part(standing=records.get(task.name))
-                    yield from _of_resources(own, task, resources, self._shared, part)
-                self._add_values(part.values)
-                self.notes += part.notes
-                self.gold |= part.gold
-                self.pools += part.pools
-                self.clusters |= part.clusters
-        self.notes = about_records(self.notes, wanted, records)
+                    part = yield from _build_part(own, task, resources, self._shared)
+                self._add(part)
+                if task.gold == RECORDS:
+                    records[task.name] += part.records
+        self.notes = about_records([*self.notes, *_not_given(wanted)], wanted, records)
         self.notes += [f"{', '.join(names)}: {why}" for (_, why), names in unsaid.items() if why]
 
-    def _add_values(self, values: Mapping[str, set[str]]) -> None:
-        for name, found in values.items():
-            self.values.setdefault(name, set()).update(found)
+    def _add(self, part: Part) -> None:
+        self.values = all_values((self.values, part.values))
+        self.notes += part.notes
+        self.gold |= part.gold
+        self.pools += part.pools
+        self.clusters |= part.clusters
 
 
 def names_of_tasks(wanted: BuildConfig) -> list[str]:
     """The tasks that can have samples."""
-    return [task.name for task, _ in _configs(wanted, [], {})]
+    return [task.name for task, _, note in _configs(wanted) if not note]
 
 
-def build_task(wanted: BuildConfig, material: Material, texts: CountedTexts, name: str) -> BuiltTask:
-    """Build one of the tasks on its own: its samples do not depend on the other tasks."""
-    found, shared = BuiltTask(), _Shared.of(material, texts)
-    for task, own in _configs(wanted, [], {}):
-        if task.name != name:
-            continue
-        standing = found.records if task.gold == RECORDS else None
-        for resources in _resources(task, own, material, texts, []):
-            part = found.parts[resources.language] = Part(standing=standing)
-            part.contexts = list(_of_resources(own, task, resources, shared, part))
-            for facet, some in part.values.items():
-                found.values.setdefault(facet, set()).update(some)
-    return found
+def build_task(wanted: BuildConfig, material: Material, texts: CountedTexts, name: str) -> dict[str, Part]:
+    """Build one of the tasks on its own: its samples do not depend on the other tasks.
+
+    Returns:
+        Its parts by language.
+    """
+    own, task, shared = wanted.of(name), get_task(name), _Shared.of(material, texts)
+    return {
+        resources.language: _collected(_build_part(own, task, resources, shared))
+        for resources in _resources(task, own, material, texts)
+        if not isinstance(resources, str)
+    }
 
 
-def _resources(
-    task: Task, own: BuildConfig, material: Material, texts: CountedTexts, notes: list[str]
-) -> Iterator[Resources]:
-    """What a task is built from, by language; notes say why it is skipped in one."""
+def _collected(contexts: Generator[list[Sample], None, Part]) -> Part:
+    """A part with all of its contexts."""
+    held = []
+    while True:
+        try:
+            held.append(next(contexts))
+        except StopIteration as end:
+            part: Part = end.value
+            return replace(part, contexts=held)
+
+
+def _values_of_tasks(wanted: BuildConfig) -> Values:
+    """The facets of all tasks, if only some samples are wanted."""
+    tasks = map(get_task, wanted.tasks) if wanted.where else ()
+    return values_of({"task": task.name, **task.facets} for task in tasks)
+
+
+def _resources(task: Task, own: BuildConfig, material: Material, texts: CountedTexts) -> Iterator[Resources | str]:
+    """What a task is built from, by language; in its place a note if the task is skipped in one."""
     for language in material.languages():
         golds, noise = material.of(task.gold, language), material.of(task.noise, language)
         if language not in task.languages:
             # Records exist in the language of their task only.
             if task.gold != RECORDS and (golds or noise):
-                notes.append(f"{task.name}: skipped: it has no prompts in language {language!r}")
+                yield f"{task.name}: skipped: it has no prompts in language {language!r}"
             continue
-        said = material.templates
-        templates = (said.prompts, said.caps) if said else (None, {})
-        found = material.wording.tasks.get((task.name, language))
+        publishers = material.templates
+        templates = (publishers.prompts, publishers.caps) if publishers else (None, {})
+        wording = material.wording.tasks.get((task.name, language))
         resources = replace(
             Resources(language, golds, noise, own.lengths, texts.counter, *templates),
-            wording=found.texts if found else {},
+            wording=wording.texts if wording else {},
         )
         if not (lacking := _lacking(task, resources)):
             yield resources
         elif task.gold != RECORDS:
-            notes.append(f"{task.name}: skipped in language {language!r}: {lacking}")
+            yield f"{task.name}: skipped in language {language!r}: {lacking}"
 
 
-def _configs(wanted: BuildConfig, notes: list[str], values: Values) -> Iterator[tuple[Task, BuildConfig]]:
-    """The tasks that can have samples, with their own configurations; notes say why others are skipped."""
-    without: dict[str, list[str]] = {}  # tasks by the option that would give them documents
+def _configs(wanted: BuildConfig) -> Iterator[tuple[Task, BuildConfig, str]]:
+    """The tasks whose documents are given, with their own configurations; a note says why a task is skipped."""
     for name in wanted.tasks:
         task, own = get_task(name), wanted.of(name)
-        if not may_be({"task": name, **task.facets}, dict(wanted.where), values):
-            continue
-        if not own.lengths:
-            notes.append(f"{name}: skipped: the requested lengths exceed its longest")
-        elif option := not_given(wanted, task):
-            without.setdefault(option, []).append(name)
-        else:
-            yield task, own
-    notes += [f"{', '.join(names)}: skipped; give {option}" for option, names in without.items()]
+        if may_match({"task": name, **task.facets}, dict(wanted.where)):
+            if not own.lengths:
+                yield task, own, f"{name}: skipped: the requested lengths exceed its longest"
+            elif not not_given(wanted, task):
+                yield task, own, ""
 
 
-def _of_resources(
-    wanted: BuildConfig,
-    task: Task,
-    resources: Resources,
-    shared: _Shared,
-    part: Part,
-) -> Iterator[list[Sample]]:
-    """The samples of a task in one language; what there is to say of them is added to ``part``."""
-    notes, checks, use = part.notes, GoldChecks(shared.errata), PoolUse(task.name, resources.language)
-    texts, standing = shared.texts, part.standing
+def _not_given(wanted: BuildConfig) -> list[str]:
+    """Notes on tasks without documents, by the option that would give them."""
+    without: dict[str, list[str]] = {}
+    for task in map(get_task, wanted.tasks):
+        possible = may_match({"task": task.name, **task.facets}, dict(wanted.where)) and wanted.of(task.name).lengths
+        if possible and (option := not_given(wanted, task)):
+            without.setdefault(option, []).append(task.name)
+    return [f"{', '.join(names)}: skipped; give {option}" for option, names in without.items()]
+
+
+def _build_part(
+    wanted: BuildConfig, task: Task, resources: Resources, shared: _Shared
+) -> Generator[list[Sample], None, Part]:
+    """The samples of a task in one language, context by context; returns what there is to say of them."""
+    checks, use, texts = GoldChecks(shared.errata), PoolUse(task.name, resources.language), shared.texts
     pool = task.pool(resources) if task.pool else running_text(resources)
     if task.gold_in_text:
-        pool = check_gold(task, pool, checks)
-    notes += [f"{task.name}: {note}" for note in pool.notes]
+        pool = checks.check(task, pool)
+    part = Part(notes=[f"{task.name}: {note}" for note in pool.notes])
     avoided = shared.kin() if pool.fillers and pool.candidates else {}
-    key = f"{wanted.seed}|{task.first_name}|{resources.language}"
-    deck = [None] * wanted.items if pool.candidates is None else _deck(pool, wanted.lengths, key)
-    made = 0
-    stand: Tally[int] = Tally()
+    where, made = dict(wanted.where), 0
+    lengths: Tally[int] = Tally()  # number of contexts
     asked: Tally[int] = Tally()  # number of longest prompts, by the length to which they were truncated
-    for index, candidate in enumerate(deck):
+    for index, item, candidate in _candidates(wanted, task, resources, pool):
         if made == wanted.items:
             break
-        if (
-            wanted.common
-            and candidate
-            and candidate.lengths is not None
-            and len(candidate.lengths) < len(wanted.lengths)
-        ):
-            continue  # excluded without composing it
-        item = f"{task.first_name}/{resources.language}/" + (
-            candidate.name if candidate and candidate.name else f"{index:04d}"
-        )
-        if wanted.only and item not in wanted.only:
-            continue
         fillers = _distractors(pool, candidate, avoided)
         contexts = list(_item(wanted, task, resources, fillers, candidate, index, item, texts))
         at = Tally(max(sample.length for sample in samples) for samples in contexts)
-        contexts = _chosen(contexts, dict(wanted.where), part.values)
+        if where:
+            part.values = all_values((part.values, values_of(map(facts_of, chain.from_iterable(contexts)))))
+            contexts = [kept for samples in contexts if (kept := _matching(samples, where))]
         if not contexts or (wanted.common and len(at) < len(wanted.lengths)):
             continue
         made += 1
-        checks.built(candidate)
+        checks.add_built(candidate)
         if candidate:
             part.clusters[item] = cluster_of(candidate.document)
-        stand.update(at)
+        lengths.update(at)
         for samples in contexts:
-            if full := next((one for one in samples if fillers and one.length and "cut_from" not in one.facets), None):
-                use.add(full.length, full.parts, fillers)
+            full = (sample for sample in samples if fillers and sample.length and "cut_from" not in sample.facets)
+            if first := next(full, None):
+                use.add(first.length, first.parts, fillers)
             asked.update(
                 sample.length
                 for sample in samples
                 if wanted.lengths[-1] in (sample.length, sample.facets.get("cut_from"))
             )
-            if standing and len(contexts) == 1:  # candidates for several lengths are composed at all of them
-                standing.update(samples)
+            if task.gold == RECORDS and len(contexts) == 1:  # others are composed at several lengths
+                part.records.update(samples)
             yield samples
-    if standing:
-        standing.items += made
-        standing.stated = pool.stated
-        standing.elsewhere += pool.elsewhere
-        standing.published = published(wanted, task, pool)
+    if task.gold == RECORDS:
+        part.records.items, part.records.stated, part.records.elsewhere = made, pool.stated, pool.elsewhere
+        part.records.published = published(wanted, task, pool)
     else:
-        notes += short(wanted, task, resources, made)
-        notes += missing(wanted, task, resources, made, stand)
-    notes += uncut(wanted, task, resources, asked)
-    notes += checks.notes(task)
+        part.notes += short(wanted, task, resources, made) + missing(wanted, task, resources, made, lengths)
+    part.notes += [*uncut(wanted, task, resources, asked), *checks.notes(task)]
     if checks.checked:
         part.gold[f"{task.name}/{resources.language}"] = checks.record()
-    part.pools += use.records()
+    part.pools = use.records()
+    return part
 
 
-def _chosen(contexts: Sequence[list[Sample]], where: Where, values: Values) -> list[list[Sample]]:
-    """The requested samples by their facets; empty contexts are dropped."""
-    if not where:
-        return list(contexts)
-    return [kept for samples in contexts if (kept := wanted_of(samples, where, values))]
+def _candidates(
+    wanted: BuildConfig, task: Task, resources: Resources, pool: CandidatePool
+) -> Iterator[tuple[int, str, Candidate | None]]:
+    """The candidates that items may be made of, in order: number, name of the item, candidate if the task has any."""
+    key = f"{wanted.seed}|{task.first_name}|{resources.language}"
+    deck = [None] * wanted.items if pool.candidates is None else _deck(pool, wanted.lengths, key)
+    for index, candidate in enumerate(deck):
+        fit = candidate.lengths if candidate else None
+        if wanted.common and fit is not None and len(fit) < len(wanted.lengths):
+            continue  # excluded without composing it
+        name = candidate.name if candidate and candidate.name else f"{index:04d}"
+        item = f"{task.first_name}/{resources.language}/{name}"
+        if not wanted.only or item in wanted.only:
+            yield index, item, candidate
+
+
+def _matching(samples: Iterable[Sample], where: Where) -> list[Sample]:
+    return [sample for sample in samples if is_where(facts_of(sample), where)]
 
 
 def _lacking(task: Task, resources: Resources) -> str:
@@ -380,11 +383,11 @@ def _fillers(
     """
     if not isinstance(plan, Passages):
         return dict.fromkeys(lengths, _split(fillers, lengths, texts))
-    found: dict[int, Sequence[Span]] = {}
+    by_length: dict[int, Sequence[Span]] = {}
     short: Sequence[Span] = _several(fillers, lengths, texts)[0]
     for length in lengths:
-        found[length] = short = _lengthened(fillers, short, length, texts)
-    return found
+        by_length[length] = short = _lengthened(fillers, short, length, texts)
+    return by_length
 
 
 def _several(
@@ -394,7 +397,7 @@ def _several(
 
     The first ones depend on the shortest length. None is truncated that even the longest does not need.
     """
-    found, rests = list[Span](), list[Span]()
+    drawn, rests = list[Span](), list[Span]()
     for span in fillers:
         most = max(lengths[0], taken) // SEVERAL
         if taken <= lengths[-1] and texts.tokens(span) > most:
@@ -404,18 +407,18 @@ def _several(
             if rest.strip():
                 rests.append(Span(span.doc, end + len(rest) - len(rest.lstrip()), span.end))
             span = Span(span.doc, span.start, end)
-        found.append(span)
+        drawn.append(span)
         taken += texts.tokens(span)
-    return found, rests, taken
+    return drawn, rests, taken
 
 
 def _split(fillers: Sequence[Span], lengths: Sequence[int], texts: CountedTexts) -> list[Span]:
     """Truncated fillers, then what remains of them, truncated in the same way, up to the longest length."""
-    found, rests, taken = _several(fillers, lengths, texts)
+    drawn, rests, taken = _several(fillers, lengths, texts)
     while rests and taken <= lengths[-1]:
         more, rests, taken = _several(rests, lengths, texts, taken)
-        found += more
-    return [*found, *rests]
+        drawn += more
+    return [*drawn, *rests]
 
 
 def _lengthened(fillers: Sequence[Span], short: Sequence[Span], length: int, texts: CountedTexts) -> Sequence[Span]:
@@ -426,14 +429,14 @@ def _lengthened(fillers: Sequence[Span], short: Sequence[Span], length: int, tex
     # A cut at the end of a sentence leaves up to an eighth of a filler.
     goal = length * SEVERAL // (SEVERAL - 1) + 1
     most = bisect_left(range(max(sizes, default=0)), goal, key=lambda most: _total(sizes, least, most))
-    found = []
+    longer = []
     for span, size, before, now in zip(fillers, sizes, least, short, strict=True):
         if size > most > before:
             document = texts.documents[span.doc]
             end = texts.counter.cut(document, span.start, span.end, most - most // SEVERAL, most)
             now = Span(span.doc, span.start, max(now.end, end))
-        found.append(span if size <= most else now)
-    return found
+        longer.append(span if size <= most else now)
+    return longer
 
 
 def _total(sizes: Sequence[int], least: Sequence[int], most: int) -> int:
@@ -477,7 +480,7 @@ def _item(
             except FathomError as error:
                 raise FathomError(f"{item} at {format_length(length)}: {error}") from error
             made = _measured(made, candidate)
-            endings = [one.ending for one in made]
+            endings = [prompt.ending for prompt in made]
             beside = _side_samples(wanted, task, resources, item, candidate, plan, endings, texts) if first else []
             first = False
             end = f"@{length}" + (f"/d{depth:g}" if len(swept) > 1 else "")
@@ -495,8 +498,8 @@ def _measured(made: Sequence[Composed], candidate: Candidate | None) -> tuple[Co
     """The composed prompts with the facets of their candidate's questions."""
     known = candidate.facets if candidate and candidate.facets else ({},) * len(made)
     return tuple(
-        replace(one, ending=replace(one.ending, facets={**one.ending.facets, **facets}))
-        for one, facets in zip(made, known, strict=True)
+        replace(prompt, ending=replace(prompt.ending, facets={**prompt.ending.facets, **facets}))
+        for prompt, facets in zip(made, known, strict=True)
     )
 
 
@@ -514,25 +517,25 @@ def _samples(
     task: Task, language: str, item: str, end: str, made: Sequence[Composed], length: int, where: Mapping[str, Facet]
 ) -> Iterator[Sample]:
     """The samples of the questions over one context."""
-    for number, one in enumerate(made, start=1):
-        facts = {**task.facets, **one.ending.facets, **where}
-        if "depth" in where and one.depth is not None:
-            facts["depth_reached"] = round(one.depth, 4)
+    for number, prompt in enumerate(made, start=1):
+        facts = {**task.facets, **prompt.ending.facets, **where}
+        if "depth" in where and prompt.depth is not None:
+            facts["depth_reached"] = round(prompt.depth, 4)
         if len(made) > 1:
             facts["question"] = number
         yield Sample(
             id=f"{item}{end}" + (f"/q{number}" if len(made) > 1 else ""),
             item=item,
             task=task.name,
-            parts=one.parts,
-            targets=one.ending.targets,
+            parts=prompt.parts,
+            targets=prompt.ending.targets,
             length=length,
-            tokens=one.tokens,
+            tokens=prompt.tokens,
             language=language,
-            chance=one.ending.chance,
+            chance=prompt.ending.chance,
             facets=facts,
-            asked=one.ending.asked,
-            inputs={**task.inputs, **one.ending.inputs},
+            asked=prompt.ending.asked,
+            inputs={**task.inputs, **prompt.ending.inputs},
         )
 
 
@@ -557,16 +560,16 @@ def _side_samples(
     texts: CountedTexts,
 ) -> list[Sample]:
     """The questions of an item without its long context: closed-book, and over the gold text alone."""
-    found = []
+    samples_made = []
     if wanted.closed_book:
         marks = facets(wanted, task, resources.wording, "closed")
         bare = [replace(ending, facets={}, inputs={}) for ending in endings]
-        made = [Composed((one.closed,), texts.counter.count(one.closed), one, None) for one in bare]
+        made = [Composed((prompt.closed,), texts.counter.count(prompt.closed), prompt, None) for prompt in bare]
         samples = _samples(task, resources.language, item, "@none", made, 0, {"context": "none", **marks})
-        found += [sample for sample, one in zip(samples, bare, strict=True) if one.closed]
+        samples_made += [sample for sample, prompt in zip(samples, bare, strict=True) if prompt.closed]
     if wanted.alone and task.gold_alone and isinstance(plan, Passages):
         alone = _measured(compose_alone(plan, texts), candidate)
-        found += _samples(
+        samples_made += _samples(
             task,
             resources.language,
             item,
@@ -575,4 +578,4 @@ def _side_samples(
             0,
             {"context": "alone", **facets(wanted, task, resources.wording)},
         )
-    return found
+    return samples_made

@@ -22,7 +22,12 @@ from fathom.tokens.counts import TokenCounter
 from fathom.types import ROLES, Document, FathomError, Json, Role
 
 CONTEXTS = 2  # longest contexts that a generated text could fill, so that items share half of its pairs on average
+BYTES_A_TOKEN = 4  # of a usual text
 PROBED = 64  # pairs or sentences that are counted to estimate the tokens of one
+
+
+Reading: TypeAlias = Callable[[int, int | None], None]
+"""Called with the bytes read so far, and their number if it is known."""
 
 
 @dataclass
@@ -62,7 +67,7 @@ class Material:
 
     def add(self, documents: Iterable[Document], roles: Iterable[Role], languages: Sequence[str]) -> None:
         """Add documents for some roles; a duplicate text passes its questions and summary on to the first."""
-        documents = [one for one in documents if not languages or one.language in languages]
+        documents = [each for each in documents if not languages or each.language in languages]
         if set(roles) != {"record"}:
             documents = list(map(self._corrected, documents))
         for number, role in enumerate(roles):
@@ -74,11 +79,11 @@ class Material:
                     self.duplicates += number == 0
 
     def _corrected(self, document: Document) -> Document:
-        kept, found = corrected(document, self.errata)
-        for name in found:
+        kept, fingerprints = corrected(document, self.errata)
+        for name in fingerprints:
             erratum = self.errata[name]
-            said = {"fingerprint": name, "document": document.source, "fault": erratum.fault, "reason": erratum.reason}
-            self.faulty[name, document.id] = said
+            entry = {"fingerprint": name, "document": document.source, "fault": erratum.fault, "reason": erratum.reason}
+            self.faulty[name, document.id] = entry
         return kept
 
     def languages(self) -> list[str]:
@@ -87,11 +92,11 @@ class Material:
 
     def of(self, roles: Sequence[Role], language: str) -> list[Document]:
         """Documents of some roles in one language, each once."""
-        found: dict[str, Document] = {}
+        distinct: dict[str, Document] = {}
         for role in roles:
             for id, document in self.roles[role].get(language, {}).items():
-                found[id] = merged(found[id], document) if id in found else document
-        return list(found.values())
+                distinct[id] = merged(distinct[id], document) if id in distinct else document
+        return list(distinct.values())
 
     def all(self) -> dict[str, Document]:
         """All documents by id."""
@@ -99,9 +104,65 @@ class Material:
             id: d for by_language in self.roles.values() for known in by_language.values() for id, d in known.items()
         }
 
+    def add_corpus(
+        self,
+        spec: str,
+        roles: Sequence[Role],
+        wanted: BuildConfig,
+        reading: Reading | None,
+        allow_unread: bool,
+    ) -> tuple[tuple[str, str], ...]:
+        """Add the documents of a folder or a file, and return their names with their ids."""
+        try:
+            questions = list(map(path_of, wanted.questions))
+            corpus = read_corpus(spec, wanted.fields, questions=questions, reading=reading, most=_of_use(wanted))
+        except OSError as error:
+            raise FathomError(
+                f"Corpus {spec!r}: {error.filename}: cannot be read: {error.strerror or error}"
+            ) from error
+        if not allow_unread:
+            corpus.check_read()
+        self.add(corpus.documents, roles, wanted.languages)
+        self.problems += map(str, corpus.problems)
+        self.unread += corpus.unread
+        left = _not_read(corpus.unread)
+        left += [{"file": problem.path, "reason": problem.reason} for problem in corpus.without]
+        self.read.append({"corpus": spec, "read": corpus.read, "missed": corpus.missed, "not_read": left})
+        self.duplicates += len(corpus.duplicates)
+        if corpus.drawn:
+            self.notes.append(f"{spec}: {corpus.drawn}")
+        return corpus.names
 
-BYTES_A_TOKEN = 4  # of a usual text
-Reading: TypeAlias = Callable[[int, int | None], None]
+    def add_questions(self, wanted: BuildConfig, sources: Sequence[tuple[str, str]]) -> None:
+        """Attach the questions of the user's tables to the documents."""
+        for path in wanted.questions:
+            documents = self.all()
+            present = [(name, id) for name, id in sources if id in documents]
+            asked = read_questions(path_of(path), documents, present)
+            for by_language in self.roles.values():
+                for known in by_language.values():
+                    known.update({id: asked.of(known[id]) for id in asked.questions.keys() & known.keys()})
+            every = sum(map(len, asked.questions.values()))
+            note = f"{path}: {every:,} questions about {len(asked.questions):,} documents"
+            drafted = (f"{number:,} drafted by {model}" for model, number in asked.drafted().items())
+            self.notes.append("; ".join([note, *drafted]))
+            if asked.unused:
+                self.notes.append(f"{path}: columns not used: {', '.join(asked.unused)}")
+
+    def add_generated(self, wanted: BuildConfig, counter: TokenCounter) -> None:
+        """Add what some tasks need and no corpus contains."""
+        makers: Mapping[Role, Callable[[int, str], Document]] = {
+            "pairs": partial(pairs_document, wanted.seed),
+            "refrain": refrain_document,
+        }
+        for role, make in makers.items():
+            asking = [task for task in map(get_task, wanted.tasks) if role in (*task.gold, *task.noise)]
+            longest = max((length for task in asking for length in wanted.of(task.name).lengths), default=0)
+            for language in wanted.languages or dict.fromkeys(name for task in asking for name in task.languages):
+                if any(language in task.languages for task in asking):
+                    each = counter.size(make(PROBED, language)) / PROBED
+                    count = max(PROBED, int(CONTEXTS * longest / each))
+                    self.add([make(count, language)], (role,), wanted.languages)
 
 
 def gather(
@@ -127,8 +188,8 @@ def gather(
             for language in wanted.languages or ("en",):
                 material.add(_world(spec, wanted, language, counter), roles, wanted.languages)
         else:
-            sources += _read(material, spec, roles, wanted, reading, allow_unread)
-    _ask(material, wanted, sources)
+            sources += material.add_corpus(spec, roles, wanted, reading, allow_unread)
+    material.add_questions(wanted, sources)
     for spec in wanted.threads:
         threads = thread_documents(spec, reading)
         material.add(threads.documents, ("thread",), wanted.languages)
@@ -139,23 +200,23 @@ def gather(
         material.problems += map(str, cases.problems)
     if wanted.data:
         names = tuple(dict.fromkeys(name for _, listed in wanted.sources for name in listed))
-        found = read_sources(names, [path_of(folder) for folder in wanted.data], skip_bad=wanted.skip_bad)
-        material.problems += found.problems
-        material.unread += found.unread
-        material.passed += _not_read(found.unread)
-        material.bad += chain.from_iterable(found.bad.values())
+        data = read_sources(names, [path_of(folder) for folder in wanted.data], skip_bad=wanted.skip_bad)
+        material.problems += data.problems
+        material.unread += data.unread
+        material.passed += _not_read(data.unread)
+        material.bad += chain.from_iterable(data.bad.values())
         for role, listed in wanted.sources:
             for name in listed:
-                material.add(found.documents.get(name, ()), (role,), wanted.languages)
-        told = {name for role, listed in wanted.sources for name in listed if role != "record"}
+                material.add(data.documents.get(name, ()), (role,), wanted.languages)
+        announced = {name for role, listed in wanted.sources for name in listed if role != "record"}
         if not material.languages():
-            told |= set(names)
+            announced |= set(names)
         # Tasks report missing published records.
-        material.notes += _missing([name for name in names if name in told and not found.documents.get(name)], found)
+        material.notes += _missing([name for name in names if name in announced and not data.documents.get(name)], data)
     if material.faulty:
         count = len(material.faulty)
         material.notes.append(f"errata: {count} faulty questions or summaries of the sources left out (manifest.json)")
-    _generate(material, wanted, counter)
+    material.add_generated(wanted, counter)
     if absent := [language for language in wanted.languages if language not in material.languages()]:
         raise FathomError(
             f"{', '.join(wanted.given())}: no document in language {absent[0]!r}; drop it from `languages`"
@@ -163,9 +224,9 @@ def gather(
     return material
 
 
-def _missing(names: Sequence[str], found: Found) -> list[str]:
+def _missing(names: Sequence[str], data: Found) -> list[str]:
     """Notes on sources without documents: missing ones, and ones with only unusable data."""
-    spoiled = [name for name in names if name in found.bad or name in found.files]
+    spoiled = [name for name in names if name in data.bad or name in data.files]
     absent = [name for name in names if name not in spoiled]
     notes = [f"missing data sources: {', '.join(absent)} (see `fathom data fetch --help`)"] if absent else []
     return notes + ([f"no usable data in {', '.join(spoiled)}"] if spoiled else [])
@@ -178,70 +239,9 @@ def _of_use(wanted: BuildConfig) -> int:
     return 1 << (BYTES_A_TOKEN * tokens).bit_length()
 
 
-def _read(
-    material: Material,
-    spec: str,
-    roles: Sequence[Role],
-    wanted: BuildConfig,
-    reading: Reading | None,
-    allow_unread: bool,
-) -> tuple[tuple[str, str], ...]:
-    """Add the documents of a folder or a file, and return their names with their ids."""
-    try:
-        questions = list(map(path_of, wanted.questions))
-        corpus = read_corpus(spec, wanted.fields, questions=questions, reading=reading, most=_of_use(wanted))
-    except OSError as error:
-        raise FathomError(f"Corpus {spec!r}: {error.filename}: cannot be read: {error.strerror or error}") from error
-    if not allow_unread:
-        corpus.check_read()
-    material.add(corpus.documents, roles, wanted.languages)
-    material.problems += map(str, corpus.problems)
-    material.unread += corpus.unread
-    left = _not_read(corpus.unread)
-    left += [{"file": problem.path, "reason": problem.reason} for problem in corpus.without]
-    material.read.append({"corpus": spec, "read": corpus.read, "missed": corpus.missed, "not_read": left})
-    material.duplicates += len(corpus.duplicates)
-    if corpus.drawn:
-        material.notes.append(f"{spec}: {corpus.drawn}")
-    return corpus.names
-
-
 def _not_read(unread: Iterable[Unread]) -> list[Json]:
     """Files that are not read, by name with the reason."""
-    return [{"file": name, "reason": one.why} for one in unread for name in one.names]
-
-
-def _ask(material: Material, wanted: BuildConfig, sources: Sequence[tuple[str, str]]) -> None:
-    """Attach the questions of the user's tables to the documents."""
-    for path in wanted.questions:
-        documents = material.all()
-        there = [(name, id) for name, id in sources if id in documents]
-        asked = read_questions(path_of(path), documents, there)
-        for by_language in material.roles.values():
-            for known in by_language.values():
-                known.update({id: asked.of(known[id]) for id in asked.questions.keys() & known.keys()})
-        every = sum(map(len, asked.questions.values()))
-        note = f"{path}: {every:,} questions about {len(asked.questions):,} documents"
-        drafted = (f"{number:,} drafted by {model}" for model, number in asked.drafted().items())
-        material.notes.append("; ".join([note, *drafted]))
-        if asked.unused:
-            material.notes.append(f"{path}: columns not used: {', '.join(asked.unused)}")
-
-
-def _generate(material: Material, wanted: BuildConfig, counter: TokenCounter) -> None:
-    """Add what some tasks need and no corpus contains."""
-    makers: Mapping[Role, Callable[[int, str], Document]] = {
-        "pairs": partial(pairs_document, wanted.seed),
-        "refrain": refrain_document,
-    }
-    for role, make in makers.items():
-        asking = [task for task in map(get_task, wanted.tasks) if role in (*task.gold, *task.noise)]
-        longest = max((length for task in asking for length in wanted.of(task.name).lengths), default=0)
-        for language in wanted.languages or dict.fromkeys(name for task in asking for name in task.languages):
-            if any(language in task.languages for task in asking):
-                each = counter.size(make(PROBED, language)) / PROBED
-                count = max(PROBED, int(CONTEXTS * longest / each))
-                material.add([make(count, language)], (role,), wanted.languages)
+    return [{"file": name, "reason": file.why} for file in unread for name in file.names]
 
 
 def _world(spec: str, wanted: BuildConfig, language: str, counter: TokenCounter) -> list[Document]:

@@ -1,5 +1,7 @@
 """Notes of a build on its items: their number, their lengths, and prompts that could not be truncated."""
 
+from __future__ import annotations
+
 from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,13 +30,13 @@ def counted_otherwise(wanted: BuildConfig) -> list[str]:
 
 def short(wanted: BuildConfig, task: Task, resources: Resources, made: int) -> list[str]:
     """A note if there are fewer items than requested, or none."""
-    there = named(wanted, task) if wanted.only else wanted.items
-    if made >= there:
+    possible = named(wanted, task) if wanted.only else wanted.items
+    if made >= possible:
         return []
     where = f"in language {resources.language!r}"
     if made:
         everywhere = " at every length" if wanted.common else ""
-        return [f"{task.name}: {made} of {there} items {where}{everywhere}; the corpus has no more ({task.needs})"]
+        return [f"{task.name}: {made} of {possible} items {where}{everywhere}; the corpus has no more ({task.needs})"]
     texts = f"texts that fit a prompt of {format_length(wanted.lengths[0])} tokens"
     if wanted.common:
         texts = "texts that fill prompts of every length"
@@ -44,8 +46,8 @@ def short(wanted: BuildConfig, task: Task, resources: Resources, made: int) -> l
 def missing(wanted: BuildConfig, task: Task, resources: Resources, items: int, stand: Mapping[int, int]) -> list[str]:
     """Notes on lengths that not all items can fill."""
     times = len(wanted.depths) if wanted.depths and task.positioned else 1
-    there = {length: stand.get(length, 0) // times for length in wanted.lengths}
-    fewer = [f"{format_length(length)} {count or 'none'}" for length, count in there.items() if count < items]
+    possible = {length: stand.get(length, 0) // times for length in wanted.lengths}
+    fewer = [f"{format_length(length)} {count or 'none'}" for length, count in possible.items() if count < items]
     if not fewer:
         return []
     where = f"of {items} items in language {resources.language!r}, only those with enough text are at"
@@ -59,10 +61,10 @@ def uncut(wanted: BuildConfig, task: Task, resources: Resources, asked: Mapping[
         longest = format_length(wanted.lengths[-1])
         return [f"{task.name}: nothing truncated in language {resources.language!r}: no prompt has {longest}"]
     return [
-        f"{task.name}: {full - there} of {full} prompts in language {resources.language!r} cannot be truncated to "
+        f"{task.name}: {full - made} of {full} prompts in language {resources.language!r} cannot be truncated to "
         f"{format_length(length)}: the question is too long, or contains the text itself"
         for length in wanted.truncate
-        if (there := asked.get(length, 0)) < full
+        if (made := asked.get(length, 0)) < full
     ]
 
 
@@ -89,6 +91,19 @@ class RecordCounts:
     bare: int = 0
     stated: bool = False
     elsewhere: int = 0
+
+    def __add__(self, later: RecordCounts) -> RecordCounts:
+        """The counts of both; the records of a task have one origin, which the later ones tell."""
+        return RecordCounts(
+            items=self.items + later.items,
+            published=later.published,
+            lengths=self.lengths + later.lengths,
+            cut=self.cut + later.cut,
+            over=self.over + later.over,
+            bare=self.bare + later.bare,
+            stated=later.stated,
+            elsewhere=self.elsewhere + later.elsewhere,
+        )
 
     def update(self, samples: Iterable[Sample]) -> None:
         """Count some samples, except for additional truncated prompts and closed-book questions."""
@@ -131,8 +146,8 @@ def about_records(notes: Sequence[str], wanted: BuildConfig, records: Mapping[st
             shared.setdefault(text, {})[name] = None
         else:
             shared.setdefault(note, {})
-    found = [f"{first_of(list(names), SHOWN)}: {text}" if names else text for text, names in shared.items()]
-    return found + _elsewhere(records) + _coverage(wanted, records) + _places(wanted, records)
+    merged = [f"{first_of(list(names), SHOWN)}: {text}" if names else text for text, names in shared.items()]
+    return merged + _elsewhere(records) + _coverage(wanted, records) + _places(wanted, records)
 
 
 def _elsewhere(records: Mapping[str, RecordCounts]) -> list[str]:
@@ -177,17 +192,17 @@ def _places(wanted: BuildConfig, records: Mapping[str, RecordCounts]) -> list[st
         (stated if standing.stated else lengths).update(standing.lengths)
         over.update(standing.over if standing.stated else {})
         cut.update(standing.cut)
-    found = []
+    notes = []
     if lengths:
-        found.append(f"each record is at the smallest length that holds its prompt: {_numbers(lengths)}")
+        notes.append(f"each record is at the smallest length that holds its prompt: {_numbers(lengths)}")
     if stated:
-        found.append(f"each record is at its stated length: {_numbers(stated)}")
+        notes.append(f"each record is at its stated length: {_numbers(stated)}")
     if longer := +over:
-        found.append(f"prompts with more tokens ({wanted.tokenizer}) than their stated length: {_numbers(longer)}")
+        notes.append(f"prompts with more tokens ({wanted.tokenizer}) than their stated length: {_numbers(longer)}")
     if lost := +cut:
         where = ", ".join(f"{lost[length]} to {format_length(length)}" for length in sorted(lost))
-        found.append(f"prompts truncated in the middle because no length holds them: {where}")
-    return found
+        notes.append(f"prompts truncated in the middle because no length holds them: {where}")
+    return notes
 
 
 def _numbers(lengths: Mapping[int, int]) -> str:

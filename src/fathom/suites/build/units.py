@@ -9,7 +9,7 @@ from typing import Any
 from fathom.parallel.units import Engine, ResultsFile, run_units
 from fathom.storage.versions import fathom_version
 from fathom.suites.build.config import BuildConfig
-from fathom.suites.build.items import BuiltTask, Part, build_task, names_of_tasks
+from fathom.suites.build.items import Part, build_task, names_of_tasks
 from fathom.suites.build.material import Material
 from fathom.suites.build.notes import RecordCounts
 from fathom.suites.compose import CountedTexts
@@ -23,7 +23,7 @@ _TALLIES = ("lengths", "cut", "over")
 
 def built_tasks(
     wanted: BuildConfig, material: Material, inputs: Mapping[str, Json], engine: Engine, kept: Path
-) -> dict[str, BuiltTask]:
+) -> dict[str, dict[str, Part]]:
     """Build every task of a suite on an engine.
 
     Args:
@@ -34,57 +34,46 @@ def built_tasks(
         kept: A file for tasks that are built, which the next call with the same inputs reads.
 
     Returns:
-        The tasks by name.
+        The parts of each task by language, by name of the task.
     """
     names = names_of_tasks(wanted)
-    keep = ResultsFile(kept, fathom_version(), dict(inputs))
+    keep = ResultsFile(kept, fathom_version(), "parts", dict(inputs))
     done = run_units({name: name for name in names}, partial(_built, wanted, material), keep=keep, workers=engine)
-    return {name: _read(found) for name, found in zip(names, done, strict=True)}
+    return {name: _read(parts) for name, parts in zip(names, done, strict=True)}
 
 
 def _built(wanted: BuildConfig, material: Material, name: str) -> dict[str, Any]:
     cache = CountCache(cache_folder() / "counts.sqlite")
     try:
         texts = CountedTexts(material.all(), TokenCounter(get_tokenizer(wanted.tokenizer), cache))
-        found = build_task(wanted, material, texts, name)
+        parts = build_task(wanted, material, texts, name)
     finally:
         cache.close()
-    records = found.records
     return {
-        "parts": {
-            language: {
-                "contexts": [[record_of(sample) for sample in samples] for samples in part.contexts],
-                "notes": part.notes,
-                "gold": part.gold,
-                "pools": part.pools,
-                "clusters": part.clusters,
-            }
-            for language, part in found.parts.items()
-        },
-        "records": {**vars(records), **{name: list(vars(records)[name].items()) for name in _TALLIES}},
-        "values": {name: sorted(values) for name, values in found.values.items()},
+        language: {
+            **vars(part),
+            "contexts": [[record_of(sample) for sample in samples] for samples in part.contexts],
+            "values": {name: sorted(values) for name, values in part.values.items()},
+            "records": {**vars(part.records), **{name: list(vars(part.records)[name].items()) for name in _TALLIES}},
+        }
+        for language, part in parts.items()
     }
 
 
-def _read(found: Mapping[str, Any]) -> BuiltTask:
-    """The task of a result that JSON has held."""
-    tallies = {name: Counter(dict(found["records"][name])) for name in _TALLIES}
-    return BuiltTask(
-        {
-            language: Part(
-                [[_sample(record) for record in records] for records in part["contexts"]],
-                part["notes"],
-                part["gold"],
-                part["pools"],
-                part["clusters"],
-            )
-            for language, part in found["parts"].items()
-        },
-        RecordCounts(**{**found["records"], **tallies}),
-        {name: set(values) for name, values in found["values"].items()},
-    )
+def _read(parts: Mapping[str, Any]) -> dict[str, Part]:
+    """The parts of a result that JSON has held."""
+    return {language: Part(**{**part, **_values_of(part)}) for language, part in parts.items()}
+
+
+def _values_of(part: Mapping[str, Any]) -> dict[str, Any]:
+    tallies = {name: Counter(dict(part["records"][name])) for name in _TALLIES}
+    return {
+        "contexts": [[_sample(record) for record in records] for records in part["contexts"]],
+        "values": {name: set(values) for name, values in part["values"].items()},
+        "records": RecordCounts(**{**part["records"], **tallies}),
+    }
 
 
 def _sample(record: Mapping[str, Any]) -> Sample:
-    parts = (one["text"] if "text" in one else Span(**one) for one in record["parts"])
+    parts = (part["text"] if "text" in part else Span(**part) for part in record["parts"])
     return sample_of({**record, "parts": tuple(parts)})

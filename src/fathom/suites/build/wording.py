@@ -58,8 +58,8 @@ class OfficialWording:
         return {
             "sources": {name: dict(files) for name, files in self.files.items()},
             "tasks": {
-                f"{task}/{language}": {"source": one.source, "sha256": one.sha256}
-                for (task, language), one in self.tasks.items()
+                f"{task}/{language}": {"source": wording.source, "sha256": wording.sha256}
+                for (task, language), wording in self.tasks.items()
             },
         }
 
@@ -82,7 +82,7 @@ def read_wording(wanted: BuildConfig) -> OfficialWording:
     given = [path_of(path) for path in wanted.templates]
     tables = [path for path in given if path.suffix == OWN_FILE]
     folders = [path for path in given if path not in tables] + [path_of(path) for path in wanted.data]
-    found: dict[tuple[str, str], TaskWording] = {}
+    tasks_found: dict[tuple[str, str], TaskWording] = {}
     files: dict[str, dict[str, str]] = {}
     claimed: set[Path] = set()
     for path in tables:
@@ -91,9 +91,9 @@ def read_wording(wanted: BuildConfig) -> OfficialWording:
             name = key[0]
             if name not in tasks:
                 continue
-            if key in found:
+            if key in tasks_found:
                 raise FathomError(f"{path_text(path)}: {name}: another file has this prompt too; leave one out")
-            found[key] = _checked(tasks[name], texts, path.name, f"{path_text(path)}: {name}")
+            tasks_found[key] = _checked(tasks[name], texts, path.name, f"{path_text(path)}: {name}")
         files[path.name] = {path.name: _sha256(content)}
     for source in prompt_sources().values():
         needed = bool(tasks.keys() & set(source.tasks))
@@ -107,24 +107,24 @@ def read_wording(wanted: BuildConfig) -> OfficialWording:
             sums = {name: _sha256(content) for name, content in contents.items()}
             if files.setdefault(source.name, sums) != sums:
                 raise FathomError(f"{path_text(root)}: differs from another copy of {source.name}; name one of them")
-            for name, said in texts_by_task.items():
+            for name, prompt in texts_by_task.items():
                 if name in tasks:
                     where = f"{path_text(root)}: {source.name}: {name}"
-                    found.setdefault((name, source.language), _checked(tasks[name], said, source.name, where))
-    _check_any(wanted, tasks, found)
-    return OfficialWording(found, files, frozenset(claimed))
+                    tasks_found.setdefault((name, source.language), _checked(tasks[name], prompt, source.name, where))
+    _check_any(wanted, tasks, tasks_found)
+    return OfficialWording(tasks_found, files, frozenset(claimed))
 
 
-def _check_any(wanted: BuildConfig, tasks: Mapping[str, Task], found: Mapping[tuple[str, str], TaskWording]) -> None:
+def _check_any(wanted: BuildConfig, tasks: Mapping[str, Task], wordings: Mapping[tuple[str, str], TaskWording]) -> None:
     """Check that something is found if all tasks need it; tasks on records may have prompts elsewhere."""
-    if found or not tasks or any(name not in tasks for name in wanted.tasks):
+    if wordings or not tasks or any(name not in tasks for name in wanted.tasks):
         return
-    homes = [one for one in prompt_sources().values() if tasks.keys() & set(one.tasks)]
-    there = " and ".join(f"{one.name} ({one.repository}: {', '.join(one.files)})" for one in homes)
+    homes = [home for home in prompt_sources().values() if tasks.keys() & set(home.tasks)]
+    places = " and ".join(f"{home.name} ({home.repository}: {', '.join(home.files)})" for home in homes)
     raise FathomError(
         f"`prompts` official: no prompt of {', '.join(tasks)} found; "
         + (
-            f"they are in the repository of {there}: name your copy with `templates` FOLDER, "
+            f"they are in the repository of {places}: name your copy with `templates` FOLDER, "
             if homes
             else "give them "
         )
@@ -149,7 +149,7 @@ def facets(wanted: BuildConfig, task: Task, wording: Mapping[str, str], name: st
     return {"prompt": "official", "wording": checksum_of(wording)[:12]}
 
 
-def missing_text(task: Task, language: str, found: OfficialWording) -> str:
+def missing_text(task: Task, language: str, official: OfficialWording) -> str:
     """What a task has no official text for, and what is used instead; "" if nothing is missing.
 
     Tasks on records say it themselves if their prompts are the publishers' templates.
@@ -159,10 +159,10 @@ def missing_text(task: Task, language: str, found: OfficialWording) -> str:
         return "" if task.gold == RECORDS else "its prompt cannot be replaced: fathom's own is used"
     if not wording.texts:
         return "its prompts are those of its records, which are the authors'"
-    one = found.tasks.get((task.name, language))
-    if one is None:
+    own = official.tasks.get((task.name, language))
+    if own is None:
         return f"no official prompt in language {language!r} was found: fathom's own is used"
-    lacking = [name for name in wording.texts[language] if name not in one.texts]
+    lacking = [name for name in wording.texts[language] if name not in own.texts]
     return f"no official text for {', '.join(lacking)}: fathom's own is used" if lacking else ""
 
 
@@ -201,23 +201,24 @@ def _tables(content: str, path: Path) -> Iterator[tuple[tuple[str, str], dict[st
             for key, value in texts.items():
                 if not isinstance(value, str):
                     raise FathomError(f"{where}: {key}: expected a text")
-            yield (task.name, language), _parts(dict(texts), task.wording, where)
+            yield (task.name, language), _parts(texts, task.wording, where)
 
 
-def _parts(texts: dict[str, str], wording: Wording, where: str) -> dict[str, str]:
+def _parts(texts: Mapping[str, str], wording: Wording, where: str) -> dict[str, str]:
     """The texts with ``prompt`` split at the context."""
-    whole = texts.pop("prompt", None)
+    whole = texts.get("prompt")
     if whole is None:
-        return texts
+        return dict(texts)
+    others = {name: text for name, text in texts.items() if name != "prompt"}
     names = next(iter(wording.texts.values()))
     if {"before", "after"} <= set(names) and "intro" not in names:
-        before, there, after = whole.partition(CONTEXT)
-        if not there:
+        before, gap, after = whole.partition(CONTEXT)
+        if not gap:
             raise FathomError(f"{where}: prompt: expected {CONTEXT}")
-        return {"before": before, "after": after, **texts}
+        return {"before": before, "after": after, **others}
     if not {"intro", "question"} <= set(names):
         raise FathomError(f"{where}: prompt: this prompt has several parts; give {', '.join(names)}")
-    return {**around_context(whole, f"{where}: prompt"), **texts}
+    return {**around_context(whole, f"{where}: prompt"), **others}
 
 
 def _checked(task: Task, texts: Mapping[str, str], source: str, where: str) -> TaskWording:

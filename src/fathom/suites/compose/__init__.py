@@ -131,9 +131,9 @@ def _filled(
     if best is not None and best[0].tokens < least and not missing:
         longer = _topped_up(*best, least, length, count, texts)
         best = longer, best[1].with_parts(longer.parts, longer.ending.question)
-    found = best[0].tokens if best else fixed
-    if best is None or found * 100 < length * 99:
-        lacking = f"{length - found:,} of {length:,} tokens are missing"
+    total = best[0].tokens if best else fixed
+    if best is None or total * 100 < length * 99:
+        lacking = f"{length - total:,} of {length:,} tokens are missing"
         if missing:
             raise CorpusTooSmallError(f"the corpus is too small: {lacking} (duplicate passages count once)")
         raise FathomError(f"no document of the corpus can be truncated to fit: {lacking}")

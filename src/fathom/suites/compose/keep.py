@@ -46,10 +46,10 @@ def shortened(
     for _ in range(_ROUNDS):
         if room <= 0 or not free_tokens:
             break
-        found = _joined(list(_shared_out(pieces, room / free_tokens, texts)))
-        tokens = count(found)
+        joined = _joined(list(_shared_out(pieces, room / free_tokens, texts)))
+        tokens = count(joined)
         if best[0] < tokens <= length:
-            best = tokens, found
+            best = tokens, joined
         if least <= tokens <= length:
             break
         room += (least + most) // 2 - tokens
@@ -74,17 +74,17 @@ def _pieces(part: Part, keep: Sequence[Span], texts: CountedTexts) -> Iterator[t
 def _sentences(part: Span, keep: Sequence[Span], texts: CountedTexts) -> list[tuple[int, int]]:
     """The whole sentences of a part that contain what must be kept, without overlaps."""
     points = texts.counter.outline(texts.documents[part.doc]).points
-    found: list[tuple[int, int]] = []
-    for span in sorted((one for one in keep if one.doc == part.doc), key=lambda one: (one.start, one.end)):
+    ranges: list[tuple[int, int]] = []
+    for span in sorted((kept for kept in keep if kept.doc == part.doc), key=lambda kept: (kept.start, kept.end)):
         if span.end <= part.start or span.start >= part.end or span.start >= span.end:
             continue
         before = max((point for point in points if point <= span.start), default=0)
         after = min((point for point in points if point >= span.end), default=part.end)
         start, end = max(part.start, before), min(part.end, after)
-        if found and start <= found[-1][1]:
-            start, end = found[-1][0], max(end, found.pop()[1])
-        found.append((start, end))
-    return found
+        if ranges and start <= ranges[-1][1]:
+            start, end = ranges[-1][0], max(end, ranges.pop()[1])
+        ranges.append((start, end))
+    return ranges
 
 
 def _shared_out(pieces: Sequence[tuple[Part, bool]], share: float, texts: CountedTexts) -> Iterator[Part]:
@@ -121,11 +121,11 @@ def _ends(span: Span, room: int, texts: CountedTexts) -> Iterator[Span]:
 
 def _joined(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The parts with adjacent spans of one text joined."""
-    found: list[Part] = []
+    joined: list[Part] = []
     for part in parts:
-        last = found[-1] if found else ""
+        last = joined[-1] if joined else ""
         if isinstance(part, Span) and isinstance(last, Span) and last.doc == part.doc and last.end == part.start:
-            found[-1] = replace(last, end=part.end)
+            joined[-1] = replace(last, end=part.end)
         else:
-            found.append(part)
-    return merged(found)
+            joined.append(part)
+    return merged(joined)

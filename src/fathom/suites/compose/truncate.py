@@ -79,11 +79,11 @@ def truncated(
     best: tuple[int, list[Part], list[Part]] = 0, [], []
     half = length // 2
     for _ in range(2):  # if literal text leaves the end short, the beginning takes the rest
-        found = _filled(prompt, half, 0 if even else length // _EVEN, least, most, length, count, texts)
-        best = max(best, found, key=lambda each: each[0])
+        attempt = _filled(prompt, half, 0 if even else length // _EVEN, least, most, length, count, texts)
+        best = max(best, attempt, key=lambda each: each[0])
         if best[0] >= least:
             break
-        half += length - found[0]
+        half += length - attempt[0]
     tokens, front, back = best
     for longer in _continued(prompt.middle, front, back, length - tokens) if tokens < least else []:
         found_tokens = count([*prompt.start, *longer, *back, *prompt.end])

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from fathom.storage.checksums import (
     CHECKSUM,
     check_content,
@@ -16,6 +18,7 @@ from fathom.storage.checksums import (
     file_facts,
     with_checksum,
 )
+from fathom.storage.schema import MismatchError, read_as
 from fathom.suites.registry import task_name
 from fathom.suites.suitefile.fresh import check_contents, fresh_folder
 from fathom.suites.suitefile.samples import (
@@ -28,7 +31,17 @@ from fathom.suites.suitefile.samples import (
     sample_of,
 )
 from fathom.suites.suitefile.texts import DOCUMENTS, Texts, readable, write_documents
-from fathom.suites.suitefile.where import Values, Where, facts_in, facts_of, is_where, may_be, wanted_of, why_none
+from fathom.suites.suitefile.where import (
+    Values,
+    Where,
+    all_values,
+    facts_in,
+    facts_of,
+    is_where,
+    may_match,
+    values_of,
+    why_none,
+)
 from fathom.types import Document, FathomError, Json, Sample
 
 __all__ = [
@@ -41,15 +54,16 @@ __all__ = [
     "Values",
     "Where",
     "add_facets",
+    "all_values",
     "check_contents",
     "facts_of",
     "fresh_folder",
     "is_suite",
     "is_where",
-    "may_be",
+    "may_match",
     "open_suite",
     "read_manifest",
-    "wanted_of",
+    "values_of",
     "why_none",
     "write_documents",
     "write_manifest",
@@ -61,19 +75,22 @@ FILES = (MANIFEST, SAMPLES, DOCUMENTS)
 FORMAT = 3
 """Of the folder. Format 1 has no number and no checksums. Up to format 2, facets also serve as inputs."""
 _ADVICE = "build the suite again with `force`"
-_MANIFEST = {
-    "suite": str,
-    "fingerprint": str,
-    "tokenizer": str,
-    "lengths": list,
-    "tasks": list,
-    "samples": dict,
-    "notes": list,
-    "left_out": list,
-    "left_out_in_all": int,
-    "duplicates": int,
-    "inputs": dict,
-}
+
+
+class Manifest(TypedDict):
+    """What every manifest has; it has more fields."""
+
+    suite: str
+    fingerprint: str
+    tokenizer: str
+    lengths: list[Any]
+    tasks: list[Any]
+    samples: Mapping[str, Any]
+    notes: list[Any]
+    left_out: list[Any]
+    left_out_in_all: int
+    duplicates: int
+    inputs: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -198,15 +215,15 @@ class BuiltSuite:
         import pyarrow.compute
         import pyarrow.parquet
 
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         with readable(self.folder / DOCUMENTS):
             file = pyarrow.parquet.ParquetFile(self._documents, page_checksum_verification=True)
             for group in range(file.num_row_groups):
                 table = file.read_row_group(group, columns=["id", "text"])
-                found |= zip(
+                sizes |= zip(
                     table["id"].to_pylist(), pyarrow.compute.utf8_length(table["text"]).to_pylist(), strict=True
                 )
-        return found
+        return sizes
 
     def documents(self, only: Collection[str]) -> dict[str, Document]:
         """Some documents by id, without questions and summaries."""
@@ -256,11 +273,10 @@ def read_manifest(folder: Path) -> Mapping[str, Any]:
     if "format" in manifest or CHECKSUM in manifest:
         check_format(path, manifest.get("format"), FORMAT, _ADVICE)
         check_content(path, manifest, _ADVICE)
-    wrong = [name for name, kind in _MANIFEST.items() if not isinstance(manifest.get(name), kind)]
-    if wrong:
-        raise FathomError(
-            f"{path}: {', '.join(wrong)} missing or of the wrong type; build the suite again with `force`"
-        )
+    try:
+        read_as(Manifest, manifest)
+    except MismatchError as error:
+        raise FathomError(f"{path}: {error}; {_ADVICE}") from None
     return manifest
 
 

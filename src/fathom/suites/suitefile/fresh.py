@@ -51,12 +51,12 @@ def check_contents(out: Path, names: Collection[str], what: str) -> bool:
         FathomError: It cannot be read, is no folder, or contains something else.
     """
     try:
-        there = sorted(entry.name for entry in out.iterdir()) if out.is_dir() else [out.name] * out.exists()
+        present = sorted(entry.name for entry in out.iterdir()) if out.is_dir() else [out.name] * out.exists()
     except OSError as error:
         raise FathomError(f"{out}: cannot be read: {error.strerror or error}") from error
-    if others := [name for name in there if name not in names or not out.is_dir()]:
+    if others := [name for name in present if name not in names or not out.is_dir()]:
         raise FathomError(f"{out} contains other files than {what} ({printable(others[0])}); choose another `out`")
-    return bool(there)
+    return bool(present)
 
 
 def _sweep(out: Path) -> None:

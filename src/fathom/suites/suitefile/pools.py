@@ -5,17 +5,30 @@ independent, may be too narrow. A build records these lengths in its manifest; b
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from fathom.plugins.names import first_of
+from fathom.storage.schema import MismatchError, read_as
 from fathom.tokens.length import format_length
 from fathom.types import Json, Part, Span
 
 MOST = 1 / 2  # share of the pool above which a length is recorded
 SHOWN = 3  # tasks named
-_FIELDS = {"task": str, "language": str, "length": int, "used": int | float, "pool": int | float}
+
+
+class PoolRecord(TypedDict):
+    """A length whose contexts use more than half of the pool: the means of fillers used, and of those there."""
+
+    task: str
+    language: str
+    length: int
+    used: float
+    pool: float
 
 
 @dataclass
@@ -44,8 +57,8 @@ class PoolUse:
         starts: dict[str, list[int]] = {}
         for span in fillers:
             starts.setdefault(span.doc, []).append(span.start)
-        for found in starts.values():
-            found.sort()
+        for places in starts.values():
+            places.sort()
         spans = [part for part in parts if isinstance(part, Span) and part.doc in starts]
         used = len({(span.doc, bisect_right(starts[span.doc], span.start)) for span in spans})
         before = self.counts.get(length, (0, 0, 0))
@@ -59,10 +72,10 @@ class PoolUse:
                 "language": self.language,
                 "length": length,
                 "used": round(used / contexts, 1),
-                "pool": round(there / contexts, 1),
+                "pool": round(available / contexts, 1),
             }
-            for length, (used, there, contexts) in sorted(self.counts.items())
-            if used > MOST * there
+            for length, (used, available, contexts) in sorted(self.counts.items())
+            if used > MOST * available
         ]
 
 
@@ -72,17 +85,18 @@ def shared_contexts(pools: Iterable[Any]) -> list[str]:
     Args:
         pools: ``pools`` of a manifest (``PoolUse.records``); what is no such record is left out.
     """
-    found: dict[int, list[Mapping[str, Any]]] = {}
-    for one in pools:
-        if isinstance(one, Mapping) and all(isinstance(one.get(name), kind) for name, kind in _FIELDS.items()):
-            found.setdefault(one["length"], []).append(one)
-    said = []
-    for length, there in sorted(found.items()):
-        most = max(there, key=lambda one: one["used"] / (one["pool"] or 1))
-        tasks = first_of(list(dict.fromkeys(str(one["task"]) for one in there)), SHOWN)
-        said.append(
+    records: dict[int, list[PoolRecord]] = {}
+    for pool in pools:
+        with suppress(MismatchError):
+            record = read_as(PoolRecord, pool)
+            records.setdefault(record["length"], []).append(record)
+    sentences = []
+    for length, same in sorted(records.items()):
+        most = max(same, key=lambda record: record["used"] / (record["pool"] or 1))
+        tasks = first_of(list(dict.fromkeys(record["task"] for record in same)), SHOWN)
+        sentences.append(
             f"at {format_length(length)}, contexts of {tasks} use more than half of the texts to fill them with, up to "
             f"{most['used']:,g} of {most['pool']:,g} ({most['task']}): different items share most of their context, "
             "but intervals treat items as independent"
         )
-    return said
+    return sentences

@@ -21,32 +21,32 @@ def facts_of(suite: BuiltSuite, name: str, *, text: bool = False, thoughts: bool
     Raises:
         FathomError: There is no such sample or prompt, or a document is missing.
     """
-    found = suite.sample(name)
+    sample = suite.sample(name)
     if thoughts:
-        if not found.thinking_tokens:
+        if not sample.thinking_tokens:
             raise FathomError(
-                f"{suite.folder}: sample {found.id!r} has no prompt that asks for thoughts; show it without `thinking`"
+                f"{suite.folder}: sample {sample.id!r} has no prompt that asks for thoughts; show it without `thinking`"
             )
-        found = thinking(found)
-    borrowed = list(dict.fromkeys(part.doc for part in found.parts if isinstance(part, Span)))
-    there = suite.documents(borrowed)
-    if missing := [one for one in borrowed if one not in there]:
-        raise FathomError(f"sample {found.id}: document {missing[0]} is missing; build the suite again with `force`")
+        sample = thinking(sample)
+    borrowed = list(dict.fromkeys(part.doc for part in sample.parts if isinstance(part, Span)))
+    texts = suite.documents(borrowed)
+    if missing := [id for id in borrowed if id not in texts]:
+        raise FathomError(f"sample {sample.id}: document {missing[0]} is missing; build the suite again with `force`")
     return {
-        **_head(found),
+        **_head(sample),
         "tokenizer": suite.manifest["tokenizer"],
-        **_tail(found),
-        "parts": len(found.parts),
-        "documents": [_cited(found, there[one]) for one in borrowed],
-        **({"prompt": render(found, {one: there[one].text for one in borrowed})} if text else {}),
+        **_tail(sample),
+        "parts": len(sample.parts),
+        "documents": [_cited(sample, texts[id]) for id in borrowed],
+        **({"prompt": render(sample, {id: texts[id].text for id in borrowed})} if text else {}),
     }
 
 
 def _cited(sample: Sample, document: Document) -> str:
     """Title and source of a document, and the pages that a sample uses, if it has pages."""
     spans = [part for part in sample.parts if isinstance(part, Span) and part.doc == document.id]
-    found = (document.page_of(offset) for span in spans for offset in (span.start, span.end - 1))
-    pages = sorted({page for page in found if page})
+    pages_cited = (document.page_of(offset) for span in spans for offset in (span.start, span.end - 1))
+    pages = sorted({page for page in pages_cited if page})
     which = f", page {pages[0]}" if pages else ""
     if len(pages) > 1:
         which = f", pages {pages[0]}-{pages[-1]}"

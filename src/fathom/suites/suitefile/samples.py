@@ -140,11 +140,11 @@ class SamplesById(Mapping[str, Sample]):
     def __getitem__(self, id: str) -> Sample:
         group = self._group[id]
         with self._lock:
-            found = self._held.pop(group, None) or self._read(group)
-            self._held[group] = found
+            samples = self._held.pop(group, None) or self._read(group)
+            self._held[group] = samples
             while len(self._held) > _HELD:
                 self._held.pop(next(iter(self._held)))
-            return found[id]
+            return samples[id]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._group)

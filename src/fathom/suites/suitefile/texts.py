@@ -56,13 +56,13 @@ class Texts(Mapping[str, str]):
         return texts
 
 
-def need_columns(path: Path, there: Sequence[str], needed: Sequence[str]) -> None:
+def need_columns(path: Path, present: Sequence[str], needed: Sequence[str]) -> None:
     """Check that a file has the required columns.
 
     Raises:
         FathomError: A column is missing.
     """
-    if missing := [name for name in needed if name not in there]:
+    if missing := [name for name in needed if name not in present]:
         raise FathomError(f"{path}: no column {', '.join(missing)}; build the suite again with `force`")
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 from typing import Any, TypeAlias
 
 from fathom.printing import printable
@@ -27,23 +28,18 @@ def is_where(facets: Mapping[str, Facet], where: Where) -> bool:
         facets: Its facets, and besides them its ``task``, ``language``, ``length`` (``8k``) and ``item``.
         where: Accepted values by facet, ignoring case.
     """
-    said = {name: _plain(name, str(facets[name])) for name in where if name in facets}
-    return all(said.get(name) in {_plain(name, value) for value in values} for name, values in where.items())
+    known = {name: _folded(name, str(facets[name])) for name in where if name in facets}
+    return all(known.get(name) in {_folded(name, value) for value in values} for name, values in where.items())
 
 
-def may_be(facets: Mapping[str, Facet], where: Where, values: Values) -> bool:
-    """Whether samples with some known facets can match; the facets are added to ``values``.
+def may_match(facets: Mapping[str, Facet], where: Where) -> bool:
+    """Whether samples with some known facets can match.
 
     Args:
         facets: Known facets, and ``task``, ``language``, ``length`` or ``item`` as in ``is_where``.
         where: See ``is_where``.
-        values: See ``wanted_of``.
     """
-    if not where:
-        return True
-    for name, value in facets.items():
-        values.setdefault(name, set()).add(str(value))
-    return is_where(facets, {name: wanted for name, wanted in where.items() if name in facets})
+    return is_where(facets, {name: accepted for name, accepted in where.items() if name in facets})
 
 
 def facts_of(sample: Sample) -> dict[str, Facet]:
@@ -57,16 +53,20 @@ def facts_in(record: Mapping[str, Any], facets: Mapping[str, Facet]) -> dict[str
     return {**facets, **about, "length": format_length(record["length"])}
 
 
-def wanted_of(samples: Iterable[Sample], where: Where, values: Values) -> list[Sample]:
-    """The samples that match; the facets of all samples are added to ``values``."""
-    found = []
-    for sample in samples:
-        facts = facts_of(sample)
-        for name, value in facts.items():
-            values.setdefault(name, set()).add(str(value))
-        if is_where(facts, where):
-            found.append(sample)
-    return found
+def values_of(facets: Iterable[Mapping[str, Facet]]) -> Values:
+    """All values of each facet, of those of several samples or tasks."""
+    values: Values = {}
+    for name, value in chain.from_iterable(known.items() for known in facets):
+        values.setdefault(name, set()).add(str(value))
+    return values
+
+
+def all_values(values: Iterable[Values]) -> Values:
+    """The values of each facet in any of several."""
+    every: Values = {}
+    for name, some in chain.from_iterable(known.items() for known in values):
+        every[name] = every.get(name, set()) | some
+    return every
 
 
 def why_none(where: Where, values: Values) -> str:
@@ -94,13 +94,13 @@ def why_none(where: Where, values: Values) -> str:
     return f"{words} matches no sample: {why}. Available values:{lines}"
 
 
-def _plain(name: str, value: str) -> str:
+def _folded(name: str, value: str) -> str:
     """A facet's value for comparison; for tasks the current name."""
     return (task_name(value) if name == "task" else value).casefold()
 
 
 def _overlap(name: str, values: Collection[str], wanted: Collection[str]) -> bool:
-    return not {_plain(name, value) for value in values}.isdisjoint(_plain(name, value) for value in wanted)
+    return not {_folded(name, value) for value in values}.isdisjoint(_folded(name, value) for value in wanted)
 
 
 def _some(values: Collection[str]) -> str:

@@ -18,12 +18,12 @@ def scattered(draw: Draw) -> tuple[tuple[float, ...], ...]:
 
 def passages(resources: Resources, tokens: int) -> list[Span]:
     """The filler documents in passages of at most ``tokens`` tokens, without duplicates up to spaces."""
-    found: dict[bytes, Span] = {}
+    distinct: dict[bytes, Span] = {}
     for document in resources.noise:
         for span in passages_of(document, tokens, resources.counter):
             letters = "".join(document.text[span.start : span.end].split())
-            found.setdefault(blake2b(letters.encode(), digest_size=16).digest(), span)
-    return list(found.values())
+            distinct.setdefault(blake2b(letters.encode(), digest_size=16).digest(), span)
+    return list(distinct.values())
 
 
 def passages_of(document: Document, tokens: int, counter: Counter) -> Sequence[Span]:

@@ -80,11 +80,11 @@ def _candidates_of(document: Document, resources: Resources, tokens: int, most: 
 
 def distinct(questions: Iterable[Question]) -> list[Question]:
     """Questions without duplicates; the answers of duplicates are merged."""
-    found: dict[str, list[Question]] = {}
+    by_text: dict[str, list[Question]] = {}
     for question in questions:
-        found.setdefault(question.text, []).append(question)
-    every = ([answer for question in same for answer in question.answers] for same in found.values())
-    asked = zip(found.values(), every, strict=True)
+        by_text.setdefault(question.text, []).append(question)
+    every = ([answer for question in same for answer in question.answers] for same in by_text.values())
+    asked = zip(by_text.values(), every, strict=True)
     return [replace(same[0], answers=tuple(dict.fromkeys(answers))) for same, answers in asked if answers]
 
 
@@ -126,8 +126,8 @@ def _places(text: str, answer: str) -> list[tuple[int, int]]:
     """The places where an answer occurs as whole words."""
     if not answer:
         return []
-    found = re.finditer(rf"(?<![A-Za-z0-9]){re.escape(answer)}(?![A-Za-z0-9])", text)
-    return [match.span() for match in islice(found, MOST_PLACES)]
+    matches = re.finditer(rf"(?<![A-Za-z0-9]){re.escape(answer)}(?![A-Za-z0-9])", text)
+    return [match.span() for match in islice(matches, MOST_PLACES)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def sentences_of(document: Document) -> Sentences:
     words: list[set[str]] = [set() for _ in points[1:]]
     for start, word in _words(document.text):
         words[bisect_right(points, start) - 1].add(word)
-    return Sentences(points, [frozenset(found) for found in words])
+    return Sentences(points, [frozenset(those) for those in words])
 
 
 def best_stretch(
@@ -175,7 +175,7 @@ def best_stretch(
         The first best stretch, and its share of those wanted words that occur in the document; None if none occur, or
         no sentence fits.
     """
-    points, words = sentences.points, [wanted & found for found in sentences.words]
+    points, words = sentences.points, [wanted & those for those in sentences.words]
     everywhere = frozenset[str]().union(*words)
     first = _fullest(points, words, tokens * len(document.text) // max(1, counter.size(document)))
     start = points[first]
@@ -192,8 +192,8 @@ def _fullest(points: Sequence[int], words: Sequence[frozenset[str]], room: int) 
     """Index of the first sentence of the stretch of ``room`` characters with the most different words."""
     held = Tally[str]()
     most, best, first = 0, 0, 0
-    for last, found in enumerate(words, start=1):
-        held.update(found)
+    for last, those in enumerate(words, start=1):
+        held.update(those)
         while first < last and points[last] - points[first] > room:
             for word in words[first]:
                 held[word] -= 1

@@ -35,12 +35,12 @@ def related(documents: Iterable[Document]) -> Mapping[str, frozenset[str]]:
     for ids in holders.values():
         if 1 < len(ids) <= COMMON:
             shared.update(combinations(sorted(ids), 2))
-    found: dict[str, set[str]] = {}
-    for (one, other), count in shared.items():
-        if count >= SHARED * min(sizes[one], sizes[other]):
-            found.setdefault(one, set()).add(other)
-            found.setdefault(other, set()).add(one)
-    return {id: frozenset(others) for id, others in found.items()}
+    by_document: dict[str, set[str]] = {}
+    for (first, second), count in shared.items():
+        if count >= SHARED * min(sizes[first], sizes[second]):
+            by_document.setdefault(first, set()).add(second)
+            by_document.setdefault(second, set()).add(first)
+    return {id: frozenset(others) for id, others in by_document.items()}
 
 
 def _marks(document: Document) -> set[int]:

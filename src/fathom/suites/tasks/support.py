@@ -83,8 +83,8 @@ def best_support(references: Iterable[str], passage: str, document: str) -> Supp
         words counts only if all are.
     """
     inside, everywhere = _words_of(passage), _words_of(document)
-    found = [_counted(reference, inside, everywhere) for reference in references]
-    return max(found, key=lambda one: (bool(one.words), not one.fault, one.coverage, one.kept))
+    supports = [_counted(reference, inside, everywhere) for reference in references]
+    return max(supports, key=lambda support: (bool(support.words), not support.fault, support.coverage, support.kept))
 
 
 class _Words:

@@ -5,12 +5,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any, NotRequired
 
+from annotated_types import MinLen
+from typing_extensions import TypedDict
+
+from fathom.documents.corpus.records import BadRowError, typed
 from fathom.documents.corpus.spec import parse_spec, path_of
 from fathom.documents.corpus.stackexchange.reading import read_threads
 from fathom.documents.corpus.stackexchange.threads import Progress, Thread
-from fathom.documents.corpus.text import detect_language, document_id
+from fathom.documents.corpus.text import detect_language, document_id, storable
 from fathom.documents.records import TABLES, Fault, Problem, Problems, format_of, path_text, read_records
+from fathom.storage.schema import FILLED
 from fathom.types import Document, FathomError
 
 GAP = "\n\n"
@@ -41,8 +47,8 @@ def thread_documents(spec: str, progress: Progress | None = None) -> ThreadCorpu
     """
     name, choices = parse_spec(spec)
     wanted, path = wanted_threads(spec, choices), path_of(name)
-    found = read_threads(path, progress)
-    taken = selected(found, wanted, path_text(path), lambda thread: document_of(thread, f"{path.name}:{thread.id}"))
+    threads = read_threads(path, progress)
+    taken = selected(threads, wanted, path_text(path), lambda thread: document_of(thread, f"{path.name}:{thread.id}"))
     return ThreadCorpus(taken.documents, taken.problems)
 
 
@@ -90,13 +96,9 @@ def case_documents(spec: str) -> ThreadCorpus:
     name, choices = parse_spec(spec)
     if choices:
         raise FathomError(f"{spec}: a file of published cases takes no query, but has {', '.join(sorted(choices))}.")
-    found = list(read_cases(path_of(name)))
-    cases = tuple(one for one in found if isinstance(one, Document))
-    return ThreadCorpus(cases, tuple(one for one in found if isinstance(one, Problem)))
-
-
-class _BadCaseError(Exception):
-    """A line that is not a case; the message says why."""
+    cases_read = list(read_cases(path_of(name)))
+    cases = tuple(case for case in cases_read if isinstance(case, Document))
+    return ThreadCorpus(cases, tuple(problem for problem in cases_read if isinstance(problem, Problem)))
 
 
 def read_cases(path: Path) -> Iterator[Document | Problem]:
@@ -123,7 +125,7 @@ def read_cases(path: Path) -> Iterator[Document | Problem]:
             continue
         try:
             case = _case(record.fields, f"{path_text(path.name)}:{record.line}")
-        except _BadCaseError as error:
+        except BadRowError as error:
             faults.add(record.line, str(error))
             continue
         if (first := lines.setdefault(case.id, record.line)) == record.line:
@@ -135,22 +137,24 @@ def read_cases(path: Path) -> Iterator[Document | Problem]:
     yield from faults.listed()
 
 
+class Case(TypedDict):
+    """A case as published; ``answer`` is ``A1`` for the first candidate."""
+
+    question_id: Annotated[Annotated[str, FILLED] | int, "a text or a whole number"]
+    question: Annotated[str, FILLED]
+    all_answers: Annotated[list[Annotated[str, "a text"]], MinLen(2), "a list of answers, two or more"]
+    answer: Any
+    tags: NotRequired[Any]
+
+
 def _case(record: Mapping[str, object], source: str) -> Document:
     """A case as one text: ``passages`` are the question and the candidates as published, ``accepted`` the gold one."""
-    question = _text(record.get("question"), "question")
-    answers = record.get("all_answers")
-    if not isinstance(answers, list) or len(answers) < 2:
-        raise _BadCaseError("the field 'all_answers' should be a list of answers, two or more")
-    parts = [question, *(_text(answer, f"all_answers[{n}]") for n, answer in enumerate(answers))]
-    label = record.get("answer")
+    case = typed(Case, record)
+    answers, label, tags = case["all_answers"], case["answer"], case.get("tags")
     named = _LABEL.fullmatch(label) if isinstance(label, str) else None
     if not named or int(named[1]) > len(answers):
-        raise _BadCaseError(f"the field 'answer' is {label!r}; expected a label from A1 to A{len(answers)}")
-    name = record.get("question_id")
-    if isinstance(name, bool) or not isinstance(name, str | int) or not str(name).strip():
-        raise _BadCaseError("the field 'question_id' should be a string or a whole number")
-    tags = record.get("tags")
-    text, spans = joined(parts)
+        raise BadRowError(f"the field 'answer' is {label!r}; expected a label from A1 to A{len(answers)}")
+    text, spans = joined(list(map(_published, (case["question"], *answers))))
     return Document(
         id=document_id(text),
         text=text,
@@ -158,7 +162,7 @@ def _case(record: Mapping[str, object], source: str) -> Document:
         language=detect_language(text),
         licence="CC-BY-SA",
         meta={
-            "case": str(name).strip(),
+            "case": str(case["question_id"]).strip(),
             "tags": [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else [],
             "accepted": int(named[1]) - 1,
         },
@@ -175,18 +179,13 @@ def joined(parts: list[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
     return GAP.join(parts), tuple(spans)
 
 
-def _text(value: object, field: str) -> str:
-    """A published text with normalised line ends and without lone surrogates; blanks around it belong to its prompt."""
-    if not isinstance(value, str):
-        raise _BadCaseError(f"the field {field!r} should be a string")
-    text = value.encode(errors="replace").decode().replace("\r\n", "\n").replace("\r", "\n")
-    if not text.strip() and field == "question":
-        raise _BadCaseError(f"the field {field!r} is empty")
-    return text
+def _published(text: str) -> str:
+    """A published text with normalised line ends; blanks around it belong to its prompt."""
+    return storable(text).replace("\r\n", "\n").replace("\r", "\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Selection:
     """Which threads to select.
 
     Attributes:
@@ -206,7 +205,7 @@ class Selected:
     problems: tuple[Problem, ...]
 
 
-def wanted_threads(spec: str, choices: Mapping[str, str]) -> Wanted:
+def wanted_threads(spec: str, choices: Mapping[str, str]) -> Selection:
     """Parse the query of a specification: ``tags=python,c`` and ``top=2500``.
 
     Raises:
@@ -220,11 +219,11 @@ def wanted_threads(spec: str, choices: Mapping[str, str]) -> Wanted:
     top = choices.get("top", str(TOP_OF_TAG if tags else TOP))
     if not (top.isascii() and top.isdigit() and len(top) <= 9 and int(top) > 0):
         raise FathomError(f"{spec}: top={top} is not a positive whole number.")
-    return Wanted(tags, int(top))
+    return Selection(tags, int(top))
 
 
 def selected(
-    found: Iterable[Thread | Problem], wanted: Wanted, name: str, document_of: Callable[[Thread], Document]
+    stream: Iterable[Thread | Problem], wanted: Selection, name: str, document_of: Callable[[Thread], Document]
 ) -> Selected:
     """Select the most popular threads of a stream; only these are held in memory.
 
@@ -232,7 +231,7 @@ def selected(
     distractors.
 
     Args:
-        found: What ``read_threads`` yields.
+        stream: What ``read_threads`` yields.
         wanted: Which threads to select.
         name: Name of the stream in problems.
         document_of: Converts a thread to a document.
@@ -241,18 +240,18 @@ def selected(
     heaps: dict[str, list[tuple[tuple[int, int, str], int, Document]]] = {tag: [] for tag in wanted.tags or ("",)}
     problems: list[Problem] = []
     threads = unanswered = 0
-    for one in found:
-        if isinstance(one, Problem):
-            problems.append(one)
+    for thread in stream:
+        if isinstance(thread, Problem):
+            problems.append(thread)
             continue
         threads += 1
-        unanswered += not one.answers
-        tags = {"", *one.tags} if one.answers else set()
-        rank = popularity(one)
+        unanswered += not thread.answers
+        tags = {"", *thread.tags} if thread.answers else set()
+        rank = popularity(thread)
         takers = [heap for tag, heap in heaps.items() if tag in tags and (len(heap) < wanted.top or rank > heap[0][0])]
         if not takers:
             continue
-        entry = rank, threads, document_of(one)
+        entry = rank, threads, document_of(thread)
         for heap in takers:
             heapq.heappush(heap, entry)
             if len(heap) > wanted.top:
@@ -270,7 +269,7 @@ def popularity(thread: Thread) -> tuple[int, int, str]:
     return thread.score, -int(number) if number.isdecimal() else 0, thread.id
 
 
-def _passed_over(threads: int, taken: int, unanswered: int, wanted: Wanted) -> list[str]:
+def _passed_over(threads: int, taken: int, unanswered: int, wanted: Selection) -> list[str]:
     """A line about the threads that were not selected, if any."""
     if threads == taken:
         return []

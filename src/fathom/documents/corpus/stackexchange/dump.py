@@ -139,12 +139,12 @@ def _threads(path: Path, database: sqlite3.Connection) -> Iterator[Thread | Prob
     faults = Problems(path, "questions whose accepted answer is missing")
     for question in database.execute("SELECT * FROM questions ORDER BY id"):
         number, created, score, text, images, line, accepted, title, tags = question
-        found = database.execute(
+        rows = database.execute(
             "SELECT id, text, created, score, images FROM answers WHERE question = ? ORDER BY created, id", (number,)
         )
         answers = tuple(
             Answer(answer, words, answer == accepted, posted, votes, bool(pictures))
-            for answer, words, posted, votes, pictures in found
+            for answer, words, posted, votes, pictures in rows
         )
         if accepted is not None and not any(answer.accepted for answer in answers):
             faults.add(line, f"question {number}: its accepted answer {accepted} is missing; the thread is skipped")

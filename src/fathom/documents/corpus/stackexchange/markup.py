@@ -228,8 +228,8 @@ class _Page:
 
 
 def _attributes(source: str) -> dict[str, str]:
-    found = _ATTRIBUTE.findall(source)
-    return {name.lower(): _UNWANTED.sub("", html.unescape("".join(values))) for name, *values in found}
+    matches = _ATTRIBUTE.findall(source)
+    return {name.lower(): _UNWANTED.sub("", html.unescape("".join(values))) for name, *values in matches}
 
 
 def _unused_ticks(code: str, least: int) -> int:

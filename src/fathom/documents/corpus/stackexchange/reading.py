@@ -2,14 +2,19 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated, Any, NotRequired
 
+from typing_extensions import TypedDict
+
+from fathom.documents.corpus.records import BadRowError, typed
 from fathom.documents.corpus.stackexchange.dump import content_size, read_dump
 from fathom.documents.corpus.stackexchange.markup import PostText, post_text
 from fathom.documents.corpus.stackexchange.threads import Answer, Progress, Thread
-from fathom.documents.corpus.text import normalise
+from fathom.documents.corpus.text import normalise, storable
 from fathom.documents.records import COMPRESSED, DamagedError, Problem, Problems, path_text, read_lines, unread
+from fathom.storage.schema import FILLED
 from fathom.types import FathomError
 
 JSONL, XML, ARCHIVE = ".jsonl", ".xml", ".7z"
@@ -37,13 +42,13 @@ def read_threads(path: Path, progress: Progress | None = None) -> Iterator[Threa
     for file in files:
         repeated = Problems(file, "duplicate threads")
         try:
-            for found in _read(file, progress):
-                if isinstance(found, Thread) and found.id in seen:
-                    repeated.add(None, f"duplicate thread {found.id}; only the first is used")
+            for thread in _read(file, progress):
+                if isinstance(thread, Thread) and thread.id in seen:
+                    repeated.add(None, f"duplicate thread {thread.id}; only the first is used")
                     continue
-                if isinstance(found, Thread):
-                    seen.add(found.id)
-                yield found
+                if isinstance(thread, Thread):
+                    seen.add(thread.id)
+                yield thread
         except FathomError as error:
             # An error of the machine, not of the file, would also affect the next file.
             if len(files) == 1 or isinstance(error.__cause__, sqlite3.Error | ModuleNotFoundError):
@@ -57,9 +62,9 @@ def read_threads(path: Path, progress: Progress | None = None) -> Iterator[Threa
 def _read(path: Path, progress: Progress | None) -> Iterator[Thread | Problem]:
     """The threads of a file; reports a file without any."""
     empty = True
-    for found in (_read_jsonl if _kind(path) == JSONL else read_dump)(path, progress):
+    for thread in (_read_jsonl if _kind(path) == JSONL else read_dump)(path, progress):
         empty = False
-        yield found
+        yield thread
     if empty:
         yield Problem(path_text(path), None, "it contains no threads")
 
@@ -74,11 +79,11 @@ def _files(path: Path) -> tuple[list[Path], list[str]]:
         raise FathomError(f"{path_text(path)}: no such file or folder. Name {READABLE}, or a folder of them.")
     # An unpacked dump also contains users, votes and comments.
     inside = sorted(path.iterdir())
-    kinds = {one: _kind(one) for one in inside if one.is_file() and not one.name.startswith(".")}
-    found = [one for one, kind in kinds.items() if kind and (kind != XML or one.name.lower().startswith("posts."))]
-    if not found:
+    kinds = {file: _kind(file) for file in inside if file.is_file() and not file.name.startswith(".")}
+    chosen = [file for file, kind in kinds.items() if kind and (kind != XML or file.name.lower().startswith("posts."))]
+    if not chosen:
         raise FathomError(f"{path_text(path)}: the folder contains no threads; it needs {READABLE}.")
-    return found, [one.name for one in inside if one not in found]
+    return chosen, [file.name for file in inside if file not in chosen]
 
 
 def _kind(path: Path) -> str | None:
@@ -88,8 +93,32 @@ def _kind(path: Path) -> str | None:
     return next((suffix for suffix in (JSONL, XML, ARCHIVE) if name.endswith(suffix)), None)
 
 
-class _BadThreadError(Exception):
-    """A line that is not a thread; the message says why."""
+class Post(TypedDict):
+    """What questions and answers have in common."""
+
+    creation_date: Annotated[str, FILLED]
+    score: NotRequired[Any]
+
+
+class AnswerRecord(Post):
+    """An answer: ``html`` if available, which has code and images, else ``text``."""
+
+    answer_id: int
+    accepted: NotRequired[Any]
+    html: NotRequired[Any]
+    text: NotRequired[Any]
+
+
+class ThreadRecord(Post):
+    """A line: a question with its answers."""
+
+    id: Annotated[str, FILLED]
+    title: Annotated[str, FILLED]
+    question: NotRequired[Any]
+    question_html: NotRequired[Any]
+    tags: NotRequired[list[str] | None]
+    answers: list[AnswerRecord]
+    accepted_answer_id: NotRequired[Any]
 
 
 def _read_jsonl(path: Path, progress: Progress | None) -> Iterator[Thread | Problem]:
@@ -105,7 +134,7 @@ def _read_jsonl(path: Path, progress: Progress | None) -> Iterator[Thread | Prob
                 continue
             try:
                 yield _thread(json.loads(line))
-            except _BadThreadError as error:
+            except BadRowError as error:
                 faults.add(number, str(error))
             except (ValueError, RecursionError) as error:
                 faults.add(number, f"not JSON: {error}")
@@ -115,60 +144,47 @@ def _read_jsonl(path: Path, progress: Progress | None) -> Iterator[Thread | Prob
 
 
 def _thread(record: object) -> Thread:
-    if not isinstance(record, Mapping):
-        raise _BadThreadError("expected a JSON object with the fields of a thread")
-    listed = record.get("answers")
-    if not isinstance(listed, list) or not all(isinstance(entry, Mapping) for entry in listed):
-        raise _BadThreadError("the field 'answers' should be a list of objects")
-    accepted = record.get("accepted_answer_id")
-    answers = tuple(sorted((_answer(entry, accepted) for entry in listed), key=lambda one: (one.created, one.id)))
+    fields = typed(ThreadRecord, record)
+    accepted, name = fields.get("accepted_answer_id"), _line(fields["id"])
+    answers = sorted((_answer(answer, accepted) for answer in fields["answers"]), key=lambda a: (a.created, a.id))
     gold = sum(answer.accepted for answer in answers)
-    name = _line(record, "id")
     if accepted is not None and not gold:
-        raise _BadThreadError(f"thread {name}: its accepted answer {accepted} is missing; the thread is skipped")
+        raise BadRowError(f"thread {name}: its accepted answer {accepted} is missing; the thread is skipped")
     if gold > 1:
-        raise _BadThreadError(f"thread {name}: {gold} answers are accepted; expected one")
-    body = _body(record, "question")
-    tags = record.get("tags") or []
-    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        raise _BadThreadError("the field 'tags' should be a list of strings")
-    asked = _line(record, "creation_date")
-    score = _score(record)
-    return Thread(name, _line(record, "title"), body.text, tuple(tags), asked, score, body.has_images, answers)
+        raise BadRowError(f"thread {name}: {gold} answers are accepted; expected one")
+    body = _body(fields.get("question_html"), fields.get("question"), "question")
+    return Thread(
+        id=name,
+        title=_line(fields["title"]),
+        question=body.text,
+        tags=tuple(fields.get("tags") or ()),
+        created=_line(fields["creation_date"]),
+        score=_score(fields),
+        has_images=body.has_images,
+        answers=tuple(answers),
+    )
 
 
-def _answer(record: Mapping[str, object], accepted: object) -> Answer:
-    number = record.get("answer_id")
-    if not isinstance(number, int):
-        raise _BadThreadError("an answer without a whole number 'answer_id'")
+def _answer(record: AnswerRecord, accepted: object) -> Answer:
+    number = record["answer_id"]
     chosen = record.get("accepted") is True if accepted is None else number == accepted
-    body = _body(record, "text")
-    return Answer(number, body.text, chosen, _line(record, "creation_date"), _score(record), body.has_images)
+    body = _body(record.get("html"), record.get("text"), "text")
+    return Answer(number, body.text, chosen, _line(record["creation_date"]), _score(record), body.has_images)
 
 
-def _body(record: Mapping[str, object], field: str) -> PostText:
+def _body(markup: object, text: object, field: str) -> PostText:
     """The text of a post: from its HTML if available, which has code and images."""
-    markup = record.get("question_html" if field == "question" else "html")
     if isinstance(markup, str):
         return post_text(markup)
-    text = record.get(field)
     if not isinstance(text, str):
-        raise _BadThreadError(f"the field {field!r} should be a string")
-    return PostText(normalise(_storable(text)), has_images=False)
+        raise BadRowError(f"the field {field!r} should be a string")
+    return PostText(normalise(storable(text)), has_images=False)
 
 
-def _line(record: Mapping[str, object], field: str) -> str:
-    value = record.get(field)
-    if not isinstance(value, str) or not value.strip():
-        raise _BadThreadError(f"the field {field!r} should be a non-empty string")
-    return " ".join(normalise(_storable(value)).split())
+def _line(text: str) -> str:
+    return " ".join(normalise(storable(text)).split())
 
 
-def _score(record: Mapping[str, object]) -> int:
-    value = record.get("score")
-    return value if isinstance(value, int) else 0
-
-
-def _storable(text: str) -> str:
-    """Text without lone surrogates, which JSON can encode and UTF-8 cannot."""
-    return text.encode(errors="replace").decode()
+def _score(post: Post) -> int:
+    score = post.get("score")
+    return score if isinstance(score, int) else 0
