@@ -8,13 +8,16 @@ the next one.
 
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, QuantizedCache
 
+from fathom.extend.caches import Choice, always, is_apart, kind_of, stay
 from fathom.extend.hf.attention import BLOCK, SCORES, evicting, refuse_padding
-from fathom.extend.methods import FULL, Method, always, is_apart, stay
+from fathom.extend.hf.calls import with_cache
+from fathom.extend.kinds import Method
 from fathom.types import FathomError
 
 
@@ -64,7 +67,8 @@ class EvictingLayer(SeenLayer):
     def __init__(self, method: Method, draw: int = 0, place: tuple[int, int] = (0, 1)) -> None:
         super().__init__()
         self._method, self._draw, self._place = method, draw, place
-        self._budget, self._every = 0, method.name == "h2o" and not is_apart(method)
+        self._kind = kind_of(method)
+        self._budget, self._every = 0, self._kind.watched == "all" and not is_apart(method)
         self._chosen = False
         self._scores: Any = None
         self.positions: Any = None
@@ -100,9 +104,9 @@ class EvictingLayer(SeenLayer):
 
     def first(self, tokens: int) -> int:
         """The first of so many queries whose attention is needed; their number if none is."""
-        if self._every or (self._method.name == "h2o" and not self._chosen):
+        if self._every or (self._kind.watched == "all" and not self._chosen):
             return 0
-        if self._method.name in ("snapkv", "pyramid") and not self._chosen:
+        if self._kind.watched == "last" and not self._chosen:
             return max(0, tokens - self._method.whole("window"))
         return tokens
 
@@ -142,17 +146,9 @@ class EvictingLayer(SeenLayer):
 
     def _ranks(self, tokens: int) -> Any:
         """How much each of the first tokens deserves to stay."""
-        shape, device = (*self.keys.shape[:2], tokens), self.keys.device
-        if self._method.name == "random":
-            return torch.rand(shape, generator=torch.Generator().manual_seed(self._draw)).to(device)
-        if self._method.name == "recent":
-            return -torch.arange(tokens, device=device).expand(shape)
-        attended = self._scores[..., :tokens]
-        if self._method.name == "h2o":
-            return attended
-        kernel = self._method.whole("kernel")
-        pool = torch.nn.functional.max_pool1d if self._method["pooling"] == "max" else torch.nn.functional.avg_pool1d
-        return pool(attended, kernel, stride=1, padding=kernel // 2)
+        attention = None if self._scores is None else self._scores[..., :tokens]
+        shape = (*self.keys.shape[:2], tokens)
+        return self._kind.rank(Choice(self._method, shape, attention, self.keys.device, self._draw))
 
 
 def kept(ranks: Any, last: int, budget: int) -> Any:
@@ -176,12 +172,69 @@ def new_cache(config: Any, method: Method, ids: Sequence[int] = ()) -> Any:
         method: What is kept.
         ids: Tokens of what is thinned out; random draws depend on them, and on nothing that was before.
     """
-    if method == FULL:
+    kind = kind_of(method)
+    if kind.backend:
+        return QuantizedCache(kind.backend, config)
+    if not kind.evicts:
         return DynamicCache(config=config)
-    if method.name == "fp8":
-        return QuantizedCache("fp8", config)
     drawn = [zlib.crc32(repr((method["seed"], layer, *ids)).encode()) for layer in range(config.num_hidden_layers)]
     return Cache(layers=[EvictingLayer(method, draw, (layer, len(drawn))) for layer, draw in enumerate(drawn)])
+
+
+class Engine:
+    """Does for a model what a method for its cache says; ``CacheKind.engine`` names the module that has it.
+
+    Args:
+        method: The method.
+    """
+
+    attention = "fathom_watched"
+    """Name under which ``attend`` is registered."""
+
+    def __init__(self, method: Method) -> None:
+        self.method = method
+
+    def check(self) -> None:
+        """Check that the libraries can do it, before the weights of a model are loaded.
+
+        Raises:
+            FathomError: They cannot; the message says what to install.
+        """
+        from transformers import __version__, cache_utils
+
+        backend = kind_of(self.method).backend
+        if backend and not hasattr(cache_utils, f"{backend.capitalize()}QuantizedLayer"):
+            raise FathomError(
+                f"{self.method.name}: transformers {__version__} has no such cache; install a later version"
+            )
+
+    def new_cache(self, config: Any, ids: Sequence[int] = ()) -> Any:
+        """An empty cache for one request; arguments as of ``new_cache``."""
+        return new_cache(config, self.method, ids)
+
+    def thinning(self, model: Any) -> AbstractContextManager[None]:
+        """What must last while the model reads what is thinned out."""
+        return nullcontext()
+
+    def try_on(self, model: Any) -> None:
+        """Check that the attention of a loaded model shows what the cache is to choose from.
+
+        Raises:
+            FathomError: It does not.
+        """
+        text = model.config.get_text_config()
+        cache = new_cache(text, self.method.but(budget=2, ratio=None))  # which has room for the text
+        with torch.inference_mode():
+            model(torch.ones((1, 2), dtype=torch.long, device=model.device), **with_cache(model, cache))
+        if any(layer.waits or not layer.is_initialized for layer in cache.layers):
+            raise FathomError(
+                f"{self.method.name}: the attention of a model of type {model.config.model_type} is not of the usual "
+                "kind, so that nothing can be left out of its cache; leave out cache"
+            )
+
+    def attend(self, *states: Any, **more: Any) -> tuple[Any, Any]:
+        """The output of a layer, for ``AttentionInterface``."""
+        return attend(*states, **more)
 
 
 def bytes_of(cache: Any) -> int:

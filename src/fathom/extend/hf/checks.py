@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fathom.extend.methods import FULL, Method, evicts, reach, settled, stay
+from fathom.extend.caches import kind_of, stay
+from fathom.extend.frequencies import with_rope_type
+from fathom.extend.kinds import Method
+from fathom.extend.methods import FULL, reach, settled
 from fathom.types import FathomError
 
-_PER_REQUEST = ("dynamic", "longrope")
 _BYTES = {"float32": 4, "float64": 8}
 
 
@@ -51,7 +53,7 @@ def turns_by_length(config: Any) -> bool:
     Args:
         config: The model's configuration (``get_text_config``).
     """
-    return own_kind(config) in _PER_REQUEST
+    return _turns_by_length(own_kind(config))
 
 
 def head_size(config: Any) -> int:
@@ -76,14 +78,16 @@ def check_extension(config: Any, method: Method) -> Method:
     rope, kind = rope_of(config), str(rope_of(config).get("rope_type", "default"))
     trained = getattr(config, "max_position_embeddings", None)
     if method.kind.family == "frequencies" and kind != "default":
-        already = {"linear": "pi"}.get(kind, kind)
+        used = with_rope_type(kind)
+        already = kind if used is None else used.name
         told = f"already uses {already}" if already == method.name else f"already uses {already}, and two do not add up"
         raise FathomError(
             f"{method.name}: {_kind(config)} {told}: its configuration has rope_type {kind}; leave out extend, or give "
             "a checkpoint whose configuration has none"
         )
-    if method.name == "abf" and float(rope["rope_theta"]) == method.number("theta"):
-        raise FathomError(f"abf: {_kind(config)} already uses rope_theta {method['theta']:g}; give another theta")
+    theta = method["theta"]
+    if theta is not None and float(rope["rope_theta"]) == theta:
+        raise FathomError(f"{method.name}: {_kind(config)} already uses rope_theta {theta:g}; give another theta")
     if is_mapped(method):
         _check_attention(config, method, kind)
     return settled(method, trained if isinstance(trained, int) else None)
@@ -114,17 +118,8 @@ def check_cache(config: Any, cache: Method) -> None:
             f"{cache.name}: {_kind(config)} with LongRoPE computes its whole cache anew beyond its original window; "
             "leave out cache"
         )
-    if evicts(cache) and getattr(config, "attn_logit_softcapping", None):
+    if kind_of(cache).evicts and getattr(config, "attn_logit_softcapping", None):
         raise FathomError(f"{cache.name}: {_kind(config)} bounds its attention scores, which is not supported")
-    if cache.name == "kvpress":
-        from fathom.extend.hf.presses import press_class
-
-        press_class(str(cache["press"]))
-    if cache.name == "fp8":
-        from transformers import __version__, cache_utils
-
-        if not hasattr(cache_utils, "Fp8QuantizedLayer"):
-            raise FathomError(f"fp8: transformers {__version__} has no such cache; install a later version")
 
 
 def is_mapped(method: Method) -> bool:
@@ -136,7 +131,7 @@ def window_of_method(config: Any, method: Method) -> int | None:
     """Tokens that the model holds with a settled method; None where nothing limits them."""
     own = getattr(config, "max_position_embeddings", None)
     held = reach(method)
-    if held is None and method.name in ("none", "abf"):
+    if held is None and not method.kind.takes("original"):  # it says nothing of the window
         return own if isinstance(own, int) else None
     return held
 
@@ -181,7 +176,7 @@ def held_tokens(layers: int, tokens: int, cache: Method) -> int:
         tokens: Tokens of the prompt.
         cache: What is kept.
     """
-    if not evicts(cache) or cache.name == "kvpress":
+    if not kind_of(cache).counts:
         return layers * tokens
     stays = [stay(cache, tokens, layer, layers) for layer in range(layers)]
     return max(sum(stays[:layer]) + tokens for layer in range(layers))
@@ -219,7 +214,7 @@ def free_memory(root: Path = Path("/")) -> int | None:
 
 
 def _check_attention(config: Any, method: Method, kind: str) -> None:
-    if kind in _PER_REQUEST:
+    if _turns_by_length(kind):
         raise FathomError(
             f"{method.name}: {_kind(config)} has rope_type {kind}, whose frequencies depend on the length; maps of "
             "positions need fixed ones"
@@ -232,6 +227,11 @@ def _check_attention(config: Any, method: Method, kind: str) -> None:
         )
     if getattr(config, "kv_lora_rank", None):
         raise FathomError(f"{method.name}: the latent attention of {_kind(config)} is not supported")
+
+
+def _turns_by_length(rope_type: str) -> bool:
+    kind = with_rope_type(rope_type)
+    return kind is not None and kind.per_request
 
 
 def _kind(config: Any) -> str:

@@ -1,16 +1,17 @@
 """Presses of NVIDIA's kvpress, which leave out keys and values by hooks of its own (``cache=kvpress&press=NAME``)."""
 
 import dataclasses
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
 from transformers.cache_utils import Cache
 
+from fathom.extend.hf import caches
 from fathom.extend.hf.caches import SeenLayer, after_context
 from fathom.extend.hf.calls import with_cache
-from fathom.extend.methods import Method
+from fathom.extend.kinds import Method
 from fathom.plugins.extras import install
 from fathom.plugins.names import unknown
 from fathom.types import FathomError
@@ -62,6 +63,36 @@ def new_cache(config: Any) -> Any:
         config: The configuration of the model's text.
     """
     return Cache(layers=[SeenLayer() for _ in range(config.num_hidden_layers)])
+
+
+class Engine(caches.Engine):
+    """Lets a press leave out keys and values; it looks at attention by itself."""
+
+    attention = "fathom_pressed"
+
+    def check(self) -> None:
+        """Check that kvpress has the press.
+
+        Raises:
+            FathomError: See ``press_class``.
+        """
+        press_class(str(self.method["press"]))
+
+    def new_cache(self, config: Any, ids: Sequence[int] = ()) -> Any:
+        """An empty cache for one request, from which a press can take."""
+        return new_cache(config)
+
+    def thinning(self, model: Any) -> AbstractContextManager[None]:
+        """While this lasts, a text that the model begins to read is thinned out."""
+        return pressing(model, self.method)
+
+    def try_on(self, model: Any) -> None:
+        """Try the press on a short text; see ``try_press``."""
+        try_press(model, self.method)
+
+    def attend(self, *states: Any, **more: Any) -> tuple[Any, Any]:
+        """The output of a layer, for ``AttentionInterface``."""
+        return attend(*states, **more)
 
 
 @contextmanager
