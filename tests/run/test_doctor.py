@@ -272,7 +272,7 @@ def test_baselines_and_unknown_models() -> None:
     assert states(examine("fathom/nothing")) == {"model": "failed"}
     assert states(examine("nothing/x")) == {"model": "failed"}
     assert "OPENAI_API_KEY" in by_name(examine("openai/gpt-5"))["model"].found
-    with pytest.raises(FathomError, match="--generation temperature"):
+    with pytest.raises(FathomError, match="`generation` temperature"):
         examine("openai/x", generation={"temperature": 1})
 
 

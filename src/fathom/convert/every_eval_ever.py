@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from fathom.convert.formats import RELATIONSHIPS, Choices, Written
-from fathom.convert.material import Figure, Material, Prompts, RunFolder, Told, without_score
+from fathom.convert.material import Figure, Material, Prompts, RunFolder, Told, chosen_systems, without_score
 from fathom.convert.places import refuse_existing
 from fathom.report.results import ALL, System
 from fathom.stats.intervals import REPLICATES
@@ -42,11 +42,9 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
     Raises:
         FathomError: A file exists, or no figure has a score.
     """
-    if choices.relationship not in RELATIONSHIPS:
-        raise FathomError(f"`relationship` {choices.relationship}: expected one of {', '.join(RELATIONSHIPS)}")
-    systems = [one for one in found.systems if choices.model in (None, one.model, one.name)]
-    if not systems:
-        raise FathomError(f"`model` {choices.model}: no such model")
+    if choices.about.relationship not in RELATIONSHIPS:
+        raise FathomError(f"`relationship` {choices.about.relationship}: expected one of {', '.join(RELATIONSHIPS)}")
+    systems = chosen_systems(found, choices.about.model)
     places: list[str] = []
     notes = list(found.notes)
     for system in systems:
@@ -112,7 +110,7 @@ def _uuid(text: str) -> UUID:
 
 
 def _when(run: RunFolder | None, choices: Choices) -> dict[str, str]:
-    when = choices.date or (run.started if run is not None else "")
+    when = choices.about.date or (run.started if run is not None else "")
     return {"evaluation_timestamp": when} if when else {}
 
 
@@ -122,14 +120,14 @@ def _source(found: Material, figures: Sequence[Figure], choices: Choices) -> dic
         "unanswered_replies": "count 0" if found.results.unanswered == "zero" else "left out",
         "closed_book_filter": found.filtered.policy,
         **({"not_measured": ", ".join(blank)} if blank else {}),
-        **({"notes": choices.notes} if choices.notes else {}),
-        **({"url": choices.source} if choices.source else {}),
+        **({"notes": choices.about.notes} if choices.about.notes else {}),
+        **({"url": choices.about.source} if choices.about.source else {}),
     }
     return {
         "source_name": "fathom",
         "source_type": "evaluation_run",
-        "source_organization_name": choices.organization or UNKNOWN,
-        "evaluator_relationship": choices.relationship,
+        "source_organization_name": choices.about.organization or UNKNOWN,
+        "evaluator_relationship": choices.about.relationship,
         "additional_details": details,
     }
 
@@ -167,9 +165,9 @@ def _result(found: Material, system: System, one: Figure, suite: str, choices: C
 
 
 def _data(suite: str, choices: Choices) -> dict[str, Any]:
-    if choices.dataset:
-        details = {"additional_details": {"revision": choices.revision}} if choices.revision else {}
-        return {"dataset_name": suite, "source_type": "hf_dataset", "hf_repo": choices.dataset, **details}
+    if choices.about.dataset:
+        details = {"additional_details": {"revision": choices.about.revision}} if choices.about.revision else {}
+        return {"dataset_name": suite, "source_type": "hf_dataset", "hf_repo": choices.about.dataset, **details}
     return {"dataset_name": suite, "source_type": "other"}
 
 

@@ -36,8 +36,8 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
     """
     with library("--to hub", "hub"):
         from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
-    system = only_system(found, choices.model, WHAT)
-    if not choices.dataset:
+    system = only_system(found, choices.about.model, WHAT)
+    if not choices.about.dataset:
         raise FathomError(
             "`to` hub needs `dataset` OWNER/NAME, the data set on the Hub whose leaderboard lists the results"
         )
@@ -45,12 +45,12 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
     figures = _wanted(every, choices)
     entries = [
         EvalResultEntry(
-            dataset_id=choices.dataset,
+            dataset_id=choices.about.dataset,
             task_id=_task_id(one, every, choices),
             value=round(100 * one.mean, 4),
-            dataset_revision=choices.revision,
-            date=choices.date or _date(found, system),
-            source_url=choices.source,
+            dataset_revision=choices.about.revision,
+            date=choices.about.date or _date(found, system),
+            source_url=choices.about.source,
             notes=_notes(found, system, one, choices),
         )
         for one in figures
@@ -58,7 +58,7 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
     ]
     if not entries:
         raise FathomError(f"{system.name}: no figure has a score, so that there is nothing to write")
-    place = Path(out) / FOLDER / f"{file_name(choices.dataset.rpartition('/')[2])}.yaml"
+    place = Path(out) / FOLDER / f"{file_name(choices.about.dataset.rpartition('/')[2])}.yaml"
     refuse_existing(place, choices.force)
     with whole_file(place) as stream:
         stream.write(_yaml(eval_result_entries_to_yaml(entries)))
@@ -95,7 +95,7 @@ def _date(found: Material, system: System) -> str | None:
 def _notes(found: Material, system: System, one: Figure, choices: Choices) -> str:
     interval = one.interval
     parts = [
-        choices.notes or "",
+        choices.about.notes or "",
         system.variant,
         f"percent, 95% interval {100 * interval.low:.1f} to {100 * interval.high:.1f}" if interval else "percent",
         f"{'mean over tasks' if one.task == ALL else one.task} {_lengths(found, one)}",

@@ -46,21 +46,21 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
     Raises:
         FathomError: The folder holds something, or cannot be written.
     """
-    folder = Path(out)
+    folder, wanted = Path(out), choices.about.model
     there = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
     if check_contents(folder, [name for name in there if name.endswith(".eval")], "logs") and not choices.force:
         raise FathomError(f"{folder} holds logs; replace them with `force`, or choose another `out`")
     notes, names = list(found.notes), []
     with fresh_folder(folder) as fresh:
         for system in found.systems:
-            if choices.model not in (None, system.model, system.name):
+            if wanted not in (None, system.model, system.name):
                 continue
             figures = found.figures(system)
             notes += without_score(system, figures)
             for task in found.rows_of(system)["task"].unique(maintain_order=True):
                 names.append(_write_log(found, fresh, system, str(task), choices))
     if not names:
-        raise FathomError(f"`model` {choices.model}: no such model; there are {', '.join(map(str, found.systems))}")
+        raise FathomError(f"`model` {wanted}: no such model; there are {', '.join(map(str, found.systems))}")
     if lost := unscored(found.rows):
         notes.append(f"{lost} replies have no score: their score in the log is NaN, which Inspect leaves out of means")
     return Written(tuple(str(folder / name) for name in names), tuple(notes))

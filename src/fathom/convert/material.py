@@ -244,6 +244,18 @@ def material(
     return Material(filtered.before.with_columns(names), filtered, results, runs, opened, tuple(notes))
 
 
+def chosen_systems(found: Material, model: str | None) -> list[System]:
+    """The systems with a model's name, or with their own; all without one.
+
+    Raises:
+        FathomError: There is none.
+    """
+    systems = [system for system in found.systems if model in (None, system.model, system.name)]
+    if not systems:
+        raise FathomError(f"`model` {model}: no such model")
+    return systems
+
+
 def only_system(found: Material, model: str | None, what: str) -> System:
     """The one system that a format describes.
 

@@ -12,7 +12,7 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from fathom.convert.formats import Choices, Written
-from fathom.convert.material import Figure, Material, RunFolder, without_score
+from fathom.convert.material import Figure, Material, RunFolder, chosen_systems, without_score
 from fathom.convert.places import library
 from fathom.report.results import System
 from fathom.rows import write_rows
@@ -48,9 +48,7 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
     with library("--to mlflow", "mlflow"):
         from mlflow import MlflowClient
         from mlflow.exceptions import MlflowException
-    systems = [one for one in found.systems if choices.model in (None, one.model, one.name)]
-    if not systems:
-        raise FathomError(f"`model` {choices.model}: no such model")
+    systems = chosen_systems(found, choices.about.model)
     try:
         client = MlflowClient(tracking_uri=address)
         experiment = _experiment(client, choices.experiment or ", ".join(found.results.suites) or "fathom")

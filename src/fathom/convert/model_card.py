@@ -35,7 +35,7 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
     """
     with library("--to model-card", "hub"):
         from huggingface_hub import metadata_load, metadata_save
-    system = only_system(found, choices.model, WHAT)
+    system = only_system(found, choices.about.model, WHAT)
     figures = found.figures(system)
     if all(one.mean is None for one in figures):
         raise FathomError(f"{system.name}: no figure has a score, so that there is nothing to write")
@@ -72,16 +72,16 @@ def _ours(found: Material, system: System, figures: Sequence[Figure], choices: C
         EvalResult(
             task_type=TASK["type"],
             task_name=TASK["name"],
-            dataset_type=choices.dataset or suite,
+            dataset_type=choices.about.dataset or suite,
             dataset_name=suite,
             dataset_config=choices.task_ids.get(one.name, one.name),
-            dataset_revision=choices.revision,
+            dataset_revision=choices.about.revision,
             metric_type="score" if one.task == ALL else _metric(found, system, one.task),
             metric_name=f"{METRIC}: mean score",
             metric_value=one.mean,
             metric_args=_args(one, system, choices),
-            source_url=choices.source,
-            source_name=f"fathom {fathom_version()}" if choices.source else None,
+            source_url=choices.about.source,
+            source_name=f"fathom {fathom_version()}" if choices.about.source else None,
         )
         for one in figures
         if one.mean is not None
@@ -102,7 +102,7 @@ def _args(one: Figure, system: System, choices: Choices) -> dict[str, Any]:
         **({"length": one.length} if one.length is not None else {}),
         **({"interval_95": [one.interval.low, one.interval.high]} if one.interval is not None else {}),
         **({name: getattr(counts, name) for name in ("replies", "unanswered", *LOST)} if counts else {}),
-        **({"notes": choices.notes} if choices.notes else {}),
+        **({"notes": choices.about.notes} if choices.about.notes else {}),
     }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.convert.formats import Choices, Written
-from fathom.convert.material import Material, without_score
+from fathom.convert.material import Material, chosen_systems, without_score
 from fathom.convert.mlflow_run import key_of, metrics_of, parameters
 from fathom.convert.places import library
 from fathom.report.results import System
@@ -34,9 +34,7 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
     with library("--to wandb", "wandb"):
         import wandb
     folder = Path(out)
-    systems = [one for one in found.systems if choices.model in (None, one.model, one.name)]
-    if not systems:
-        raise FathomError(f"`model` {choices.model}: no such model")
+    systems = chosen_systems(found, choices.about.model)
     for system in systems:
         there = sorted(folder.glob(f"wandb/offline-run-*-{key_of(found, system)}"))
         if there and not choices.force:

@@ -17,31 +17,26 @@ from fathom.models.inspect_client import InspectClient, open_inspect_client
 from fathom.models.loop import drive
 from fathom.models.model_settings import find_settings, like_models
 from fathom.models.prices import find_limit
-from fathom.models.protocol import TINY_PROMPT, Client, Settings, is_baseline
+from fathom.models.protocol import Client, Settings, is_baseline
 from fathom.models.retry import Retry
 from fathom.run.chosen import Chosen
 from fathom.run.doctor import window as windows
 from fathom.run.doctor.checks import Check, Diagnosis, Plan
-from fathom.run.doctor.needles import make_hunt
 from fathom.run.doctor.probes import (
     FIRST_CAP,
     PLAIN_CAP,
+    PROBES,
     REASONING_CAP,
     REPEATS,
     SHORT_CAP,
     Prober,
     chat_check,
-    check_cap,
     check_completions,
-    check_determinism,
-    check_logprobs,
-    check_stop,
     first_reply,
     reasoned,
     reasoning_check,
 )
 from fathom.run.doctor.survey import SECONDS, Survey, like, survey
-from fathom.run.doctor.window import Shot
 from fathom.run.preflight import reasons
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import get_tokenizer
@@ -166,7 +161,7 @@ class Examination:
         known = self._entry.context if self._entry else None
         used = find_limit(self._settings, client, self._price, known, context_of(client)).window
         expected = self._settings.window or found.window or used
-        plan = self._plan(self._sizes(expected, PLAIN_CAP))
+        plan = self._plan(windows.sizes_of(self._settings, expected, PLAIN_CAP))
         if not self._confirm(plan):
             return self._diagnosis("not confirmed: nothing was sent to the model")
         self._most = plan.requests
@@ -181,7 +176,8 @@ class Examination:
         expected: int | None,
         used: int | None,
     ) -> Diagnosis:
-        prober = Prober(client, self._settings, self._retry, self._tokenizer, self._sent)
+        served_as = name if server is not None else ""
+        prober = Prober(client, self._settings, self._retry, self._tokenizer, self._sent, served_as)
         prober.continued = self._settings.chat_template == "never"
         prober.reasons = self._reasons
         self._prober = prober
@@ -192,8 +188,8 @@ class Examination:
         if isinstance(tiny, Failure):
             failed = _failed(what, tiny, self._settings, name, found)
             if not prober.continued and failed.name == what and tiny.kind in ("bad", "denied") and not failed.options:
-                completions = await check_completions(self._settings, prober)
-                if completions.state == "ok":
+                completions = await check_completions(prober)
+                if completions is not None and completions.state == "ok":
                     found_there = f"{failed.found}; but prompts without a chat template are answered"
                     option = "--chat-template never"
                     failed = Check(what, "failed", found_there, f"Give {option}, as for base models", option)
@@ -204,13 +200,10 @@ class Examination:
             self._add(_name_check(name, found.served))
         if tiny.status == "ok" or tiny.text:
             prober.reasons = reasoned(tiny) or self._reasons
-        cap_check, counted = await check_cap(prober)
-        self._add(cap_check, await check_stop(prober, counted), await check_determinism(prober))
-        if not prober.continued:
-            self._add(await check_completions(self._settings, prober))
-        if server is not None:
-            self._add(await check_logprobs(self._settings, name, self._retry))
-        await self._windows(prober, tiny, found.window, expected, used)
+        for probe in PROBES:
+            if (check := await probe(prober)) is not None:
+                self._add(check)
+        self._add(*await windows.probe(prober, tiny, windows.Known(found.window, expected, used), self._rng))
         self._add(
             reasoning_check(
                 prober,
@@ -221,65 +214,9 @@ class Examination:
         )
         return self._diagnosis()
 
-    async def _windows(
-        self, prober: Prober, tiny: Reply, said: int | None, expected: int | None, used: int | None
-    ) -> None:
-        """Send prompts of growing size, and add what they show."""
-        short = Shot(self._tokenizer.count(TINY_PROMPT), "answered", tiny.tokens_in)
-        shots = [await self._shoot(prober, windows.CONTROL)]
-        cap = prober.cap
-        sizes = self._sizes(expected, cap)
-        for size in sizes:
-            reading = windows.read_shots(short, shots)
-            if reading.end is not None or reading.cut is not None:
-                break
-            # A size holds prompt and reply, in the model's tokens.
-            beyond = expected is not None and size > expected
-            room = size if beyond else size - cap
-            around = max(0, (tiny.tokens_in or 0) - round(short.tokens * reading.rate)) if reading.counted else 0
-            spare = 0 if beyond else round(windows.NOISE * size)
-            tokens = int((room - around - spare) / reading.rate)
-            if tokens > shots[-1].tokens:
-                shots.append(await self._shoot(prober, min(tokens, int(size * 1.2))))
-        reading = windows.read_shots(short, shots)
-        replies = any(reply.tokens_out is not None for reply in prober.replies)
-        cached = any(reply.tokens_cached is not None for reply in prober.replies)
-        self._add(windows.usage_check(reading, short, shots, replies=replies, cached=cached))
-        self._add(windows.tokenizer_check(reading, self._tokenizer.name))
-        self._add(
-            windows.window_check(reading, said=said, given=self._settings.window, used=used, cap=cap, tried=sizes)
-        )
-        self._add(windows.truncation_check(reading, window=expected, cap=cap))
-        if reading.end is not None and reading.end.outcome == "silent":
-            alive = await prober.ask(TINY_PROMPT, prober.cap)
-            if isinstance(alive, Failure):
-                self._add(
-                    Check(
-                        "server",
-                        "failed",
-                        f"after a prompt of {reading.of_model(reading.end.tokens):,} tokens, the server no longer "
-                        f"answers: {alive.message}",
-                        "Check its log (memory?), restart it, and use shorter lengths or a smaller window",
-                    )
-                )
-
-    async def _shoot(self, prober: Prober, tokens: int) -> Shot:
-        hunt = make_hunt(tokens, self._tokenizer, self._rng)
-        answer = await prober.ask(hunt.prompt, prober.cap)
-        if isinstance(answer, Reply):
-            return Shot(hunt.tokens, "answered", answer.tokens_in, hunt.missing(answer.text, answer.reasoning))
-        outcome: windows.Outcome = (
-            "overflow" if answer.kind == "overflow" else "silent" if answer.kind == "silent" else "error"
-        )
-        return Shot(hunt.tokens, outcome, message=answer.message)
-
     @property
     def _reasons(self) -> bool:
         return reasons(self._settings, self._price)
-
-    def _sizes(self, expected: int | None, cap: int) -> tuple[int, ...]:
-        budget = None if self._settings.window is not None else windows.BUDGET
-        return windows.sizes(expected, cap, budget)
 
     def _plan(self, sizes: tuple[int, ...]) -> Plan:
         requests = SMALL_REQUESTS + 1 + len(sizes)

@@ -3,11 +3,16 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Literal, TypeAlias
 
+from fathom.models.failures import Failure
+from fathom.models.protocol import TINY_PROMPT, Settings
 from fathom.run.doctor.checks import Check
-from fathom.run.doctor.needles import PLACES, in_words
+from fathom.run.doctor.needles import PLACES, in_words, make_hunt
+from fathom.run.doctor.probes import Prober
 from fathom.tokens.length import format_length
+from fathom.types import Reply
 
 Outcome: TypeAlias = Literal["answered", "overflow", "silent", "error"]
 
@@ -96,6 +101,84 @@ class Reading:
     def option(self, window: int) -> str:
         """The option for a window in tokens of the model: ``--window`` counts fathom's, which may be fewer."""
         return f"--window {window if self.rate <= 1 + NOISE else int(window / self.rate)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Windows that are known before any prompt is sent, in tokens; None where one is not.
+
+    Attributes:
+        said: The one that the server states.
+        expected: The one that is tested.
+        used: The one that a run would use.
+    """
+
+    said: int | None
+    expected: int | None
+    used: int | None
+
+
+async def probe(prober: Prober, tiny: Reply, known: Known, rng: Random) -> list[Check]:
+    """Send prompts of growing size, and say what they show of token counts, tokenizer, window and truncation.
+
+    Args:
+        prober: Sends them.
+        tiny: The reply to ``TINY_PROMPT``.
+        known: What is known of the window.
+        rng: Draws code words.
+    """
+    short = Shot(prober.tokenizer.count(TINY_PROMPT), "answered", tiny.tokens_in)
+    shots = [await _shoot(prober, CONTROL, rng)]
+    cap = prober.cap
+    tried = sizes_of(prober.settings, known.expected, cap)
+    for size in tried:
+        reading = read_shots(short, shots)
+        if reading.end is not None or reading.cut is not None:
+            break
+        # A size holds prompt and reply, in the model's tokens.
+        beyond = known.expected is not None and size > known.expected
+        room = size if beyond else size - cap
+        around = max(0, (tiny.tokens_in or 0) - round(short.tokens * reading.rate)) if reading.counted else 0
+        spare = 0 if beyond else round(NOISE * size)
+        tokens = int((room - around - spare) / reading.rate)
+        if tokens > shots[-1].tokens:
+            shots.append(await _shoot(prober, min(tokens, int(size * 1.2)), rng))
+    reading = read_shots(short, shots)
+    replies = any(reply.tokens_out is not None for reply in prober.replies)
+    cached = any(reply.tokens_cached is not None for reply in prober.replies)
+    checks = [
+        usage_check(reading, short, shots, replies=replies, cached=cached),
+        tokenizer_check(reading, prober.tokenizer.name),
+        window_check(reading, said=known.said, given=prober.settings.window, used=known.used, cap=cap, tried=tried),
+        truncation_check(reading, window=known.expected, cap=cap),
+    ]
+    if reading.end is not None and reading.end.outcome == "silent":
+        alive = await prober.ask(TINY_PROMPT, prober.cap)
+        if isinstance(alive, Failure):
+            checks.append(
+                Check(
+                    "server",
+                    "failed",
+                    f"after a prompt of {reading.of_model(reading.end.tokens):,} tokens, the server no longer "
+                    f"answers: {alive.message}",
+                    "Check its log (memory?), restart it, and use shorter lengths or a smaller window",
+                )
+            )
+    return checks
+
+
+async def _shoot(prober: Prober, tokens: int, rng: Random) -> Shot:
+    hunt = make_hunt(tokens, prober.tokenizer, rng)
+    answer = await prober.ask(hunt.prompt, prober.cap)
+    if isinstance(answer, Reply):
+        return Shot(hunt.tokens, "answered", answer.tokens_in, hunt.missing(answer.text, answer.reasoning))
+    outcome: Outcome = "overflow" if answer.kind == "overflow" else "silent" if answer.kind == "silent" else "error"
+    return Shot(hunt.tokens, outcome, message=answer.message)
+
+
+def sizes_of(settings: Settings, expected: int | None, cap: int) -> tuple[int, ...]:
+    """Sizes to try with these settings: all up to the user's window, else those of a budget; see ``sizes``."""
+    return sizes(expected, cap, None if settings.window is not None else BUDGET)
 
 
 def sizes(window: int | None, cap: int, budget: int | None = BUDGET) -> tuple[int, ...]:
