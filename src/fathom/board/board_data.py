@@ -107,7 +107,7 @@ def _cells(table: Table) -> dict[str, Json]:
     for line in table.entries:
         estimate = partial(shown.estimate, dropped=DROPPED in line.entry.settings)
         at = lengths_of(line)
-        scores = {task: one.score for task, one in line.standing.tasks.items()}
+        scores = {task: source.score for task, source in line.standing.tasks.items()}
         over[line.key] = [estimate(scores.get(task)) for task in board.tasks]
         by_length[line.key] = [
             [[length, estimate(cell)] for length, cell in at.get(task, {}).items()] for task in board.tasks
@@ -117,11 +117,11 @@ def _cells(table: Table) -> dict[str, Json]:
 
 def lengths_of(line: TableEntry) -> Mapping[str, Mapping[int, Estimate | None]]:
     """Scores of an entry by task and length, lengths ascending; None if it was asked and has no score."""
-    found: dict[str, dict[int, Estimate | None]] = {}
-    for (task, length), cell in sorted(line.entry.cells.items(), key=lambda one: one[0]):
+    by_task: dict[str, dict[int, Estimate | None]] = {}
+    for (task, length), cell in sorted(line.entry.cells.items(), key=lambda item: item[0]):
         if length:
-            found.setdefault(task, {})[length] = cell
-    return found
+            by_task.setdefault(task, {})[length] = cell
+    return by_task
 
 
 class _Told:
@@ -166,16 +166,16 @@ class _Told:
 
     def _by_task(self, place: int) -> dict[str, Json]:
         """Differences to entries below, by task."""
-        found: dict[str, list[Json]] = {}
+        by_task: dict[str, list[Json]] = {}
         for n, task in enumerate(self.table.board.tasks):
             gaps = self.between[task].gaps
             if place not in gaps.places:
                 continue
             own = gaps.places.index(place)
             for other in range(own + 1, min(own + 1 + gaps.reach, len(gaps.places))):
-                row = found.setdefault(self.table.entries[gaps.places[other]].key, [0] * len(self.table.board.tasks))
+                row = by_task.setdefault(self.table.entries[gaps.places[other]].key, [0] * len(self.table.board.tasks))
                 row[n] = self.rows[task][gaps.at(own, other)].tolist()
-        return dict(found)
+        return dict(by_task)
 
 
 def _rows(pairs: Pairs) -> Ints:

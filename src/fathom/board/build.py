@@ -128,8 +128,8 @@ def build_site(wanted: Wanted, out: Path, progress: Progress | None = None) -> B
         _copy_assets(folder)
         for name, value in _data(wanted, tables, batches, built, saved["all.json"], since):
             _write(folder / "data" / f"{name}.js", shown.script(name, value).encode("ascii"))
-        for one in tables:
-            for name, value in board_files(one):
+        for board_table in tables:
+            for name, value in board_files(board_table):
                 _write(folder / "data" / f"{name}.js", shown.script(name, value).encode("ascii"))
             steps.done()
         for name, content in saved.items():
@@ -150,9 +150,9 @@ def _tables(boards: Sequence[Board], entries: Mapping[str, Sequence[Entry]], ste
     return run_units(given, work, workers=workers, progress=lambda *_: steps.done())
 
 
-def _table(keys: Mapping[str, str], one: tuple[Board, Sequence[Entry]]) -> Table:
+def _table(keys: Mapping[str, str], board_entries: tuple[Board, Sequence[Entry]]) -> Table:
     with kept_draws():  # in a process of its own
-        return table(*one, keys)
+        return table(*board_entries, keys)
 
 
 def _boards(wanted: Wanted, batches: Sequence[Batch]) -> tuple[Board, ...]:
@@ -176,20 +176,20 @@ def _entries(
     wanted: Wanted, boards: Sequence[Board], batches: Sequence[Batch]
 ) -> tuple[dict[str, list[Entry]], list[str]]:
     """All entries by the id of their board, boards in order, and caveats about them."""
-    found: dict[str, list[Entry]] = {board.id: [] for board in boards}
+    by_board: dict[str, list[Entry]] = {board.id: [] for board in boards}
     notes: list[str] = []
     for given in [*([published()] if wanted.published else []), *map(read_published, wanted.more)]:
         for name, entries in given.items():
-            found.get(name, []).extend(entries)  # boards that are not wanted are left out
+            by_board.get(name, []).extend(entries)  # boards that are not wanted are left out
     said = [measured(boards, batch, wanted.unanswered) for batch in batches]
-    notes += (note for one in said for note in one.notes)
-    for lines in with_flags([(batch, one.entries) for batch, one in zip(batches, said, strict=True)], found):
+    notes += (note for result in said for note in result.notes)
+    for lines in with_flags([(batch, result.entries) for batch, result in zip(batches, said, strict=True)], by_board):
         for name, own in lines.items():
-            found[name] += own
+            by_board[name] += own
     facts = {} if wanted.models is None else read_model_facts(wanted.models)
     filled = {
-        name: [replace(one, facts=facts[one.model]) if one.model in facts else one for one in entries]
-        for name, entries in found.items()
+        name: [replace(entry, facts=facts[entry.model]) if entry.model in facts else entry for entry in entries]
+        for name, entries in by_board.items()
         if entries
     }
     for board in boards:
@@ -197,7 +197,7 @@ def _entries(
     if not filled:
         none = "the given results have no rows" if wanted.results else "no results were given"
         why = "; ".join(notes) or f"{none}, and there are no published results for these boards"
-        raise FathomError(f"no entries for {', '.join(found)}: {why}")
+        raise FathomError(f"no entries for {', '.join(by_board)}: {why}")
     return filled, list(dict.fromkeys(notes))
 
 
@@ -212,11 +212,11 @@ def _data(
     """The data files that belong to no single board."""
     told: Json = None
     if since is not None:
-        found = changes(since, snapshot(content))
-        told = {"old": found.old, "new": found.new, "lines": list(sentences(found))}
+        changed = changes(since, snapshot(content))
+        told = {"old": changed.old, "new": changed.new, "lines": list(sentences(changed))}
     yield "site", site_file(tables, title=wanted.title, built=built, changes=told)
     yield "index", index_file(tables)
-    boards = [one.board for one in tables]
+    boards = [board_table.board for board_table in tables]
     names = list(dict.fromkeys(task for board in boards for task in board.tasks))
     shown_first = examples(names, wanted.suites) if wanted.examples else {}
     yield "tasks", tasks_data(boards, levels(batches), shown_first)
@@ -235,14 +235,14 @@ def _write(path: Path, content: bytes) -> None:
 
 def _keep_others(out: Path, folder: Path) -> None:
     """Copies other files of the old site's folder: settings of a host, a repository."""
-    for one in sorted(out.iterdir()) if out.is_dir() else ():
-        place = folder / one.name
+    for path in sorted(out.iterdir()) if out.is_dir() else ():
+        place = folder / path.name
         if place.exists():
             continue
-        if one.is_dir() and not one.is_symlink():
-            shutil.copytree(one, place, symlinks=True)
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, place, symlinks=True)
         else:
-            shutil.copy2(one, place, follow_symlinks=False)
+            shutil.copy2(path, place, follow_symlinks=False)
 
 
 @dataclass(slots=True)

@@ -98,7 +98,7 @@ def counted_lengths(board: Board, task: str) -> tuple[int, ...]:
 
 def _not_measured(gaps: Sequence[Unmeasured]) -> Iterator[str]:
     if gaps:
-        cells = [f"{task_title(one.task)} at {format_length(one.length)} ({one})" for one in gaps]
+        cells = [f"{task_title(gap.task)} at {format_length(gap.length)} ({gap})" for gap in gaps]
         yield f"Not measured: {_listed(cells)}."
 
 
@@ -157,7 +157,7 @@ def _way(task: str, fact: Mapping[str, Json]) -> str:
 def _judge(fact: Mapping[str, Json]) -> str:
     """The judges among the graders of a task: ``by judge NAME (RUBRIC v1)``; "" without one."""
     graders = str(fact.get("grader") or "").split(", ")
-    judges = [one for one in graders if one.startswith(_JUDGE)]
+    judges = [grader for grader in graders if grader.startswith(_JUDGE)]
     return f"by {', '.join(judges)}" if judges else ""
 
 

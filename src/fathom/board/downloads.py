@@ -58,14 +58,14 @@ def downloads(tables: Sequence[Table], built: str) -> dict[str, bytes]:
     frames = {table.board.id: _frame(table, figures[table.board.id]) for table in tables}
     nested = {table.board.id: _nested(table, figures[table.board.id]) for table in tables}
     together = {"all": pl.concat(frames.values()), **frames}
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for name, frame in together.items():
         boards: list[Json] = list(nested.values()) if name == "all" else [nested[name]]
-        found[f"{name}.csv"] = _csv(frame)
-        found[f"{name}.parquet"] = _parquet(frame)
+        files[f"{name}.csv"] = _csv(frame)
+        files[f"{name}.parquet"] = _parquet(frame)
         whole = with_checksum({"format": FORMAT, "built": built, "boards": boards})
-        found[f"{name}.json"] = (shown.compact(whole) + "\n").encode("ascii")
-    return found
+        files[f"{name}.json"] = (shown.compact(whole) + "\n").encode("ascii")
+    return files
 
 
 def _frame(table: Table, figures: Sequence[Sequence[_Figure]]) -> pl.DataFrame:
@@ -82,9 +82,9 @@ def _records(table: Table, line: TableEntry, figures: Sequence[_Figure]) -> Iter
         *(low, high, line.group, line.standing.complete),
     )
     nothing = (None,) * (1 + len(_TASK))
-    for figure, name, length, one in figures:
+    for figure, name, length, estimate in figures:
         how = _how(line, name) if figure == "task" else nothing
-        yield (*head, figure, name, length, *_numbers(one), *how)
+        yield (*head, figure, name, length, *_numbers(estimate), *how)
     for name, value in (shown.usage(line.entry.usage) or {}).items():
         if value is not None:
             yield (*head, "usage", name, None, value, *(None,) * _AFTER_VALUE, *nothing)
@@ -97,20 +97,26 @@ def _figures(table: Table, line: TableEntry) -> Iterator[_Figure]:
         yield "overall", "", None, standing.overall
     if standing.as_paper is not None:
         yield "as_paper", "", None, Estimate(standing.as_paper)
-    yield from (("category", name, None, one) for name, one in standing.categories.items() if one is not None)
-    yield from (("length", "", length, one) for length, one in standing.lengths.items())
+    yield from (
+        ("category", name, None, category) for name, category in standing.categories.items() if category is not None
+    )
+    yield from (("length", "", length, mean) for length, mean in standing.lengths.items())
     for task in board.tasks:
         if task in standing.tasks:
             yield "task", task, None, standing.tasks[task].score
-        yield from (("task", task, length, one) for length, one in at.get(task, {}).items() if one is not None)
+        yield from (("task", task, length, cell) for length, cell in at.get(task, {}).items() if cell is not None)
     yield from (("extra", name, None, entry.extras[name]) for name in board.extras if name in entry.extras)
 
 
-def _numbers(one: Estimate) -> tuple[Any, ...]:
+def _numbers(estimate: Estimate) -> tuple[Any, ...]:
     """Value, error, ends of the 95% interval, n, bound, the other value, and outcomes of replies."""
-    ended = shown.ended(one) or (None,) * len(ENDED)
-    plain = (shown.number(one.value), shown.number(one.error), *(shown.interval(one.interval) or (None, None)))
-    return (*plain, one.n, one.bound, shown.number(one.other), *ended)
+    ended = shown.ended(estimate) or (None,) * len(ENDED)
+    plain = (
+        shown.number(estimate.value),
+        shown.number(estimate.error),
+        *(shown.interval(estimate.interval) or (None, None)),
+    )
+    return (*plain, estimate.n, estimate.bound, shown.number(estimate.other), *ended)
 
 
 def _how(line: TableEntry, task: str) -> tuple[str | None, ...]:
@@ -156,13 +162,13 @@ def _nested_line(board: Board, line: TableEntry, figures: Sequence[_Figure]) -> 
         "substituted": list(line.standing.substituted),
         "outcomes": dict(entry.outcomes),
         "usage": shown.usage(entry.usage),
-        "figures": [[figure, name, length, *_short(one)] for figure, name, length, one in figures],
+        "figures": [[figure, name, length, *_short(estimate)] for figure, name, length, estimate in figures],
     }
 
 
-def _short(one: Estimate) -> list[Json]:
+def _short(estimate: Estimate) -> list[Json]:
     """A value as a short list, without its last columns if outcomes of replies are unknown."""
-    value, error, low, high, n, bound, other, *ended = _numbers(one)
+    value, error, low, high, n, bound, other, *ended = _numbers(estimate)
     plain: list[Json] = [value, error, n, int(bound), low, high]
     return plain if ended[0] is None else [*plain, other, *ended]
 

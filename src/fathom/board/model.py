@@ -178,7 +178,7 @@ class Source:
     @property
     def is_known(self) -> bool:
         """Whether it can be resampled, which a mean without its number of questions cannot."""
-        return self.items is not None or all(one.n is not None and 0 <= one.value <= 1 for one in self.printed)
+        return self.items is not None or all(mean.n is not None and 0 <= mean.value <= 1 for mean in self.printed)
 
 
 Cell: TypeAlias = tuple[str, int]

@@ -48,10 +48,10 @@ def _facts(facts: object, where: str) -> ModelFacts:
 
 def _value(field: str, value: object, where: str) -> Any:
     read, expected = _READ[field]
-    found = read(value)
-    if found is None:
+    fact = read(value)
+    if fact is None:
         raise FathomError(f"{where}: {field} = {value!r}, expected {expected}")
-    return found
+    return fact
 
 
 def weights_of(value: object) -> str | None:

@@ -68,19 +68,19 @@ def index_file(tables: Sequence[Table]) -> dict[str, Json]:
     An entry is ``[key, score, rank, entries of the model]`` with a score and a rank as on the board; null without any.
     Boards are those of ``site``, in this order.
     """
-    found: dict[str, list[list[TableEntry]]] = {}
+    by_model: dict[str, list[list[TableEntry]]] = {}
     for place, table in enumerate(tables):
         for line in table.entries:
-            found.setdefault(line.model_key, [[] for _ in tables])[place].append(line)
-    return {"models": [_of_model(key, own) for key, own in sorted(found.items())]}
+            by_model.setdefault(line.model_key, [[] for _ in tables])[place].append(line)
+    return {"models": [_of_model(key, own) for key, own in sorted(by_model.items())]}
 
 
 def _of_model(key: str, by_board: Sequence[Sequence[TableEntry]]) -> dict[str, Json]:
     lines = [line for own in by_board for line in own]
     stated = [line.entry.facts for line in lines]
     facts = ModelFacts(
-        next((one.weights for one in stated if one.weights), ""),
-        next((one.parameters for one in stated if one.parameters), None),
+        next((facts.weights for facts in stated if facts.weights), ""),
+        next((facts.parameters for facts in stated if facts.parameters), None),
     )
     return {
         "key": key,

@@ -77,8 +77,8 @@ def _others(row: Row, stored: StoredReply, judged: Sequence[Judged]) -> Iterator
         yield "strict", score_reply(stored, "strict")
     if task.official and (by_judge or row.rule != "official"):
         yield "official", score_reply(stored, "official")
-    for one in judged:
-        scored = score_reply(stored, row.rule, [one])
+    for judge in judged:
+        scored = score_reply(stored, row.rule, [judge])
         if scored.metric.startswith("judge_") and scored.score.grader != row.grader:
             yield "judge", scored
 
@@ -142,7 +142,7 @@ def _rule(row: Row) -> str:
 def _gold(targets: Sequence[str], lines: bool) -> str:
     if not targets:
         return "gold answer (not stored)"
-    shown = ", ".join(f"“{_short(one)}”" for one in targets[:3])
+    shown = ", ".join(f"“{_short(target)}”" for target in targets[:3])
     more = f" and {len(targets) - 3} more" if len(targets) > 3 else ""
     if len(targets) == 1:
         return f"gold answer {shown}"
@@ -189,7 +189,7 @@ def judge_replies(stored: StoredReply, judge: Judged, said: Mapping[tuple[str, i
     judgement: Judgement | None = judge.judgements.get(case_key(rubric, case))
     if judgement is None or rubric.by != judge.kind:
         return ()
-    found: list[Said] = []
+    messages: list[Said] = []
     tries: dict[str, int] = {}
     steps = rubric.steps(case)
     try:
@@ -200,8 +200,8 @@ def judge_replies(stored: StoredReply, judge: Judged, said: Mapping[tuple[str, i
             text = said.get((key, tries[key]))
             if text is None:
                 break
-            found.append(Said(judge.name, wanted.step, text))
+            messages.append(Said(judge.name, wanted.step, text))
             wanted = steps.send(text)
     except (StopIteration, UnreadableError):
         pass
-    return tuple(found)
+    return tuple(messages)

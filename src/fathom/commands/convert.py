@@ -25,8 +25,8 @@ class ConvertOptions(Known, About):
     out: Annotated[
         Path | str | None,
         opt(
-            f"Where to write: {'; '.join(f'{one.name}: {one.where}' for one in FORMATS.values())}. MLflow's may be in "
-            "MLFLOW_TRACKING_URI instead.",
+            f"Where to write: {'; '.join(f'{form.name}: {form.where}' for form in FORMATS.values())}. MLflow's may be "
+            "in MLFLOW_TRACKING_URI instead.",
             "-o",
             metavar="WHERE",
             read=str,  # not a path: the address of a server keeps its slashes
@@ -76,9 +76,9 @@ def convert(options: ConvertOptions) -> "Written":
         tell_unfinished(paths, options.tell)
     left = without_known(table, **options.of(Known), judge=options.judge, seed=options.seed, tell=options.tell)
     runs = paths if options.origin == "fathom" else ()
-    found = material(left, runs, suites=options.suites, seed=options.seed, unanswered=options.unanswered)
+    measured = material(left, runs, suites=options.suites, seed=options.seed, unanswered=options.unanswered)
     choices = Choices(options.part(About), options.force, options.prompts, options.experiment, options.most_rows)
-    return form.write(found, out, choices)
+    return form.write(measured, out, choices)
 
 
 class Line(ConvertOptions, Json):

@@ -108,14 +108,14 @@ class Format:
     @property
     def write(self) -> Callable[["Material", Path | str, Choices], Written]:
         """The function that writes."""
-        found: Any = import_module(f"fathom.convert.{self.module}")
-        return found.write  # type: ignore[no-any-return]
+        module: Any = import_module(f"fathom.convert.{self.module}")
+        return module.write  # type: ignore[no-any-return]
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        one.name: one
-        for one in (
+        form.name: form
+        for form in (
             Format("inspect", "logs for Inspect's viewer", "a folder", "inspect_eval"),
             Format("hub", "evaluation results of a model repository on the Hub", "a model repository", "hub"),
             Format("model-card", "metadata of a model card", "a README.md", "model_card"),

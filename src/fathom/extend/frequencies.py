@@ -104,15 +104,15 @@ def rope_parameters(method: Method, head_dim: int, base: float) -> dict[str, Jso
     assert isinstance(kind, FrequencyKind)
     if kind.base is not None:
         return {"rope_type": "default", "rope_theta": kind.base(method, head_dim, base)}
-    found: dict[str, Json] = {"rope_type": kind.rope_type, "rope_theta": base}
+    parameters: dict[str, Json] = {"rope_type": kind.rope_type, "rope_theta": base}
     for parameter in kind.parameters:
         value = method[parameter.name]
         if value is not None and parameter not in (LENGTH, ORIGINAL):
-            found[parameter.name] = list(value) if isinstance(value, tuple) else value
-    found |= {name: value for name, value in kind.rope(method, head_dim).items() if name not in found}
+            parameters[parameter.name] = list(value) if isinstance(value, tuple) else value
+    parameters |= {name: value for name, value in kind.rope(method, head_dim).items() if name not in parameters}
     if "original" in kind.bound:
-        found["original_max_position_embeddings"] = method["original"]
-    return found
+        parameters["original_max_position_embeddings"] = method["original"]
+    return parameters
 
 
 def with_rope_type(rope_type: str) -> FrequencyKind | None:
@@ -185,8 +185,8 @@ def _yarn(method: Method, head_dim: int, base: float, _: int | None) -> tuple[Fl
     kept = np.float32(1) - np.clip(ramp, 0, 1)
     turns = _turns(head_dim, base)
     divided = np.float32(1) / (np.float32(factor) * turns)
-    found = divided * (np.float32(1) - kept) + np.float32(1) / turns * kept
-    return found.astype(np.float32), _yarn_attention(method, factor)
+    inverse = divided * (np.float32(1) - kept) + np.float32(1) / turns * kept
+    return inverse.astype(np.float32), _yarn_attention(method, factor)
 
 
 def _yarn_attention(method: Method, factor: float) -> float:
@@ -236,8 +236,8 @@ def _llama3(method: Method, head_dim: int, base: float, _: int | None) -> tuple[
     smooth = (np.float32(original) / wavelength - np.float32(low)) / np.float32(high - low)
     divided = inverse / np.float32(factor)
     between = (np.float32(1) - smooth) * divided + smooth * inverse
-    found = np.where(wavelength > original / low, divided, np.where(wavelength < original / high, inverse, between))
-    return found.astype(np.float32), 1.0
+    changed = np.where(wavelength > original / low, divided, np.where(wavelength < original / high, inverse, between))
+    return changed.astype(np.float32), 1.0
 
 
 def _check_llama3(method: Method) -> None:

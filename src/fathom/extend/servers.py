@@ -112,12 +112,12 @@ def notes_of_command(line: str) -> tuple[str, ...]:
 
 def _given(words: Sequence[str]) -> dict[str, str]:
     """The options of a command line, with the word after each; the last of those given twice."""
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for word, after in zip(words, (*words[1:], ""), strict=True):
         name, equals, value = word.partition("=")
         if name.startswith("-"):
-            found[name] = value if equals else after
-    return found
+            options[name] = value if equals else after
+    return options
 
 
 def _of_overrides(changes: Mapping[str, Any]) -> tuple[str, dict[str, object]]:

@@ -103,11 +103,11 @@ def shared_items(suite: BuiltSuite, tuning: BuiltSuite, choice: Choice, windows:
 
 def _keys(suite: BuiltSuite, choice: Choice) -> dict[str, set[int]]:
     """By item, what tells it from others: hashes, which need little memory."""
-    found: dict[str, set[int]] = {}
+    by_item: dict[str, set[int]] = {}
     owners: dict[tuple[str, str], set[str]] = {}
     asked: dict[str, list[tuple[str, str, int]]] = {}
     for sample in chosen_samples(suite, choice, parts=True):
-        own = found.setdefault(sample.item, set())
+        own = by_item.setdefault(sample.item, set())
         own.add(hash((sample.task, sample.parts)))
         own.add(hash((sample.item, sample.targets, suite.manifest.get("seed"))))
         if sample.asked:
@@ -115,5 +115,5 @@ def _keys(suite: BuiltSuite, choice: Choice) -> dict[str, set[int]]:
             key = hash((sample.task, sample.asked, sample.targets))
             asked.setdefault(sample.item, []).append((sample.task, sample.asked, key))
     for item, questions in asked.items():
-        found[item] |= {key for task, question, key in questions if len(owners[task, question]) == 1}
-    return found
+        by_item[item] |= {key for task, question, key in questions if len(owners[task, question]) == 1}
+    return by_item

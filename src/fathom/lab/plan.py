@@ -156,7 +156,7 @@ def best_way(
         The number of the best, from 0, and the mean scores of all up to the window and beyond. If all lose more than
         ``MOST_LOST``, it is the one that loses least. Of equals, the first.
     """
-    parts = [_halves(one, window) for one in scores]
+    parts = [_halves(score, window) for score in scores]
     within = _halves(base, window)[0]
 
     def lost(number: int) -> float:
@@ -213,7 +213,7 @@ def _way(model: str, given: Mapping[str, tuple[str, Mapping[str, str]]], sizes: 
 
 def _filled(method: str, given: Mapping[str, str], sizes: Sizes) -> dict[str, str]:
     """Options of a method for positions, with those that follow from the lengths."""
-    takes = {one.name: one for one in METHODS[method].parameters}
+    takes = {parameter.name: parameter for parameter in METHODS[method].parameters}
     more = {}
     if "factor" in takes and takes["factor"].default is None:
         more["factor"] = f"{max(1.0, sizes.longest / sizes.window):g}"

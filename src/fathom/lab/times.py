@@ -65,31 +65,31 @@ def times_of(
     """
     from fathom.run.timing import time_model
 
-    texts = {length: one.text for length, one in prompts.items()}
-    endings = {length: one.ending for length, one in prompts.items()}
+    texts = {length: prompt.text for length, prompt in prompts.items()}
+    endings = {length: prompt.ending for length, prompt in prompts.items()}
     kept = _earlier(out)
     order = list(every)
     Random(seed).shuffle(order)
     timings: list[Timing] = []
     kernels: dict[str, str] = {}
     missing: dict[str, str] = {}
-    for one, settings in order:
+    for setup, settings in order:
         server = sha256(settings.base_url.encode()).hexdigest()[:12] if settings.base_url else ""
         key = f"{settings.model} {server} {sorted(prompts)} {repeats}"
-        known = kept.get(one.name)
+        known = kept.get(setup.name)
         if known is None or known["key"] != key:
-            tell(one.name)
-            found = time_model(settings, texts, endings=endings, repeats=repeats)
-            known = {"key": key, "timings": [asdict(each) for each in found]}
+            tell(setup.name)
+            measured = time_model(settings, texts, endings=endings, repeats=repeats)
+            known = {"key": key, "timings": [asdict(each) for each in measured]}
             if all(each["repeats"] for each in known["timings"]):  # what failed is measured again
-                kept[one.name] = known
+                kept[setup.name] = known
                 _write(out, kept)
         for each in known["timings"]:
-            kernels[one.name] = kernels.get(one.name) or each["kernel"]
+            kernels[setup.name] = kernels.get(setup.name) or each["kernel"]
             if each["repeats"]:
-                timings.append(Timing(one.name, **{name: each[name] for name in _KEPT}))
+                timings.append(Timing(setup.name, **{name: each[name] for name in _KEPT}))
             if each["reason"]:
-                missing[one.name] = each["reason"]
+                missing[setup.name] = each["reason"]
     return Times(tuple(timings), kernels, missing)
 
 
@@ -100,18 +100,18 @@ def prompts_of(suite: BuiltSuite, choice: Choice) -> dict[int, Prompt]:
         suite: The suite.
         choice: The settings that choose samples.
     """
-    found: dict[int, Prompt] = {}
+    prompts: dict[int, Prompt] = {}
     texts = suite.texts()
     for sample in chosen_samples(suite, choice, parts=True):
-        if sample.length and sample.length not in found:
-            found[sample.length] = Prompt(render(sample, texts), len(question_part(sample)))
-    return dict(sorted(found.items()))
+        if sample.length and sample.length not in prompts:
+            prompts[sample.length] = Prompt(render(sample, texts), len(question_part(sample)))
+    return dict(sorted(prompts.items()))
 
 
 def _earlier(out: Path) -> dict[str, Any]:
     try:
-        found = json.loads((out / TIMES).read_text("utf-8"))
-        return {name: one for name, one in found.items() if _is_whole(one)}
+        stored = json.loads((out / TIMES).read_text("utf-8"))
+        return {name: record for name, record in stored.items() if _is_whole(record)}
     except (OSError, ValueError, RecursionError, AttributeError):
         return {}  # they are measured again
 

@@ -204,7 +204,7 @@ def _keep_old(path: Path) -> None:
     with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:  # it may be damaged
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     names = (f"{path.name}.replaced{number or ''}" for number in count())  # earlier copies are kept
-    kept = next(one for name in names if not (one := path.with_name(name)).exists())
+    kept = next(path_of_copy for name in names if not (path_of_copy := path.with_name(name)).exists())
     kept.hardlink_to(path)
     for ending in ("-shm", "-wal"):  # missing if they could be merged
         if (extra := path.with_name(f"{path.name}{ending}")).exists():
@@ -261,11 +261,11 @@ def _checked_sqlite(path: Path, kind: Kind[Held]) -> Held:
     try:
         # Immutable: no file is created next to it, whatever its journal mode.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)) as connection:
-            found = [row[0] for row in connection.execute("PRAGMA integrity_check")]
+            problems = [row[0] for row in connection.execute("PRAGMA integrity_check")]
     except sqlite3.Error as error:
         raise FathomError(f"{path}: damaged: {error}; use another backup") from error
-    if found != ["ok"]:
-        raise FathomError(f"{path}: damaged: {str(found[0]).splitlines()[0]}; use another backup")
+    if problems != ["ok"]:
+        raise FathomError(f"{path}: damaged: {str(problems[0]).splitlines()[0]}; use another backup")
     from sqlalchemy import create_engine
 
     engine = create_engine(f"sqlite:///file:{path.resolve()}?immutable=1&uri=true", hide_parameters=True)
@@ -356,19 +356,19 @@ def _tool(name: str, server: int) -> str:
     Raises:
         FathomError: It is missing, or older than the server.
     """
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         raise FathomError(
             f"{name} is not on PATH; install the PostgreSQL client (Debian: apt-get install postgresql-client)"
         )
-    version = _VERSION.search(_do([found, "--version"], None))
+    version = _VERSION.search(_do([path, "--version"], None))
     if version is None or int(version[1]) < server:
         have = version[1] if version else "?"
         raise FathomError(
-            f"{found} is version {have}, but the server is version {server}: put {name} of version {server} or later "
+            f"{path} is version {have}, but the server is version {server}: put {name} of version {server} or later "
             "first on PATH"
         )
-    return found
+    return path
 
 
 def _shown(url: URL) -> str:

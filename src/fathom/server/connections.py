@@ -42,9 +42,9 @@ class Connections:
         self._proxies = frozenset(proxies)
         self._open: dict[Connection, str] = {}
 
-    def admit(self, one: Connection) -> bool:
+    def admit(self, connection: Connection) -> bool:
         """Accepts a new connection, if necessary by closing another one; False if none can be closed."""
-        address = one.client[0] if one.client else ""
+        address = connection.client[0] if connection.client else ""
         counts = Counter(self._open.values())
         limited = bool(self.limits.per_address) and address not in self._proxies
         crowd = ""
@@ -55,19 +55,19 @@ class Connections:
             waiting = Counter(there for other, there in self._open.items() if other.is_waiting)
             crowd = max(waiting, key=lambda there: counts[there], default=address)
         else:
-            self._open[one] = address
+            self._open[connection] = address
             return True
         loser = next((other for other, there in self._open.items() if there == crowd and other.is_waiting), None)
         if loser is None:
             return False
         self.forget(loser)
         loser.transport.abort()
-        self._open[one] = address
+        self._open[connection] = address
         return True
 
-    def forget(self, one: Connection) -> None:
+    def forget(self, connection: Connection) -> None:
         """Removes a closed connection."""
-        self._open.pop(one, None)
+        self._open.pop(connection, None)
 
 
 class Connection(H11Protocol):

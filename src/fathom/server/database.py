@@ -195,7 +195,7 @@ def tighten(folder: Path, schema: Schema) -> None:
     """
     modes = [(file, 0o600) for file in folder.glob(f"{schema.file}*")]
     with suppress(OSError):
-        if all(one.name.startswith(schema.file) or one.name == LOCK for one in folder.iterdir()):
+        if all(path.name.startswith(schema.file) or path.name == LOCK for path in folder.iterdir()):
             modes.append((folder, 0o700))
     for path, mode in modes:
         with suppress(OSError):  # owned by another user

@@ -315,11 +315,11 @@ def _reply(result: Result, form: int) -> dict[str, object]:
     return record | {"inputs": dict(said.inputs or {})} if form > 2 else record
 
 
-def _judgement(found: JudgedReply) -> dict[str, object]:
-    one = found.judgement
-    about: dict[str, object] = {"part": found.part, "judge": found.judge, "key": found.key}
+def _judgement(judged: JudgedReply) -> dict[str, object]:
+    judgement = judged.judgement
+    about: dict[str, object] = {"part": judged.part, "judge": judged.judge, "key": judged.key}
     return about | {
-        "status": one.status,
-        "parts": {name: float(value) for name, value in one.parts.items()},
-        "detail": one.detail,
+        "status": judgement.status,
+        "parts": {name: float(value) for name, value in judgement.parts.items()},
+        "detail": judgement.detail,
     }

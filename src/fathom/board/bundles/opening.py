@@ -214,7 +214,7 @@ def _check_entries(entries: Sequence[zipfile.ZipInfo], size: int) -> None:
     missing = [name for name in (HEAD, ROWS, DIGESTS) if name not in names]
     if missing:
         raise RefusedError("entry", f"{', '.join(missing)} missing from the archive")
-    if any(one.header_offset >= later.header_offset for one, later in pairwise(entries)):
+    if any(earlier.header_offset >= later.header_offset for earlier, later in pairwise(entries)):
         raise RefusedError("damaged", "files of the archive share their bytes; send the file again")
 
 
@@ -239,9 +239,9 @@ def _lines(name: str, data: bytes, limits: Limits, fields: Mapping[str, Check]) 
     if data and not data.endswith(b"\n"):
         raise RefusedError("form", f"{name}: its last line has no end; the file is truncated")
     # A reply has two rows, and one judgement by each of two kinds of judges.
-    most, found = limits.replies * (2 if name in (ROWS, JUDGEMENTS) else 1), data.count(b"\n")
-    if found > most:
-        raise RefusedError("size", f"{name}: {found:,} lines; at most {most:,} are allowed")
+    most, count = limits.replies * (2 if name in (ROWS, JUDGEMENTS) else 1), data.count(b"\n")
+    if count > most:
+        raise RefusedError("size", f"{name}: {count:,} lines; at most {most:,} are allowed")
     for at, line in enumerate(data.split(b"\n")[:-1], start=1):
         if len(line) > limits.line_bytes:
             raise RefusedError(
@@ -331,13 +331,18 @@ def assembled(records: Records) -> Bundle:
     _check_order(ROWS, [result.order for result in results], len(RULES))
     _check_unique(results)
     parts = tuple(
-        Part(**{**one, "tasks": tuple(one["tasks"]), "lengths": tuple(one["lengths"])}) for one in head["parts"]
+        Part(**{**part, "tasks": tuple(part["tasks"]), "lengths": tuple(part["lengths"])}) for part in head["parts"]
     )
     _check_parts(parts, results)
     _check_names(head, results)
     judgements = tuple(
-        JudgedReply(one["part"], one["judge"], one["key"], Judgement(one["status"], one["parts"], one["detail"]))
-        for one in records.lines.get(JUDGEMENTS, ())
+        JudgedReply(
+            record["part"],
+            record["judge"],
+            record["key"],
+            Judgement(record["status"], record["parts"], record["detail"]),
+        )
+        for record in records.lines.get(JUDGEMENTS, ())
     )
     _check_order(JUDGEMENTS, [judgement.order for judgement in judgements], 1)
     return Bundle(
@@ -365,14 +370,14 @@ def _results(records: Records) -> tuple[Result, ...]:
         raise RefusedError("counts", f"{REPLIES}: {len(replies):,} lines, but {len(digests):,} in {DIGESTS}")
     results = []
     for at, digest in enumerate(digests):
-        found = rows[len(RULES) * at : len(RULES) * (at + 1)]
-        _check_rows(at, digest, found)
+        own_rows = rows[len(RULES) * at : len(RULES) * (at + 1)]
+        _check_rows(at, digest, own_rows)
         said = _said(at, digest, replies[at]) if replies else None
-        for number, row in enumerate(found):
+        for number, row in enumerate(own_rows):
             wrong = _wrong_end(row, digest["reply_hash"], said) if "answered" in row else _wrong_end_of_format_1(row)
             if wrong:
                 raise RefusedError("rows", f"{ROWS}: line {len(RULES) * at + number + 1}: {wrong}")
-        results.append(Result(digest["part"], tuple(map(_row, found)), digest["reply_hash"], said))
+        results.append(Result(digest["part"], tuple(map(_row, own_rows)), digest["reply_hash"], said))
     return tuple(results)
 
 

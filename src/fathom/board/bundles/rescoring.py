@@ -79,7 +79,7 @@ def needed_judgements(bundle: Bundle) -> tuple[JudgedReply, ...]:
         for judged in _judged(bundle, number, list(_stored(bundle, number)))
         for key in judged.judgements
     }
-    return tuple(one for one in bundle.judgements if one.order in used)
+    return tuple(judgement for judgement in bundle.judgements if judgement.order in used)
 
 
 def thinking_facets(bundle: Bundle) -> tuple[str, ...]:
@@ -112,8 +112,8 @@ def _ended(bundle: Bundle) -> Iterator[Finding]:
         level: Level = "verified" if bundle.logs and bundle.format > 1 else "unverified"
         yield Finding(level, "unanswered", f"{words} and count 0")
     if outcomes["overflow"]:
-        found = [one for one in unmeasured(rows) if one.reason == DOES_NOT_FIT]
-        unfit = ", ".join(f"{one.task} at {one.length:,} tokens ({one})" for one in found)
+        cells = [cell for cell in unmeasured(rows) if cell.reason == DOES_NOT_FIT]
+        unfit = ", ".join(f"{cell.task} at {cell.length:,} tokens ({cell})" for cell in cells)
         words = f"{outcomes['overflow']:,} of {len(rows):,} prompts did not fit and count 0, which cannot be verified"
         left = f"; cells where more than a fifth did not fit have no score: {unfit}" if unfit else ""
         yield Finding("unverified", "overflow", f"{words}{left}")
@@ -164,8 +164,11 @@ def _in_format_1(given: Row, computed: Row, said: ReplyLog | None) -> Row:
 
 
 def _judged(bundle: Bundle, number: int, stored: Sequence[StoredReply]) -> tuple[Judged, ...]:
-    said = [one for one in bundle.judgements if one.part == number]
-    by_judge = [Judged(name, {one.key: one.judgement for one in said if one.judge == name}) for name in bundle.judges]
+    said = [judgement for judgement in bundle.judgements if judgement.part == number]
+    by_judge = [
+        Judged(name, {judged.key: judged.judgement for judged in said if judged.judge == name})
+        for name in bundle.judges
+    ]
     return kept_judgements(stored, by_judge)
 
 

@@ -55,7 +55,7 @@ def check_suites(bundle: Bundle, suites: Sequence[BuiltSuite]) -> Iterator[Findi
                 older = refusal.topic == "gold" and suite.manifest.get("format", 1) < SUITE_FORMAT
                 yield Finding("refused", refusal.topic, f"{refusal}{_REBUILD if older else ''}")
         elif suites:
-            there = ", ".join(f"{one.manifest['suite']} {print}" for print, one in by_print.items())
+            there = ", ".join(f"{built.manifest['suite']} {print}" for print, built in by_print.items())
             yield Finding(
                 "refused",
                 "suite",
@@ -73,17 +73,17 @@ def check_suites(bundle: Bundle, suites: Sequence[BuiltSuite]) -> Iterator[Findi
 
 
 def _results_of(bundle: Bundle, fingerprint: str) -> dict[str, list[Result]]:
-    found: dict[str, list[Result]] = {}
+    by_sample: dict[str, list[Result]] = {}
     for result in bundle.results:
         if bundle.parts[result.part].fingerprint == fingerprint:
-            found.setdefault(result.rows[0].sample, []).append(result)
-    return found
+            by_sample.setdefault(result.rows[0].sample, []).append(result)
+    return by_sample
 
 
 def _epochs(bundle: Bundle, fingerprint: str) -> Iterator[Finding]:
     """Missing repeats, which can be seen without the suite."""
     results = _results_of(bundle, fingerprint)
-    wanted = max(result.rows[0].epoch for found in results.values() for result in found)
+    wanted = max(result.rows[0].epoch for repeats in results.values() for result in repeats)
     missing = wanted * len(results) - sum(map(len, results.values()))
     if missing:
         words = f"{missing:,} replies of repeated samples are missing; repeat the `fathom run` command to get them"
@@ -104,8 +104,8 @@ def _against(bundle: Bundle, part: Part, suite: BuiltSuite) -> Iterator[Finding]
             "suite", f"bundle.json: suite and tokenizer are {stated}, but for this fingerprint they are {name, counted}"
         )
     results = _results_of(bundle, part.fingerprint)
-    tasks = {task_name(result.rows[0].task) for found in results.values() for result in found}
-    epochs = max(result.rows[0].epoch for found in results.values() for result in found)
+    tasks = {task_name(result.rows[0].task) for repeats in results.values() for result in repeats}
+    epochs = max(result.rows[0].epoch for repeats in results.values() for result in repeats)
     seen, texts = _Seen(), suite.texts()
     for built in suite.samples():
         if task_name(built.task) in tasks:

@@ -110,7 +110,7 @@ def _answer(_: Request, error: Exception) -> Response:
         case ClientDisconnect():
             return Response(status_code=400)  # the client is gone
         case RequestValidationError():
-            fields = ", ".join(sorted({str(one["loc"][-1]) for one in error.errors()}))
+            fields = ", ".join(sorted({str(problem["loc"][-1]) for problem in error.errors()}))
             return AnswerError(400, f"cannot be read: {fields}").response()
         case HTTPException():
             headers = dict(error.headers or {})

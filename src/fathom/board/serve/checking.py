@@ -131,7 +131,7 @@ def _copied(own: OwnResults, path: Path, model: str) -> list[Finding]:
 
 def _parsed(said: Mapping[str, Any]) -> CheckResult:
     lists = {name: tuple(said[name]) for name in ("suites", "reasons")}
-    return CheckResult(**{**said, **lists, "findings": tuple(Finding(**one) for one in said["findings"])})
+    return CheckResult(**{**said, **lists, "findings": tuple(Finding(**finding) for finding in said["findings"])})
 
 
 def _cut_short(code: int | None, seconds: float) -> str:
@@ -175,7 +175,7 @@ def check_bundle(path: Path, policy: Policy, limits: Limits) -> CheckResult:
         variant=_plain(bundle.variant) if bundle else "",
         created=_plain(bundle.created) if bundle else "",
         suites=tuple(dict.fromkeys(_plain(part.suite) for part in bundle.parts)) if bundle else (),
-        findings=(*findings, *(_finding(one) for one in checked.findings[:_FINDINGS])),
+        findings=(*findings, *(_finding(finding) for finding in checked.findings[:_FINDINGS])),
         reasons=tuple(_reasons(checked, policy, known)[:_FINDINGS]),
     )
 
@@ -187,7 +187,7 @@ def _fingerprints(suites: Sequence[Path]) -> dict[str, Path]:
 
 
 def _reasons(checked: Checked, policy: Policy, known: Mapping[str, Path]) -> list[str]:
-    reasons = [_plain(one.words) for level in ("refused", "incomplete") for one in checked.of(level)]
+    reasons = [_plain(finding.words) for level in ("refused", "incomplete") for finding in checked.of(level)]
     if not reasons and not checked.complete:
         reasons.append("the bundle is not complete")
     if checked.bundle is None:
@@ -218,8 +218,8 @@ def _strangers(bundle: Bundle, known: Mapping[str, Path]) -> list[str]:
     ]
 
 
-def _finding(one: Found) -> Finding:
-    return Finding(one.level, _plain(one.topic), _plain(one.words))
+def _finding(finding: Found) -> Finding:
+    return Finding(finding.level, _plain(finding.topic), _plain(finding.words))
 
 
 def _names(bundle: Bundle, own: Sequence[str]) -> Iterator[Finding]:

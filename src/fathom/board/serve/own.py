@@ -68,14 +68,14 @@ def main(out: Path, results: Sequence[Path]) -> int:
     from fathom.board.results import read_results
 
     try:
-        found = [one for batch in read_results(results) for one in batch.prints().items()]
+        results_read = [own for batch in read_results(results) for own in batch.prints().items()]
     except FathomError as error:
         print(error, file=sys.stderr)
         return 2
-    names = json.dumps([name for name, _ in found])
-    np.savez(out, *(own for _, own in found), names=np.array(names))
+    names = json.dumps([name for name, _ in results_read])
+    np.savez(out, *(own for _, own in results_read), names=np.array(names))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), [Path(one) for one in sys.argv[2:]]))
+    sys.exit(main(Path(sys.argv[1]), [Path(path) for path in sys.argv[2:]]))

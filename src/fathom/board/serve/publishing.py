@@ -150,7 +150,7 @@ class Publisher:
         try:
             self._build(bundles_in(self._store, accepted, self.out / BUNDLES), place / "site")
             (place / "site" / _EDITION).write_text(edition, "utf-8")
-            number = max((int(one.name) for one in _finished(sites)), default=0) + 1
+            number = max((int(site.name) for site in _finished(sites)), default=0) + 1
             (place / "site").rename(sites / f"{number:06d}")
             swap(sites / f"{number:06d}", self.out / CURRENT)
         finally:

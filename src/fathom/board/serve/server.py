@@ -51,8 +51,8 @@ class Page:
     @property
     def options(self) -> list[str]:
         """The options of ``board build`` for it."""
-        found = [f"--title={self.title}"] * (self.title is not None) + ["--no-published"] * (not self.published)
-        return found + ([f"--models={self.models.resolve()}"] if self.models is not None else [])
+        words = [f"--title={self.title}"] * (self.title is not None) + ["--no-published"] * (not self.published)
+        return words + ([f"--models={self.models.resolve()}"] if self.models is not None else [])
 
 
 def serve(store: str, out: Path, page: Page, policy: Policy, limits: Limits, service: Service) -> None:
@@ -81,7 +81,7 @@ def serve(store: str, out: Path, page: Page, policy: Policy, limits: Limits, ser
         serving(store),
     ):
         options = [*page.options, *(f"--suite={folder.resolve()}" for folder in policy.suites)]
-        own = [one.resolve() for one in page.results]
+        own = [result.resolve() for result in page.results]
         publisher = Publisher(opened, out.resolve(), build_of(own, options, stopping), stopping)
         check = check_of(policy, limits, stopping, OwnResults(own, stopping))
         app = make_app(opened, publisher, check, limits, counted, proxied=bool(service.proxies))

@@ -42,13 +42,13 @@ def holder(request: Request) -> Holder:
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     words = "missing or invalid token; send it as Authorization: Bearer TOKEN"
     try:
-        found = holder_of(_desk(request).store, token.strip()) if kind.lower() == "bearer" else None
+        owner = holder_of(_desk(request).store, token.strip()) if kind.lower() == "bearer" else None
     except ExpiredError as expired:
-        found, words = None, f"this token expired at {expired}; ask the operator of this server for a new one"
-    if found is None:
+        owner, words = None, f"this token expired at {expired}; ask the operator of this server for a new one"
+    if owner is None:
         raise AnswerError(401, words, headers={"WWW-Authenticate": "Bearer"})
-    request.state.holder = found.name
-    return found
+    request.state.holder = owner.name
+    return owner
 
 
 def _still(request: Request) -> None:
@@ -143,8 +143,8 @@ def _already(submission: Submission, someone: Holder) -> Response:
 def listed(request: Request, someone: Anyone, state: State | None = None) -> Response:
     """Submissions, the newest first: all for a moderator, the own ones for a submitter."""
     submitter = None if someone.role == "moderate" else someone.name
-    found = _desk(request).store.listed(submitter=submitter, state=state)
-    return JSONResponse({"submissions": _all_shown(_desk(request), found, someone)})
+    submissions = _desk(request).store.listed(submitter=submitter, state=state)
+    return JSONResponse({"submissions": _all_shown(_desk(request), submissions, someone)})
 
 
 @router.get("/submissions/{id}")
@@ -195,9 +195,11 @@ async def undo(request: Request, id: str, someone: Anyone) -> Response:
 def decisions(request: Request, _: Moderator) -> Response:
     """Decisions, with who, when and why, the newest first."""
     desk = _desk(request)
-    found = desk.store.decisions()
-    models = {one.id: one.model for one in desk.store.some({one.submission for one in found})}
-    shown = [asdict(one) | {"model": models.get(one.submission, "")} for one in found]
+    latest = desk.store.decisions()
+    models = {
+        submission.id: submission.model for submission in desk.store.some({decision.submission for decision in latest})
+    }
+    shown = [asdict(decision) | {"model": models.get(decision.submission, "")} for decision in latest]
     return JSONResponse({"decisions": shown})
 
 
@@ -280,20 +282,23 @@ def _answer(request: Request, id: str, someone: Holder) -> Response:
     return JSONResponse(_all_shown(_desk(request), [_found(request, id, someone)], someone)[0])
 
 
-def _all_shown(desk: Desk, found: Sequence[Submission], someone: Holder) -> list[dict[str, Json]]:
+def _all_shown(desk: Desk, submissions: Sequence[Submission], someone: Holder) -> list[dict[str, Json]]:
     """Submissions with their decisions; for moderators also with similar submissions."""
     history: dict[str, list[Decision]] = {}
-    for decision in desk.store.decisions([one.id for one in found]):
+    for decision in desk.store.decisions([submission.id for submission in submissions]):
         history.setdefault(decision.submission, []).append(decision)
-    alike = desk.store.alike(found) if someone.role == "moderate" else {}
-    return [_shown(one, someone, history.get(one.id, ()), alike.get(one.id, ())) for one in found]
+    alike = desk.store.alike(submissions) if someone.role == "moderate" else {}
+    return [
+        _shown(submission, someone, history.get(submission.id, ()), alike.get(submission.id, ()))
+        for submission in submissions
+    ]
 
 
 def _shown(
     submission: Submission, someone: Holder, history: Sequence[Decision] = (), alike: Sequence[Alike] = ()
 ) -> dict[str, Json]:
     verdict = submission.verdict if isinstance(submission.verdict, dict) else {}
-    flags: dict[str, Json] = {"alike": [_flag(one) for one in alike], "own": _is_own(submission, someone)}
+    flags: dict[str, Json] = {"alike": [_flag(other) for other in alike], "own": _is_own(submission, someone)}
     return {
         "id": submission.id,
         "state": submission.state,
@@ -304,15 +309,15 @@ def _shown(
         "reason": submission.reason,
         "decided_by": submission.decided_by,
         "decided": submission.decided,
-        "history": [asdict(one) for one in history],
+        "history": [asdict(decision) for decision in history],
         **(flags if someone.role == "moderate" else {}),
     }
 
 
-def _flag(one: Alike) -> dict[str, Json]:
-    other = one.other
+def _flag(similar: Alike) -> dict[str, Json]:
+    other = similar.other
     about: dict[str, Json] = {"id": other.id, "model": other.model, "submitter": other.submitter, "state": other.state}
-    return about | {"received": other.received, "words": one.words}
+    return about | {"received": other.received, "words": similar.words}
 
 
 def _desk(request: Request) -> Desk:
@@ -376,12 +381,12 @@ async def receive_json(request: Request, limits: Limits) -> dict[str, Json]:
         if len(body) > BODY:
             raise _too_large(BODY)
     try:
-        found = json.loads(body or b"{}")
+        record = json.loads(body or b"{}")
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        record = None
+    if not isinstance(record, dict):
         raise AnswerError(400, 'the body is invalid; expected a JSON object such as {"reason": "..."}')
-    return found
+    return record
 
 
 async def _timely(request: Request, seconds: float, idle: float) -> AsyncIterator[bytes]:

@@ -88,6 +88,6 @@ def main(line: BuildOptions) -> None:
         names = ("out", "built", "boards", "files", "notes")
         return print_json({name: getattr(built, name) for name in names} | {"bytes": built.size})
     columns = ("id", "title", "lines", "models", "tasks", "measured")
-    print_records([{name: one[name] for name in columns} for one in built.boards], denominator="none")
+    print_records([{name: board[name] for name in columns} for board in built.boards], denominator="none")
     index = Path(line.out) / "index.html"
     print(f"{index}: {built.files:,} files, {built.size / 1e6:,.1f} MB, dated {built.built}")

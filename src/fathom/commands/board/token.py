@@ -92,7 +92,7 @@ def main(line: Line) -> None:
 
     wanted = line.wanted()
     if isinstance(wanted, TokensOptions):
-        records = [one.as_record() for one in board_tokens.body(wanted)]
+        records = [token.as_record() for token in board_tokens.body(wanted)]
         return print_json(records) if line.as_json else print_records(records, denominator="none")
     made = board_token.body(wanted)
     if wanted.revoke:

@@ -34,8 +34,8 @@ class SeenLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not type
     def update(self, key_states: Any, value_states: Any, *more: Any, **options: Any) -> tuple[Any, Any]:
         """Add tokens; returns all keys and values."""
         self._seen += key_states.shape[-2]
-        found: tuple[Any, Any] = super().update(key_states, value_states, *more, **options)
-        return found
+        states: tuple[Any, Any] = super().update(key_states, value_states, *more, **options)
+        return states
 
     def get_seq_length(self) -> int:
         """Tokens that were seen."""
@@ -117,10 +117,10 @@ class EvictingLayer(SeenLayer):
             weights: After softmax, shape (batch, heads, queries, stored).
         """
         batch, _heads, _queries, stored = weights.shape
-        found = weights.float().reshape(batch, self.keys.shape[1], -1, stored).sum(2)
+        scores = weights.float().reshape(batch, self.keys.shape[1], -1, stored).sum(2)
         if self._scores is not None:
-            found[..., : self._scores.shape[-1]] += self._scores
-        self._scores = found
+            scores[..., : self._scores.shape[-1]] += self._scores
+        self._scores = scores
 
     def settle(self) -> None:
         """Choose what stays: once, after the prompt; with H2O for each token of the reply too."""
@@ -267,8 +267,8 @@ def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, *
         for weights in _weights(query, key, layer, more.get("scaling")):
             layer.watch(weights)
         layer.settle()
-    found: tuple[Any, Any] = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
-    return found
+    output: tuple[Any, Any] = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
+    return output
 
 
 def after_context(query: Any, key: Any, mask: Any) -> Any:

@@ -20,21 +20,21 @@ def rope_of(config: Any) -> dict[str, Any]:
     Raises:
         FathomError: There are none, or layers have different ones.
     """
-    found = getattr(config, "rope_parameters", None)
-    if not isinstance(found, Mapping) or not found:
+    rope = getattr(config, "rope_parameters", None)
+    if not isinstance(rope, Mapping) or not rope:
         raise FathomError(
             f"{_kind(config)} has no rotary positions (rope_parameters in its configuration), which every method "
             "changes; choose another model"
         )
-    if any(isinstance(one, Mapping) for one in found.values()):
+    if any(isinstance(value, Mapping) for value in rope.values()):
         raise FathomError(f"{_kind(config)} has different rotary positions by layer, which methods do not support")
-    if found.get("rope_theta") is None and "mrope_section" not in found:
+    if rope.get("rope_theta") is None and "mrope_section" not in rope:
         raise FathomError(
             f"{_kind(config)} has no rope_theta in its rope_parameters, which every method needs; choose another model"
         )
-    if "mrope_section" in found:
+    if "mrope_section" in rope:
         raise FathomError(f"{_kind(config)} has rotary positions of several dimensions, which methods do not support")
-    return dict(found)
+    return dict(rope)
 
 
 def own_kind(config: Any) -> str:
@@ -190,13 +190,13 @@ def free_memory(root: Path = Path("/")) -> int | None:
     Args:
         root: Where ``proc`` and ``sys`` are.
     """
-    found = []
+    limits = []
     try:
         lines = dict(line.split(":", 1) for line in (root / "proc/meminfo").read_text("utf-8").splitlines())
-        found.append(int(lines["MemAvailable"].split()[0]) * 1024)
+        limits.append(int(lines["MemAvailable"].split()[0]) * 1024)
     except (OSError, KeyError, ValueError):
         try:
-            found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+            limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
         except (OSError, ValueError, AttributeError):
             return None
     try:
@@ -207,10 +207,10 @@ def free_memory(root: Path = Path("/")) -> int | None:
         sizes = dict(line.split() for line in parts.splitlines())
         if most != "max":
             files = sum(int(sizes[name]) for name in ("active_file", "inactive_file"))
-            found.append(int(most) - int(used) + files)
+            limits.append(int(most) - int(used) + files)
     except (OSError, KeyError, ValueError):
         pass
-    return min(found)
+    return min(limits)
 
 
 def _check_attention(config: Any, method: Method, kind: str) -> None:

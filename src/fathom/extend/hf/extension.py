@@ -150,7 +150,9 @@ class Extension:
         Raises:
             FathomError: Its attention is not of the kind that maps of positions can replace.
         """
-        self._modules = [one for one in model.modules() if hasattr(one, "inv_freq") and hasattr(one, "rope_type")]
+        self._modules = [
+            module for module in model.modules() if hasattr(module, "inv_freq") and hasattr(module, "rope_type")
+        ]
         if not self._modules:
             raise FathomError(f"{self.method.name}: no rotary embedding was found in the model")
         if is_mapped(self.method):
@@ -184,10 +186,10 @@ class Extension:
     def _check_frequencies(self) -> None:
         """Check that the model has taken the frequencies of its configuration."""
         inverse, factor = frequencies(self.method, self.rotary.size, self.rotary.base)
-        for one in self._modules:
-            found = one.inv_freq.float().cpu().numpy()
-            same = found.shape == inverse.shape and np.allclose(found, inverse, rtol=1e-5, atol=0)
-            if not same or abs(one.attention_scaling - factor) > 1e-6:
+        for module in self._modules:
+            taken = module.inv_freq.float().cpu().numpy()
+            same = taken.shape == inverse.shape and np.allclose(taken, inverse, rtol=1e-5, atol=0)
+            if not same or abs(module.attention_scaling - factor) > 1e-6:
                 raise FathomError(
                     f"{self.method.name}: a model of type {self.config.model_type} does not take its frequencies from "
                     "rope_parameters; choose a map of positions, such as rerope"
@@ -197,9 +199,9 @@ class Extension:
         """Give the model's rotary embeddings other frequencies."""
         import torch
 
-        for one in self._modules:
-            one.inv_freq.copy_(torch.as_tensor(inverse))
-            one.attention_scaling = factor
+        for module in self._modules:
+            module.inv_freq.copy_(torch.as_tensor(inverse))
+            module.attention_scaling = factor
 
     def _compare(self, model: Any) -> None:
         """Compare the mapped attention with the model's own on a text so short that the map changes nothing."""

@@ -35,8 +35,8 @@ def press_class(name: str) -> Any:
             "cache=kvpress needs NVIDIA's kvpress, which needs transformers before 5.3. Make an environment of its own "
             f"for it: python -m venv .venv-kvpress, then .venv-kvpress/bin/{INSTALL}"
         ) from error
-    presses = {key: one for key, one in vars(kvpress).items() if isinstance(one, type) and hasattr(one, "compress")}
-    able = [key for key, one in presses.items() if key not in _NO_PRESS and _needs_a_ratio_alone(one)]
+    presses = {key: kind for key, kind in vars(kvpress).items() if isinstance(kind, type) and hasattr(kind, "compress")}
+    able = [key for key, kind in presses.items() if key not in _NO_PRESS and _needs_a_ratio_alone(kind)]
     if name not in presses:
         raise unknown("press", name, able, see="the documentation of kvpress")
     if name not in able:
@@ -50,9 +50,11 @@ def press_class(name: str) -> Any:
 def _needs_a_ratio_alone(press: type) -> bool:
     if not dataclasses.is_dataclass(press):
         return False
-    fields = {one.name: one for one in dataclasses.fields(press) if one.init}
+    fields = {field.name: field for field in dataclasses.fields(press) if field.init}
     missing = dataclasses.MISSING
-    needed = [name for name, one in fields.items() if one.default is missing and one.default_factory is missing]
+    needed = [
+        name for name, option in fields.items() if option.default is missing and option.default_factory is missing
+    ]
     return "compression_ratio" in fields and not set(needed) - {"compression_ratio"}
 
 
@@ -155,5 +157,5 @@ def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, *
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
     mask = after_context(query, key, attention_mask)
-    found: tuple[Any, Any] = ALL_ATTENTION_FUNCTIONS["sdpa"](module, query, key, value, mask, **more)
-    return found
+    output: tuple[Any, Any] = ALL_ATTENTION_FUNCTIONS["sdpa"](module, query, key, value, mask, **more)
+    return output

@@ -96,10 +96,10 @@ def _baseline(settings: Settings) -> Diagnosis:
         client = open_client(settings, get_tokenizer)
     except FathomError as error:
         return Diagnosis(name, (Check(check, "failed", str(error)),))
-    found = [Check(check, "ok", "an offline baseline: it needs no server and no key")]
+    checks = [Check(check, "ok", "an offline baseline: it needs no server and no key")]
     if client.window is not None:
-        found.append(Check("window", "ok", f"{client.window:,} tokens; beyond it: {client.policy}"))
-    return Diagnosis(name, tuple(found), f"fathom run SUITE --model {shlex.quote(name)}")
+        checks.append(Check("window", "ok", f"{client.window:,} tokens; beyond it: {client.policy}"))
+    return Diagnosis(name, tuple(checks), f"fathom run SUITE --model {shlex.quote(name)}")
 
 
 class Examination:
@@ -134,8 +134,8 @@ class Examination:
                 return self._diagnosis()
             return await self._examine(client, server)
         finally:
-            for one in self._opened:
-                await one.close()
+            for opened in self._opened:
+                await opened.close()
 
     def _open(self) -> Client:
         client = open_client(self._settings, get_tokenizer)
@@ -151,28 +151,28 @@ class Examination:
 
     async def _examine(self, client: Client, server: tuple[AsyncOpenAI, str] | None) -> Diagnosis:
         name = self._settings.model.partition("/")[2]
-        found = Survey(Check("address", "skipped", "a local model, or a provider with a protocol of its own"), True)
+        surveyed = Survey(Check("address", "skipped", "a local model, or a provider with a protocol of its own"), True)
         if server is not None:
             name, seconds = server[1], min(self._retry.timeout, SECONDS)
-            found = await survey(server[0], name, given=self._settings.base_url, seconds=seconds)
-        self._add(found.check)
-        if not found.answers or found.better:
+            surveyed = await survey(server[0], name, given=self._settings.base_url, seconds=seconds)
+        self._add(surveyed.check)
+        if not surveyed.answers or surveyed.better:
             return self._diagnosis()
         known = self._entry.context if self._entry else None
         used = find_limit(self._settings, client, self._price, known, context_of(client)).window
-        expected = self._settings.window or found.window or used
+        expected = self._settings.window or surveyed.window or used
         plan = self._plan(windows.sizes_of(self._settings, expected, PLAIN_CAP))
         if not self._confirm(plan):
             return self._diagnosis("not confirmed: nothing was sent to the model")
         self._most = plan.requests
-        return await self._probe(client, server, name, found, expected, used)
+        return await self._probe(client, server, name, surveyed, expected, used)
 
     async def _probe(
         self,
         client: Client,
         server: tuple[AsyncOpenAI, str] | None,
         name: str,
-        found: Survey,
+        surveyed: Survey,
         expected: int | None,
         used: int | None,
     ) -> Diagnosis:
@@ -186,7 +186,7 @@ class Examination:
         if isinstance(tiny, Failure) and self._refuses_temperature(tiny):
             tiny = await self._without_temperature(prober, tiny)
         if isinstance(tiny, Failure):
-            failed = _failed(what, tiny, self._settings, name, found)
+            failed = _failed(what, tiny, self._settings, name, surveyed)
             if not prober.continued and failed.name == what and tiny.kind in ("bad", "denied") and not failed.options:
                 completions = await check_completions(prober)
                 if completions is not None and completions.state == "ok":
@@ -196,14 +196,14 @@ class Examination:
             self._add(failed)
             return self._diagnosis()
         self._add(chat_check(tiny, what))
-        if found.served:
-            self._add(_name_check(name, found.served))
+        if surveyed.served:
+            self._add(_name_check(name, surveyed.served))
         if tiny.status == "ok" or tiny.text:
             prober.reasons = reasoned(tiny) or self._reasons
         for probe in PROBES:
             if (check := await probe(prober)) is not None:
                 self._add(check)
-        self._add(*await windows.probe(prober, tiny, windows.Known(found.window, expected, used), self._rng))
+        self._add(*await windows.probe(prober, tiny, windows.Known(surveyed.window, expected, used), self._rng))
         self._add(
             reasoning_check(
                 prober,
@@ -259,7 +259,7 @@ class Examination:
     def _diagnosis(self, stopped: str = "") -> Diagnosis:
         checks = tuple(self._checks)
         prober = self._prober
-        found = Diagnosis(
+        diagnosis = Diagnosis(
             self._settings.model,
             checks,
             requests=prober.requests if prober else 0,
@@ -268,7 +268,9 @@ class Examination:
         )
         curable = all(check.options for check in checks if check.state == "failed")
         return (
-            replace(found, command=_command(self._settings, self._given, checks)) if curable and not stopped else found
+            replace(diagnosis, command=_command(self._settings, self._given, checks))
+            if curable and not stopped
+            else diagnosis
         )
 
 
@@ -286,7 +288,7 @@ def _command(settings: Settings, given: Mapping[str, tuple[str, ...]], checks: t
     return shlex.join(["fathom", "run", "SUITE", *words])
 
 
-def _failed(what: str, failure: Failure, settings: Settings, name: str, found: Survey) -> Check:
+def _failed(what: str, failure: Failure, settings: Settings, name: str, surveyed: Survey) -> Check:
     """The check that explains why the first request failed."""
     message = failure.message
     code = next(iter(re.findall(r"\b(40[0-9])\b", message)), "")
@@ -296,10 +298,12 @@ def _failed(what: str, failure: Failure, settings: Settings, name: str, found: S
         )
     if code in ("401", "403"):
         return Check(what, "failed", f"the key is refused: {message}", _about_key(settings))
-    if found.served and name not in found.served and code in ("400", "404"):
-        near = like(name, found.served)
-        names = ", ".join(found.served[:5]) + (f" and {len(found.served) - 5} more" if len(found.served) > 5 else "")
-        better = near[0] if near else found.served[0] if len(found.served) == 1 else ""
+    if surveyed.served and name not in surveyed.served and code in ("400", "404"):
+        near = like(name, surveyed.served)
+        names = ", ".join(surveyed.served[:5]) + (
+            f" and {len(surveyed.served) - 5} more" if len(surveyed.served) > 5 else ""
+        )
+        better = near[0] if near else surveyed.served[0] if len(surveyed.served) == 1 else ""
         option = f"--model {settings.model.removesuffix(name)}{better}" if better else ""
         told = f"the server has no model {name!r}; it serves {names}"
         advice = f"Give {shlex.join(option.split(' ', 1)) if option else 'one of these names'}"
@@ -313,7 +317,7 @@ def _failed(what: str, failure: Failure, settings: Settings, name: str, found: S
     elif failure.kind in ("busy", "later"):
         advice = (
             "Check the address, which usually ends in /v1; otherwise the server's log"
-            if found.served is None
+            if surveyed.served is None
             else "The server may be overloaded or not ready: try again later, or check its log"
         )
     elif failure.kind == "overflow":

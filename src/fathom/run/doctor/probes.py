@@ -189,9 +189,9 @@ async def check_determinism(prober: Prober) -> Check:
     name, cap = "determinism", FIRST_CAP if prober.reasons else PLAIN_CAP
     alone = [await prober.ask(WRITING, cap) for _ in range(REPEATS)]
     together = await asyncio.gather(*(prober.ask(WRITING, cap) for _ in range(REPEATS)))
-    failed = next((one for one in [*alone, *together] if isinstance(one, Failure)), None)
+    failed = next((answer for answer in [*alone, *together] if isinstance(answer, Failure)), None)
     if failed is not None:
-        at_once = not any(isinstance(one, Failure) for one in alone)
+        at_once = not any(isinstance(answer, Failure) for answer in alone)
         if at_once:
             return Check(
                 name,
@@ -224,7 +224,7 @@ async def check_determinism(prober: Prober) -> Check:
 
 
 def _texts(answers: Sequence[Reply | Failure]) -> set[tuple[str, str]]:
-    return {(one.text, one.reasoning) for one in answers if isinstance(one, Reply)}
+    return {(answer.text, answer.reasoning) for answer in answers if isinstance(answer, Reply)}
 
 
 def reasoning_check(prober: Prober, *, allowed: bool, entry: ModelSettings | None, similar: Sequence[str]) -> Check:
@@ -246,20 +246,20 @@ def reasoning_check(prober: Prober, *, allowed: bool, entry: ModelSettings | Non
             f"none in {len(prober.replies)} replies{kind}",
             "It is expected: see --thinking-switch" if expected and settings.thinking is not None else "",
         )
-    longest = max(len(split_reasoning(one.text)[1]) + len(one.reasoning) for one in prober.replies)
-    found = f"replies hold reasoning{kind}" + ("" if longest else ", of which only the length is reported")
+    longest = max(len(split_reasoning(reply.text)[1]) + len(reply.reasoning) for reply in prober.replies)
+    words = f"replies hold reasoning{kind}" + ("" if longest else ", of which only the length is reported")
     if settings.thinking is not None and not settings.thinking.native:
-        return Check(name, "warning", f"{found}, though --thinking off", "See --thinking-switch")
+        return Check(name, "warning", f"{words}, though --thinking off", "See --thinking-switch")
     if settings.max_output_tokens is not None:
-        return Check(name, "ok", found, f"It counts towards --max-output-tokens {settings.max_output_tokens}")
+        return Check(name, "ok", words, f"It counts towards --max-output-tokens {settings.max_output_tokens}")
     if allowed:
-        return Check(name, "ok", found, "fathom adds room for it to each task's output cap")
+        return Check(name, "ok", words, "fathom adds room for it to each task's output cap")
     known = "; --thinking on or off follows LongBench Pro" if entry is not None and entry.kind != "instruct" else ""
     near = f"; similar names in the table of models: {', '.join(similar)}" if entry is None and similar else ""
     return Check(
         name,
         "warning",
-        found,
+        words,
         "It counts towards each task's output cap: give --reasoning-tokens 16384, which raises the caps by as much"
         + known
         + near,

@@ -190,16 +190,16 @@ def sizes(window: int | None, cap: int, budget: int | None = BUDGET) -> tuple[in
         budget: Tokens of all prompts; None for no limit.
     """
     top = window or budget or BUDGET
-    found, size = [], FIRST
+    doubled, size = [], FIRST
     while size < top:
         if size >= 2 * cap:
-            found.append(size)
+            doubled.append(size)
         size *= 2
     if window is not None:
-        found += [window, int(window * BEYOND) + cap]
+        doubled += [window, int(window * BEYOND) + cap]
     chosen: list[int] = []
     left = None if budget is None else budget - CONTROL
-    for size in found:
+    for size in doubled:
         if left is not None:
             left -= size
             if left < 0:
@@ -286,7 +286,7 @@ def window_check(
     """
     name, whole = "window", reading.of_model(reading.whole)
     stated = f"the server states {said:,} tokens" if said else "the server does not state it"
-    found, real = _measured(reading, said, cap)
+    words, real = _measured(reading, said, cap)
     if real is None and reading.end is not None and reading.end.outcome != "overflow":
         asked = reading.of_model(reading.end.tokens)
         late = "seconds (--timeout)" in reading.end.message
@@ -301,7 +301,7 @@ def window_check(
         least, full = whole + cap, said or given
         if full and least >= WHOLE * full:
             return Check(name, "ok", f"{stated}; a prompt of {whole:,} {_arrived(reading)}", *_use(reading, full, used))
-        more = f"{found}; longer ones were not tried"
+        more = f"{words}; longer ones were not tried"
         if full:
             advice, options = _use(reading, full, used)
             return Check(name, "ok", f"{stated}; {more}", f"{advice}. fathom doctor --window {full} tries all", options)
@@ -311,19 +311,19 @@ def window_check(
             f"{stated}; {more}",
             "Give --window with the window that you expect, to have it tried; without one, fathom sends every prompt",
         )
-    claimed = next((one for one in (given, said) if one and one * WHOLE > real), None)
+    claimed = next((window for window in (given, said) if window and window * WHOLE > real), None)
     if claimed is not None and reading.suspicious and reading.end is None:
-        return Check(name, "warning", f"{stated}; {found}", "See truncation")
+        return Check(name, "warning", f"{stated}; {words}", "See truncation")
     if claimed is not None:
         source = "--window is" if claimed == given else "the server states"
         return Check(
             name,
             "warning",
-            f"{source} {claimed:,} tokens, but {found}",
+            f"{source} {claimed:,} tokens, but {words}",
             f"Give {reading.option(real)}{_converted(reading)}",
             reading.option(real),
         )
-    return Check(name, "ok", found if said is None else f"{stated}; {found}", *_use(reading, real, used))
+    return Check(name, "ok", words if said is None else f"{stated}; {words}", *_use(reading, real, used))
 
 
 def _measured(reading: Reading, said: int | None, cap: int) -> tuple[str, int | None]:
@@ -412,20 +412,20 @@ def _lost(reading: Reading, safe: int) -> Check:
     """Code words that were not found, although no count shows a truncation."""
     start = reading.of_model(reading.lost_from)
     places = in_words(reading.lost)
-    found = f"from {start:,} tokens on, a code word is not found ({places}); in shorter prompts all are"
+    words = f"from {start:,} tokens on, a code word is not found ({places}); in shorter prompts all are"
     if reading.counted:
-        found += ". prompt_tokens counts all of it"
+        words += ". prompt_tokens counts all of it"
     if not reading.suspicious:
         return Check(
             "truncation",
             "unknown",
-            found,
+            words,
             "The model may overlook it. Compare scores by depth (fathom analyze position)",
         )
     return Check(
         "truncation",
         "warning",
-        found,
+        words,
         f"The server may drop it without an error, or the model overlooks it: check the server's log. "
         f"{reading.option(safe)} keeps to lengths where all were found",
     )
@@ -472,13 +472,13 @@ def tokenizer_check(reading: Reading, tokenizer: str) -> Check:
     """The check of fathom's tokenizer against the model's."""
     if not reading.counted:
         return Check("tokenizer", "unknown", "without token counts, it cannot be compared")
-    found = f"100 tokens of {tokenizer}, which fathom counts in, are {100 * reading.rate:.0f} of the model's"
+    words = f"100 tokens of {tokenizer}, which fathom counts in, are {100 * reading.rate:.0f} of the model's"
     if abs(reading.rate - 1) <= NOTABLE:
-        return Check("tokenizer", "ok", found)
+        return Check("tokenizer", "ok", words)
     return Check(
         "tokenizer",
         "ok",
-        found,
+        words,
         f"A sample of length 32k has about {reading.of_model(32)}k of the model's tokens. To count in those: fathom "
         "build --tokenizer hf:NAME, or a path",
     )
