@@ -26,7 +26,7 @@ def answers_of(bundle: Bundle) -> Iterator[Answer]:
         row = result.rows[0]
         if result.reply_hash != _NOTHING:
             sample = suites[row.suite], task_name(row.task), row.length, row.sample, row.epoch
-            text = result.said.text if result.said else None
+            text = result.log.text if result.log else None
             yield Answer(sample, result.reply_hash, text, row.value == 1.0)
 
 

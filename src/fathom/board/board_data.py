@@ -22,11 +22,11 @@ Ints: TypeAlias = NDArray[np.int64]
 
 def board_files(table: Table) -> Iterator[tuple[str, Json]]:
     """The data files of a board: name without its ending, and content; those of entries one by one."""
-    name, told = table.board.id, _Told(table)
-    yield f"boards/{name}", _board(table, told.keys)
+    name, differences = table.board.id, _Differences(table)
+    yield f"boards/{name}", _board(table, differences.keys)
     yield f"cells/{name}", _cells(table)
-    for key in told.keys:
-        yield f"pairs/{name}/{key}", told.entry(key)
+    for key in differences.keys:
+        yield f"pairs/{name}/{key}", differences.entry(key)
 
 
 def _board(table: Table, paired: Container[str]) -> dict[str, Json]:
@@ -124,7 +124,7 @@ def lengths_of(line: TableEntry) -> Mapping[str, Mapping[int, Estimate | None]]:
     return by_task
 
 
-class _Told:
+class _Differences:
     """The differences of each entry, one file for each.
 
     A file has ``sure``, how the entry differs from each of the ranked entries in the order of the board ("+" and "-" if

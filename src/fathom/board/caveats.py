@@ -29,7 +29,7 @@ def caveats(
         gaps: Its cells that are not used in any mean.
         others: Its tasks of other data than the benchmark's (``fathom.stats.substitutes``).
     """
-    said = (
+    sentences = (
         *not_the_benchmarks(others or {}),
         *_not_measured(gaps),
         *_ended(entry, bool(gaps)),
@@ -37,7 +37,7 @@ def caveats(
         *_asked_less(board, entry),
         *_judged(board, entry),
     )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def graded_otherwise(board: Board, entries: Iterable[Entry]) -> Iterator[str]:
@@ -115,8 +115,8 @@ def _ended(entry: Entry, unfit: bool) -> Iterator[str]:
         "missing": "missing, so that the entry is not complete",
         "scorer_error": "that the scorer could not score, so that the entry is not complete",
     }
-    said = [f"{count:,} {words[name]}" for name, count in counts.items() if count]
-    yield f"Of {sum(entry.outcomes.values()):,} replies {', '.join(said)}."
+    parts = [f"{count:,} {words[name]}" for name, count in counts.items() if count]
+    yield f"Of {sum(entry.outcomes.values()):,} replies {', '.join(parts)}."
 
 
 def _coverage(board: Board, entry: Entry) -> Iterator[str]:

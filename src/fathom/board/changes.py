@@ -306,7 +306,7 @@ def _same(old: Score | None, new: Score | None) -> bool:
 def _counted(old: Score | None, new: Score | None) -> tuple[str, ...]:
     if old is None or new is None:
         return ("there was no score",) if old is None else ("there is no score now",)
-    return () if old.n == new.n else (f"questions: {_said(old.n)}, now {_said(new.n)}",)
+    return () if old.n == new.n else (f"questions: {_in_words(old.n)}, now {_in_words(new.n)}",)
 
 
 def _reasons(task: str, old: SnapshotEntry, new: SnapshotEntry) -> tuple[str, ...]:
@@ -331,10 +331,10 @@ def _data(old: SnapshotEntry, new: SnapshotEntry, before: Mapping[str, Json], no
 
 
 def _change(name: str, old: Json, new: Json) -> str:
-    return "" if old == new else f"{name}: {_said(old)}, now {_said(new)}"
+    return "" if old == new else f"{name}: {_in_words(old)}, now {_in_words(new)}"
 
 
-def _said(value: Json) -> str:
+def _in_words(value: Json) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {str(part)[:16]}".strip() for name, part in value.items()) or "none"
     return "none" if value in (None, "") else str(value)
@@ -345,9 +345,9 @@ def _said(value: Json) -> str:
 
 def sentences(changed: Changes, most: int = MOST) -> list[str]:
     """The changes of whole boards and entries as sentences; those of single tasks are in ``Changes``."""
-    told = [_sentence(change) for change in changed.changes if change.kind != "score" or change.figure == "overall"]
-    left = len(told) - most
-    return told if left <= 0 else [*told[:most], f"... and {left:,} more"]
+    lines = [_sentence(change) for change in changed.changes if change.kind != "score" or change.figure == "overall"]
+    left = len(lines) - most
+    return lines if left <= 0 else [*lines[:most], f"... and {left:,} more"]
 
 
 def _sentence(change: Change) -> str:

@@ -450,9 +450,9 @@ def _shared(sources: Mapping[int, Source], entries: int) -> NDArray[np.int64]:
         if source.items is not None
     }
     columns = {name: column for column, name in enumerate(sorted({name for own in asked.values() for name in own}))}
-    there = np.zeros((entries, len(columns)), dtype=np.float32)  # exact up to 2 ** 24 questions
+    table_of = np.zeros((entries, len(columns)), dtype=np.float32)  # exact up to 2 ** 24 questions
     for n, own in asked.items():
-        there[n, [columns[name] for name in own]] = 1
-    shared = (there @ there.T).astype(np.int64)
+        table_of[n, [columns[name] for name in own]] = 1
+    shared = (table_of @ table_of.T).astype(np.int64)
     np.fill_diagonal(shared, 0)
     return shared

@@ -88,8 +88,8 @@ def _of_world(name: str) -> Example | None:
         try:
             with tempfile.TemporaryDirectory() as place:
                 settings = BuildSettings(lengths=(length,), items=1, corpus=("world",), languages=task.languages[:1])
-                wanted = configure(name, settings)
-                build(wanted, Path(place) / "suite")
+                configuration = configure(name, settings)
+                build(configuration, Path(place) / "suite")
                 return _of_suite(Path(place) / "suite", [name]).get(name)
         except FathomError:
             continue

@@ -73,8 +73,8 @@ def _share(column: str, task: str, rows: pl.DataFrame, board: Board) -> Estimate
     here = choice_rows(rows.filter(pl.col("task") == task, pl.col("length").is_in(counted)))
     if not _whole(here):
         return None
-    said = with_answer_columns(here.filter(pl.col("value").is_not_null()))
-    return _mean(said.with_columns(value=pl.col(column)))
+    answered = with_answer_columns(here.filter(pl.col("value").is_not_null()))
+    return _mean(answered.with_columns(value=pl.col(column)))
 
 
 def _mean(rows: pl.DataFrame) -> Estimate | None:

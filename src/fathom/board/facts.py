@@ -32,8 +32,8 @@ def merged(settings: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
             elif had == value:
                 together[name] = value
             else:
-                said = str(had).split(", ")
-                together[name] = str(had) if str(value) in said else f"{had}, {value}"
+                values = str(had).split(", ")
+                together[name] = str(had) if str(value) in values else f"{had}, {value}"
     return together
 
 

@@ -68,8 +68,8 @@ class Likeness:
     @property
     def alike(self) -> bool:
         """Whether one is a copy of the other, or both are from one model."""
-        wanted = SHARE * self.telling if self.telling >= ENOUGH else self.telling
-        return self.telling >= LEAST and self.near >= wanted and self.different >= DIFFERENT
+        least = SHARE * self.telling if self.telling >= ENOUGH else self.telling
+        return self.telling >= LEAST and self.near >= least and self.different >= DIFFERENT
 
     def __str__(self) -> str:
         same = f"{self.same:,} of {self.telling:,} replies that are long or not correct are identical"

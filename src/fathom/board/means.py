@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.board.model import Ended, Entry, Estimate, Items, Origin, Source
+from fathom.board.model import Entry, Estimate, Items, Origin, OutcomeCounts, Source
 from fathom.stats.differences import system_key
 from fathom.stats.intervals import (
     REPLICATES,
@@ -81,7 +81,7 @@ def combined(scores: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
     return Estimate(
         math.fsum(weight * score.value for weight, score in zip(weights, scores, strict=True)),
         n=sum(counts) if len(counts) == len(scores) else None,
-        ended=sum(ended, Ended()) if ended else None,
+        ended=sum(ended, OutcomeCounts()) if ended else None,
         other=math.fsum(known) if ended and len(known) == len(scores) else None,
     )
 

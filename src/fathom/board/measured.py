@@ -11,7 +11,7 @@ from fathom.board.caveats import DROPPED, caveats, counted_lengths
 from fathom.board.extras import extras_of
 from fathom.board.facts import Facts, facts, hashed, merged, outcomes, usage
 from fathom.board.means import by_length, items_of, mean_of, value_of
-from fathom.board.model import Cell, Ended, Entry, Estimate, Items, Origin
+from fathom.board.model import Cell, Entry, Estimate, Items, Origin, OutcomeCounts
 from fathom.board.results import About, Batch, Label
 from fathom.plugins.names import system_name
 from fathom.stats.columns import cluster_name
@@ -26,7 +26,7 @@ from fathom.types.boards import Board
 TITLES = {"measured": "measured with fathom", "submitted": "submitted as a bundle of results"}
 _LINE = ["suite", "model", "variant"]
 _ENDED = ("replies", *COUNTED)
-"""The fields of ``Ended``."""
+"""The fields of ``OutcomeCounts``."""
 _MARK = 6  # hexadecimal digits that distinguish questions of one name
 
 
@@ -140,7 +140,7 @@ def _numbered(rows: pl.DataFrame, lines: Sequence[RowsOfEntry], unanswered: Unan
 def _entries(
     board: Board, rows: pl.DataFrame, lines: Sequence[RowsOfEntry], batch: Batch, unanswered: Unanswered
 ) -> list[Entry]:
-    scores, said = _scores(board, rows, lines), facts(rows)
+    scores, facts_of = _scores(board, rows, lines), facts(rows)
     took, ended = usage(rows), outcomes(rows)
     by_line = {int(str(key[0])): part for key, part in rows.partition_by("line", as_dict=True).items()}
     others = [substituted(by_line[number]) for number in range(len(lines))]
@@ -151,7 +151,7 @@ def _entries(
             origin=_origin(batch, line),
             cells=scores[number].cells,
             extras=extras_of(board, by_line[number]),
-            settings=_settings(batch, line, said[number]) | ({DROPPED: unanswered} if unanswered == "drop" else {}),
+            settings=_settings(batch, line, facts_of[number]) | ({DROPPED: unanswered} if unanswered == "drop" else {}),
             usage=took[number],
             items=scores[number].items,
             outcomes=ended[number],
@@ -201,9 +201,9 @@ def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[RowsOfEntry]) -> d
     for line, task, start, size in groups.rows():
         here = slice(start, start + size)
         clusters = dict(zip(name[here].tolist(), cluster[here].tolist(), strict=True))
-        said = _Answers(length[here], value[here], other[here], ended[here], name[here], clusters)
+        answers = _Answers(length[here], value[here], other[here], ended[here], name[here], clusters)
         entry = lines[line]
-        _add_task(by_line[line], task, system_key(entry.model, entry.variant), said, counting[task])
+        _add_task(by_line[line], task, system_key(entry.model, entry.variant), answers, counting[task])
     return by_line
 
 
@@ -229,19 +229,19 @@ class _Answers:
     names: NDArray[np.object_]
     groups: Mapping[str, str]
 
-    def at(self, lengths: NDArray[np.int64]) -> Ended:
+    def at(self, lengths: NDArray[np.int64]) -> OutcomeCounts:
         """Outcomes of the replies at some lengths."""
-        return Ended(*self.ended[np.isin(self.lengths, lengths)].sum(axis=0).tolist())
+        return OutcomeCounts(*self.ended[np.isin(self.lengths, lengths)].sum(axis=0).tolist())
 
 
-def _add_task(scores: _Scores, task: str, name: str, said: _Answers, counted: Sequence[int]) -> None:
+def _add_task(scores: _Scores, task: str, name: str, answers: _Answers, counted: Sequence[int]) -> None:
     """Adds the items of one task; ``counted`` are the lengths that its score is over, all if empty."""
-    names, lengths, table = by_length(said.names, said.lengths, said.scores)
-    *_, others = by_length(said.names, said.lengths, said.others)
+    names, lengths, table = by_length(answers.names, answers.lengths, answers.scores)
+    *_, others = by_length(answers.names, answers.lengths, answers.others)
     for place, length in enumerate(lengths.tolist()):
         if length:  # 0 in logs of other harnesses: the length is unknown
             own = lengths[place : place + 1]
-            _add_cell(scores, (task, length), name, (names, table[:, [place]], others[:, [place]]), said, own)
+            _add_cell(scores, (task, length), name, (names, table[:, [place]], others[:, [place]]), answers, own)
     scores.cells.update(((task, length), None) for length in counted if length not in lengths)
     here = np.isin(lengths, counted or lengths)
     table, others = table[:, here], others[:, here]
@@ -253,7 +253,7 @@ def _add_task(scores: _Scores, task: str, name: str, said: _Answers, counted: Se
         return
     if not set(counted) <= set(lengths.tolist()):
         scores.partial.append(task)
-    _add_cell(scores, (task, 0), name, (names, table, others), said, lengths[here])
+    _add_cell(scores, (task, 0), name, (names, table, others), answers, lengths[here])
 
 
 def _add_cell(
@@ -261,16 +261,16 @@ def _add_cell(
     cell: Cell,
     name: str,
     scores: tuple[Sequence[str], Floats, Floats],
-    said: _Answers,
+    answers: _Answers,
     lengths: NDArray[np.int64],
 ) -> None:
     """Adds a mean over items x lengths, and one under the other choice; None if a length has no score."""
     names, table, others = scores
-    items, other = items_of(names, table, said.groups), items_of(names, others, said.groups)
+    items, other = items_of(names, table, answers.groups), items_of(names, others, answers.groups)
     entry.cells[cell] = None
     if items is not None:
         entry.cells[cell] = replace(
-            mean_of(items, cell[0], name), ended=said.at(lengths), other=None if other is None else value_of(other)
+            mean_of(items, cell[0], name), ended=answers.at(lengths), other=None if other is None else value_of(other)
         )
         entry.items[cell] = items
 
@@ -284,11 +284,11 @@ def _about(batch: Batch, line: RowsOfEntry) -> list[About]:
     return [about for label in line.labels for about in batch.about.get(label, ())]
 
 
-def _settings(batch: Batch, line: RowsOfEntry, said: Facts) -> dict[str, Json]:
+def _settings(batch: Batch, line: RowsOfEntry, known: Facts) -> dict[str, Json]:
     settings = merged(run.settings for run in _about(batch, line))
     suites: dict[str, dict[str, None]] = {}
     for label in line.labels:
         # Other results of the same suite name may have added a part of the fingerprint to it.
         prints = suites.setdefault(label[0].split("#")[0], {})
         prints |= dict.fromkeys(run.fingerprint for run in batch.about.get(label, ()) if run.fingerprint)
-    return settings | {"suites": {name: ", ".join(prints) for name, prints in suites.items()}} | said
+    return settings | {"suites": {name: ", ".join(prints) for name, prints in suites.items()}} | known

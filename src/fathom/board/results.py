@@ -88,11 +88,11 @@ def read_results(paths: Sequence[Path], rule: str = "official", judge: str | Non
             yield batch
 
 
-def _holds(there: RowsTable, rows: RowsTable) -> bool:
+def _holds(larger: RowsTable, rows: RowsTable) -> bool:
     """Whether all these replies are known already: a bundle of a given run, or a bundle with and without logs."""
     given = rows.rows.select(SAME_REPLY)
-    known = there.rows.select(SAME_REPLY).join(given, on=SAME_REPLY, how="semi", nulls_equal=True)
-    return rows.read(given.join(there.read(known).lazy(), on=SAME_REPLY, how="anti", nulls_equal=True)).is_empty()
+    known = larger.rows.select(SAME_REPLY).join(given, on=SAME_REPLY, how="semi", nulls_equal=True)
+    return rows.read(given.join(larger.read(known).lazy(), on=SAME_REPLY, how="anti", nulls_equal=True)).is_empty()
 
 
 def _within(path: Path) -> list[Path]:
@@ -144,8 +144,8 @@ def _scored(table: RowsTable, strict: Callable[[], RowsTable], rule: str) -> Row
     import polars as pl
 
     known = tasks()
-    there = table.read(table.rows.select(pl.col("task").unique()))["task"]
-    own = [name for name in there if name in known and not (known[name].official or known[name].rubric)]
+    present = table.read(table.rows.select(pl.col("task").unique()))["task"]
+    own = [name for name in present if name in known and not (known[name].official or known[name].rubric)]
     if rule != "official" or not own:
         return table
     here, other = pl.col("task").is_in(own), strict()

@@ -41,8 +41,8 @@ def with_flags(
         if batch.provenance == "submitted":
             copies = list(_copies(place, prints))
             for board, entries in lines.items():
-                there = [*others.get(board, ()), *_measured(results, board)]
-                lines[board] = [_noted(entry, [*_named(entry, there), *copies]) for entry in entries]
+                rivals = [*others.get(board, ()), *_measured(results, board)]
+                lines[board] = [_noted(entry, [*_same_names(entry, rivals), *copies]) for entry in entries]
         flagged.append(lines)
     return flagged
 
@@ -65,7 +65,7 @@ def _measured(results: Sequence[tuple[Batch, Mapping[str, Sequence[Entry]]]], bo
             yield from by_board.get(board, ())
 
 
-def _named(entry: Entry, others: Sequence[Entry]) -> Iterator[str]:
+def _same_names(entry: Entry, others: Sequence[Entry]) -> Iterator[str]:
     """Entries with the same name, once for each provenance."""
     name = plain_name(entry.model)
     kinds = {other.origin.provenance: other for other in others if name and plain_name(other.model) == name}

@@ -55,12 +55,12 @@ def weights(board: Board, sources: Mapping[str, Source]) -> dict[str, float]:
     kept = [
         [[task for task in part.tasks if task in sources] for part in category.parts] for category in board.categories
     ]
-    there = [parts for parts in ([part for part in parts if part] for parts in kept) if parts]
+    scored = [parts for parts in ([part for part in parts if part] for parts in kept) if parts]
     shares = dict.fromkeys(sources, 0.0)
-    for parts in there:
+    for parts in scored:
         for part in parts:
             for task in part:
-                shares[task] += 1 / (len(there) * len(parts) * len(part))
+                shares[task] += 1 / (len(scored) * len(parts) * len(part))
     return shares
 
 
@@ -81,12 +81,12 @@ def averages_as_paper(board: Board, entry: Entry) -> tuple[float, dict[str, floa
     for (task, length), cell in entry.cells.items():
         if length and task not in values:
             lacking.setdefault(task, []).append(0.0 if cell is None else cell.value)
-    values |= {task: _plain(at) for task, at in lacking.items()}
+    values |= {task: _mean_of(at) for task, at in lacking.items()}
     categories = {
-        category.id: _plain([_plain([values.get(task, 0.0) for task in part.tasks]) for part in category.parts])
+        category.id: _mean_of([_mean_of([values.get(task, 0.0) for task in part.tasks]) for part in category.parts])
         for category in board.categories
     }
-    return _plain(categories.values()), categories
+    return _mean_of(categories.values()), categories
 
 
 def questions_asked(board: Board, entries: Iterable[Entry]) -> dict[Cell, int]:
@@ -189,12 +189,12 @@ def _lengths(board: Board, entry: Entry, name: str) -> dict[int, Estimate]:
     for length in board.lengths:
         cells = {task: cell for task in tasks if (cell := entry.cells.get((task, length))) is not None}
         own = {task: Source(cell, entry.items.get((task, length)), (cell,)) for task, cell in cells.items()}
-        there = _mean(board, own, name) if len(own) == len(tasks) else entry.printed.get(f"length/{length}")
-        if there is not None:
-            means[length] = there
+        mean = _mean(board, own, name) if len(own) == len(tasks) else entry.printed.get(f"length/{length}")
+        if mean is not None:
+            means[length] = mean
     return means
 
 
-def _plain(values: Iterable[float]) -> float:
+def _mean_of(values: Iterable[float]) -> float:
     every = list(values)
     return math.fsum(every) / len(every)

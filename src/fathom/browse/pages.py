@@ -54,7 +54,7 @@ class Pages:
     """
 
     replies: Replies
-    _said: dict[tuple[int, str], Mapping[tuple[str, int], str]] = field(default_factory=dict, repr=False)
+    _judge_texts: dict[tuple[int, str], Mapping[tuple[str, int], str]] = field(default_factory=dict, repr=False)
 
     def value(self, name: str) -> Json:
         """The content of a data file: ``list``, ``samples/NUMBER`` or ``texts/NUMBER``.
@@ -104,8 +104,8 @@ class Pages:
                 "run": [reply.run for _, reply in answered],
                 "epoch": [reply.row.epoch for _, reply in answered],
                 "status": [status_word(reply.row) for _, reply in answered],
-                "value": [_plain(reply.row.value) for _, reply in answered],
-                "answer": [_cell(_said(reply)) for _, reply in answered],
+                "value": [_json_value(reply.row.value) for _, reply in answered],
+                "answer": [_cell(_answer_text(reply)) for _, reply in answered],
             },
         }
 
@@ -132,10 +132,10 @@ class Pages:
             "tokens": row.tokens,
             "tokenizer": row.tokenizer,
             "language": row.language,
-            "chance": _plain(row.chance),
+            "chance": _json_value(row.chance),
             "targets": list(stored.targets) if stored is not None else [row.target] if row.target else [],
             "asked": stored.asked if stored is not None else "",
-            "facets": [[name, _plain(value)] for name, value in row.facets.items()],
+            "facets": [[name, _json_value(value)] for name, value in row.facets.items()],
             "prompt": self._prompt(entry.suite, sample) if sample is not None else None,
             "replies": [self._reply(reply) for reply in entry.replies],
         }
@@ -185,13 +185,13 @@ class Pages:
             "run": answered.run,
             "epoch": row.epoch,
             "status": status_word(row),
-            "value": _plain(row.value),
+            "value": _json_value(row.value),
             "stop": row.stop,
             "tokensIn": row.tokens_in,
             "tokensOut": row.tokens_out,
             "tokensReasoning": row.tokens_reasoning,
-            "seconds": _plain(row.seconds),
-            "cost": _plain(row.cost),
+            "seconds": _json_value(row.seconds),
+            "cost": _json_value(row.cost),
             "truncated": row.truncated,
             "thinking": run.thinking,
             "byLikelihood": run.by_likelihood,
@@ -199,7 +199,7 @@ class Pages:
                 {
                     "metric": reason.metric,
                     "rule": reason.rule,
-                    "value": _plain(reason.value),
+                    "value": _json_value(reason.value),
                     "valid": reason.valid,
                     "answer": reason.answer,
                     "grader": reason.grader,
@@ -215,7 +215,7 @@ class Pages:
                 "reasoning": stored.reply.reasoning,
                 "error": stored.reply.error,
                 "attempts": stored.reply.attempts,
-                "finished": _plain(stored.finished_at),
+                "finished": _json_value(stored.finished_at),
                 "judge": [
                     [reply.judge, reply.step, reply.text]
                     for judged in run.judged
@@ -226,9 +226,9 @@ class Pages:
 
     def _of_judge(self, run: int, judge: str) -> Mapping[tuple[str, int], str]:
         folder = self.replies.runs[run].folder
-        if (run, judge) not in self._said:
-            self._said[run, judge] = said(folder, judge) if folder is not None else {}
-        return self._said[run, judge]
+        if (run, judge) not in self._judge_texts:
+            self._judge_texts[run, judge] = said(folder, judge) if folder is not None else {}
+        return self._judge_texts[run, judge]
 
     # --------------------------------------------------------------------------------------------- suites
 
@@ -305,7 +305,7 @@ def _excerpt(text: str, hit: re.Match[str]) -> list[Json]:
     return [" ".join(before.split(" ")), hit[0], after]
 
 
-def _said(answered: Answered) -> str:
+def _answer_text(answered: Answered) -> str:
     """The answer in a line: extracted, else the beginning of the reply."""
     if answered.row.answer:
         return answered.row.answer
@@ -325,7 +325,7 @@ def _depth(row: Row) -> float | None:
     return None
 
 
-def _plain(value: object) -> Json:
+def _json_value(value: object) -> Json:
     """A number, text or None; what JSON has no form for becomes None."""
     if isinstance(value, float):
         return round(value, 6) if value == value and abs(value) != float("inf") else None

@@ -159,7 +159,7 @@ def _number(value: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class JudgeMessage:
     """One reply of a judge.
 
     Attributes:
@@ -173,13 +173,15 @@ class Said:
     text: str
 
 
-def judge_replies(stored: StoredReply, judge: Judged, said: Mapping[tuple[str, int], str]) -> tuple[Said, ...]:
+def judge_replies(
+    stored: StoredReply, judge: Judged, judge_texts: Mapping[tuple[str, int], str]
+) -> tuple[JudgeMessage, ...]:
     """What a judge said of a reply, from the stored replies of the judge.
 
     Args:
         stored: The reply.
         judge: The judgements of that judge.
-        said: The judge's replies by hash of the prompt and attempt (``fathom.runfile.judgements.said``).
+        judge_texts: The judge's replies by hash of the prompt and attempt (``fathom.runfile.judgements.said``).
     """
     task = task_of(stored.task)
     if task is None or not task.rubric:
@@ -189,19 +191,19 @@ def judge_replies(stored: StoredReply, judge: Judged, said: Mapping[tuple[str, i
     judgement: Judgement | None = judge.judgements.get(case_key(rubric, case))
     if judgement is None or rubric.by != judge.kind:
         return ()
-    messages: list[Said] = []
+    messages: list[JudgeMessage] = []
     tries: dict[str, int] = {}
     steps = rubric.steps(case)
     try:
-        wanted = next(steps)
+        request = next(steps)
         while True:
-            key = hashed(wanted.prompt)
+            key = hashed(request.prompt)
             tries[key] = tries.get(key, 0) + 1
-            text = said.get((key, tries[key]))
+            text = judge_texts.get((key, tries[key]))
             if text is None:
                 break
-            messages.append(Said(judge.name, wanted.step, text))
-            wanted = steps.send(text)
+            messages.append(JudgeMessage(judge.name, request.step, text))
+            request = steps.send(text)
     except (StopIteration, UnreadableError):
         pass
     return tuple(messages)

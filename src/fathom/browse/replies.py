@@ -234,9 +234,9 @@ def find_suite(folder: Path, manifest: Mapping[str, Any], given: Sequence[BuiltS
     Raises:
         FathomError: It is not where it was, and none of the given ones is it.
     """
-    wanted = manifest["suite"]["fingerprint"]
+    fingerprint = manifest["suite"]["fingerprint"]
     for suite in given:
-        if suite.manifest["fingerprint"] == wanted:
+        if suite.manifest["fingerprint"] == fingerprint:
             return suite
     path = str(manifest["suite"].get("path") or "")
     changed = None
@@ -245,7 +245,7 @@ def find_suite(folder: Path, manifest: Mapping[str, Any], given: Sequence[BuiltS
         for place in dict.fromkeys((Path(path), *(parent / path for parent in above))):
             if is_suite(place):
                 suite = open_suite(place)
-                if suite.manifest["fingerprint"] == wanted:
+                if suite.manifest["fingerprint"] == fingerprint:
                     return suite
                 changed = changed or place
     name = manifest["suite"]["name"]

@@ -74,8 +74,8 @@ def write(
     left = only_some(read, only)
     pages, notes = Pages(left), left.notes
     size = most_characters(left)
-    told = [f"writing up to {size / 1e6:,.0f} MB; --only wrong,differ writes less"] if size > LARGE else []
-    for note in (*notes, *told):
+    about_size = [f"writing up to {size / 1e6:,.0f} MB; --only wrong,differ writes less"] if size > LARGE else []
+    for note in (*notes, *about_size):
         if tell is not None:
             tell(note)
     numbers = {(entry.suite, entry.sample): number for number, entry in enumerate(left.entries)}
@@ -168,9 +168,9 @@ def _word(value: str | float) -> str:
 def _recipes(read: Replies) -> Iterator[tuple[str, Sample]]:
     """The recipes of all samples that have one, by suite, in the order of their file."""
     for name, suite in read.suites.items():
-        wanted = {entry.sample for entry in read.entries if entry.suite == name}
-        if wanted:
-            yield from ((name, sample) for sample in suite.samples(only=wanted) if sample.id in wanted)
+        samples = {entry.sample for entry in read.entries if entry.suite == name}
+        if samples:
+            yield from ((name, sample) for sample in suite.samples(only=samples) if sample.id in samples)
 
 
 def _write(folder: Path, pages: Pages, name: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from fathom.convert.formats import RELATIONSHIPS, Choices, Written
-from fathom.convert.material import Figure, Material, Prompts, RunFolder, Told, chosen_systems, without_score
+from fathom.convert.material import Figure, Material, Prompts, RunFolder, ScoredReply, chosen_systems, without_score
 from fathom.convert.places import refuse_existing
 from fathom.report.results import ALL, System
 from fathom.stats.intervals import REPLICATES
@@ -68,8 +68,8 @@ def _record(material: Material, out: Path, system: System, choices: Choices) -> 
         refuse_existing(place, choices.force)
     now = datetime.now(UTC)
     identity = f"{suite}/{model}/{now.timestamp():.0f}"
-    there = {figure.name for figure in scored}
-    lost, rows, checksum = _write_replies(material, system, samples, choices, (identity, model), there)
+    names = {figure.name for figure in scored}
+    lost, rows, checksum = _write_replies(material, system, samples, choices, (identity, model), names)
     record = {
         "schema_version": SCHEMA,
         "evaluation_id": identity,
@@ -238,11 +238,11 @@ def _write_replies(
     prompts = material.prompts(system) if choices.prompts else None
     digest, written, lost = hashlib.sha256(), 0, 0
     with whole_file(place, "wb") as stream:
-        for told in material.told(system):
-            if told.row.value is None:
+        for scored in material.scored_replies(system):
+            if scored.row.value is None:
                 lost += 1
                 continue
-            record = _instance(told, prompts, identity, figures)
+            record = _instance(scored, prompts, identity, figures)
             line = json.dumps(record, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
             digest.update(line)
             stream.write(line)
@@ -250,8 +250,10 @@ def _write_replies(
     return lost, written, digest.hexdigest()
 
 
-def _instance(told: Told, prompts: Prompts | None, identity: tuple[str, str], figures: set[str]) -> dict[str, Any]:
-    row, stored = told
+def _instance(
+    scored: ScoredReply, prompts: Prompts | None, identity: tuple[str, str], figures: set[str]
+) -> dict[str, Any]:
+    row, stored = scored
     figure = Figure(row.task, row.length, None, None, None, None, None).name
     prompt = prompts.text(row) if prompts is not None else None
     asked = prompt if prompt is not None else stored.asked if stored is not None else ""
@@ -273,26 +275,26 @@ def _instance(told: Told, prompts: Prompts | None, identity: tuple[str, str], fi
         **({"sample_hash": _hash(prompt, reference)} if prompt is not None else {}),
         "interaction_type": "single_turn",
         "input": {"raw": asked, "reference": reference},
-        "output": _output(told),
-        "answer_attribution": _attribution(told),
+        "output": _output(scored),
+        "answer_attribution": _attribution(scored),
         "evaluation": {"score": row.value, "is_correct": row.value == 1.0},
         **({"token_usage": tokens} if used else {}),
         **({"performance": {"latency_ms": 1000 * row.seconds}} if row.seconds is not None else {}),
         **({"error": f"{row.status}: {row.detail}".strip(": ")} if row.status != "ok" else {}),
-        "metadata": _metadata(told, prompt is not None),
+        "metadata": _metadata(scored, prompt is not None),
     }
 
 
-def _output(told: Told) -> dict[str, Any]:
-    row, stored = told
+def _output(scored: ScoredReply) -> dict[str, Any]:
+    row, stored = scored
     if stored is None:
         return {"raw": [row.answer] if row.answer is not None else []}
     thoughts = {"reasoning_trace": [stored.reply.reasoning]} if stored.reply.reasoning else {}
     return {"raw": [stored.reply.text], **thoughts}
 
 
-def _attribution(told: Told) -> list[dict[str, Any]]:
-    row = told.row
+def _attribution(scored: ScoredReply) -> list[dict[str, Any]]:
+    row = scored.row
     if row.answer is None:
         return []
     method = row.metric or row.grader or "custom"
@@ -300,8 +302,8 @@ def _attribution(told: Told) -> list[dict[str, Any]]:
     return [{**attribution, "is_terminal": True}]
 
 
-def _metadata(told: Told, prompt: bool) -> dict[str, str]:
-    row = told.row
+def _metadata(scored: ScoredReply, prompt: bool) -> dict[str, str]:
+    row = scored.row
     named: Mapping[str, object] = {
         **{f"facet.{name}": value for name, value in row.facets.items()},
         **{name: getattr(row, name) for name in ("item", "epoch", "length", "tokens", "language", "chance", "suite")},

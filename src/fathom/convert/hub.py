@@ -70,23 +70,27 @@ def _wanted(figures: Sequence[Figure], choices: Choices) -> list[Figure]:
     """The figures that the user named, such as ``kv_retrieval`` or ``all@8k``; by default the means over lengths."""
     if not choices.task_ids:
         return [figure for figure in figures if figure.length is None]
-    there = [_named(figure, figures) for figure in figures]
-    if strange := [name for name in choices.task_ids if not any(name in names for names in there)]:
-        known = ", ".join(names[0] for names in there)
+    names_of = [_names_of(figure, figures) for figure in figures]
+    if strange := [name for name in choices.task_ids if not any(name in names for names in names_of)]:
+        known = ", ".join(names[0] for names in names_of)
         raise FathomError(f"`task_id` {strange[0]}: no such figure; there are {known}")
     return [
-        figure for figure, names in zip(figures, there, strict=True) if any(name in choices.task_ids for name in names)
+        figure
+        for figure, names in zip(figures, names_of, strict=True)
+        if any(name in choices.task_ids for name in names)
     ]
 
 
-def _named(figure: Figure, figures: Sequence[Figure]) -> tuple[str, ...]:
+def _names_of(figure: Figure, figures: Sequence[Figure]) -> tuple[str, ...]:
     """The names of a figure: that of a single task is also the mean over all tasks."""
     alone = len({other.task for other in figures}) == 1
     return (figure.name, figure._replace(task=ALL).name) if alone else (figure.name,)
 
 
 def _task_id(figure: Figure, figures: Sequence[Figure], choices: Choices) -> str:
-    return next((choices.task_ids[name] for name in _named(figure, figures) if name in choices.task_ids), figure.name)
+    return next(
+        (choices.task_ids[name] for name in _names_of(figure, figures) if name in choices.task_ids), figure.name
+    )
 
 
 def _date(material: Material, system: System) -> str | None:

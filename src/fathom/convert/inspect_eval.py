@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fathom.convert.formats import Choices, Written
-from fathom.convert.material import Figure, Material, Prompts, RunFolder, Told, unscored, without_score
+from fathom.convert.material import Figure, Material, Prompts, RunFolder, ScoredReply, unscored, without_score
 from fathom.convert.places import file_name
 from fathom.report.results import System
 from fathom.storage.versions import fathom_version
@@ -46,21 +46,21 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     Raises:
         FathomError: The folder holds something, or cannot be written.
     """
-    folder, wanted = Path(out), choices.about.model
-    there = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
-    if check_contents(folder, [name for name in there if name.endswith(".eval")], "logs") and not choices.force:
+    folder, model = Path(out), choices.about.model
+    present = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    if check_contents(folder, [name for name in present if name.endswith(".eval")], "logs") and not choices.force:
         raise FathomError(f"{folder} holds logs; replace them with `force`, or choose another `out`")
     notes, names = list(material.notes), []
     with fresh_folder(folder) as fresh:
         for system in material.systems:
-            if wanted not in (None, system.model, system.name):
+            if model not in (None, system.model, system.name):
                 continue
             figures = material.figures(system)
             notes += without_score(system, figures)
             for task in material.rows_of(system)["task"].unique(maintain_order=True):
                 names.append(_write_log(material, fresh, system, str(task), choices))
     if not names:
-        raise FathomError(f"`model` {wanted}: no such model; there are {', '.join(map(str, material.systems))}")
+        raise FathomError(f"`model` {model}: no such model; there are {', '.join(map(str, material.systems))}")
     if lost := unscored(material.rows):
         notes.append(f"{lost} replies have no score: their score in the log is NaN, which Inspect leaves out of means")
     return Written(tuple(str(folder / name) for name in names), tuple(notes))
@@ -73,7 +73,7 @@ def _write_log(material: Material, folder: Path, system: System, task: str, choi
     name = f"{stamp}_{file_name(task)}_{file_name(system.name)}.eval"
     log = _header(material, system, task, created, choices)
     prompts = material.prompts(system) if choices.prompts else None
-    samples = (_sample(told, log.eval, prompts) for told in material.told(system, task=task))
+    samples = (_sample(scored, log.eval, prompts) for scored in material.scored_replies(system, task=task))
     # In a thread of its own: a notebook has a loop of events already, and Inspect's writer needs one.
     with ThreadPoolExecutor(1) as pool:
         pool.submit(asyncio.run, _written(log, samples, folder / name)).result()
@@ -88,14 +88,14 @@ async def _written(log: EvalLog, samples: Iterator[EvalSample], place: Path) -> 
     recorder = create_recorder_for_location(str(place), str(place.parent))
     await recorder.log_init(log.eval, str(place))
     await recorder.log_start(log.eval, log.plan)
-    held = 0
+    characters = 0
     for sample in samples:
         # Condensed, a prompt is stored once, although it is the input and a message too.
         await recorder.log_sample(log.eval, condense_sample(sample))
-        held += len(str(sample.input)) + len(sample.output.completion)
-        if held > FLUSH_AT:
+        characters += len(str(sample.input)) + len(sample.output.completion)
+        if characters > FLUSH_AT:
             await recorder.flush(log.eval)
-            held = 0
+            characters = 0
     await recorder.log_finish(log.eval, "success", log.stats, log.results, None)
 
 
@@ -182,14 +182,14 @@ def _metric(names: Sequence[str | None]) -> str:
     return next((name for name in names if name), "score")
 
 
-def _sample(told: Told, spec: EvalSpec, prompts: Prompts | None) -> EvalSample:
+def _sample(scored: ScoredReply, spec: EvalSpec, prompts: Prompts | None) -> EvalSample:
     from inspect_ai._util.error import EvalError
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessage, ChatMessageUser
 
-    row, stored = told
+    row, stored = scored
     prompt = prompts.text(row) if prompts is not None else None
-    output = _output(told, spec.model)
+    output = _output(scored, spec.model)
     failed = None
     if row.status == "error":
         why = (stored.reply.error if stored is not None else "") or row.detail or "the request failed"
@@ -204,7 +204,7 @@ def _sample(told: Told, spec: EvalSpec, prompts: Prompts | None) -> EvalSample:
         target=list(stored.targets) if stored is not None and stored.targets else row.target,
         output=output,
         scores=None if row.status == "error" else {row.metric or "score": _score(row)},
-        metadata=_facts(told),
+        metadata=_facts(scored),
         error=failed,
         total_time=row.seconds,
         model_usage={spec.model: output.usage} if output.usage is not None else {},
@@ -222,7 +222,7 @@ def _score(row: Row) -> Any:
     )
 
 
-def _output(told: Told, model: str) -> ModelOutput:
+def _output(scored: ScoredReply, model: str) -> ModelOutput:
     from inspect_ai.model import (
         ChatCompletionChoice,
         ChatMessageAssistant,
@@ -232,7 +232,7 @@ def _output(told: Told, model: str) -> ModelOutput:
         ModelUsage,
     )
 
-    row, stored = told
+    row, stored = scored
     usage = None
     if row.tokens_in is not None or row.tokens_out is not None:
         sent, made = row.tokens_in or 0, row.tokens_out or 0
@@ -258,9 +258,9 @@ def _stop(row: Row) -> Literal["stop", "max_tokens", "model_length", "tool_calls
     return reason  # type: ignore[no-any-return]
 
 
-def _facts(told: Told) -> dict[str, Any]:
+def _facts(scored: ScoredReply) -> dict[str, Any]:
     """What ``fathom.rows`` reads from a log."""
-    row, stored = told
+    row, stored = scored
     return {
         **{name: getattr(row, name) for name in ("suite", "task", "item", "length", "tokens", "language", "chance")},
         "tokenizer": row.tokenizer,

@@ -56,7 +56,7 @@ class RunFolder:
         return settings if isinstance(settings, Mapping) else {}
 
 
-class Told(NamedTuple):
+class ScoredReply(NamedTuple):
     """A row, and the stored reply that it is the score of; None if only the row is known."""
 
     row: Row
@@ -155,14 +155,14 @@ class Material:
 
     def rows_of(self, system: System, **values: object) -> pl.DataFrame:
         """The replies of a system, and with the given values of columns; published averages are not replies."""
-        wanted = {"model": system.model, "variant": system.variant, **values}
-        return self.rows.filter(~is_aggregate(), *(pl.col(name) == value for name, value in wanted.items()))
+        columns = {"model": system.model, "variant": system.variant, **values}
+        return self.rows.filter(~is_aggregate(), *(pl.col(name) == value for name, value in columns.items()))
 
     def suites_of(self, system: System) -> list[str]:
         """Names of the suites of a system."""
         return [str(name) for name in self.rows_of(system)["suite"].unique(maintain_order=True)]
 
-    def told(self, system: System, **values: object) -> Iterator[Told]:
+    def scored_replies(self, system: System, **values: object) -> Iterator[ScoredReply]:
         """Rows with their stored replies, one by one: memory holds one reply, and no prompt."""
         frame = self.rows_of(system, **values)
         waiting = {(row.suite, row.sample, row.epoch): row for row in map(_row, frame.iter_rows(named=True))}
@@ -171,8 +171,8 @@ class Material:
                 for stored in chain(replies(run.folder), unasked(run.folder)):
                     row = waiting.pop((run.suite, stored.sample, stored.epoch), None)
                     if row is not None:
-                        yield Told(row, stored)
-        yield from (Told(row, None) for row in waiting.values())
+                        yield ScoredReply(row, stored)
+        yield from (ScoredReply(row, None) for row in waiting.values())
 
     def prompts(self, system: System) -> "Prompts":
         """The prompts of a system's samples."""
@@ -265,9 +265,9 @@ def only_system(measured: Material, model: str | None, what: str) -> System:
     chosen = [system for system in measured.systems if model in (None, system.model, system.name)]
     if len(chosen) == 1:
         return chosen[0]
-    there = ", ".join(system.name for system in measured.systems)
+    known = ", ".join(system.name for system in measured.systems)
     why = "there is no such model" if not chosen else "choose one with `model`"
-    raise FathomError(f"{what} describes one model; {why}: {there}")
+    raise FathomError(f"{what} describes one model; {why}: {known}")
 
 
 def without_score(system: System, figures: Sequence[Figure]) -> list[str]:
@@ -290,8 +290,8 @@ def counts_text(counts: Counts) -> str:
     names = {"unanswered": "unanswered", "overflow": "overflow", "missing": "missing", "cut": "cut"}
     names["scorer_error"] = "not scored (error of the scorer)"
     named = [f"{getattr(counts, name)} {words}" for name, words in names.items()]
-    told = [words for words in named if not words.startswith("0 ")]
-    return f"{counts.replies} replies: {', '.join([f'{counts.scored} scored', *told])}"
+    nonzero = [words for words in named if not words.startswith("0 ")]
+    return f"{counts.replies} replies: {', '.join([f'{counts.scored} scored', *nonzero])}"
 
 
 def _row(record: Mapping[str, Any]) -> Row:

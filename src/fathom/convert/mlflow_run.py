@@ -63,8 +63,8 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
 
 
 def _experiment(client: MlflowClient, name: str) -> str:
-    there = client.get_experiment_by_name(name)
-    return str(there.experiment_id if there is not None else client.create_experiment(name))
+    experiment = client.get_experiment_by_name(name)
+    return str(experiment.experiment_id if experiment is not None else client.create_experiment(name))
 
 
 def key_of(material: Material, system: System) -> str:
@@ -121,7 +121,7 @@ def _log_into(client: MlflowClient, run: str, material: Material, system: System
 def metrics_of(figures: list[Figure]) -> Iterator[tuple[str, float, int]]:
     """Name, value and step (the length in tokens; 0 for the mean over lengths) of the figures that have a score."""
     for figure in figures:
-        name, step = _plain(figure.task), figure.length or 0
+        name, step = _allowed_name(figure.task), figure.length or 0
         where = "by_length" if figure.length is not None else "score"
         if figure.mean is not None:
             yield f"{where}/{name}", figure.mean, step
@@ -149,7 +149,7 @@ def parameters(material: Material, system: System, run: RunFolder | None) -> dic
         settings |= {name: manifest.get(name) for name in ("window", "on_overflow", "chat_template", "started")}
         settings |= {f"version.{name}": value for name, value in (manifest.get("versions") or {}).items()}
     shown = hide_secrets(settings)
-    return {_plain(name): hide_in_text(str(value)) for name, value in shown.items() if value not in (None, "")}
+    return {_allowed_name(name): hide_in_text(str(value)) for name, value in shown.items() if value not in (None, "")}
 
 
 def write_artifacts(material: Material, system: System, folder: Path) -> None:
@@ -161,7 +161,7 @@ def write_artifacts(material: Material, system: System, folder: Path) -> None:
         stream.write(page(material.results))
 
 
-def _plain(name: str) -> str:
+def _allowed_name(name: str) -> str:
     """A name with the characters that MLflow allows."""
     return re.sub(r"[^\w\-. :/]+", "_", name).strip("/. ")[:200] or "unnamed"
 

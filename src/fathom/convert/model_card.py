@@ -106,16 +106,16 @@ def _args(figure: Figure, system: System, choices: Choices) -> dict[str, Any]:
     }
 
 
-def _merged(there: Any, ours: list[dict[str, Any]], place: Path, choices: Choices) -> list[dict[str, Any]]:
+def _merged(index: Any, ours: list[dict[str, Any]], place: Path, choices: Choices) -> list[dict[str, Any]]:
     """The index with our results in place of our earlier ones; those of others unchanged."""
-    if there is None or there == []:
+    if index is None or index == []:
         return ours
-    if not isinstance(there, list) or not all(
-        isinstance(entry, dict) and isinstance(entry.get("results"), list) for entry in there
+    if not isinstance(index, list) or not all(
+        isinstance(entry, dict) and isinstance(entry.get("results"), list) for entry in index
     ):
         raise FathomError(f"{place}: model-index is not a list of models with results; correct it first")
     kept, replaced = [], 0
-    for result in there[0]["results"]:
+    for result in index[0]["results"]:
         metrics = result.get("metrics") if isinstance(result, dict) else None
         mine = isinstance(metrics, list) and any(
             isinstance(metric, dict) and str(metric.get("name", "")).startswith(f"{METRIC}:") for metric in metrics
@@ -124,4 +124,4 @@ def _merged(there: Any, ours: list[dict[str, Any]], place: Path, choices: Choice
         kept += [] if mine else [result]
     if replaced and not choices.force:
         raise FathomError(f"{place} has {replaced} results of fathom; replace them with `force`")
-    return [{**there[0], "results": [*kept, *ours[0]["results"]]}, *there[1:]]
+    return [{**index[0], "results": [*kept, *ours[0]["results"]]}, *index[1:]]

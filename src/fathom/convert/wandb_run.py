@@ -36,9 +36,9 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     folder = Path(out)
     systems = chosen_systems(material, choices.about.model)
     for system in systems:
-        there = sorted(folder.glob(f"wandb/offline-run-*-{key_of(material, system)}"))
-        if there and not choices.force:
-            raise FathomError(f"{there[0]} has these results already; write them again with `force`")
+        earlier = sorted(folder.glob(f"wandb/offline-run-*-{key_of(material, system)}"))
+        if earlier and not choices.force:
+            raise FathomError(f"{earlier[0]} has these results already; write them again with `force`")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         places = [_log(material, system, folder, choices) for system in systems]

@@ -45,13 +45,15 @@ def flags(method: Method, server: Server, head_dim: int, base: float) -> ServerF
         head_dim: Coordinates of a head that turn.
         base: The model's ``rope_theta``.
     """
-    kind, held = method.kind, reach(method)
+    kind, reached = method.kind, reach(method)
     if kind.family == "none":
         return ServerFlags(server, (), {})
     if why := kind.unserved(method, server):
         return ServerFlags(server, None, {}, why)
     if server == "llamacpp":
-        return ServerFlags(server, (*(() if held is None else ("-c", str(held))), *_llama(method, head_dim, base)), {})
+        return ServerFlags(
+            server, (*(() if reached is None else ("-c", str(reached))), *_llama(method, head_dim, base)), {}
+        )
     if isinstance(kind, PositionKind):
         changes: dict[str, Json] = {
             kind.config_key: {theirs: method[name] for name, theirs in kind.config_names.items()}
@@ -59,7 +61,7 @@ def flags(method: Method, server: Server, head_dim: int, base: float) -> ServerF
     else:
         part = "rope_scaling" if server == "sglang" else "rope_parameters"
         changes = {part: rope_parameters(method, head_dim, base)}
-    return ServerFlags(server, _overriding(server, changes, held), _longer(server, held), kind.flags_note)
+    return ServerFlags(server, _overriding(server, changes, reached), _longer(server, reached), kind.flags_note)
 
 
 def _llama(method: Method, head_dim: int, base: float) -> tuple[str, ...]:
@@ -152,12 +154,12 @@ def _of_llama(given: Mapping[str, str]) -> tuple[str, dict[str, object]]:
     return ("abf", {"theta": given["--rope-freq-base"]}) if "--rope-freq-base" in given else ("", {})
 
 
-def _overriding(server: Server, changes: Mapping[str, Json], held: int | None) -> tuple[str, ...]:
+def _overriding(server: Server, changes: Mapping[str, Json], reached: int | None) -> tuple[str, ...]:
     text = json.dumps(changes)
     if server == "vllm":
-        return ("--hf-overrides", text, *(() if held is None else ("--max-model-len", str(held))))
-    return ("--json-model-override-args", text, *(() if held is None else ("--context-length", str(held))))
+        return ("--hf-overrides", text, *(() if reached is None else ("--max-model-len", str(reached))))
+    return ("--json-model-override-args", text, *(() if reached is None else ("--context-length", str(reached))))
 
 
-def _longer(server: Server, held: int | None) -> dict[str, str]:
-    return {_LONGER: "1"} if server == "sglang" and held is not None else {}
+def _longer(server: Server, reached: int | None) -> dict[str, str]:
+    return {_LONGER: "1"} if server == "sglang" and reached is not None else {}

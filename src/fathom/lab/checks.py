@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from fathom.lab.plan import Wanted, Way
+from fathom.lab.plan import RequestedSetup, Way
 from fathom.models.hugging_face import is_local
 from fathom.models.protocol import is_baseline
 from fathom.plugins.names import folder_name, listed
@@ -11,7 +11,7 @@ from fathom.suites.suitefile import BuiltSuite
 from fathom.types import FathomError, Sample
 
 
-def run_name(setup: Wanted, way: Way) -> str:
+def run_name(setup: RequestedSetup, way: Way) -> str:
     """The name of the folder of a setup's run in one way."""
     return folder_name(" ".join(filter(None, (setup.name, way.values))))
 

@@ -15,7 +15,7 @@ from fathom.analysis.setups import Setup, Trial, Tuned, compare_setups
 from fathom.extend.methods import WHOLE
 from fathom.lab.checks import check_commands, check_names, check_servers, chosen_samples, run_name, shared_items
 from fathom.lab.page import Comparison
-from fathom.lab.plan import Sizes, Wanted, Way, best_way, is_inside, trained, wanted
+from fathom.lab.plan import RequestedSetup, Sizes, Way, best_way, is_inside, read_setup, trained
 from fathom.lab.times import Times, prompts_of, times_of
 from fathom.models.hugging_face import is_local, trained_window
 from fathom.models.local_client import check_local_model
@@ -52,7 +52,7 @@ class Recipe:
     Attributes:
         suite: The suite that results are reported on.
         models: Names of the models; each is compared with itself.
-        setups: Setups as users name them (``fathom.lab.plan.wanted``); the base is added.
+        setups: Setups as users name them (``fathom.lab.plan.read_setup``); the base is added.
         trained: Setups of the first model with other weights (``fathom.lab.plan.trained``).
         servers: Addresses of servers that the user started for a setup of the first model, by the name of the setup.
         commands: The command lines with which these were started, and under the name of the base that of the server
@@ -88,12 +88,12 @@ class _Plan:
 
     model: str
     window: int
-    every: tuple[Wanted, ...]
+    every: tuple[RequestedSetup, ...]
     folder: Path
     left_out: frozenset[str] = frozenset()
 
     @property
-    def base(self) -> Wanted:
+    def base(self) -> RequestedSetup:
         return self.every[0]
 
 
@@ -170,7 +170,7 @@ def _plans(recipe: Recipe, suite: BuiltSuite, out: Path) -> list[_Plan]:
     plans = []
     for number, model in enumerate(recipe.models):
         window = _window(recipe, model)
-        every = _wanted(recipe, suite, model, window, more=number == 0)
+        every = _setups(recipe, suite, model, window, more=number == 0)
         folder = out if len(recipe.models) == 1 else out / folder_name(model)
         plans.append(_Plan(model, window, tuple(every), folder))
     if len(plans) > 1:
@@ -179,7 +179,7 @@ def _plans(recipe: Recipe, suite: BuiltSuite, out: Path) -> list[_Plan]:
     check_commands(recipe.commands, (BASE, *recipe.servers))
     unused = [text for text in recipe.setups if is_inside(text) and not any(map(is_local, recipe.models))]
     if unused:
-        wanted(unused[0], recipe.models[0], Sizes(1, 1, 1))  # which says why
+        read_setup(unused[0], recipe.models[0], Sizes(1, 1, 1))  # which says why
     for plan in plans:
         _check(recipe, plan)
     if recipe.tuning is not None and any(setup.tuned for plan in plans for setup in plan.every):
@@ -207,16 +207,16 @@ def _window(recipe: Recipe, model: str) -> int:
     return window
 
 
-def _wanted(recipe: Recipe, suite: BuiltSuite, model: str, window: int, *, more: bool) -> list[Wanted]:
+def _setups(recipe: Recipe, suite: BuiltSuite, model: str, window: int, *, more: bool) -> list[RequestedSetup]:
     """All setups of a model, the base first; with ``more`` also those on other servers and with other weights."""
     sizes = _sizes(recipe, suite, window)
     base = "none" if is_local(model) else BASE
     texts = dict.fromkeys([base, *(text for text in recipe.setups if is_local(model) or not is_inside(text))])
-    setups = [wanted(text, model, sizes) for text in texts]
+    setups = [read_setup(text, model, sizes) for text in texts]
     if more:
         for name, url in recipe.servers.items():
             way = Way(model, base_url=url, server_command=recipe.commands.get(name))
-            setups.append(Wanted(name, "position", (way,)))
+            setups.append(RequestedSetup(name, "position", (way,)))
         setups += [trained(text) for text in recipe.trained]
     names = [setup.name for setup in setups]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -282,7 +282,7 @@ class _Asker:
         self.recipe, self._tell = recipe, tell
         self._spent: dict[Path, tuple[int, float]] = {}
 
-    def rows(self, suite: BuiltSuite, setup: Wanted, place: Path, words: str) -> pl.DataFrame:
+    def rows(self, suite: BuiltSuite, setup: RequestedSetup, place: Path, words: str) -> pl.DataFrame:
         """The rows of a setup, under its name, for the samples that are asked for now.
 
         An earlier call may have asked more of them.
@@ -295,7 +295,7 @@ class _Asker:
             .with_columns(pl.lit(setup.name).alias("model"), pl.lit("").alias("variant"))
         )
 
-    def ask(self, suite: Path, setup: Wanted, place: Path, words: str) -> Path:
+    def ask(self, suite: Path, setup: RequestedSetup, place: Path, words: str) -> Path:
         """The folder of the run of a setup with its first way; a finished one is not asked again."""
         way = setup.ways[0]
         folder = place / run_name(setup, way)
@@ -327,7 +327,7 @@ def _choose(plan: _Plan, asker: _Asker) -> tuple[_Plan, list[Tuned]]:
     suite = _opened(asker.recipe.tuning)
     place = plan.folder / "tuning"
 
-    def rows_of(asked: Wanted, words: str) -> pl.DataFrame:
+    def rows_of(asked: RequestedSetup, words: str) -> pl.DataFrame:
         return asker.rows(suite, asked, place, f"tuning: {words}").filter(~pl.col("item").is_in(list(plan.left_out)))
 
     base = rows_of(plan.base, plan.base.name)

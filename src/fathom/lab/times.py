@@ -10,7 +10,7 @@ from typing import Any
 
 from fathom.analysis.setups import Timing
 from fathom.lab.checks import chosen_samples
-from fathom.lab.plan import Wanted
+from fathom.lab.plan import RequestedSetup
 from fathom.models.protocol import Settings
 from fathom.runfile.settings import Choice
 from fathom.storage.atomic import whole_file
@@ -45,7 +45,7 @@ class Times:
 
 
 def times_of(
-    every: Sequence[tuple[Wanted, Settings]],
+    every: Sequence[tuple[RequestedSetup, Settings]],
     prompts: Mapping[int, Prompt],
     out: Path,
     *,

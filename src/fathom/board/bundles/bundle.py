@@ -77,13 +77,13 @@ class Result:
         part: Number of the run, from 0.
         rows: Its row for each of ``RULES``.
         reply_hash: SHA-256 of the text of the reply, in hexadecimal digits.
-        said: Its log; None without logs.
+        log: What was logged of it; None without logs.
     """
 
     part: int
     rows: tuple[Row, ...]
     reply_hash: str
-    said: ReplyLog | None = None
+    log: ReplyLog | None = None
 
     @property
     def order(self) -> tuple[int, str, int, str, int]:
@@ -310,9 +310,9 @@ def _digest(result: Result) -> dict[str, object]:
 
 
 def _reply(result: Result, form: int) -> dict[str, object]:
-    said = result.said or ReplyLog((), "", "")
-    record = _key(result) | {"targets": said.targets, "asked": said.asked, "text": said.text}
-    return record | {"inputs": dict(said.inputs or {})} if form > 2 else record
+    log = result.log or ReplyLog((), "", "")
+    record = _key(result) | {"targets": log.targets, "asked": log.asked, "text": log.text}
+    return record | {"inputs": dict(log.inputs or {})} if form > 2 else record
 
 
 def _judgement(judged: JudgedReply) -> dict[str, object]:

@@ -126,12 +126,12 @@ def kept_judgements(stored: Sequence[StoredReply], judged: Sequence[Judged]) -> 
     kept = []
     for judge in judged:
         # Rows name the parts of a score in their order, which the lines of a bundle do not preserve.
-        said = {
+        own = {
             key: replace(judgement, parts=dict(sorted(judgement.parts.items())))
             for key, judgement in judge.judgements.items()
             if (judge.name, key) in used
         }
-        kept.append(Judged(judge.name, said))
+        kept.append(Judged(judge.name, own))
     return tuple(kept)
 
 
@@ -186,7 +186,7 @@ def _bundled(number: int, run: Path, manifest: Mapping[str, Any], judges: Sequen
         )
         for reply, *rows in zip(stored, *scored, strict=True)
     ]
-    said = [
+    judgements = [
         JudgedReply(number, judge.name, key, judgement)
         for judge in judged
         for key, judgement in judge.judgements.items()
@@ -198,7 +198,7 @@ def _bundled(number: int, run: Path, manifest: Mapping[str, Any], judges: Sequen
             subset=str((manifest.get("subset") or {}).get("hash") or ""),
         ),
         results=tuple(sorted(results if logs else map(_without_log, results), key=lambda result: result.order)),
-        judgements=tuple(sorted(said, key=lambda judged_reply: judged_reply.order)) if logs else (),
+        judgements=tuple(sorted(judgements, key=lambda judged_reply: judged_reply.order)) if logs else (),
         last=max(reply.finished_at for reply in stored),
     )
 
@@ -209,7 +209,7 @@ def _public_reply(reply: Reply) -> Reply:
 
 
 def _without_log(result: Result) -> Result:
-    return replace(result, said=None)
+    return replace(result, log=None)
 
 
 def _without_errors(judged: Judged) -> Judged:

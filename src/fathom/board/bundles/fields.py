@@ -90,7 +90,7 @@ def name(value: object) -> str:
     return ""
 
 
-def named(value: object) -> str:
+def filled_name(value: object) -> str:
     """A non-empty name."""
     return name(value) if value != "" else "a name"
 
@@ -221,11 +221,11 @@ _SETTINGS: Mapping[str, Check] = {
     "thinking": maybe(record(_THINKING)),
 }
 _PART: Mapping[str, Check] = {
-    "suite": named,
-    "fingerprint": named,
+    "suite": filled_name,
+    "fingerprint": filled_name,
     "tokenizer": line,
     "subset": line,
-    "tasks": many(named, VALUES, 1),
+    "tasks": many(filled_name, VALUES, 1),
     "lengths": many(_COUNT, VALUES, 1),
     "samples": whole(TOKENS, 1),
     "replies": whole(TOKENS, 1),
@@ -236,7 +236,7 @@ _PARTS = 50
 HEAD_FIELDS: Mapping[str, Check] = {
     "fathom": one_of("bundle"),
     "format": one_of(*FORMATS),
-    "model": named,
+    "model": filled_name,
     "variant": name,
     "created": day,
     "settings": record(_SETTINGS),
@@ -251,10 +251,10 @@ HEAD_FIELDS: Mapping[str, Check] = {
 
 _KEY: Mapping[str, Check] = {"part": whole(_PARTS - 1), "sample": line, "epoch": whole(EPOCHS, 1)}
 _ROW: Mapping[str, Check] = {
-    "suite": named,
-    "task": named,
+    "suite": filled_name,
+    "task": filled_name,
     "item": line,
-    "model": named,
+    "model": filled_name,
     "length": _COUNT,
     "value": maybe(number(1.0)),
     "variant": name,

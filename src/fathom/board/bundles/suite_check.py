@@ -55,12 +55,12 @@ def check_suites(bundle: Bundle, suites: Sequence[BuiltSuite]) -> Iterator[Findi
                 older = refusal.topic == "gold" and suite.manifest.get("format", 1) < SUITE_FORMAT
                 yield Finding("refused", refusal.topic, f"{refusal}{_REBUILD if older else ''}")
         elif suites:
-            there = ", ".join(f"{built.manifest['suite']} {print}" for print, built in by_print.items())
+            given = ", ".join(f"{built.manifest['suite']} {print}" for print, built in by_print.items())
             yield Finding(
                 "refused",
                 "suite",
                 f"suite {part.suite} with fingerprint {part.fingerprint} is not among the suites to check against "
-                f"({there}); run one of these, or check against the suite that was run",
+                f"({given}); run one of these, or check against the suite that was run",
             )
         else:
             yield Finding(
@@ -83,8 +83,8 @@ def _results_of(bundle: Bundle, fingerprint: str) -> dict[str, list[Result]]:
 def _epochs(bundle: Bundle, fingerprint: str) -> Iterator[Finding]:
     """Missing repeats, which can be seen without the suite."""
     results = _results_of(bundle, fingerprint)
-    wanted = max(result.rows[0].epoch for repeats in results.values() for result in repeats)
-    missing = wanted * len(results) - sum(map(len, results.values()))
+    epochs = max(result.rows[0].epoch for repeats in results.values() for result in repeats)
+    missing = epochs * len(results) - sum(map(len, results.values()))
     if missing:
         words = f"{missing:,} replies of repeated samples are missing; repeat the `fathom run` command to get them"
         yield Finding("incomplete", "completeness", words)
@@ -123,16 +123,18 @@ def _against(bundle: Bundle, part: Part, suite: BuiltSuite) -> Iterator[Finding]
 
 
 def _completeness(part: Part, seen: _Seen, left_out: Sequence[str], epochs: int) -> Iterator[Finding]:
-    held = sum(seen.samples.values())
+    samples = sum(seen.samples.values())
     not_run = f"; tasks that were not run: {', '.join(left_out)}" if left_out else ""
     repeated = f", {epochs} times each" if epochs > 1 else ""
     if not seen.missing:
-        words = f"all {held:,} samples of {len(seen.samples)} tasks of suite {part.suite} are there{repeated}{not_run}"
+        words = (
+            f"all {samples:,} samples of {len(seen.samples)} tasks of suite {part.suite} are there{repeated}{not_run}"
+        )
         yield Finding("verified", "completeness", words)
         return
     subset = f" (a subset was run: {part.subset})" if part.subset else ""
     some = ", ".join(f"{task} {missing:,}" for task, missing in sorted(seen.missing.items()))
-    words = f"{sum(seen.missing.values()):,} of {held * epochs:,} replies are missing{subset}: {some}{not_run}"
+    words = f"{sum(seen.missing.values()):,} of {samples * epochs:,} replies are missing{subset}: {some}{not_run}"
     yield Finding("incomplete", "completeness", words)
 
 
@@ -165,7 +167,7 @@ def _compare(
 
 def _compare_gold(sample: Sample, result: Result, about: Sequence[str]) -> None:
     """Checks everything that a row and a log say about a sample against the suite."""
-    row, said = result.rows[0], result.said
+    row, log = result.rows[0], result.log
     targets = sample.targets if get_task(sample.task).lines else sample.targets[:1]
     facts: dict[str, tuple[Any, Any]] = {
         "item": (row.item, sample.item),
@@ -175,10 +177,10 @@ def _compare_gold(sample: Sample, result: Result, about: Sequence[str]) -> None:
         "language": (row.language, sample.language),
         "chance": (row.chance, float(sample.chance)),
         "target": (row.target, "\n".join(targets)),
-        **_compared_facets(sample, {name: value for name, value in row.facets.items() if name not in about}, said),
+        **_compared_facets(sample, {name: value for name, value in row.facets.items() if name not in about}, log),
     }
-    if said is not None:
-        facts |= {"targets": (said.targets, sample.targets), "asked": (said.asked, sample.asked)}
+    if log is not None:
+        facts |= {"targets": (log.targets, sample.targets), "asked": (log.asked, sample.asked)}
     for name, (given, expected) in facts.items():
         if canonical(given) != canonical(expected):
             shown = [printable(ascii(value))[:_SHOWN] for value in (given, expected)]
@@ -186,7 +188,7 @@ def _compare_gold(sample: Sample, result: Result, about: Sequence[str]) -> None:
 
 
 def _compared_facets(
-    sample: Sample, facets: Mapping[str, Facet], said: ReplyLog | None
+    sample: Sample, facets: Mapping[str, Facet], log: ReplyLog | None
 ) -> dict[str, tuple[Any, Mapping[str, Facet]]]:
     """Facets and inputs of a reply, each with those of the suite's sample.
 
@@ -197,10 +199,10 @@ def _compared_facets(
     if ("cluster" in facets) != ("cluster" in known):
         facets, known = _without_cluster(facets), _without_cluster(known)
     both = {**known, **sample.inputs}
-    given = facets if said is None or said.inputs is None else said.inputs
-    if canonical(given) == canonical(facets) and (said is not None or canonical(facets) == canonical(both)):
+    given = facets if log is None or log.inputs is None else log.inputs
+    if canonical(given) == canonical(facets) and (log is not None or canonical(facets) == canonical(both)):
         return {"facets": (facets, both)}
-    inputs = {} if said is None else {"inputs": (said.inputs, sample.inputs)}
+    inputs = {} if log is None else {"inputs": (log.inputs, sample.inputs)}
     return {"facets": (facets, known), **inputs}
 
 

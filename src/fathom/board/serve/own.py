@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from fathom.board.likeness import Prints, expected_alike, likeness
-from fathom.board.serve.process import ended
+from fathom.board.serve.process import run_process
 from fathom.plugins.names import system_name
 from fathom.types import FathomError
 
@@ -55,7 +55,9 @@ class OwnResults:
         """Reads in a separate process, because scoring runs takes much memory."""
         with tempfile.TemporaryDirectory() as place:
             out = Path(place) / "prints.npz"
-            end = ended([sys.executable, "-m", __name__, str(out), *map(str, self._results)], SECONDS, self._stopping)
+            end = run_process(
+                [sys.executable, "-m", __name__, str(out), *map(str, self._results)], SECONDS, self._stopping
+            )
             if end.code != 0:
                 raise FathomError(f"the results on this server cannot be compared: {end.err.strip()[-2000:]}")
             with np.load(out) as stored:

@@ -75,8 +75,8 @@ Moderator = Annotated[Holder, Depends(moderator)]
 async def submit(request: Request, someone: Anyone) -> Response:
     """Accepts a bundle: the body is the file that ``fathom board bundle`` wrote."""
     desk = _desk(request)
-    with desk.under_way.hold(someone.name) as there:
-        if not there:
+    with desk.under_way.hold(someone.name) as admitted:
+        if not admitted:
             words = f"{desk.limits.under_way} bundles of one person can be processed at once; wait until one is done"
             raise AnswerError(429, words, headers={"Retry-After": "30"})
         if wait := desk.rate.take(someone.name):
@@ -120,7 +120,7 @@ def _take(desk: Desk, someone: Holder, path: Path, id: str, size: int) -> Respon
     if reasons:
         more: dict[str, Json] = {"id": id, "state": state, "reasons": list(reasons), "findings": _findings(submission)}
         raise AnswerError(422, f"the bundle is refused: {submission.reason}", more=more)
-    return JSONResponse(_shown(submission, someone), 201, {"Location": f"/api/submissions/{id}"})
+    return JSONResponse(_record(submission, someone), 201, {"Location": f"/api/submissions/{id}"})
 
 
 def _prints(bundle: Path) -> bytes:
@@ -132,7 +132,7 @@ def _prints(bundle: Path) -> bytes:
 def _already(submission: Submission, someone: Holder) -> Response:
     words = f"this bundle was submitted before and is {submission.state}"
     more = (
-        _shown(submission, someone)
+        _record(submission, someone)
         if _may_see(someone, submission)
         else {"id": submission.id, "state": submission.state}
     )
@@ -144,7 +144,7 @@ def listed(request: Request, someone: Anyone, state: State | None = None) -> Res
     """Submissions, the newest first: all for a moderator, the own ones for a submitter."""
     submitter = None if someone.role == "moderate" else someone.name
     submissions = _desk(request).store.listed(submitter=submitter, state=state)
-    return JSONResponse({"submissions": _all_shown(_desk(request), submissions, someone)})
+    return JSONResponse({"submissions": _records(_desk(request), submissions, someone)})
 
 
 @router.get("/submissions/{id}")
@@ -235,7 +235,7 @@ def _decided(
         raise AnswerError(403, "this is your own submission: another moderator must decide on it; you can withdraw it")
     if not desk.store.decide(submission.id, before, after, by=someone.name, reason=reason):
         present = _found(request, id, someone)
-        more = _all_shown(desk, [present], someone)[0]
+        more = _records(desk, [present], someone)[0]
         raise AnswerError(409, f"it is {present.state} and cannot become {after}", more=more)
     if after != "withdrawn":
         desk.publisher.nudge()
@@ -250,7 +250,7 @@ def _undone(request: Request, id: str, someone: Holder, number: int, reason: str
         raise AnswerError(403, "moderators can undo decisions on other submissions, submitters their own withdrawals")
     try:
         if not desk.store.undo(submission.id, number, by=someone.name, reason=reason):
-            more = _all_shown(desk, [_found(request, id, someone)], someone)[0]
+            more = _records(desk, [_found(request, id, someone)], someone)[0]
             raise AnswerError(409, "this is not the last decision on it, or it was already undone", more=more)
     except LostError as error:
         raise AnswerError(409, str(error)) from error
@@ -279,22 +279,22 @@ def _findings(submission: Submission) -> Json:
 
 def _answer(request: Request, id: str, someone: Holder) -> Response:
     """The present state of a submission."""
-    return JSONResponse(_all_shown(_desk(request), [_found(request, id, someone)], someone)[0])
+    return JSONResponse(_records(_desk(request), [_found(request, id, someone)], someone)[0])
 
 
-def _all_shown(desk: Desk, submissions: Sequence[Submission], someone: Holder) -> list[dict[str, Json]]:
+def _records(desk: Desk, submissions: Sequence[Submission], someone: Holder) -> list[dict[str, Json]]:
     """Submissions with their decisions; for moderators also with similar submissions."""
     history: dict[str, list[Decision]] = {}
     for decision in desk.store.decisions([submission.id for submission in submissions]):
         history.setdefault(decision.submission, []).append(decision)
     alike = desk.store.alike(submissions) if someone.role == "moderate" else {}
     return [
-        _shown(submission, someone, history.get(submission.id, ()), alike.get(submission.id, ()))
+        _record(submission, someone, history.get(submission.id, ()), alike.get(submission.id, ()))
         for submission in submissions
     ]
 
 
-def _shown(
+def _record(
     submission: Submission, someone: Holder, history: Sequence[Decision] = (), alike: Sequence[Alike] = ()
 ) -> dict[str, Json]:
     verdict = submission.verdict if isinstance(submission.verdict, dict) else {}
@@ -400,8 +400,8 @@ async def _timely(request: Request, seconds: float, idle: float) -> AsyncIterato
         except StopAsyncIteration:
             return
         except TimeoutError:
-            said = f"within {seconds:g} seconds" if left <= idle else f"completely: nothing came for {idle:g} seconds"
-            raise AnswerError(408, f"the body did not arrive {said}; send it again", headers=CLOSE) from None
+            how = f"within {seconds:g} seconds" if left <= idle else f"completely: nothing came for {idle:g} seconds"
+            raise AnswerError(408, f"the body did not arrive {how}; send it again", headers=CLOSE) from None
         yield content
 
 

@@ -56,9 +56,9 @@ class BuildOptions(Terminal, Json):
 @command(BuildOptions)
 def board_build(options: BuildOptions) -> "Built":
     """Build a leaderboard as a static site that any host can serve and that opens from disk."""
-    from fathom.board.build import TITLE, Wanted, build_site
+    from fathom.board.build import TITLE, SiteSettings, build_site
 
-    wanted = Wanted(
+    settings = SiteSettings(
         results=paths_of(options.results),
         published=options.published,
         more=options.more,
@@ -73,7 +73,7 @@ def board_build(options: BuildOptions) -> "Built":
         judge=options.judge,
         models=options.models,
     )
-    return build_site(wanted, Path(options.out), options.progress)
+    return build_site(settings, Path(options.out), options.progress)
 
 
 def main(line: BuildOptions) -> None:

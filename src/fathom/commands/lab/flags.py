@@ -30,8 +30,8 @@ def lab_flags(options: FlagsOptions) -> "list[ServerFlags]":
 
     names = ("factor", "length", "window", "group", "chunk", "local", "sinks")
     method = method_of(options.method, options, **{name: getattr(options, name) for name in names})
-    wanted = [server for server in SERVERS if options.server in ("all", server)]
-    return [flags(method, server, options.head_dim, options.base) for server in wanted]
+    servers = [server for server in SERVERS if options.server in ("all", server)]
+    return [flags(method, server, options.head_dim, options.base) for server in servers]
 
 
 def main(line: FlagsOptions) -> None:

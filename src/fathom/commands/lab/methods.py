@@ -23,14 +23,14 @@ def lab_methods(options: MethodsOptions) -> list[dict[str, Any]]:
             "method": kind.name,
             "changes": kind.family,
             "description": kind.description,
-            "options": [_shown(parameter) for parameter in kind.parameters],
+            "options": [_with_default(parameter) for parameter in kind.parameters],
             "source": kind.source,
         }
         for kind in (*METHODS.values(), *CACHES.values(), *SYSTEMS.values())
     ]
 
 
-def _shown(parameter: "Parameter") -> str:
+def _with_default(parameter: "Parameter") -> str:
     """An option with its default, as users write it."""
     default = parameter.default
     if default is None:

@@ -90,8 +90,8 @@ def _parts(row: Sequence[float | None]) -> list[str]:
             end += 1
         keys = f"key {start}" if end == start + 1 else f"keys {start} to {end - 1}"
         first, last = row[start], row[end - 1]
-        told = "not seen" if first is None else f"{first:g}" if first == last else f"{first:g} to {last:g}"
-        parts.append(f"{keys}: {told}")
+        words = "not seen" if first is None else f"{first:g}" if first == last else f"{first:g} to {last:g}"
+        parts.append(f"{keys}: {words}")
         start = end
     return parts
 

@@ -301,6 +301,6 @@ def _weights(query: Any, key: Any, layer: EvictingLayer, scaling: float | None) 
         yield scores.softmax(-1).reshape(batch, heads, -1, stored)
 
 
-def _tensors(held: Any) -> tuple[Any, ...]:
+def _tensors(stored: Any) -> tuple[Any, ...]:
     """The tensor that a cache holds under a name; quantised ones come with their scale."""
-    return () if held is None else held if isinstance(held, tuple) else (held,)
+    return () if stored is None else stored if isinstance(stored, tuple) else (stored,)

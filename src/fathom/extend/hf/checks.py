@@ -80,9 +80,9 @@ def check_extension(config: Any, method: Method) -> Method:
     if method.kind.family == "frequencies" and kind != "default":
         used = with_rope_type(kind)
         already = kind if used is None else used.name
-        told = f"already uses {already}" if already == method.name else f"already uses {already}, and two do not add up"
+        why = f"already uses {already}" if already == method.name else f"already uses {already}, and two do not add up"
         raise FathomError(
-            f"{method.name}: {_kind(config)} {told}: its configuration has rope_type {kind}; leave out extend, or give "
+            f"{method.name}: {_kind(config)} {why}: its configuration has rope_type {kind}; leave out extend, or give "
             "a checkpoint whose configuration has none"
         )
     theta = method["theta"]
@@ -130,10 +130,10 @@ def is_mapped(method: Method) -> bool:
 def window_of_method(config: Any, method: Method) -> int | None:
     """Tokens that the model holds with a settled method; None where nothing limits them."""
     own = getattr(config, "max_position_embeddings", None)
-    held = reach(method)
-    if held is None and not method.kind.takes("original"):  # it says nothing of the window
+    reached = reach(method)
+    if reached is None and not method.kind.takes("original"):  # it says nothing of the window
         return own if isinstance(own, int) else None
-    return held
+    return reached
 
 
 def check_memory(

@@ -305,9 +305,9 @@ def _failed(what: str, failure: Failure, settings: Settings, name: str, surveyed
         )
         better = near[0] if near else surveyed.served[0] if len(surveyed.served) == 1 else ""
         option = f"--model {settings.model.removesuffix(name)}{better}" if better else ""
-        told = f"the server has no model {name!r}; it serves {names}"
+        words = f"the server has no model {name!r}; it serves {names}"
         advice = f"Give {shlex.join(option.split(' ', 1)) if option else 'one of these names'}"
-        return Check("model name", "failed", told, advice, option)
+        return Check("model name", "failed", words, advice, option)
     if failure.kind == "denied":
         advice = (
             "Check the address, which usually ends in /v1, and the model's name"

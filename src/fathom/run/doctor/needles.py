@@ -35,8 +35,8 @@ class Hunt:
 
     def missing(self, *texts: str) -> tuple[str, ...]:
         """The places whose code word is in none of these texts."""
-        said = "\n".join(texts).upper()
-        return tuple(place for place, word in zip(PLACES, self.words, strict=True) if word not in said)
+        replies = "\n".join(texts).upper()
+        return tuple(place for place, word in zip(PLACES, self.words, strict=True) if word not in replies)
 
 
 def make_hunt(tokens: int, tokenizer: Tokenizer, rng: Random) -> Hunt:

@@ -108,12 +108,12 @@ class Known:
     """Windows that are known before any prompt is sent, in tokens; None where one is not.
 
     Attributes:
-        said: The one that the server states.
+        stated: The one that the server states.
         expected: The one that is tested.
         used: The one that a run would use.
     """
 
-    said: int | None
+    stated: int | None
     expected: int | None
     used: int | None
 
@@ -149,7 +149,7 @@ async def probe(prober: Prober, tiny: Reply, known: Known, rng: Random) -> list[
     checks = [
         usage_check(reading, short, shots, replies=replies, cached=cached),
         tokenizer_check(reading, prober.tokenizer.name),
-        window_check(reading, said=known.said, given=prober.settings.window, used=known.used, cap=cap, tried=tried),
+        window_check(reading, stated=known.stated, given=prober.settings.window, used=known.used, cap=cap, tried=tried),
         truncation_check(reading, window=known.expected, cap=cap),
     ]
     if reading.end is not None and reading.end.outcome == "silent":
@@ -272,48 +272,52 @@ def limit_in(message: str, least: int, most: int) -> int | None:
 
 
 def window_check(
-    reading: Reading, *, said: int | None, given: int | None, used: int | None, cap: int, tried: Sequence[int]
+    reading: Reading, *, stated: int | None, given: int | None, used: int | None, cap: int, tried: Sequence[int]
 ) -> Check:
     """The check of the window.
 
     Args:
         reading: What the replies show.
-        said: The window that the server states; None if it does not.
+        stated: The window that the server states; None if it does not.
         given: The user's ``--window``; None if not given.
         used: The window that a run would use; None if none is known.
         cap: Tokens for each reply.
         tried: Sizes that were planned.
     """
     name, whole = "window", reading.of_model(reading.whole)
-    stated = f"the server states {said:,} tokens" if said else "the server does not state it"
-    words, real = _measured(reading, said, cap)
+    by_server = f"the server states {stated:,} tokens" if stated else "the server does not state it"
+    words, real = _measured(reading, stated, cap)
     if real is None and reading.end is not None and reading.end.outcome != "overflow":
         asked = reading.of_model(reading.end.tokens)
         late = "seconds (--timeout)" in reading.end.message
         return Check(
             name,
             "warning",
-            f"{stated}; a prompt of {whole:,} tokens was answered, one of {asked:,} failed: {reading.end.message}",
+            f"{by_server}; a prompt of {whole:,} tokens was answered, one of {asked:,} failed: {reading.end.message}",
             f"{'Raise --timeout' if late else 'Check the log of the server'}, or use lengths up to "
             f"{format_length(_floor(whole))}",
         )
     if real is None:  # every prompt arrived
-        least, full = whole + cap, said or given
+        least, full = whole + cap, stated or given
         if full and least >= WHOLE * full:
-            return Check(name, "ok", f"{stated}; a prompt of {whole:,} {_arrived(reading)}", *_use(reading, full, used))
+            return Check(
+                name, "ok", f"{by_server}; a prompt of {whole:,} {_arrived(reading)}", *_use(reading, full, used)
+            )
         more = f"{words}; longer ones were not tried"
         if full:
             advice, options = _use(reading, full, used)
-            return Check(name, "ok", f"{stated}; {more}", f"{advice}. fathom doctor --window {full} tries all", options)
+            return Check(
+                name, "ok", f"{by_server}; {more}", f"{advice}. fathom doctor --window {full} tries all", options
+            )
         return Check(
             name,
             "unknown",
-            f"{stated}; {more}",
+            f"{by_server}; {more}",
             "Give --window with the window that you expect, to have it tried; without one, fathom sends every prompt",
         )
-    claimed = next((window for window in (given, said) if window and window * WHOLE > real), None)
+    claimed = next((window for window in (given, stated) if window and window * WHOLE > real), None)
     if claimed is not None and reading.suspicious and reading.end is None:
-        return Check(name, "warning", f"{stated}; {words}", "See truncation")
+        return Check(name, "warning", f"{by_server}; {words}", "See truncation")
     if claimed is not None:
         source = "--window is" if claimed == given else "the server states"
         return Check(
@@ -323,10 +327,10 @@ def window_check(
             f"Give {reading.option(real)}{_converted(reading)}",
             reading.option(real),
         )
-    return Check(name, "ok", words if said is None else f"{stated}; {words}", *_use(reading, real, used))
+    return Check(name, "ok", words if stated is None else f"{source}; {words}", *_use(reading, real, used))
 
 
-def _measured(reading: Reading, said: int | None, cap: int) -> tuple[str, int | None]:
+def _measured(reading: Reading, stated: int | None, cap: int) -> tuple[str, int | None]:
     """What was measured in words, and the window that follows; None if no end of it was found."""
     whole = reading.of_model(reading.whole)
     if reading.cut is not None:
@@ -334,10 +338,10 @@ def _measured(reading: Reading, said: int | None, cap: int) -> tuple[str, int | 
     if reading.end is not None and reading.end.outcome == "overflow":
         asked = reading.of_model(reading.end.tokens)
         named = limit_in(reading.end.message, reading.of_model(reading.accepted), asked + cap)
-        if named is None and said and whole <= said <= (asked + cap) * (1 + NOISE):
-            named = said
+        if named is None and stated and whole <= stated <= (asked + cap) * (1 + NOISE):
+            named = stated
         accepted = reading.of_model(reading.accepted)
-        window = f" (a window of {named:,})" if named is not None and named != said else ""
+        window = f" (a window of {named:,})" if named is not None and named != stated else ""
         return f"a prompt of {asked:,} tokens is refused{window}, one of {accepted:,} is not", named or accepted + cap
     if reading.suspicious:
         return f"prompts from {reading.of_model(reading.lost_from):,} tokens on seem truncated", whole + cap
