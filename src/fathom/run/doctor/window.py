@@ -327,7 +327,7 @@ def window_check(
             f"Give {reading.option(real)}{_converted(reading)}",
             reading.option(real),
         )
-    return Check(name, "ok", words if stated is None else f"{source}; {words}", *_use(reading, real, used))
+    return Check(name, "ok", words if stated is None else f"{by_server}; {words}", *_use(reading, real, used))
 
 
 def _measured(reading: Reading, stated: int | None, cap: int) -> tuple[str, int | None]:
