@@ -13,10 +13,10 @@ import pytest
 
 from fathom.board.build import SiteSettings, build_site
 from fathom.board.derived import derived
+from fathom.board.downloads import plain_page
 from fathom.board.measured import measured
 from fathom.board.model import ModelFacts
 from fathom.board.model_facts import parameters_of, read_model_facts
-from fathom.board.plain import plain_page
 from fathom.board.results import Batch
 from fathom.board.site_data import index_file, start_board
 from fathom.board.table import Table, model_keys, table

@@ -12,12 +12,11 @@ from fathom.board.board_data import board_files
 from fathom.board.caveats import graded_otherwise
 from fathom.board.changes import Snapshot, changes, read_snapshot, sentences, snapshot
 from fathom.board.derived import derived
-from fathom.board.downloads import downloads
+from fathom.board.downloads import downloads, plain_page
 from fathom.board.examples import examples
 from fathom.board.measured import measured
 from fathom.board.model import Entry
 from fathom.board.model_facts import read_model_facts
-from fathom.board.plain import plain_page
 from fathom.board.published import published, read_published
 from fathom.board.results import Batch, read_results
 from fathom.board.sameness import with_flags

@@ -168,12 +168,75 @@ def _entries(
     ]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Answers:
+    """The items of one task of an entry, at each length.
+
+    Missing scores are NaN; ``others`` are those under the other choice of ``unanswered``, ``ended`` the numbers of
+    replies of ``_ENDED``, of shape (items, 5), and ``groups`` the clusters of the items by name.
+    """
+
+    lengths: NDArray[np.int64]
+    scores: Floats
+    others: Floats
+    ended: NDArray[np.int64]
+    names: NDArray[np.object_]
+    groups: Mapping[str, str]
+
+    def at(self, lengths: NDArray[np.int64]) -> OutcomeCounts:
+        """Outcomes of the replies at some lengths."""
+        return OutcomeCounts(*self.ended[np.isin(self.lengths, lengths)].sum(axis=0).tolist())
+
+
 @dataclass(slots=True)
 class _Scores:
+    """Cells and single questions of an entry, added task by task."""
+
     cells: dict[Cell, Estimate | None] = field(default_factory=dict)
     items: dict[Cell, Items] = field(default_factory=dict)
     blank: list[str] = field(default_factory=list)
     partial: list[str] = field(default_factory=list)
+
+    def add(self, task: str, name: str, answers: _Answers, counted: Sequence[int]) -> None:
+        """Adds the items of one task; ``counted`` are the lengths that its score is over, all if empty."""
+        names, lengths, table = by_length(answers.names, answers.lengths, answers.scores)
+        *_, others = by_length(answers.names, answers.lengths, answers.others)
+        for place, length in enumerate(lengths.tolist()):
+            if length:  # 0 in logs of other harnesses: the length is unknown
+                own = lengths[place : place + 1]
+                self._add_cell((task, length), name, (names, table[:, [place]], others[:, [place]]), answers, own)
+        self.cells.update(((task, length), None) for length in counted if length not in lengths)
+        here = np.isin(lengths, counted or lengths)
+        table, others = table[:, here], others[:, here]
+        blank = bool(np.isnan(table).all(axis=0).any())
+        if blank:
+            self.blank.append(task)
+        if blank or not here.any():
+            self.cells[task, 0] = None  # a mean over the other lengths would be that of an easier task
+            return
+        if not set(counted) <= set(lengths.tolist()):
+            self.partial.append(task)
+        self._add_cell((task, 0), name, (names, table, others), answers, lengths[here])
+
+    def _add_cell(
+        self,
+        cell: Cell,
+        name: str,
+        scores: tuple[Sequence[str], Floats, Floats],
+        answers: _Answers,
+        lengths: NDArray[np.int64],
+    ) -> None:
+        """Adds a mean over items x lengths, and one under the other choice; None if a length has no score."""
+        names, table, others = scores
+        items, other = items_of(names, table, answers.groups), items_of(names, others, answers.groups)
+        self.cells[cell] = None
+        if items is not None:
+            self.cells[cell] = replace(
+                mean_of(items, cell[0], name),
+                ended=answers.at(lengths),
+                other=None if other is None else value_of(other),
+            )
+            self.items[cell] = items
 
 
 def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[RowsOfEntry]) -> dict[int, _Scores]:
@@ -203,7 +266,7 @@ def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[RowsOfEntry]) -> d
         clusters = dict(zip(name[here].tolist(), cluster[here].tolist(), strict=True))
         answers = _Answers(length[here], value[here], other[here], ended[here], name[here], clusters)
         entry = lines[line]
-        _add_task(by_line[line], task, system_key(entry.model, entry.variant), answers, counting[task])
+        by_line[line].add(task, system_key(entry.model, entry.variant), answers, counting[task])
     return by_line
 
 
@@ -212,67 +275,6 @@ def _names(items: pl.DataFrame) -> pl.DataFrame:
     known = items.select("item", "mark").unique()
     names = [f"{item} #{hashed(mark)[:_MARK]}" for item, mark in known.rows()]
     return known.with_columns(pl.Series("name", names, pl.String))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Answers:
-    """The items of one task of an entry, at each length.
-
-    Missing scores are NaN; ``others`` are those under the other choice of ``unanswered``, ``ended`` the numbers of
-    replies of ``_ENDED``, of shape (items, 5), and ``groups`` the clusters of the items by name.
-    """
-
-    lengths: NDArray[np.int64]
-    scores: Floats
-    others: Floats
-    ended: NDArray[np.int64]
-    names: NDArray[np.object_]
-    groups: Mapping[str, str]
-
-    def at(self, lengths: NDArray[np.int64]) -> OutcomeCounts:
-        """Outcomes of the replies at some lengths."""
-        return OutcomeCounts(*self.ended[np.isin(self.lengths, lengths)].sum(axis=0).tolist())
-
-
-def _add_task(scores: _Scores, task: str, name: str, answers: _Answers, counted: Sequence[int]) -> None:
-    """Adds the items of one task; ``counted`` are the lengths that its score is over, all if empty."""
-    names, lengths, table = by_length(answers.names, answers.lengths, answers.scores)
-    *_, others = by_length(answers.names, answers.lengths, answers.others)
-    for place, length in enumerate(lengths.tolist()):
-        if length:  # 0 in logs of other harnesses: the length is unknown
-            own = lengths[place : place + 1]
-            _add_cell(scores, (task, length), name, (names, table[:, [place]], others[:, [place]]), answers, own)
-    scores.cells.update(((task, length), None) for length in counted if length not in lengths)
-    here = np.isin(lengths, counted or lengths)
-    table, others = table[:, here], others[:, here]
-    blank = bool(np.isnan(table).all(axis=0).any())
-    if blank:
-        scores.blank.append(task)
-    if blank or not here.any():
-        scores.cells[task, 0] = None  # a mean over the other lengths would be that of an easier task
-        return
-    if not set(counted) <= set(lengths.tolist()):
-        scores.partial.append(task)
-    _add_cell(scores, (task, 0), name, (names, table, others), answers, lengths[here])
-
-
-def _add_cell(
-    entry: _Scores,
-    cell: Cell,
-    name: str,
-    scores: tuple[Sequence[str], Floats, Floats],
-    answers: _Answers,
-    lengths: NDArray[np.int64],
-) -> None:
-    """Adds a mean over items x lengths, and one under the other choice; None if a length has no score."""
-    names, table, others = scores
-    items, other = items_of(names, table, answers.groups), items_of(names, others, answers.groups)
-    entry.cells[cell] = None
-    if items is not None:
-        entry.cells[cell] = replace(
-            mean_of(items, cell[0], name), ended=answers.at(lengths), other=None if other is None else value_of(other)
-        )
-        entry.items[cell] = items
 
 
 def _origin(batch: Batch, line: RowsOfEntry) -> Origin:

@@ -25,14 +25,50 @@ _SHOWN = 60
 
 
 @dataclass
-class _Seen:
-    """State of the comparison with a suite."""
+class _Comparison:
+    """The comparison of a bundle with a suite, sample by sample, and what it has counted."""
 
+    bundle: Bundle
+    texts: Mapping[str, str]
+    epochs: int
     samples: Counter[str] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
     replies: int = 0
     prompts: int = 0
     cut: int = 0
+
+    def add(self, built: Sample, results: Sequence[Result]) -> None:
+        """Compares the results of one sample.
+
+        Raises:
+            RefusedError: One differs from the suite.
+        """
+        thinking: Any = self.bundle.settings.get("thinking") or {}
+        sample = told_to_think(built) if thinking.get("prompt") == "thinking" else built
+        self.samples[sample.task] += 1
+        self.replies += len(results)
+        if len(results) < self.epochs:
+            self.missing[sample.task] += self.epochs - len(results)
+        for result in results:
+            _compare_gold(sample, result, thinking_facets(self.bundle))
+        hashes = {result.rows[0].prompt_hash for result in results} - {""}
+        prompt = (
+            sha256(render(sample, self.texts).encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+            if hashes
+            else ""
+        )
+        for result in results:
+            row = result.rows[0]
+            if row.prompt_hash == "" and (row.answered or row.status == "ok"):
+                raise RefusedError("prompts", f"sample {row.sample}: it has a reply, but no prompt was sent")
+            if row.prompt_hash in ("", prompt):
+                self.prompts += row.prompt_hash != ""
+            elif row.truncated and self.bundle.settings.get("on_overflow") != "refuse":
+                self.cut += 1
+            else:
+                raise RefusedError(
+                    "prompts", f"sample {row.sample}: prompt_hash is {row.prompt_hash}, but its prompt has {prompt}"
+                )
 
 
 def check_suites(bundle: Bundle, suites: Sequence[BuiltSuite]) -> Iterator[Finding]:
@@ -106,10 +142,10 @@ def _against(bundle: Bundle, part: Part, suite: BuiltSuite) -> Iterator[Finding]
     results = _results_of(bundle, part.fingerprint)
     tasks = {task_name(result.rows[0].task) for repeats in results.values() for result in repeats}
     epochs = max(result.rows[0].epoch for repeats in results.values() for result in repeats)
-    seen, texts = _Seen(), suite.texts()
+    seen = _Comparison(bundle, suite.texts(), epochs)
     for built in suite.samples():
         if task_name(built.task) in tasks:
-            _compare(bundle, built, results.pop(built.id, []), texts, epochs, seen)
+            seen.add(built, results.pop(built.id, []))
     if results:
         raise RefusedError("samples", f"{len(results):,} samples are not in the suite: {_some(list(results))}")
     yield Finding(
@@ -119,11 +155,11 @@ def _against(bundle: Bundle, part: Part, suite: BuiltSuite) -> Iterator[Finding]
     if seen.cut:
         words = f"{seen.cut:,} prompts were truncated to fit the window; how they were truncated was not verified"
         yield Finding("unverified", "prompts", words)
-    yield from _completeness(part, seen, sorted({*map(task_name, suite.manifest["tasks"])} - tasks), epochs)
+    yield from _completeness(part, seen, sorted({*map(task_name, suite.manifest["tasks"])} - tasks))
 
 
-def _completeness(part: Part, seen: _Seen, left_out: Sequence[str], epochs: int) -> Iterator[Finding]:
-    samples = sum(seen.samples.values())
+def _completeness(part: Part, seen: _Comparison, left_out: Sequence[str]) -> Iterator[Finding]:
+    epochs, samples = seen.epochs, sum(seen.samples.values())
     not_run = f"; tasks that were not run: {', '.join(left_out)}" if left_out else ""
     repeated = f", {epochs} times each" if epochs > 1 else ""
     if not seen.missing:
@@ -136,33 +172,6 @@ def _completeness(part: Part, seen: _Seen, left_out: Sequence[str], epochs: int)
     some = ", ".join(f"{task} {missing:,}" for task, missing in sorted(seen.missing.items()))
     words = f"{sum(seen.missing.values()):,} of {samples * epochs:,} replies are missing{subset}: {some}{not_run}"
     yield Finding("incomplete", "completeness", words)
-
-
-def _compare(
-    bundle: Bundle, built: Sample, results: Sequence[Result], texts: Mapping[str, str], epochs: int, seen: _Seen
-) -> None:
-    thinking: Any = bundle.settings.get("thinking") or {}
-    sample = told_to_think(built) if thinking.get("prompt") == "thinking" else built
-    seen.samples[sample.task] += 1
-    seen.replies += len(results)
-    if len(results) < epochs:
-        seen.missing[sample.task] += epochs - len(results)
-    for result in results:
-        _compare_gold(sample, result, thinking_facets(bundle))
-    hashes = {result.rows[0].prompt_hash for result in results} - {""}
-    prompt = sha256(render(sample, texts).encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS] if hashes else ""
-    for result in results:
-        row = result.rows[0]
-        if row.prompt_hash == "" and (row.answered or row.status == "ok"):
-            raise RefusedError("prompts", f"sample {row.sample}: it has a reply, but no prompt was sent")
-        if row.prompt_hash in ("", prompt):
-            seen.prompts += row.prompt_hash != ""
-        elif row.truncated and bundle.settings.get("on_overflow") != "refuse":
-            seen.cut += 1
-        else:
-            raise RefusedError(
-                "prompts", f"sample {row.sample}: prompt_hash is {row.prompt_hash}, but its prompt has {prompt}"
-            )
 
 
 def _compare_gold(sample: Sample, result: Result, about: Sequence[str]) -> None:

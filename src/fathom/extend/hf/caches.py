@@ -164,23 +164,6 @@ def kept(ranks: Any, last: int, budget: int) -> Any:
     return torch.cat((best, torch.arange(tokens, tokens + last, device=ranks.device).expand(*shape, -1)), dim=-1)
 
 
-def new_cache(config: Any, method: Method, ids: Sequence[int] = ()) -> Any:
-    """An empty cache for one request.
-
-    Args:
-        config: The configuration of the model's text.
-        method: What is kept.
-        ids: Tokens of what is thinned out; random draws depend on them, and on nothing that was before.
-    """
-    kind = kind_of(method)
-    if kind.backend:
-        return QuantizedCache(kind.backend, config)
-    if not kind.evicts:
-        return DynamicCache(config=config)
-    drawn = [zlib.crc32(repr((method["seed"], layer, *ids)).encode()) for layer in range(config.num_hidden_layers)]
-    return Cache(layers=[EvictingLayer(method, draw, (layer, len(drawn))) for layer, draw in enumerate(drawn)])
-
-
 class Engine:
     """Does for a model what a method for its cache says; ``CacheKind.engine`` names the module that has it.
 
@@ -209,8 +192,20 @@ class Engine:
             )
 
     def new_cache(self, config: Any, ids: Sequence[int] = ()) -> Any:
-        """An empty cache for one request; arguments as of ``new_cache``."""
-        return new_cache(config, self.method, ids)
+        """An empty cache for one request.
+
+        Args:
+            config: The configuration of the model's text.
+            ids: Tokens of what is thinned out; random draws depend on them, and on nothing that was before.
+        """
+        kind, seed = kind_of(self.method), self.method["seed"]
+        if kind.backend:
+            return QuantizedCache(kind.backend, config)
+        if not kind.evicts:
+            return DynamicCache(config=config)
+        drawn = [zlib.crc32(repr((seed, layer, *ids)).encode()) for layer in range(config.num_hidden_layers)]
+        layers = [EvictingLayer(self.method, draw, (layer, len(drawn))) for layer, draw in enumerate(drawn)]
+        return Cache(layers=layers)
 
     def thinning(self, model: Any) -> AbstractContextManager[None]:
         """What must last while the model reads what is thinned out."""
@@ -222,8 +217,8 @@ class Engine:
         Raises:
             FathomError: It does not.
         """
-        text = model.config.get_text_config()
-        cache = new_cache(text, self.method.but(budget=2, ratio=None))  # which has room for the text
+        roomy = type(self)(self.method.but(budget=2, ratio=None))  # which has room for the text
+        cache = roomy.new_cache(model.config.get_text_config())
         with torch.inference_mode():
             model(torch.ones((1, 2), dtype=torch.long, device=model.device), **with_cache(model, cache))
         if any(layer.waits or not layer.is_initialized for layer in cache.layers):
@@ -232,9 +227,30 @@ class Engine:
                 "kind, so that nothing can be left out of its cache; leave out cache"
             )
 
-    def attend(self, *states: Any, **more: Any) -> tuple[Any, Any]:
-        """The output of a layer, for ``AttentionInterface``."""
-        return attend(*states, **more)
+    def attend(
+        self, module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **more: Any
+    ) -> tuple[Any, Any]:
+        """The attention of PyTorch, for ``AttentionInterface``; the cache chooses what it keeps.
+
+        Args:
+            module: The layer.
+            query: Rotated, shape (batch, heads, queries, size).
+            key: Rotated, shape (batch, key heads, keys, size).
+            value: Shape (batch, key heads, keys, size).
+            attention_mask: Of ``sdpa``.
+            **more: What the model hands to all attention.
+        """
+        from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+        if (layer := evicting(key)) is not None:
+            if attention_mask is not None and query.shape[2] == key.shape[2]:
+                refuse_padding(attention_mask[:, 0, -1])
+            attention_mask = after_context(query, key, attention_mask)
+            for weights in _weights(query, key, layer, more.get("scaling")):
+                layer.watch(weights)
+            layer.settle()
+        output: tuple[Any, Any] = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
+        return output
 
 
 def bytes_of(cache: Any) -> int:
@@ -245,30 +261,6 @@ def bytes_of(cache: Any) -> int:
         for name in ("keys", "values", "_quantized_keys", "_quantized_values")
         for tensor in _tensors(getattr(layer, name, None))
     )
-
-
-def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **more: Any) -> tuple[Any, Any]:
-    """The output of a layer with the attention of PyTorch, for ``AttentionInterface``; the cache chooses what it keeps.
-
-    Args:
-        module: The layer.
-        query: Rotated, shape (batch, heads, queries, size).
-        key: Rotated, shape (batch, key heads, keys, size).
-        value: Shape (batch, key heads, keys, size).
-        attention_mask: Of ``sdpa``.
-        **more: What the model hands to all attention.
-    """
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
-
-    if (layer := evicting(key)) is not None:
-        if attention_mask is not None and query.shape[2] == key.shape[2]:
-            refuse_padding(attention_mask[:, 0, -1])
-        attention_mask = after_context(query, key, attention_mask)
-        for weights in _weights(query, key, layer, more.get("scaling")):
-            layer.watch(weights)
-        layer.settle()
-    output: tuple[Any, Any] = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
-    return output
 
 
 def after_context(query: Any, key: Any, mask: Any) -> Any:

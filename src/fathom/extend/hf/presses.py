@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -11,7 +11,6 @@ from transformers.cache_utils import Cache
 from fathom.extend.hf import caches
 from fathom.extend.hf.caches import SeenLayer, after_context
 from fathom.extend.hf.calls import with_cache
-from fathom.extend.kinds import Method
 from fathom.plugins.extras import install
 from fathom.plugins.names import unknown
 from fathom.types import FathomError
@@ -58,15 +57,6 @@ def _needs_a_ratio_alone(press: type) -> bool:
     return "compression_ratio" in fields and not set(needed) - {"compression_ratio"}
 
 
-def new_cache(config: Any) -> Any:
-    """An empty cache for one request, from which a press can take.
-
-    Args:
-        config: The configuration of the model's text.
-    """
-    return Cache(layers=[SeenLayer() for _ in range(config.num_hidden_layers)])
-
-
 class Engine(caches.Engine):
     """Lets a press leave out keys and values; it looks at attention by itself."""
 
@@ -82,80 +72,50 @@ class Engine(caches.Engine):
 
     def new_cache(self, config: Any, ids: Sequence[int] = ()) -> Any:
         """An empty cache for one request, from which a press can take."""
-        return new_cache(config)
+        return Cache(layers=[SeenLayer() for _ in range(config.num_hidden_layers)])
 
-    def thinning(self, model: Any) -> AbstractContextManager[None]:
+    @contextmanager
+    def thinning(self, model: Any) -> Iterator[None]:
         """While this lasts, a text that the model begins to read is thinned out."""
-        return pressing(model, self.method)
+        press = press_class(str(self.method["press"]))(compression_ratio=self.method.number("ratio"))
+        for module in model.modules():
+            if hasattr(module, "masked_key_indices"):
+                module.masked_key_indices = None  # which some presses leave behind
+        with press(model):
+            yield
 
     def try_on(self, model: Any) -> None:
-        """Try the press on a short text; see ``try_press``."""
-        try_press(model, self.method)
+        """Try the press on a short text with a reply.
 
-    def attend(self, *states: Any, **more: Any) -> tuple[Any, Any]:
-        """The output of a layer, for ``AttentionInterface``."""
-        return attend(*states, **more)
+        Raises:
+            FathomError: It fails, or leaves nothing out.
+        """
+        vocabulary = model.get_input_embeddings().weight.shape[0]
+        ids, cache = torch.arange(1, _TRIED + 1, device=model.device)[None] % vocabulary, self.new_cache(model.config)
+        name = self.method["press"]
+        try:
+            with torch.inference_mode(), self.thinning(model):
+                model(ids, **with_cache(model, cache))
+            with torch.inference_mode():
+                model(ids[:, :1], **with_cache(model, cache))
+        except Exception as error:  # presses raise errors of many kinds for what they need besides
+            raise FathomError(
+                f"kvpress: {name} does not work with this model: {type(error).__name__}: {str(error)[:200]}; choose "
+                "another press"
+            ) from error
+        masked = any(getattr(module, "masked_key_indices", None) is not None for module in model.modules())
+        if self.method.number("ratio") and not masked and all(layer.keys.shape[2] > _TRIED for layer in cache.layers):
+            raise FathomError(f"kvpress: {name} left nothing out of a text of {_TRIED} tokens; choose another press")
 
+    def attend(
+        self, module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **more: Any
+    ) -> tuple[Any, Any]:
+        """The attention of PyTorch, as kvpress has changed it; arguments as of ``caches.attend``.
 
-@contextmanager
-def pressing(model: Any, method: Method) -> Iterator[None]:
-    """While this lasts, a text that the model begins to read is thinned out.
+        Layers may have different numbers of keys, so a question after them gets a mask for each layer.
+        """
+        from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-    Args:
-        model: The model.
-        method: ``kvpress``, with its press and its ratio.
-    """
-    press = press_class(str(method["press"]))(compression_ratio=method.number("ratio"))
-    for module in model.modules():
-        if hasattr(module, "masked_key_indices"):
-            module.masked_key_indices = None  # which some presses leave behind
-    with press(model):
-        yield
-
-
-def try_press(model: Any, method: Method) -> None:
-    """Try a press on a short text with a reply.
-
-    Args:
-        model: The model.
-        method: ``kvpress``, with its press and its ratio.
-
-    Raises:
-        FathomError: It fails, or leaves nothing out.
-    """
-    vocabulary = model.get_input_embeddings().weight.shape[0]
-    ids, cache = torch.arange(1, _TRIED + 1, device=model.device)[None] % vocabulary, new_cache(model.config)
-    name = method["press"]
-    try:
-        with torch.inference_mode(), pressing(model, method):
-            model(ids, **with_cache(model, cache))
-        with torch.inference_mode():
-            model(ids[:, :1], **with_cache(model, cache))
-    except Exception as error:  # presses raise errors of many kinds for what they need besides
-        raise FathomError(
-            f"kvpress: {name} does not work with this model: {type(error).__name__}: {str(error)[:200]}; choose "
-            "another press"
-        ) from error
-    masked = any(getattr(module, "masked_key_indices", None) is not None for module in model.modules())
-    if method.number("ratio") and not masked and all(layer.keys.shape[2] > _TRIED for layer in cache.layers):
-        raise FathomError(f"kvpress: {name} left nothing out of a text of {_TRIED} tokens; choose another press")
-
-
-def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **more: Any) -> tuple[Any, Any]:
-    """The output of a layer with the attention of PyTorch, as kvpress has changed it, for ``AttentionInterface``.
-
-    Layers may have different numbers of keys, so a question after them gets a mask for each layer.
-
-    Args:
-        module: The layer.
-        query: Rotated, shape (batch, heads, queries, size).
-        key: Rotated, shape (batch, key heads, keys, size).
-        value: Shape (batch, key heads, keys, size).
-        attention_mask: Of ``sdpa``.
-        **more: What the model hands to all attention.
-    """
-    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-
-    mask = after_context(query, key, attention_mask)
-    output: tuple[Any, Any] = ALL_ATTENTION_FUNCTIONS["sdpa"](module, query, key, value, mask, **more)
-    return output
+        mask = after_context(query, key, attention_mask)
+        output: tuple[Any, Any] = ALL_ATTENTION_FUNCTIONS["sdpa"](module, query, key, value, mask, **more)
+        return output
