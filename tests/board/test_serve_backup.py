@@ -141,12 +141,12 @@ def test_nothing_is_replaced_without_force(place: str, tmp_path: Path) -> None:
     with closing(Store(place)) as store:
         first = add(store, tmp_path / "bundle", b"first")
     backup(place, tmp_path / "backup")
-    with pytest.raises(FathomError, match="--force"):
+    with pytest.raises(FathomError, match="`force`"):
         backup(place, tmp_path / "backup")
     backup(place, tmp_path / "backup", force=True)
     with closing(Store(place)) as store:
         second = add(store, tmp_path / "bundle", b"second")
-    with pytest.raises(FathomError, match="--force"):
+    with pytest.raises(FathomError, match="`force`"):
         restore(tmp_path / "backup", place)
     whole(place, {first, second})
     restore(tmp_path / "backup", place, force=True)

@@ -401,7 +401,7 @@ def test_tokens_are_listed_without_what_opens_the_store(store: Store) -> None:
 
 @pytest.mark.parametrize("days", [0, -1, 1e6, float("nan"), float("inf")])
 def test_days_are_some(store: Store, days: float) -> None:
-    with pytest.raises(FathomError, match="--days"):
+    with pytest.raises(FathomError, match="`days`"):
         make_token(store, "ann", "submit", days)
 
 

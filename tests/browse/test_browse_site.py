@@ -299,7 +299,7 @@ def test_a_port_in_use_is_named(made: Made) -> None:
     with PagesServer(pages) as server, pytest.raises(FathomError, match="choose another, or 0 for a free one"):
         PagesServer(pages, server.server_address[1])
     for port in (-1, 70_000):
-        with pytest.raises(FathomError, match=f"--port {port}: cannot be used"):
+        with pytest.raises(FathomError, match=f"`port` {port}: cannot be used"):
             PagesServer(pages, port)
 
 

@@ -90,7 +90,7 @@ def test_the_window_that_the_user_gives_is_the_original_of_methods() -> None:
         ("yarn?factor=0.5", MODEL, "expected 1 or more"),
         ("yarn?factor=2&factor=3", MODEL, "each once"),
         ("yarn+pi", MODEL, "two methods of one kind"),
-        ("yarn", "openai/gpt", "--server NAME=URL"),
+        ("yarn", "openai/gpt", "`server` NAME=URL"),
         ("retrieval?top=1|2|3|4|5|6|7|8|9", MODEL, "9 combinations of values; 8 at most"),
     ],
 )

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import astuple
+from dataclasses import asdict, astuple
 
 from fathom.board.model import Estimate, ModelFacts, Origin, Usage
 from fathom.printing import printable
@@ -83,7 +83,7 @@ def origin(source: Origin) -> dict[str, Json]:
 
 def model_facts(facts: ModelFacts) -> dict[str, Json]:
     """Facts about a model; those that are not stated are left out."""
-    return {name: value for name, value in (("weights", facts.weights), ("parameters", facts.parameters)) if value}
+    return {name: value for name, value in asdict(facts).items() if value}
 
 
 def usage(mean: Usage) -> dict[str, float | None] | None:

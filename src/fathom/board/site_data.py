@@ -77,18 +77,16 @@ def index_file(tables: Sequence[Table]) -> dict[str, Json]:
 
 def _of_model(key: str, by_board: Sequence[Sequence[TableEntry]]) -> dict[str, Json]:
     lines = [line for own in by_board for line in own]
-    stated = [line.entry.facts for line in lines]
-    facts = ModelFacts(
-        next((facts.weights for facts in stated if facts.weights), ""),
-        next((facts.parameters for facts in stated if facts.parameters), None),
-    )
+    facts: dict[str, Json] = {}
+    for line in lines:
+        facts = {**shown.model_facts(line.entry.facts), **facts}  # the first entry that states one
     return {
         "key": key,
         "model": printable(lines[0].entry.model),
         "date": max(line.entry.origin.date for line in lines),
         # The first of a board is the one that is complete and has the highest score.
         "boards": [_best(own) if own else None for own in by_board],
-        **shown.model_facts(facts),
+        **{name: facts[name] for name in ModelFacts.__dataclass_fields__ if name in facts},
     }
 
 

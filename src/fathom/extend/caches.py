@@ -20,16 +20,15 @@ class Choice:
 
     Attributes:
         method: The method, with its values.
-        shape: Of what is ranked: (batch, key heads, tokens).
-        attention: What each token got from the queries that choose, of this shape; None if no query chooses.
-        device: Where ranks are computed.
+        keys: Keys of the tokens that are ranked, shape (batch, key heads, tokens, size).
+        attention: What each of them got from the queries that choose, shape (batch, key heads, tokens); None if no
+            query chooses.
         seed: Seed of random draws.
     """
 
     method: Method
-    shape: tuple[int, int, int]
+    keys: Any
     attention: Any
-    device: Any
     seed: int
 
 
@@ -57,7 +56,7 @@ class CacheKind(Kind):
         chosen: How many of so many tokens a layer chooses if all layers choose a number on average; arguments: the
             method, the tokens, the mean, the number of the layer and how many layers there are.
         watched: Which queries choose: none, the last ones (``window``), or all, those of the reply too.
-        rank: How much each of the first tokens deserves to stay, of the shape of the choice.
+        rank: How much each of the first tokens deserves to stay, shape (batch, key heads, tokens).
         engine: Module of ``fathom.extend.hf`` whose ``Engine`` does it.
         backend: Backend of the quantized cache of transformers that holds all; "" for its usual cache.
         no_batch: Why prompts cannot be asked in batches.
@@ -187,13 +186,15 @@ def _pooled(choice: Choice) -> Any:
 def _drawn(choice: Choice) -> Any:
     import torch
 
-    return torch.rand(choice.shape, generator=torch.Generator().manual_seed(choice.seed)).to(choice.device)
+    shape = choice.keys.shape[:-1]
+    return torch.rand(shape, generator=torch.Generator().manual_seed(choice.seed)).to(choice.keys.device)
 
 
 def _first_tokens(choice: Choice) -> Any:
     import torch
 
-    return -torch.arange(choice.shape[-1], device=choice.device).expand(choice.shape)
+    *shape, tokens, _ = choice.keys.shape
+    return -torch.arange(tokens, device=choice.keys.device).expand(*shape, -1)
 
 
 def _check_pyramid(method: Method) -> None:

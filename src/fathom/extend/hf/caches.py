@@ -134,7 +134,7 @@ class EvictingLayer(SeenLayer):
                 self._budget = self._method.whole("budget")  # which a short prompt does not fill
         if stored > self._budget:
             last = always(self._method, self._budget)
-            places = kept(self._ranks(stored - last), last, self._budget)
+            places = chosen_places(self._ranks(stored - last), last, self._budget)
             across = places[..., None].expand(*places.shape, self.keys.shape[-1])
             self.keys = self.keys.gather(2, across)
             self.values = self.values.gather(2, places[..., None].expand(*places.shape, self.values.shape[-1]))
@@ -147,11 +147,10 @@ class EvictingLayer(SeenLayer):
     def _ranks(self, tokens: int) -> Any:
         """How much each of the first tokens deserves to stay."""
         attention = None if self._scores is None else self._scores[..., :tokens]
-        shape = (*self.keys.shape[:2], tokens)
-        return self._kind.rank(Choice(self._method, shape, attention, self.keys.device, self._draw))
+        return self._kind.rank(Choice(self._method, self.keys[:, :, :tokens], attention, self._draw))
 
 
-def kept(ranks: Any, last: int, budget: int) -> Any:
+def chosen_places(ranks: Any, last: int, budget: int) -> Any:
     """Places that stay, in order: those of the highest rank, of equal ones the first, and all last ones.
 
     Args:
