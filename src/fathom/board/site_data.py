@@ -45,7 +45,7 @@ def site_file(tables: Sequence[Table], *, title: str, built: str, changes: Json 
 
 
 def start_board(tables: Sequence[Table]) -> Table:
-    """The board that the site begins with: the one that tells the most.
+    """The board that the site begins with: the most informative one.
 
     That is the one with the most pairs of ranked entries that are significantly different, where only pairs with a
     measured or submitted entry count if there are any on any board. Of boards with as many pairs it is the one with the

@@ -176,7 +176,7 @@ class JudgeMessage:
 def judge_replies(
     stored: StoredReply, judge: Judged, judge_texts: Mapping[tuple[str, int], str]
 ) -> tuple[JudgeMessage, ...]:
-    """What a judge said of a reply, from the stored replies of the judge.
+    """The messages of a judge about a reply, from its stored replies.
 
     Args:
         stored: The reply.

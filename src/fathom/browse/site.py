@@ -15,7 +15,7 @@ from fathom.web import assets, script, site_place
 
 MARK, FIRST = "data/list.js", 'fathom.add("list",'
 LARGE = 200_000_000
-"""Characters of documents from which the size is said before anything is written."""
+"""Characters of documents from which the size is announced before writing."""
 ONLY = (*SCORES, "differ")
 FILTERS = ("model", "variant", "suite", "task", "length", "depth", "status", "score", "sample")
 """Filters of the page that an address can hold."""

@@ -19,7 +19,7 @@ from fathom.types import FathomError
 WHAT = "a model card"
 TASK = {"type": "text-generation", "name": "Text generation"}
 METRIC = "fathom"
-"""The part of our metrics' names that says whose they are."""
+"""Prefix of the names of fathom's metrics."""
 
 
 def write(material: Material, out: Path | str, choices: Choices) -> Written:

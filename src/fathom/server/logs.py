@@ -66,7 +66,7 @@ def set_up(logger: str, log_format: LogFormat = "text") -> None:
 
 
 def announced(logger: str, log_format: LogFormat, tell: Callable[[str], None]) -> Callable[[str], None]:
-    """How a server says where it is: as a log line if logs are JSON, so that programs can read every line.
+    """How a server announces its address: as a log line if logs are JSON, so that programs can read every line.
 
     Args:
         logger: Name of the logger of the server.

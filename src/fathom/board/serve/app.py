@@ -144,7 +144,7 @@ def _watch_work(metrics: Metrics, publisher: Publisher, under_way: Shares) -> No
         "Bundles that are being received, wait for their check, or are being checked.",
         registry=metrics.registry,
     )
-    progress.set_function(lambda: under_way.held)
+    progress.set_function(lambda: under_way.in_use)
     failed = Gauge("fathom_board_site_failed", "Whether the last build of the site failed.", registry=metrics.registry)
     failed.set_function(lambda: float(publisher.failed))
     built = Gauge(

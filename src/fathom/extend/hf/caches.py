@@ -164,7 +164,7 @@ def chosen_places(ranks: Any, last: int, budget: int) -> Any:
 
 
 class Engine:
-    """Does for a model what a method for its cache says; ``CacheKind.engine`` names the module that has it.
+    """Applies a method for the cache to a model; ``CacheKind.engine`` names the module that has it.
 
     Args:
         method: The method.

@@ -120,7 +120,7 @@ class Extension:
 
     @property
     def engine(self) -> "Engine":
-        """What makes its caches."""
+        """The engine that makes its caches."""
         return engine_of(self.cache)
 
     def check_prompt(self, tokens: int) -> None:
@@ -232,7 +232,7 @@ class Extension:
 
 
 def engine_of(cache: Method) -> "Engine":
-    """What does for a model what a method for its cache says."""
+    """The engine that applies a method for the cache."""
     engine: Engine = import_module(f"fathom.extend.hf.{kind_of(cache).engine}").Engine(cache)
     return engine
 

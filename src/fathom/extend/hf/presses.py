@@ -58,7 +58,7 @@ def _needs_a_ratio_alone(press: type) -> bool:
 
 
 class Engine(caches.Engine):
-    """Lets a press leave out keys and values; it looks at attention by itself."""
+    """Has a press leave out keys and values; the press reads attention itself."""
 
     attention = "fathom_pressed"
 

@@ -123,7 +123,7 @@ def chat_check(reply: Reply, name: str) -> Check:
 
 
 async def check_cap(prober: Prober) -> Check:
-    """Whether the server obeys the output cap and says so; the prober keeps the reply."""
+    """Whether the server obeys the output cap and marks such replies; the prober keeps the reply."""
     name = "output cap"
     answer = await prober.ask(COUNTING, SHORT_CAP)
     if isinstance(answer, Failure):

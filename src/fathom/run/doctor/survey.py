@@ -1,4 +1,4 @@
-"""What a server tells without being asked a question: whether it answers, which models it serves, their windows."""
+"""Facts about a server that need no prompt: whether it answers, which models it serves, their windows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a server says of itself.
+    """The facts that a server states.
 
     Attributes:
         check: The check of the address.
