@@ -89,7 +89,12 @@ def check_extension(config: Any, method: Method) -> Method:
     if theta is not None and float(rope["rope_theta"]) == theta:
         raise FathomError(f"{method.name}: {_kind(config)} already uses rope_theta {theta:g}; give another theta")
     if is_mapped(method):
-        _check_attention(config, method, kind)
+        if _turns_by_length(kind):
+            raise FathomError(
+                f"{method.name}: {_kind(config)} has rope_type {kind}, whose frequencies depend on the length; maps of "
+                "positions need fixed ones"
+            )
+        _check_full_attention(config, method.name, "which cannot see beyond it")
     return settled(method, trained if isinstance(trained, int) else None)
 
 
@@ -105,14 +110,7 @@ def check_cache(config: Any, cache: Method) -> None:
     """
     if cache == FULL:
         return
-    layers = set(getattr(config, "layer_types", None) or ())
-    if getattr(config, "sliding_window", None) or layers - {"full_attention"}:
-        raise FathomError(
-            f"{cache.name}: {_kind(config)} has layers with a sliding window or other attention, whose cache is of "
-            "another kind; if it was trained without one, switch it off with -M sliding_window=null"
-        )
-    if getattr(config, "kv_lora_rank", None):
-        raise FathomError(f"{cache.name}: the latent attention of {_kind(config)} is not supported")
+    _check_full_attention(config, cache.name, "whose cache is of another kind")
     if own_kind(config) == "longrope" and hasattr(config, "original_max_position_embeddings"):
         raise FathomError(
             f"{cache.name}: {_kind(config)} with LongRoPE computes its whole cache anew beyond its original window; "
@@ -213,20 +211,16 @@ def free_memory(root: Path = Path("/")) -> int | None:
     return min(limits)
 
 
-def _check_attention(config: Any, method: Method, kind: str) -> None:
-    if _turns_by_length(kind):
-        raise FathomError(
-            f"{method.name}: {_kind(config)} has rope_type {kind}, whose frequencies depend on the length; maps of "
-            "positions need fixed ones"
-        )
+def _check_full_attention(config: Any, name: str, why: str) -> None:
+    """Raise if a model has other attention than the usual one, of all tokens before."""
     layers = set(getattr(config, "layer_types", None) or ())
     if getattr(config, "sliding_window", None) or layers - {"full_attention"}:
         raise FathomError(
-            f"{method.name}: {_kind(config)} has layers with a sliding window or other attention, which cannot see "
-            "beyond it; if it was trained without one, switch it off with -M sliding_window=null"
+            f"{name}: {_kind(config)} has layers with a sliding window or other attention, {why}; if it was trained "
+            "without one, switch it off with -M sliding_window=null"
         )
     if getattr(config, "kv_lora_rank", None):
-        raise FathomError(f"{method.name}: the latent attention of {_kind(config)} is not supported")
+        raise FathomError(f"{name}: the latent attention of {_kind(config)} is not supported")
 
 
 def _turns_by_length(rope_type: str) -> bool:
