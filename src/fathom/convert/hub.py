@@ -34,7 +34,7 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     Raises:
         FathomError: There are several models, no score, or the file exists.
     """
-    with library("--to hub", "hub"):
+    with library("`to` hub", "hub"):
         from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
     system = only_system(material, choices.about.model, WHAT)
     if not choices.about.dataset:

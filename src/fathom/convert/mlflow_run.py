@@ -45,7 +45,7 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     """
     address = str(out)
     remember(address)
-    with library("--to mlflow", "mlflow"):
+    with library("`to` mlflow", "mlflow"):
         from mlflow import MlflowClient
         from mlflow.exceptions import MlflowException
     systems = chosen_systems(material, choices.about.model)

@@ -33,7 +33,7 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     Raises:
         FathomError: There are several models, no score, the card cannot be read, or has our figures already.
     """
-    with library("--to model-card", "hub"):
+    with library("`to` model-card", "hub"):
         from huggingface_hub import metadata_load, metadata_save
     system = only_system(material, choices.about.model, WHAT)
     figures = material.figures(system)

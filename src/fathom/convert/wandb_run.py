@@ -31,7 +31,7 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     Raises:
         FathomError: wandb is missing, the folder has runs of these results already, or it cannot be written.
     """
-    with library("--to wandb", "wandb"):
+    with library("`to` wandb", "wandb"):
         import wandb
     folder = Path(out)
     systems = chosen_systems(material, choices.about.model)
@@ -49,7 +49,7 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     for system in systems:
         rows = material.rows_of(system).height
         if rows > choices.most_rows:
-            notes.append(f"{system.name}: the table has the first {choices.most_rows:,} of {rows:,} rows (--rows)")
+            notes.append(f"{system.name}: the table has the first {choices.most_rows:,} of {rows:,} rows (`most_rows`)")
     return Written(tuple(places), tuple(notes), f"wandb sync {' '.join(places)}")
 
 

@@ -296,7 +296,11 @@ class _Asker:
         )
 
     def ask(self, suite: Path, setup: RequestedSetup, place: Path, words: str) -> Path:
-        """The folder of the run of a setup with its first way; a finished one is not asked again."""
+        """The folder of the run of a setup with its first way; a finished one is not asked again.
+
+        Raises:
+            FathomError: A limit for all runs together is reached, or the run fails.
+        """
         way = setup.ways[0]
         folder = place / run_name(setup, way)
         settings = _run_settings(self.recipe, way)
@@ -307,7 +311,7 @@ class _Asker:
         }
         for limit, rest in left.items():
             if rest is not None and rest <= 0:
-                raise FathomError(f"stopped: --{limit.replace('_', '-')} is reached; all finished replies are kept")
+                raise FathomError(f"stopped: `{limit}` is reached; all finished replies are kept")
         self._tell(words, None)
         callbacks = Callbacks(progress=lambda state: self._tell(words, state))
         done = run(suite, way.model, settings.but(**left), out=folder, callbacks=callbacks)

@@ -73,7 +73,11 @@ Moderator = Annotated[Holder, Depends(moderator)]
 
 @router.post("/submissions")
 async def submit(request: Request, someone: Anyone) -> Response:
-    """Accepts a bundle: the body is the file that ``fathom board bundle`` wrote."""
+    """Accepts a bundle: the body is the file that ``fathom board bundle`` wrote.
+
+    Raises:
+        AnswerError: There are too many at once or in this hour, or it is refused.
+    """
     desk = _desk(request)
     with desk.under_way.hold(someone.name) as admitted:
         if not admitted:
@@ -155,7 +159,11 @@ def one(request: Request, id: str, someone: Anyone) -> Response:
 
 @router.get("/submissions/{id}/bundle")
 def bundle(request: Request, id: str, someone: Moderator) -> Response:
-    """The bundle as received, for a moderator."""
+    """The bundle as received, for a moderator.
+
+    Raises:
+        AnswerError: There is none, or its bytes are deleted.
+    """
     submission = _found(request, id, someone)
     if submission.state not in ("pending", "accepted"):
         raise AnswerError(404, f"the bundle is {submission.state}; it can no longer be downloaded")
@@ -183,7 +191,11 @@ async def withdraw(request: Request, id: str, someone: Anyone) -> Response:
 
 @router.post("/submissions/{id}/undo")
 async def undo(request: Request, id: str, someone: Anyone) -> Response:
-    """Undoes the last decision on a submission, given by its number."""
+    """Undoes the last decision on a submission, given by its number.
+
+    Raises:
+        AnswerError: It is not the last decision, or not theirs to undo.
+    """
     body = await receive_json(request, _desk(request).limits)
     number = body.get("decision")
     if type(number) is not int:

@@ -99,7 +99,11 @@ class EvictingLayer(SeenLayer):
         return keys, self.values
 
     def crop(self, tokens_to_remove: int) -> None:
-        """Refuse: what was evicted does not come back."""
+        """Refuse: what was evicted does not come back.
+
+        Raises:
+            FathomError: Always.
+        """
         raise FathomError(f"{self._method.name}: a cache that evicts cannot be shortened")
 
     def first(self, tokens: int) -> int:
