@@ -49,7 +49,7 @@ def write(material: Material, out: Path | str, choices: Choices) -> Written:
     for system in systems:
         rows = material.rows_of(system).height
         if rows > choices.most_rows:
-            notes.append(f"{system.name}: the table has the first {choices.most_rows:,} of {rows:,} rows (`most_rows`)")
+            notes.append(f"{system.name}: the table has the first {choices.most_rows:,} of {rows:,} rows (--rows)")
     return Written(tuple(places), tuple(notes), f"wandb sync {' '.join(places)}")
 
 
