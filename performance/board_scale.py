@@ -165,7 +165,7 @@ def build(site: Path, models: int, boards: int) -> None:
     setattr(code, "read_results", lambda *_: iter(batches))  # noqa: B010 - versions differ in what it returns
     options: dict[str, Any] = {"results": (site.parent,), "published": False, "examples": False}
     site.parent.mkdir(parents=True, exist_ok=True)
-    if "models" in code.Wanted.__dataclass_fields__:
+    if "models" in code.SiteSettings.__dataclass_fields__:
         facts = site.parent / "models.toml"
         told = (n for n in range(models) if n % 10 < 7)  # the other models state nothing
         facts.write_text(
@@ -177,7 +177,7 @@ def build(site: Path, models: int, boards: int) -> None:
             "utf-8",
         )
         options["models"] = facts
-    built = code.build_site(code.Wanted(**options), site, progress)
+    built = code.build_site(code.SiteSettings(**options), site, progress)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     took = time.perf_counter() - made
     print(f"made {sum(batch.rows.count for batch in batches):,} rows in {made - start:.0f} s")

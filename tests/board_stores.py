@@ -68,8 +68,8 @@ def store(opened: Callable[[], Store]) -> Store:
 @pytest.fixture(scope="session")
 def published_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a site of all published results, for tests that only read it."""
-    from fathom.board.build import Wanted, build_site
+    from fathom.board.build import SiteSettings, build_site
 
     out = tmp_path_factory.mktemp("published") / "site"
-    build_site(Wanted(examples=False), out)
+    build_site(SiteSettings(examples=False), out)
     return out

@@ -309,9 +309,9 @@ def _changed(bundle: Bundle, at: int, said: Mapping[str, Any], row: Mapping[str,
     """Another log and other facts of one reply."""
     results = list(bundle.results)
     one = results[at]
-    log = replace(one.said or ReplyLog((), "", ""), **said)
+    log = replace(one.log or ReplyLog((), "", ""), **said)
     rows = tuple(replace(given, **row) for given in one.rows)
-    results[at] = replace(one, said=log, rows=rows, reply_hash=hashed(log.text))
+    results[at] = replace(one, log=log, rows=rows, reply_hash=hashed(log.text))
     return replace(bundle, results=tuple(results))
 
 
@@ -320,7 +320,7 @@ def careful(rng: Random, data: bytes) -> bytes:
     bundle = parse_bundle(data)
     at = rng.choice([at for at, one in enumerate(bundle.results) if one.rows[0].status == "ok"])
     one = bundle.results[at]
-    row, said = one.rows[0], one.said or ReplyLog((), "", "")
+    row, said = one.rows[0], one.log or ReplyLog((), "", "")
     kinds = ["targets", "asked", "inputs", "facts", "prompt", "dropped", "error", "suite", "sample", "unsent"]
     kind = rng.choice(kinds)
     if kind == "targets":

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from fathom.board.build import Wanted, build_site
+from fathom.board.build import SiteSettings, build_site
 from fathom.board.bundles.bundle import write_bundle
 from fathom.board.bundles.bundling import bundle_of
 from fathom.board.bundles.opening import read_bundle
@@ -113,7 +113,7 @@ def make_all(folder: Path) -> None:
     ledger.close()
     members = tuple(Member(f"passkey/{number}", 1 + number / 7, "all", 0.5) for number in range(6))
     write_subset(Subset("small", members, "made", {"seed": 0}, {"by": "a test"}), folder / "subset.json")
-    build_site(Wanted(boards=("ada",), examples=False), folder / "site")
+    build_site(SiteSettings(boards=("ada",), examples=False), folder / "site")
     (folder / "site" / "downloads" / "all.json").rename(folder / "all.json")
     shutil.rmtree(folder / "site")
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from fathom.board.build import Wanted, build_site
+from fathom.board.build import SiteSettings, build_site
 from fathom.board.derived import derived
+from fathom.board.downloads import plain_page
 from fathom.board.measured import measured
 from fathom.board.model import ModelFacts
 from fathom.board.model_facts import parameters_of, read_model_facts
-from fathom.board.plain import plain_page
 from fathom.board.results import Batch
 from fathom.board.site_data import index_file, start_board
 from fathom.board.table import Table, model_keys, table
@@ -76,7 +76,7 @@ def test_a_board_without_ranks_can_be_the_only_one(tmp_path: Path) -> None:
     csv = "board,model,task,value\nhundred,m,overall,50\n"
     (tmp_path / "mine.csv").write_text(csv, "utf-8")
     (tmp_path / "mine.toml").write_text('title = "t"\ndate = "2026-01"\nurl = "https://example.org"\n', "utf-8")
-    build_site(Wanted(published=False, more=(tmp_path / "mine.csv",), examples=False), tmp_path / "site")
+    build_site(SiteSettings(published=False, more=(tmp_path / "mine.csv",), examples=False), tmp_path / "site")
     assert data(tmp_path / "site", "site")["default"] == "hundred"
 
 
@@ -160,7 +160,7 @@ def test_facts_of_a_file_are_on_the_board_and_in_the_index(tmp_path: Path) -> No
     write_rows(made_rows(APART), tmp_path / "rows.parquet")
     facts = tmp_path / "models.toml"
     facts.write_text('[a]\nweights = "open"\nparameters = "8.2B"\n[b]\nweights = "closed"\n[other]\n', "utf-8")
-    wanted = Wanted((tmp_path / "rows.parquet",), published=False, examples=False, models=facts)
+    wanted = SiteSettings((tmp_path / "rows.parquet",), published=False, examples=False, models=facts)
     build_site(wanted, tmp_path / "site")
     stated = {"a": ("open", 8_200_000_000), "b": ("closed", None), "c": (None, None)}
     for entry in data(tmp_path / "site", "boards/made")["entries"]:

@@ -25,7 +25,7 @@ from fathom.board.bundles.bundle import (
     write_bundle,
 )
 from fathom.board.bundles.bundling import bundle_of, public_settings
-from fathom.board.bundles.fields import EPOCHS, NAME, ROW_FIELDS, name, named, settings, text, whole
+from fathom.board.bundles.fields import EPOCHS, NAME, ROW_FIELDS, filled_name, name, settings, text, whole
 from fathom.board.bundles.findings import RefusedError
 from fathom.board.bundles.opening import parse_bundle, read_bundle
 from fathom.rows import SCHEMA, rows_from_run
@@ -109,7 +109,7 @@ def test_without_logs_there_are_only_hashes_of_the_replies(run: Path) -> None:
     assert b"asked" not in data
     bundle = parse_bundle(data)
     assert not bundle.logs
-    assert all(result.said is None for result in bundle.results)
+    assert all(result.log is None for result in bundle.results)
     assert archive(bundle) == data
 
 
@@ -177,7 +177,7 @@ def test_every_field_of_a_row_is_described() -> None:
     ["gpt-4o", "openai/gpt-4o-mini", "fathom/guess?window=4k&truncate=middle", "通义千问-Qwen3", "модель", "A b.c:1"],
 )
 def test_names_that_are_fine(good: str) -> None:
-    assert named(good) == ""
+    assert filled_name(good) == ""
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_names_that_are_fine(good: str) -> None:
     ],
 )  # fmt: skip
 def test_names_that_are_not(bad: object, said: str) -> None:
-    assert said in named(bad)
+    assert said in filled_name(bad)
 
 
 def test_values_at_their_bounds() -> None:

@@ -74,8 +74,8 @@ def test_text_that_is_no_answer_is_left_out(run: Path) -> None:
     bundle = bundle_of([run])
     assert "cannot help" not in archive(bundle).decode("utf-8", "replace")
     for one in bundle.results:
-        assert one.said is not None
-        assert (one.said.text != "") == one.rows[0].answered == (one.reply_hash != hashed(""))
+        assert one.log is not None
+        assert (one.log.text != "") == one.rows[0].answered == (one.reply_hash != hashed(""))
     assert tally(counted(bundle.rows)) == {"unanswered": 4, "cut": 1, "overflow": 1, "missing": 0, "scorer_error": 0}
 
 

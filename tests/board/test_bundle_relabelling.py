@@ -185,10 +185,10 @@ def test_a_careful_forger_gains_nothing_either(honest: Honest, status: Status, e
     for result in bundle.results:
         if result.rows[0].sample in wrong:
             rows = tuple(replace(row, status=status) for row in result.rows)
-            said = result.said
+            said = result.log
             assert said is not None
             said = replace(said, text="") if emptied else said
-            result = replace(result, rows=rows, said=said, reply_hash=hashed(said.text))
+            result = replace(result, rows=rows, log=said, reply_hash=hashed(said.text))
         results.append(result)
     data = archive(consistent(replace(bundle, results=tuple(results))))
     (tmp_path / "b.zip").write_bytes(data)

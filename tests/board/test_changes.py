@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from fathom.board.build import Wanted, build_site
+from fathom.board.build import SiteSettings, build_site
 from fathom.board.changes import (
     UNKNOWN,
     Change,
@@ -183,7 +183,7 @@ def test_sentences_are_about_lines_and_end_somewhere() -> None:
 
 
 def test_a_site_is_read_from_its_folder_or_its_file(tmp_path: Path) -> None:
-    build_site(Wanted(boards=("ada",), examples=False), tmp_path / "site")
+    build_site(SiteSettings(boards=("ada",), examples=False), tmp_path / "site")
     whole = read_snapshot(tmp_path / "site")
     assert whole == read_snapshot(tmp_path / "site" / "downloads" / "all.json")
     assert list(whole.boards) == ["ada"]
@@ -191,8 +191,8 @@ def test_a_site_is_read_from_its_folder_or_its_file(tmp_path: Path) -> None:
 
 
 def test_a_site_tells_what_has_changed_since_another(tmp_path: Path) -> None:
-    build_site(Wanted(boards=("ada",), examples=False), tmp_path / "old")
-    build_site(Wanted(boards=("ada", "hundred"), since=tmp_path / "old", examples=False), tmp_path / "new")
+    build_site(SiteSettings(boards=("ada",), examples=False), tmp_path / "old")
+    build_site(SiteSettings(boards=("ada", "hundred"), since=tmp_path / "old", examples=False), tmp_path / "new")
     assert "hundred: new board" in (tmp_path / "new" / "data" / "site.js").read_text("ascii")
 
 

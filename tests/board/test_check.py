@@ -141,9 +141,9 @@ def test_a_score_by_another_version_says_so(run: Path, checks: Checks) -> None:
 def test_gold_answers_of_ones_own_are_found_with_the_suite_only(run: Path, tmp_path: Path, checks: Checks) -> None:
     bundle = bundle_of([run])
     at = next(at for at, one in enumerate(bundle.results) if one.rows[0].value == 0.0)
-    said = bundle.results[at].said
+    said = bundle.results[at].log
     assert said is not None
-    easy = replace(bundle.results[at], said=replace(said, targets=(said.text,)))
+    easy = replace(bundle.results[at], log=replace(said, targets=(said.text,)))
     forged = consistent(replace(bundle, results=(*bundle.results[:at], easy, *bundle.results[at + 1 :])))
     checked = checks(forged)
     assert topics(checked, "refused") == ["gold"]

@@ -18,7 +18,7 @@ from scipy.stats import beta
 from fathom.board.caveats import graded_otherwise
 from fathom.board.means import bounded, items_of, mean_of, value_of
 from fathom.board.measured import measured
-from fathom.board.model import Ended, Entry, Estimate, Standing
+from fathom.board.model import Entry, Estimate, OutcomeCounts, Standing
 from fathom.board.results import About, Batch, read_results
 from fathom.board.standing import standing
 from fathom.board.table import table
@@ -359,10 +359,10 @@ def test_every_score_carries_what_became_of_its_replies() -> None:
     assert cell is not None
     assert cell.value == pytest.approx(96.5 / 100)
     assert cell.other == pytest.approx(96.5 / 97)
-    assert cell.ended == Ended(replies=100, unanswered=2, cut=1, overflow=1)
+    assert cell.ended == OutcomeCounts(replies=100, unanswered=2, cut=1, overflow=1)
     found = standing(BOARD, entry)
     assert found.overall is not None
-    assert found.overall.ended == Ended(100 * len(BOARD.tasks), 2, 1, 1)
+    assert found.overall.ended == OutcomeCounts(100 * len(BOARD.tasks), 2, 1, 1)
     assert found.overall.other is not None
     assert found.overall.other > found.overall.value
     assert found.complete
@@ -377,7 +377,7 @@ def test_a_reply_that_could_not_be_scored_leaves_a_line_without_a_rank_and_is_no
     entry = one(ended_rows(i0=failed))
     cell = entry.cells["find", 0]
     assert cell is not None
-    assert cell.ended == Ended(replies=100, scorer_error=1)
+    assert cell.ended == OutcomeCounts(replies=100, scorer_error=1)
     found = standing(BOARD, entry)
     assert (found.complete, found.missing, found.unfinished) == (False, (), ("find",))
     assert "1 that the scorer could not score, so that the entry is not complete" in entry.origin.note

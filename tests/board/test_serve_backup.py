@@ -251,9 +251,9 @@ def test_a_password_is_not_among_the_arguments(written: str, monkeypatch: pytest
 
     monkeypatch.setattr("fathom.server.backup.subprocess.run", run)
     url = make_url(written)
-    assert backups._shown(url) == "postgresql://board@db.example.org:5432/board"
+    assert backups._without_password(url) == "postgresql://board@db.example.org:5432/board"
     with pytest.raises(FathomError) as error:
-        backups._do(["pg_dump", backups._shown(url)], url)
+        backups._do(["pg_dump", backups._without_password(url)], url)
     assert seen[1] == "secret"
     assert "secret" not in f"{seen[0]} {error.value}"
 

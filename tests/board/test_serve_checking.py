@@ -136,10 +136,10 @@ def test_a_check_ends_with_the_server(made: tuple[Path, Path]) -> None:
 def test_a_check_that_breaks_is_a_reason(
     made: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, program: str, words: str
 ) -> None:
-    def other(command: list[str], seconds: float, stopping: threading.Event) -> process.Ended:
-        return process.ended([sys.executable, "-c", program], seconds, stopping)
+    def other(command: list[str], seconds: float, stopping: threading.Event) -> process.ProcessResult:
+        return process.run_process([sys.executable, "-c", program], seconds, stopping)
 
-    monkeypatch.setattr(checking, "ended", other)
+    monkeypatch.setattr(checking, "run_process", other)
     (reason,) = check_of(Policy((made[1],)), LIMITS, threading.Event())(made[0]).reasons
     assert words in reason
 
@@ -147,7 +147,7 @@ def test_a_check_that_breaks_is_a_reason(
 @pytest.mark.slow
 def test_a_check_has_so_much_memory() -> None:
     program = "from fathom.board.serve.checking import _limit; _limit(60); x = bytearray(9 << 30)"
-    end = process.ended([sys.executable, "-c", program], 60)
+    end = process.run_process([sys.executable, "-c", program], 60)
     assert end.code == 1
     assert "MemoryError" in end.err
 
@@ -155,7 +155,7 @@ def test_a_check_has_so_much_memory() -> None:
 def test_a_process_knows_nothing_of_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FATHOM_BOARD_STORE", "postgresql://u:secret@h/d")
     monkeypatch.setenv("PGPASSWORD", "secret")
-    end = process.ended([sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))"], 60)
+    end = process.run_process([sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))"], 60)
     assert "secret" not in end.out
     assert json.loads(end.out)["OMP_NUM_THREADS"] == "1"
 

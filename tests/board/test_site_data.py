@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from fathom.board import shown
 from fathom.board.board_data import board_files
-from fathom.board.build import MARK, Built, Wanted, build_site
+from fathom.board.build import MARK, Built, SiteSettings, build_site
 from fathom.board.keys import keys, slug
 from fathom.board.measured import measured
 from fathom.board.model import PROVENANCES, Entry, Estimate, Origin
@@ -65,7 +65,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def site(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of two boards, one of which has measured lines too; all boards are on ``published_site``."""
     out = tmp_path_factory.mktemp("site") / "site"
-    build_site(Wanted((results,), boards=MEASURED, examples=False), out)
+    build_site(SiteSettings((results,), boards=MEASURED, examples=False), out)
     return out
 
 
@@ -218,7 +218,7 @@ def test_models_and_tasks_say_how_it_came_about(site: Path, published_site: Path
 
 
 def test_examples_are_made_where_they_can_be(tmp_path: Path) -> None:
-    build_site(Wanted(boards=("hundred",)), tmp_path / "site")
+    build_site(SiteSettings(boards=("hundred",)), tmp_path / "site")
     example = data(tmp_path / "site", "tasks")["kv_retrieval"]["example"]
     assert example["start"]
     assert len(example["start"]) <= 1200
@@ -231,7 +231,7 @@ def test_examples_come_from_suites_that_are_given(tmp_path: Path) -> None:
 
     made = {"items": 2, "corpus": ("world?seed=3",), "languages": ("en",)}
     api.build("kv_retrieval", tmp_path / "suite", lengths=(2048, 4096), **made)  # type: ignore[arg-type]
-    build_site(Wanted(boards=("hundred",), suites=(tmp_path / "suite",)), tmp_path / "site")
+    build_site(SiteSettings(boards=("hundred",), suites=(tmp_path / "suite",)), tmp_path / "site")
     example = data(tmp_path / "site", "tasks")["kv_retrieval"]["example"]
     assert 1024 < example["tokens"] <= 2048
     for end in (example["start"], example["end"]):  # cut between words
@@ -352,7 +352,7 @@ def test_measured_cells_say_how_they_came_about(site: Path) -> None:
 
 def test_equal_inputs_give_equal_bytes(results: Path, site: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
-    build_site(Wanted((results,), boards=MEASURED, examples=False), again)
+    build_site(SiteSettings((results,), boards=MEASURED, examples=False), again)
     files = sorted(path.relative_to(site) for path in site.rglob("*") if path.is_file())
     assert files == sorted(path.relative_to(again) for path in again.rglob("*") if path.is_file())
     assert [name for name in files if (site / name).read_bytes() != (again / name).read_bytes()] == []
@@ -360,12 +360,12 @@ def test_equal_inputs_give_equal_bytes(results: Path, site: Path, tmp_path: Path
 
 def test_a_site_is_replaced_and_what_stands_beside_it_stays(tmp_path: Path) -> None:
     out = tmp_path / "site"
-    build_site(Wanted(boards=("ada",), examples=False), out)
+    build_site(SiteSettings(boards=("ada",), examples=False), out)
     (out / "CNAME").write_text("board.example", "utf-8")
     (out / ".git").mkdir()
     (out / ".git" / "HEAD").write_text("main", "utf-8")
     (out / "data" / "boards" / "left.js").write_text("", "utf-8")
-    build_site(Wanted(boards=("hundred",), examples=False), out)
+    build_site(SiteSettings(boards=("hundred",), examples=False), out)
     assert (out / "CNAME").read_text("utf-8") == "board.example"
     assert (out / ".git" / "HEAD").exists()
     assert [path.name for path in (out / "data" / "boards").iterdir()] == ["hundred.js"]
@@ -375,20 +375,20 @@ def test_a_site_is_replaced_and_what_stands_beside_it_stays(tmp_path: Path) -> N
 def test_other_folders_are_not_touched(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work", "utf-8")
     with pytest.raises(FathomError, match="has other files and no site"):
-        build_site(Wanted(boards=("ada",), examples=False), tmp_path)
+        build_site(SiteSettings(boards=("ada",), examples=False), tmp_path)
     with pytest.raises(FathomError, match="is a file"):
-        build_site(Wanted(boards=("ada",), examples=False), tmp_path / "thesis.txt")
+        build_site(SiteSettings(boards=("ada",), examples=False), tmp_path / "thesis.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
     assert not (tmp_path / MARK).exists()
 
 
 def test_nothing_to_show_is_said(results: Path, tmp_path: Path) -> None:
     with pytest.raises(FathomError, match="no entries for ada"):
-        build_site(Wanted((results,), published=False, boards=("ada",)), tmp_path / "site")
+        build_site(SiteSettings((results,), published=False, boards=("ada",)), tmp_path / "site")
     with pytest.raises(FathomError, match="unknown board 'adda'; did you mean ada"):
-        build_site(Wanted(boards=("adda",)), tmp_path / "site")
+        build_site(SiteSettings(boards=("adda",)), tmp_path / "site")
     with pytest.raises(FathomError, match="YYYY-MM-DD"):
-        build_site(Wanted(date="yesterday"), tmp_path / "site")
+        build_site(SiteSettings(date="yesterday"), tmp_path / "site")
     assert not (tmp_path / "site").exists()
 
 
@@ -406,7 +406,7 @@ def test_the_same_results_make_the_lines_that_standing_gives(results: Path, site
 
 def test_progress_goes_from_the_first_step_to_the_last(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    build_site(Wanted(boards=("ada",), examples=False), tmp_path / "site", lambda *now: told.append(now))
+    build_site(SiteSettings(boards=("ada",), examples=False), tmp_path / "site", lambda *now: told.append(now))
     assert [done for done, _ in told] == list(range(1, told[-1][1] + 1))
 
 
@@ -450,7 +450,9 @@ def unanswered(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def as_zero(unanswered: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
     """The site of these results alone."""
-    return build_site(Wanted((unanswered,), examples=False, published=False), tmp_path_factory.mktemp("zero") / "site")
+    return build_site(
+        SiteSettings((unanswered,), examples=False, published=False), tmp_path_factory.mktemp("zero") / "site"
+    )
 
 
 def test_the_site_says_what_became_of_replies(as_zero: Built) -> None:
@@ -474,7 +476,7 @@ def test_the_site_says_what_became_of_replies(as_zero: Built) -> None:
 
 
 def test_a_board_of_answered_replies_says_so(unanswered: Path, as_zero: Built, tmp_path: Path) -> None:
-    build_site(Wanted((unanswered,), examples=False, published=False, unanswered="drop"), tmp_path / "drop")
+    build_site(SiteSettings((unanswered,), examples=False, published=False, unanswered="drop"), tmp_path / "drop")
     zero, drop = (data(site, "boards/hundred") for site in (as_zero.out, tmp_path / "drop"))
     assert "Unanswered replies are left out of the means" in drop["about"]
     assert "left out" not in zero["about"]
@@ -487,7 +489,7 @@ def test_a_board_of_answered_replies_says_so(unanswered: Path, as_zero: Built, t
 
 def test_published_scores_are_as_they_are_printed(published_site: Path, tmp_path: Path) -> None:
     names = ("hundred", "leader-128k", "pro")
-    build_site(Wanted(boards=names, examples=False, unanswered="drop"), tmp_path / "drop")
+    build_site(SiteSettings(boards=names, examples=False, unanswered="drop"), tmp_path / "drop")
     for name in names:
         zero, drop = (site / "data" / "boards" / f"{name}.js" for site in (published_site, tmp_path / "drop"))
         assert zero.read_bytes() == drop.read_bytes()

@@ -11,7 +11,7 @@ import pytest
 from board_tabs import VIEWS, Open, sites, tabs
 from chromium import browsers
 from fathom.analysis import compare
-from fathom.board.build import Wanted, build_site
+from fathom.board.build import SiteSettings, build_site
 from fathom.rows import write_rows
 from fathom.suites.registry import get_board
 from made_results_board import made_rows
@@ -84,7 +84,7 @@ def test_lines_without_an_interval_have_a_difference_and_nothing_else(opened: Op
 def test_the_script_shows_what_compare_finds_in_the_same_rows(browser: Browser, tmp_path: Path) -> None:
     rows = made_rows({"good": 1.0, "poor": -0.5}, tasks=HUNDRED.tasks, lengths=LENGTHS, items=6, suite="hundred")
     write_rows(rows, tmp_path / "rows.parquet")
-    build_site(Wanted((tmp_path / "rows.parquet",), published=False, examples=False), tmp_path / "site")
+    build_site(SiteSettings((tmp_path / "rows.parquet",), published=False, examples=False), tmp_path / "site")
     tab = browser.new_page()
     tab.goto((tmp_path / "site" / "index.html").as_uri() + "#/compare?board=hundred&lines=good,poor")
     tab.get_by_text("Task by task").first.wait_for()

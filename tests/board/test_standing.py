@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.board.means import average, combined, over_lengths
-from fathom.board.model import Cell, Ended, Entry, Estimate, Origin, Source
+from fathom.board.model import Cell, Entry, Estimate, Origin, OutcomeCounts, Source
 from fathom.board.standing import averages_as_paper, standing
 from fathom.suites.registry import boards, get_board, get_suite, tasks
 from fathom.types import FathomError
@@ -99,10 +99,10 @@ def test_a_mean_lies_among_its_parts(values: list[float]) -> None:
 
 
 def test_the_other_mean_is_over_the_same_parts_and_none_without_one() -> None:
-    answered = Estimate(0.5, ended=Ended(10, 2), other=0.625)
+    answered = Estimate(0.5, ended=OutcomeCounts(10, 2), other=0.625)
     found = combined([answered, Estimate(0.1)], [0.5, 0.5])
     assert [found.value, found.other] == pytest.approx([0.3, 0.3625])
-    assert found.ended == Ended(10, 2)
+    assert found.ended == OutcomeCounts(10, 2)
     assert combined([replace(answered, other=None), Estimate(0.1)], [0.5, 0.5]).other is None
 
 

@@ -288,13 +288,11 @@ def test_8_bits_begin_with_the_token_of_the_full_cache(position: str) -> None:
 
 
 def test_attention_that_does_not_show_itself_is_found() -> None:
-    from fathom.extend.hf.caches import new_cache
-
     model, extension = make_extended("Llama", f"yarn&factor=4&{SNAPKV}")
     model.set_attn_implementation("eager")
     with pytest.raises(FathomError, match="not of the usual kind"):
         extension.attach(model)
-    layer = new_cache(model.config, extension.cache).layers[0]
+    layer = extension.new_cache().layers[0]
     keys = torch.zeros((1, FEW, 40, 16))
     layer.update(keys, keys)
     with pytest.raises(FathomError, match="not of the usual kind"):

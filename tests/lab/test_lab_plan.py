@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.extend.methods import split_name, system_of
-from fathom.lab import Sizes, Way, best_way, trained, wanted
+from fathom.lab import Sizes, Way, best_way, read_setup, trained
 from fathom.types import FathomError
 
 SIZES = Sizes(window=1024, longest=8192, reserve=100)
@@ -55,7 +55,7 @@ MODEL = "hf/some/model"
     ],
 )
 def test_a_setup_is_a_model_and_a_system(text: str, name: str, kind: str, model: str, system: str) -> None:
-    found = wanted(text, MODEL, SIZES)
+    found = read_setup(text, MODEL, SIZES)
     (way,) = found.ways
     assert (found.name, found.kind, found.tuned) == (name, kind, False)
     assert split_name(way.model) == split_name(model)
@@ -63,7 +63,7 @@ def test_a_setup_is_a_model_and_a_system(text: str, name: str, kind: str, model:
 
 
 def test_values_to_choose_from_are_ways_of_one_setup() -> None:
-    found = wanted("leaky?window=128|256&group=4|8+recent?budget=64", MODEL, SIZES)
+    found = read_setup("leaky?window=128|256&group=4|8+recent?budget=64", MODEL, SIZES)
     assert found.name == "leaky + recent budget=64, tuned"
     assert [way.values for way in found.ways] == [
         "window=128 group=4",
@@ -72,14 +72,14 @@ def test_values_to_choose_from_are_ways_of_one_setup() -> None:
         "window=256 group=8",
     ]
     assert len({way.model for way in found.ways}) == 4
-    swept = wanted("retrieval?top=1|2|4", "openai/gpt", SIZES)
+    swept = read_setup("retrieval?top=1|2|4", "openai/gpt", SIZES)
     assert swept.ways[2] == Way("openai/gpt", "retrieval?top=4&passage=256", "top=4")
 
 
 def test_the_window_that_the_user_gives_is_the_original_of_methods() -> None:
-    (way,) = wanted("yarn", MODEL, Sizes(1024, 8192, 100, given=True)).ways
+    (way,) = read_setup("yarn", MODEL, Sizes(1024, 8192, 100, given=True)).ways
     assert split_name(way.model)[1]["original"] == 1024
-    assert "original" not in wanted("none", MODEL, SIZES).ways[0].model
+    assert "original" not in read_setup("none", MODEL, SIZES).ways[0].model
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_the_window_that_the_user_gives_is_the_original_of_methods() -> None:
 )
 def test_wrong_setups_are_refused(text: str, model: str, words: str) -> None:
     with pytest.raises(FathomError, match=words):
-        wanted(text, model, SIZES)
+        read_setup(text, model, SIZES)
 
 
 def test_other_weights_need_words_about_their_training() -> None:

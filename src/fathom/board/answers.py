@@ -22,12 +22,12 @@ _SAMPLE = ("task", "length", "sample", "epoch")
 def answers_of(bundle: Bundle) -> Iterator[Answer]:
     """The replies of a bundle."""
     suites = {part.suite: task_name(part.suite) for part in bundle.parts}
-    for one in bundle.results:
-        row = one.rows[0]
-        if one.reply_hash != _NOTHING:
+    for result in bundle.results:
+        row = result.rows[0]
+        if result.reply_hash != _NOTHING:
             sample = suites[row.suite], task_name(row.task), row.length, row.sample, row.epoch
-            text = one.said.text if one.said else None
-            yield Answer(sample, one.reply_hash, text, row.value == 1.0)
+            text = result.log.text if result.log else None
+            yield Answer(sample, result.reply_hash, text, row.value == 1.0)
 
 
 def answers_of_run(folder: Path, suite: str, rows: pl.DataFrame) -> Iterator[Answer]:
@@ -41,7 +41,7 @@ def answers_of_run(folder: Path, suite: str, rows: pl.DataFrame) -> Iterator[Ans
     import polars as pl
 
     right = set(rows.filter(pl.col("value") == 1.0).select(*_SAMPLE).rows())
-    for one in replies(folder):
-        sample = task_name(one.task), one.length, one.sample, one.epoch
-        if one.reply.text:
-            yield Answer((suite, *sample), hashed(one.reply.text), one.reply.text, sample in right)
+    for reply in replies(folder):
+        sample = task_name(reply.task), reply.length, reply.sample, reply.epoch
+        if reply.reply.text:
+            yield Answer((suite, *sample), hashed(reply.reply.text), reply.reply.text, sample in right)

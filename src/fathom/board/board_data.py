@@ -22,11 +22,11 @@ Ints: TypeAlias = NDArray[np.int64]
 
 def board_files(table: Table) -> Iterator[tuple[str, Json]]:
     """The data files of a board: name without its ending, and content; those of entries one by one."""
-    name, told = table.board.id, _Told(table)
-    yield f"boards/{name}", _board(table, told.keys)
+    name, differences = table.board.id, _Differences(table)
+    yield f"boards/{name}", _board(table, differences.keys)
     yield f"cells/{name}", _cells(table)
-    for key in told.keys:
-        yield f"pairs/{name}/{key}", told.entry(key)
+    for key in differences.keys:
+        yield f"pairs/{name}/{key}", differences.entry(key)
 
 
 def _board(table: Table, paired: Container[str]) -> dict[str, Json]:
@@ -107,7 +107,7 @@ def _cells(table: Table) -> dict[str, Json]:
     for line in table.entries:
         estimate = partial(shown.estimate, dropped=DROPPED in line.entry.settings)
         at = lengths_of(line)
-        scores = {task: one.score for task, one in line.standing.tasks.items()}
+        scores = {task: source.score for task, source in line.standing.tasks.items()}
         over[line.key] = [estimate(scores.get(task)) for task in board.tasks]
         by_length[line.key] = [
             [[length, estimate(cell)] for length, cell in at.get(task, {}).items()] for task in board.tasks
@@ -117,14 +117,14 @@ def _cells(table: Table) -> dict[str, Json]:
 
 def lengths_of(line: TableEntry) -> Mapping[str, Mapping[int, Estimate | None]]:
     """Scores of an entry by task and length, lengths ascending; None if it was asked and has no score."""
-    found: dict[str, dict[int, Estimate | None]] = {}
-    for (task, length), cell in sorted(line.entry.cells.items(), key=lambda one: one[0]):
+    by_task: dict[str, dict[int, Estimate | None]] = {}
+    for (task, length), cell in sorted(line.entry.cells.items(), key=lambda item: item[0]):
         if length:
-            found.setdefault(task, {})[length] = cell
-    return found
+            by_task.setdefault(task, {})[length] = cell
+    return by_task
 
 
-class _Told:
+class _Differences:
     """The differences of each entry, one file for each.
 
     A file has ``sure``, how the entry differs from each of the ranked entries in the order of the board ("+" and "-" if
@@ -166,16 +166,16 @@ class _Told:
 
     def _by_task(self, place: int) -> dict[str, Json]:
         """Differences to entries below, by task."""
-        found: dict[str, list[Json]] = {}
+        by_task: dict[str, list[Json]] = {}
         for n, task in enumerate(self.table.board.tasks):
             gaps = self.between[task].gaps
             if place not in gaps.places:
                 continue
             own = gaps.places.index(place)
             for other in range(own + 1, min(own + 1 + gaps.reach, len(gaps.places))):
-                row = found.setdefault(self.table.entries[gaps.places[other]].key, [0] * len(self.table.board.tasks))
+                row = by_task.setdefault(self.table.entries[gaps.places[other]].key, [0] * len(self.table.board.tasks))
                 row[n] = self.rows[task][gaps.at(own, other)].tolist()
-        return dict(found)
+        return dict(by_task)
 
 
 def _rows(pairs: Pairs) -> Ints:

@@ -12,12 +12,11 @@ from fathom.board.board_data import board_files
 from fathom.board.caveats import graded_otherwise
 from fathom.board.changes import Snapshot, changes, read_snapshot, sentences, snapshot
 from fathom.board.derived import derived
-from fathom.board.downloads import downloads
+from fathom.board.downloads import downloads, plain_page
 from fathom.board.examples import examples
 from fathom.board.measured import measured
 from fathom.board.model import Entry
 from fathom.board.model_facts import read_model_facts
-from fathom.board.plain import plain_page
 from fathom.board.published import published, read_published
 from fathom.board.results import Batch, read_results
 from fathom.board.sameness import with_flags
@@ -44,7 +43,7 @@ _DATE = re.compile(r"\d{4}-(0\d|1[0-2])-([0-2]\d|3[01])")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SiteSettings:
     """What to build a site from.
 
     Attributes:
@@ -101,40 +100,40 @@ class Built:
 
 
 @one_thread()
-def build_site(wanted: Wanted, out: Path, progress: Progress | None = None) -> Built:
+def build_site(settings: SiteSettings, out: Path, progress: Progress | None = None) -> Built:
     """Builds a site atomically; the same inputs give the same bytes.
 
     Args:
-        wanted: What to build it from.
+        settings: What to build it from.
         out: The folder; an existing site of fathom is replaced. Other files at its top (``CNAME``, ``.git``) are kept.
         progress: Called with the number of finished steps and of all steps.
 
     Raises:
         FathomError: Results cannot be read, no board has an entry, or the folder contains other files.
     """
-    place = _place(wanted, out)
-    since = read_snapshot(wanted.since) if wanted.since is not None else None
-    batches = list(read_results(wanted.results, wanted.rule, wanted.judge)) if wanted.results else []
-    boards = _boards(wanted, batches)
+    place = _place(settings, out)
+    since = read_snapshot(settings.since) if settings.since is not None else None
+    batches = list(read_results(settings.results, settings.rule, settings.judge)) if settings.results else []
+    boards = _boards(settings, batches)
     steps = _Steps(3 + 2 * len(boards), progress)
     steps.done()
     with kept_draws():
-        entries, notes = _entries(wanted, boards, batches)
+        entries, notes = _entries(settings, boards, batches)
         steps.done()
         tables = _tables([board for board in boards if board.id in entries], entries, steps)
-    built = wanted.date or newest(tables)
+    built = settings.date or newest(tables)
     saved = downloads(tables, built)
     with fresh_folder(place) as folder:
         _copy_assets(folder)
-        for name, value in _data(wanted, tables, batches, built, saved["all.json"], since):
+        for name, value in _data(settings, tables, batches, built, saved["all.json"], since):
             _write(folder / "data" / f"{name}.js", shown.script(name, value).encode("ascii"))
-        for one in tables:
-            for name, value in board_files(one):
+        for board_table in tables:
+            for name, value in board_files(board_table):
                 _write(folder / "data" / f"{name}.js", shown.script(name, value).encode("ascii"))
             steps.done()
         for name, content in saved.items():
             _write(folder / "downloads" / name, content)
-        _write(folder / "downloads" / "index.html", plain_page(tables, wanted.title))
+        _write(folder / "downloads" / "index.html", plain_page(tables, settings.title))
         sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
         _keep_others(place, folder)
     steps.finish()
@@ -150,59 +149,61 @@ def _tables(boards: Sequence[Board], entries: Mapping[str, Sequence[Entry]], ste
     return run_units(given, work, workers=workers, progress=lambda *_: steps.done())
 
 
-def _table(keys: Mapping[str, str], one: tuple[Board, Sequence[Entry]]) -> Table:
+def _table(keys: Mapping[str, str], board_entries: tuple[Board, Sequence[Entry]]) -> Table:
     with kept_draws():  # in a process of its own
-        return table(*one, keys)
+        return table(*board_entries, keys)
 
 
-def _boards(wanted: Wanted, batches: Sequence[Batch]) -> tuple[Board, ...]:
+def _boards(settings: SiteSettings, batches: Sequence[Batch]) -> tuple[Board, ...]:
     """The wanted boards, of the declared ones and those derived from results."""
     declared = tuple(known_boards().values())
     known = {board.id: board for board in (*declared, *derived((batch.rows for batch in batches), declared))}
-    for name in wanted.boards:
+    for name in settings.boards:
         if name not in known:
             raise unknown("board", name, known, see="fathom list boards")
-    return tuple(known[name] for name in dict.fromkeys(wanted.boards or known))
+    return tuple(known[name] for name in dict.fromkeys(settings.boards or known))
 
 
-def _place(wanted: Wanted, out: Path) -> Path:
+def _place(settings: SiteSettings, out: Path) -> Path:
     """The folder of the site; ``out`` may be a link, which is kept."""
-    if wanted.date and not _DATE.fullmatch(wanted.date):
-        raise FathomError(f"`date` {wanted.date!r}: expected a date as YYYY-MM-DD")
+    if settings.date and not _DATE.fullmatch(settings.date):
+        raise FathomError(f"`date` {settings.date!r}: expected a date as YYYY-MM-DD")
     return site_place(out, "site", MARK, _OURS)
 
 
 def _entries(
-    wanted: Wanted, boards: Sequence[Board], batches: Sequence[Batch]
+    settings: SiteSettings, boards: Sequence[Board], batches: Sequence[Batch]
 ) -> tuple[dict[str, list[Entry]], list[str]]:
     """All entries by the id of their board, boards in order, and caveats about them."""
-    found: dict[str, list[Entry]] = {board.id: [] for board in boards}
+    by_board: dict[str, list[Entry]] = {board.id: [] for board in boards}
     notes: list[str] = []
-    for given in [*([published()] if wanted.published else []), *map(read_published, wanted.more)]:
+    for given in [*([published()] if settings.published else []), *map(read_published, settings.more)]:
         for name, entries in given.items():
-            found.get(name, []).extend(entries)  # boards that are not wanted are left out
-    said = [measured(boards, batch, wanted.unanswered) for batch in batches]
-    notes += (note for one in said for note in one.notes)
-    for lines in with_flags([(batch, one.entries) for batch, one in zip(batches, said, strict=True)], found):
+            by_board.get(name, []).extend(entries)  # boards that are not wanted are left out
+    results = [measured(boards, batch, settings.unanswered) for batch in batches]
+    notes += (note for result in results for note in result.notes)
+    for lines in with_flags(
+        [(batch, result.entries) for batch, result in zip(batches, results, strict=True)], by_board
+    ):
         for name, own in lines.items():
-            found[name] += own
-    facts = {} if wanted.models is None else read_model_facts(wanted.models)
+            by_board[name] += own
+    facts = {} if settings.models is None else read_model_facts(settings.models)
     filled = {
-        name: [replace(one, facts=facts[one.model]) if one.model in facts else one for one in entries]
-        for name, entries in found.items()
+        name: [replace(entry, facts=facts[entry.model]) if entry.model in facts else entry for entry in entries]
+        for name, entries in by_board.items()
         if entries
     }
     for board in boards:
         notes += (f"{board.id}: {sentence}" for sentence in graded_otherwise(board, filled.get(board.id, ())))
     if not filled:
-        none = "the given results have no rows" if wanted.results else "no results were given"
+        none = "the given results have no rows" if settings.results else "no results were given"
         why = "; ".join(notes) or f"{none}, and there are no published results for these boards"
-        raise FathomError(f"no entries for {', '.join(found)}: {why}")
+        raise FathomError(f"no entries for {', '.join(by_board)}: {why}")
     return filled, list(dict.fromkeys(notes))
 
 
 def _data(
-    wanted: Wanted,
+    settings: SiteSettings,
     tables: Sequence[Table],
     batches: Sequence[Batch],
     built: str,
@@ -210,15 +211,15 @@ def _data(
     since: Snapshot | None,
 ) -> Iterator[tuple[str, Json]]:
     """The data files that belong to no single board."""
-    told: Json = None
+    change_list: Json = None
     if since is not None:
-        found = changes(since, snapshot(content))
-        told = {"old": found.old, "new": found.new, "lines": list(sentences(found))}
-    yield "site", site_file(tables, title=wanted.title, built=built, changes=told)
+        changed = changes(since, snapshot(content))
+        change_list = {"old": changed.old, "new": changed.new, "lines": list(sentences(changed))}
+    yield "site", site_file(tables, title=settings.title, built=built, changes=change_list)
     yield "index", index_file(tables)
-    boards = [one.board for one in tables]
+    boards = [board_table.board for board_table in tables]
     names = list(dict.fromkeys(task for board in boards for task in board.tasks))
-    shown_first = examples(names, wanted.suites) if wanted.examples else {}
+    shown_first = examples(names, settings.suites) if settings.examples else {}
     yield "tasks", tasks_data(boards, levels(batches), shown_first)
     yield from model_files(tables)
 
@@ -235,14 +236,14 @@ def _write(path: Path, content: bytes) -> None:
 
 def _keep_others(out: Path, folder: Path) -> None:
     """Copies other files of the old site's folder: settings of a host, a repository."""
-    for one in sorted(out.iterdir()) if out.is_dir() else ():
-        place = folder / one.name
+    for path in sorted(out.iterdir()) if out.is_dir() else ():
+        place = folder / path.name
         if place.exists():
             continue
-        if one.is_dir() and not one.is_symlink():
-            shutil.copytree(one, place, symlinks=True)
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, place, symlinks=True)
         else:
-            shutil.copy2(one, place, follow_symlinks=False)
+            shutil.copy2(path, place, follow_symlinks=False)
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ def caveats(
         gaps: Its cells that are not used in any mean.
         others: Its tasks of other data than the benchmark's (``fathom.stats.substitutes``).
     """
-    said = (
+    sentences = (
         *not_the_benchmarks(others or {}),
         *_not_measured(gaps),
         *_ended(entry, bool(gaps)),
@@ -37,7 +37,7 @@ def caveats(
         *_asked_less(board, entry),
         *_judged(board, entry),
     )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def graded_otherwise(board: Board, entries: Iterable[Entry]) -> Iterator[str]:
@@ -98,7 +98,7 @@ def counted_lengths(board: Board, task: str) -> tuple[int, ...]:
 
 def _not_measured(gaps: Sequence[Unmeasured]) -> Iterator[str]:
     if gaps:
-        cells = [f"{task_title(one.task)} at {format_length(one.length)} ({one})" for one in gaps]
+        cells = [f"{task_title(gap.task)} at {format_length(gap.length)} ({gap})" for gap in gaps]
         yield f"Not measured: {_listed(cells)}."
 
 
@@ -115,8 +115,8 @@ def _ended(entry: Entry, unfit: bool) -> Iterator[str]:
         "missing": "missing, so that the entry is not complete",
         "scorer_error": "that the scorer could not score, so that the entry is not complete",
     }
-    said = [f"{count:,} {words[name]}" for name, count in counts.items() if count]
-    yield f"Of {sum(entry.outcomes.values()):,} replies {', '.join(said)}."
+    parts = [f"{count:,} {words[name]}" for name, count in counts.items() if count]
+    yield f"Of {sum(entry.outcomes.values()):,} replies {', '.join(parts)}."
 
 
 def _coverage(board: Board, entry: Entry) -> Iterator[str]:
@@ -157,7 +157,7 @@ def _way(task: str, fact: Mapping[str, Json]) -> str:
 def _judge(fact: Mapping[str, Json]) -> str:
     """The judges among the graders of a task: ``by judge NAME (RUBRIC v1)``; "" without one."""
     graders = str(fact.get("grader") or "").split(", ")
-    judges = [one for one in graders if one.startswith(_JUDGE)]
+    judges = [grader for grader in graders if grader.startswith(_JUDGE)]
     return f"by {', '.join(judges)}" if judges else ""
 
 

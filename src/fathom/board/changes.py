@@ -194,20 +194,20 @@ class Changes:
 
     def as_json(self) -> dict[str, Json]:
         """The same as JSON."""
-        return {"old": self.old, "new": self.new, "changes": [asdict(one) for one in self.changes]}
+        return {"old": self.old, "new": self.new, "changes": [asdict(change) for change in self.changes]}
 
 
 def changes(old: Snapshot, new: Snapshot) -> Changes:
     """What has changed from one site to another, board by board."""
-    found: list[Change] = []
+    changed: list[Change] = []
     for name in dict.fromkeys((*new.boards, *old.boards)):
         if name not in old.boards:
-            found.append(Change(name, "new board", new=f"{len(new.boards[name].entries)} entries"))
+            changed.append(Change(name, "new board", new=f"{len(new.boards[name].entries)} entries"))
         elif name not in new.boards:
-            found.append(Change(name, "board gone", old=f"{len(old.boards[name].entries)} entries"))
+            changed.append(Change(name, "board gone", old=f"{len(old.boards[name].entries)} entries"))
         else:
-            found += _board(name, old.boards[name], new.boards[name])
-    return Changes(old.built, new.built, tuple(found))
+            changed += _board(name, old.boards[name], new.boards[name])
+    return Changes(old.built, new.built, tuple(changed))
 
 
 def _board(name: str, old: SnapshotBoard, new: SnapshotBoard) -> Iterator[Change]:
@@ -306,19 +306,19 @@ def _same(old: Score | None, new: Score | None) -> bool:
 def _counted(old: Score | None, new: Score | None) -> tuple[str, ...]:
     if old is None or new is None:
         return ("there was no score",) if old is None else ("there is no score now",)
-    return () if old.n == new.n else (f"questions: {_said(old.n)}, now {_said(new.n)}",)
+    return () if old.n == new.n else (f"questions: {_in_words(old.n)}, now {_in_words(new.n)}",)
 
 
 def _reasons(task: str, old: SnapshotEntry, new: SnapshotEntry) -> tuple[str, ...]:
     """Why scores of a task differ, or with "" those of the whole entry."""
     before, now = old.facts(task), new.facts(task)
-    found = [*_data(old, new, before, now)]
-    found += [_change(words, before.get(name), now.get(name)) for name, words in _FACTS.items()]
-    found.append(_change("scored by fathom", old.scored_by, new.scored_by))
+    reasons = [*_data(old, new, before, now)]
+    reasons += [_change(words, before.get(name), now.get(name)) for name, words in _FACTS.items()]
+    reasons.append(_change("scored by fathom", old.scored_by, new.scored_by))
     names = dict.fromkeys((*old.settings, *new.settings))
-    found += [_change(name, old.settings.get(name), new.settings.get(name)) for name in names if name not in _APART]
-    found += [_change(name, old.origin.get(name), new.origin.get(name)) for name in ("table", "date", "url")]
-    return tuple(filter(None, found)) or (UNKNOWN,)
+    reasons += [_change(name, old.settings.get(name), new.settings.get(name)) for name in names if name not in _APART]
+    reasons += [_change(name, old.origin.get(name), new.origin.get(name)) for name in ("table", "date", "url")]
+    return tuple(filter(None, reasons)) or (UNKNOWN,)
 
 
 def _data(old: SnapshotEntry, new: SnapshotEntry, before: Mapping[str, Json], now: Mapping[str, Json]) -> Iterator[str]:
@@ -331,45 +331,45 @@ def _data(old: SnapshotEntry, new: SnapshotEntry, before: Mapping[str, Json], no
 
 
 def _change(name: str, old: Json, new: Json) -> str:
-    return "" if old == new else f"{name}: {_said(old)}, now {_said(new)}"
+    return "" if old == new else f"{name}: {_in_words(old)}, now {_in_words(new)}"
 
 
-def _said(value: Json) -> str:
+def _in_words(value: Json) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {str(one)[:16]}".strip() for name, one in value.items()) or "none"
+        return ", ".join(f"{name} {str(part)[:16]}".strip() for name, part in value.items()) or "none"
     return "none" if value in (None, "") else str(value)
 
 
 # Sentences
 
 
-def sentences(found: Changes, most: int = MOST) -> list[str]:
+def sentences(changed: Changes, most: int = MOST) -> list[str]:
     """The changes of whole boards and entries as sentences; those of single tasks are in ``Changes``."""
-    told = [_sentence(one) for one in found.changes if one.kind != "score" or one.figure == "overall"]
-    left = len(told) - most
-    return told if left <= 0 else [*told[:most], f"... and {left:,} more"]
+    lines = [_sentence(change) for change in changed.changes if change.kind != "score" or change.figure == "overall"]
+    left = len(lines) - most
+    return lines if left <= 0 else [*lines[:most], f"... and {left:,} more"]
 
 
-def _sentence(one: Change) -> str:
-    why = f" ({'; '.join(one.why)})" if one.why else ""
-    if one.kind in ("new board", "board gone"):
-        return f"{one.board}: {one.kind}, {one.new or one.old}"
-    if one.kind == "new line":
-        return f"{one.board}: new: {one.line}, {_percent(one.new)}"
-    if one.kind == "line gone":
-        return f"{one.board}: gone: {one.line}, {_percent(one.old)}"
-    if one.kind == "rank":
-        return f"{one.board}: {one.line}: rank {one.old or 'none'}, now {one.new or 'none'}{why}"
-    return f"{one.board}: {one.line}: {_percent(one.old)}, now {_percent(one.new)}{why}"
+def _sentence(change: Change) -> str:
+    why = f" ({'; '.join(change.why)})" if change.why else ""
+    if change.kind in ("new board", "board gone"):
+        return f"{change.board}: {change.kind}, {change.new or change.old}"
+    if change.kind == "new line":
+        return f"{change.board}: new: {change.line}, {_percent(change.new)}"
+    if change.kind == "line gone":
+        return f"{change.board}: gone: {change.line}, {_percent(change.old)}"
+    if change.kind == "rank":
+        return f"{change.board}: {change.line}: rank {change.old or 'none'}, now {change.new or 'none'}{why}"
+    return f"{change.board}: {change.line}: {_percent(change.old)}, now {_percent(change.new)}{why}"
 
 
 def _percent(value: float | str | None) -> str:
     return f"{100 * value:.2f}%" if isinstance(value, int | float) else "no overall score"
 
 
-def counted(found: Sequence[Change]) -> dict[str, int]:
+def counted(changed: Sequence[Change]) -> dict[str, int]:
     """Changes by kind."""
     counts: dict[str, int] = {}
-    for one in found:
-        counts[one.kind] = counts.get(one.kind, 0) + 1
+    for change in changed:
+        counts[change.kind] = counts.get(change.kind, 0) + 1
     return counts

@@ -40,8 +40,11 @@ def derived(rows: Iterable[RowsTable], known: Sequence[Board]) -> list[Board]:
 
 def _board(id: str, suite: str, lengths: Mapping[str, set[int]]) -> Board:
     declared = suites().get(suite)
-    wanted = declared.tasks if declared else suite.split(",")
-    tasks = [*(task for task in wanted if task in lengths), *(task for task in lengths if task not in wanted)]
+    declared_tasks = declared.tasks if declared else suite.split(",")
+    tasks = [
+        *(task for task in declared_tasks if task in lengths),
+        *(task for task in lengths if task not in declared_tasks),
+    ]
     title = printable(", ".join(map(task_title, suite.split(",")))) or NAMELESS
     return Board(
         id=id,

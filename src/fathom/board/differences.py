@@ -117,7 +117,11 @@ def ranking(
         done: Called after each entry.
     """
     names = _names(entries)
-    values = {n: one.overall.value for n, one in enumerate(standings) if one.overall and one.overall.interval}
+    values = {
+        n: standing.overall.value
+        for n, standing in enumerate(standings)
+        if standing.overall and standing.overall.interval
+    }
     lines = sorted((n for n in values if standings[n].complete), key=lambda n: (-values[n], n))
     every = {n: _Sides(np.zeros(REPLICATES), np.zeros(DRAWN)) for n in values}
     common = np.zeros((len(entries), len(entries)), dtype=np.int64)
@@ -126,8 +130,8 @@ def ranking(
     known_strata = strata(_groups(board, standings))
     between: dict[str, Pairs] = {}
     for task in dict.fromkeys([*board.tasks, *(task for n in values for task in standings[n].sources)]):
-        known = {n: one.tasks.get(task) or one.sources.get(task) for n, one in enumerate(standings)}
-        sources = {n: one for n, one in known.items() if one is not None and one.is_known}
+        known = {n: standing.tasks.get(task) or standing.sources.get(task) for n, standing in enumerate(standings)}
+        sources = {n: source for n, source in known.items() if source is not None and source.is_known}
         shared = _shared(sources, len(entries))
         common += shared
         alone: dict[int, _Sides] = {}
@@ -137,7 +141,7 @@ def ranking(
             if task in board.tasks:
                 alone[n] = whole
         if task in board.tasks:
-            scores = {n: one.score.value for n, one in sources.items()}
+            scores = {n: source.score.value for n, source in sources.items()}
             between[task] = _between(scores, alone, shared, near, task=task, apart=apart)
     between[OVERALL] = _between(values, every, common, None, apart=apart, done=done)
     return Ranking(tuple(lines), _ranks(lines, between[OVERALL], every, common, apart), between)
@@ -241,9 +245,9 @@ def _between(
         gaps.numbers[block, 3] = _flip_p_values(flips[0] - flips[1], gaps.numbers[block, 0])
     for row in np.flatnonzero(differ).tolist():
         own, other = int(first[row]), int(second[row])
-        found = apart.gap(own, other, task)
-        if found is not None:
-            gap, questions[row] = found
+        difference = apart.gap(own, other, task)
+        if difference is not None:
+            gap, questions[row] = difference
             gaps.numbers[row] = gap.difference, gap.interval.low, gap.interval.high, gap.p_value
     return Pairs(gaps, questions)
 
@@ -277,7 +281,7 @@ def _sides(
         known: The strata of all tasks.
     """
     every = known[task].clusters
-    items = {n: one.items for n, one in sources.items() if one.items is not None}
+    items = {n: source.items for n, source in sources.items() if source.items is not None}
     groups = {name: group for own in items.values() for name, group in zip(own.names, own.groups, strict=True)}
     questions = sorted(groups)
     place = {name: line for line, name in enumerate(questions)}
@@ -285,14 +289,17 @@ def _sides(
     clusters = {n: clusters_of(table, [groups[name] for name in questions]) for n, table in tables.items()}
     streams = dict(zip(clusters, pseudo_streams([own.key for own in clusters.values()]), strict=True))
     signs = random_signs(len(next(iter(clusters.values())).totals)) if clusters else None
-    for n, one in sources.items():
+    for n, score in sources.items():
         parts: dict[str, Floats] = {}
         if n in clusters:
             sums, stream = resampled_sums(clusters[n], SEED), streams[n]
             own = clusters[n].contributions.mean(axis=1)
             flips, parts = (signs @ own.astype(np.float32)).astype(np.float64), {task: own}
         else:
-            sums, stream = sums_of(one, task, names[n]), pseudo_streams([zlib.crc32(f"{task} {names[n]}".encode())])[0]
+            sums, stream = (
+                sums_of(score, task, names[n]),
+                pseudo_streams([zlib.crc32(f"{task} {names[n]}".encode())])[0],
+            )
         draws = sums.means(SEED, 1.0, stream).mean(axis=1)
         if n not in clusters:
             flips = (draws - draws.mean())[:DRAWN]
@@ -306,7 +313,7 @@ def _sides(
             joint = within_stratum(clusters[n], list(groups.values()), every)
             sums, own = resampled_sums(joint, SEED), joint.contributions.mean(axis=1)
             flips = (random_signs(len(every)) @ own.astype(np.float32)).astype(np.float64)
-            parts = {min(other for other, one in known.items() if one == known[task]): own}
+            parts = {min(other for other, stratum in known.items() if stratum == known[task]): own}
         drawn = sums.means(SEED, 1 / len(standing.sources), stream).mean(axis=1)
         shares = {name: share * part for name, part in parts.items()}
         yield n, whole, _Sides(share * shuffled(drawn, order), share * shuffled(flips, order), shares)
@@ -337,8 +344,8 @@ class _Apart:
 
     def __init__(self, board: Board, entries: Sequence[Entry], standings: Sequence[Standing]) -> None:
         """The entries of a board."""
-        self._asked = [_asked(board, entry, one) for entry, one in zip(entries, standings, strict=True)]
-        scores = [_scores(board, entry, one) for entry, one in zip(entries, standings, strict=True)]
+        self._asked = [_asked(board, entry, standing) for entry, standing in zip(entries, standings, strict=True)]
+        scores = [_scores(board, entry, standing) for entry, standing in zip(entries, standings, strict=True)]
         self._shared = SharedScores(
             scores, SEED, REPLICATES, together=False, weights=lambda tasks: _weights(board, standings, tasks)
         )
@@ -354,8 +361,8 @@ class _Apart:
         kinds: dict[Hashable, int] = {None: -1}
         asked = [self._of(own, task) for own in self._asked]
         number = np.array([kinds.setdefault(own or None, len(kinds)) for own in asked], dtype=np.int64)
-        one, other = number[first], number[second]
-        differ: NDArray[np.bool_] = (one != other) & (one >= 0) & (other >= 0)
+        mine, other = number[first], number[second]
+        differ: NDArray[np.bool_] = (mine != other) & (mine >= 0) & (other >= 0)
         return differ
 
     @staticmethod
@@ -368,9 +375,9 @@ class _Apart:
         Without any it is unbounded, or None if both were asked the same tasks at the same lengths: such scores are
         independent.
         """
-        found = self._shared.gap(first, second, None if task is None else [task])
-        if found is not None:
-            gap, _, overlap = found
+        difference = self._shared.gap(first, second, None if task is None else [task])
+        if difference is not None:
+            gap, _, overlap = difference
             return gap, overlap.items
         cells = [[(name, own[1]) for name, own in self._of(self._asked[n], task)] for n in (first, second)]
         return None if cells[0] == cells[1] else (Gap(0.0, Interval(-1.0, 1.0), 1.0), 0)
@@ -419,7 +426,7 @@ def _scores(board: Board, entry: Entry, standing: Standing) -> dict[str, TaskSco
 
 def _weights(board: Board, standings: Sequence[Standing], tasks: Sequence[str]) -> list[float]:
     """The weights of some tasks in their mean."""
-    sources = {task: next(one.tasks[task] for one in standings if task in one.tasks) for task in tasks}
+    sources = {task: next(standing.tasks[task] for standing in standings if task in standing.tasks) for task in tasks}
     shares = weights(board, sources)
     return [shares[task] for task in tasks]
 
@@ -428,24 +435,24 @@ def _names(entries: Sequence[Entry]) -> list[str]:
     """Unique names for drawing replicates: two results of one model are two draws."""
     seen: Counter[str] = Counter()
     names = []
-    for one in entries:
-        name = drawn_name(one)
+    for entry in entries:
+        name = drawn_name(entry)
         names.append(f"{name}\x1f{seen[name]}" if seen[name] else name)
         seen[name] += 1
     return names
 
 
-def _shared(found: Mapping[int, Source], entries: int) -> NDArray[np.int64]:
+def _shared(sources: Mapping[int, Source], entries: int) -> NDArray[np.int64]:
     """Number of questions that two entries have in common, entries x entries."""
     asked = {
-        n: np.array(one.items.names)[~np.isnan(one.items.scores).all(axis=1)].tolist()
-        for n, one in found.items()
-        if one.items is not None
+        n: np.array(source.items.names)[~np.isnan(source.items.scores).all(axis=1)].tolist()
+        for n, source in sources.items()
+        if source.items is not None
     }
     columns = {name: column for column, name in enumerate(sorted({name for own in asked.values() for name in own}))}
-    there = np.zeros((entries, len(columns)), dtype=np.float32)  # exact up to 2 ** 24 questions
+    table_of = np.zeros((entries, len(columns)), dtype=np.float32)  # exact up to 2 ** 24 questions
     for n, own in asked.items():
-        there[n, [columns[name] for name in own]] = 1
-    shared = (there @ there.T).astype(np.int64)
+        table_of[n, [columns[name] for name in own]] = 1
+    shared = (table_of @ table_of.T).astype(np.int64)
     np.fill_diagonal(shared, 0)
     return shared

@@ -1,7 +1,8 @@
-"""Downloads: all data of a board in long format, as CSV, Parquet and JSON."""
+"""Downloads: all data of a board in long format, as CSV, Parquet and JSON, and a page without JavaScript."""
 
 import io
 from collections.abc import Iterator, Sequence
+from html import escape
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -39,6 +40,7 @@ and ``error`` is its width over 3.92. ``bound`` marks an interval that is the wi
 the value under the other choice of ``--unanswered``, and ``replies`` to ``scorer_error`` count the replies by outcome;
 they are empty if unknown. The last columns record how unpublished scores of tasks were made."""
 
+_HEADS = ("Rank", "Model", "Variant", "Overall, %", "95% interval", "Origin", "Date")
 _AFTER_VALUE = 6 + len(ENDED)  # error, low, high, n, bound, other
 _FORMULA = r"^[=+\-@\t\r]"
 _TASK = ("rule", "metric", "grader", "version", "fathom", "questions")
@@ -58,14 +60,14 @@ def downloads(tables: Sequence[Table], built: str) -> dict[str, bytes]:
     frames = {table.board.id: _frame(table, figures[table.board.id]) for table in tables}
     nested = {table.board.id: _nested(table, figures[table.board.id]) for table in tables}
     together = {"all": pl.concat(frames.values()), **frames}
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for name, frame in together.items():
         boards: list[Json] = list(nested.values()) if name == "all" else [nested[name]]
-        found[f"{name}.csv"] = _csv(frame)
-        found[f"{name}.parquet"] = _parquet(frame)
+        files[f"{name}.csv"] = _csv(frame)
+        files[f"{name}.parquet"] = _parquet(frame)
         whole = with_checksum({"format": FORMAT, "built": built, "boards": boards})
-        found[f"{name}.json"] = (shown.compact(whole) + "\n").encode("ascii")
-    return found
+        files[f"{name}.json"] = (shown.compact(whole) + "\n").encode("ascii")
+    return files
 
 
 def _frame(table: Table, figures: Sequence[Sequence[_Figure]]) -> pl.DataFrame:
@@ -82,9 +84,9 @@ def _records(table: Table, line: TableEntry, figures: Sequence[_Figure]) -> Iter
         *(low, high, line.group, line.standing.complete),
     )
     nothing = (None,) * (1 + len(_TASK))
-    for figure, name, length, one in figures:
+    for figure, name, length, estimate in figures:
         how = _how(line, name) if figure == "task" else nothing
-        yield (*head, figure, name, length, *_numbers(one), *how)
+        yield (*head, figure, name, length, *_numbers(estimate), *how)
     for name, value in (shown.usage(line.entry.usage) or {}).items():
         if value is not None:
             yield (*head, "usage", name, None, value, *(None,) * _AFTER_VALUE, *nothing)
@@ -97,20 +99,26 @@ def _figures(table: Table, line: TableEntry) -> Iterator[_Figure]:
         yield "overall", "", None, standing.overall
     if standing.as_paper is not None:
         yield "as_paper", "", None, Estimate(standing.as_paper)
-    yield from (("category", name, None, one) for name, one in standing.categories.items() if one is not None)
-    yield from (("length", "", length, one) for length, one in standing.lengths.items())
+    yield from (
+        ("category", name, None, category) for name, category in standing.categories.items() if category is not None
+    )
+    yield from (("length", "", length, mean) for length, mean in standing.lengths.items())
     for task in board.tasks:
         if task in standing.tasks:
             yield "task", task, None, standing.tasks[task].score
-        yield from (("task", task, length, one) for length, one in at.get(task, {}).items() if one is not None)
+        yield from (("task", task, length, cell) for length, cell in at.get(task, {}).items() if cell is not None)
     yield from (("extra", name, None, entry.extras[name]) for name in board.extras if name in entry.extras)
 
 
-def _numbers(one: Estimate) -> tuple[Any, ...]:
+def _numbers(estimate: Estimate) -> tuple[Any, ...]:
     """Value, error, ends of the 95% interval, n, bound, the other value, and outcomes of replies."""
-    ended = shown.ended(one) or (None,) * len(ENDED)
-    plain = (shown.number(one.value), shown.number(one.error), *(shown.interval(one.interval) or (None, None)))
-    return (*plain, one.n, one.bound, shown.number(one.other), *ended)
+    ended = shown.ended(estimate) or (None,) * len(ENDED)
+    plain = (
+        shown.number(estimate.value),
+        shown.number(estimate.error),
+        *(shown.interval(estimate.interval) or (None, None)),
+    )
+    return (*plain, estimate.n, estimate.bound, shown.number(estimate.other), *ended)
 
 
 def _how(line: TableEntry, task: str) -> tuple[str | None, ...]:
@@ -156,13 +164,13 @@ def _nested_line(board: Board, line: TableEntry, figures: Sequence[_Figure]) -> 
         "substituted": list(line.standing.substituted),
         "outcomes": dict(entry.outcomes),
         "usage": shown.usage(entry.usage),
-        "figures": [[figure, name, length, *_short(one)] for figure, name, length, one in figures],
+        "figures": [[figure, name, length, *_short(estimate)] for figure, name, length, estimate in figures],
     }
 
 
-def _short(one: Estimate) -> list[Json]:
+def _short(estimate: Estimate) -> list[Json]:
     """A value as a short list, without its last columns if outcomes of replies are unknown."""
-    value, error, low, high, n, bound, other, *ended = _numbers(one)
+    value, error, low, high, n, bound, other, *ended = _numbers(estimate)
     plain: list[Json] = [value, error, n, int(bound), low, high]
     return plain if ended[0] is None else [*plain, other, *ended]
 
@@ -178,3 +186,54 @@ def _parquet(frame: pl.DataFrame) -> bytes:
     stream = io.BytesIO()
     frame.write_parquet(stream)
     return stream.getvalue()
+
+
+# The page for browsers without JavaScript: ranks and overall scores, and links to the tables
+
+
+def plain_page(tables: Sequence[Table], title: str) -> bytes:
+    """The page ``downloads/index.html``.
+
+    Args:
+        tables: The boards.
+        title: Title of the site.
+    """
+    name = escape(printable(title))
+    parts = [
+        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{name}: all results</title>',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f'<h1>{name}</h1>\n<p>Ranks and overall scores without JavaScript. <a href="../index.html">The whole site</a>.',
+        f"<p>All data: {_links('all')}",
+        "<ul>",
+        *(f'<li><a href="#{table.board.id}">{escape(printable(table.board.title))}</a>' for table in tables),
+        "</ul>",
+        *(part for table in tables for part in _page_board(table)),
+    ]
+    return ("\n".join(parts) + "\n").encode("utf-8")
+
+
+def _links(name: str) -> str:
+    return ", ".join(f'<a href="{name}.{ending}">{ending}</a>' for ending in ("csv", "parquet", "json"))
+
+
+def _page_board(table: Table) -> Iterator[str]:
+    board = table.board
+    yield f'<h2 id="{board.id}">{escape(printable(board.title))}</h2>'
+    yield f"<p>Overall score: {escape(printable(board.rule))}. All scores: {_links(board.id)}"
+    yield "<table><thead><tr>" + "".join(f'<th scope="col">{head}' for head in _HEADS) + "<tbody>"
+    yield from map(_page_row, table.entries)
+    yield "</table>"
+
+
+def _page_row(line: TableEntry) -> str:
+    entry, overall = line.entry, line.standing.overall
+    rank = "" if line.rank is None else "\u2013".join(map(str, dict.fromkeys(line.rank)))
+    ends = None if overall is None else overall.interval
+    cells = (
+        "" if overall is None else f"{100 * overall.value:.1f}",
+        "" if ends is None else f"{100 * ends.low:.1f} to {100 * ends.high:.1f}",
+        entry.origin.provenance,
+        printable(entry.origin.date),
+    )
+    names = f'<th scope="row">{escape(printable(entry.model))}<td>{escape(printable(entry.variant))}'
+    return f"<tr><td>{rank}{names}" + "".join(f"<td>{escape(cell)}" for cell in cells)

@@ -46,13 +46,13 @@ def examples(names: Sequence[str], suites: Iterable[Path] = ()) -> dict[str, Exa
     Raises:
         FathomError: A folder has no suite.
     """
-    found: dict[str, Example] = {}
+    by_task: dict[str, Example] = {}
     for folder in suites:
-        found = _of_suite(folder, [name for name in names if name not in found]) | found
+        by_task = _of_suite(folder, [name for name in names if name not in by_task]) | by_task
     for name in names:
-        if name not in found and (made := _of_world(name)) is not None:
-            found[name] = made
-    return found
+        if name not in by_task and (made := _of_world(name)) is not None:
+            by_task[name] = made
+    return by_task
 
 
 def _of_suite(folder: Path, names: Sequence[str]) -> dict[str, Example]:
@@ -88,8 +88,8 @@ def _of_world(name: str) -> Example | None:
         try:
             with tempfile.TemporaryDirectory() as place:
                 settings = BuildSettings(lengths=(length,), items=1, corpus=("world",), languages=task.languages[:1])
-                wanted = configure(name, settings)
-                build(wanted, Path(place) / "suite")
+                configuration = configure(name, settings)
+                build(configuration, Path(place) / "suite")
                 return _of_suite(Path(place) / "suite", [name]).get(name)
         except FathomError:
             continue

@@ -39,21 +39,21 @@ def _whole(rows: pl.DataFrame) -> bool:
 def _base(rows: pl.DataFrame, board: Board) -> Estimate | None:
     """Mean over tasks of the mean over the base lengths, if all tasks have a score at each of them."""
     at_base = rows.filter(pl.col("length").is_in(BASE_LENGTHS))
-    found: dict[str, Source] = {}
+    sources: dict[str, Source] = {}
     for task in board.tasks:
         own = at_base.filter(pl.col("task") == task)
         items = _items(own)
         if items is None or own.drop_nulls("value")["length"].n_unique() < len(BASE_LENGTHS):
             return None
-        found[task] = Source(mean_of(items, task, name := _name(own)), items)
-    return average(found, dict.fromkeys(found, 1 / len(found)), name)
+        sources[task] = Source(mean_of(items, task, name := _name(own)), items)
+    return average(sources, dict.fromkeys(sources, 1 / len(sources)), name)
 
 
 def _longscore(rows: pl.DataFrame, board: Board) -> Estimate | None:
     """LongScore over all tasks; over some of them it would be that of another benchmark."""
     if not set(board.tasks) <= set(rows.filter(pl.col("value").is_not_null())["task"]):
         return None
-    whole: list[LongScore] = [one for one in longscore(rows) if one.task == "all"]
+    whole: list[LongScore] = [score for score in longscore(rows) if score.task == "all"]
     if not whole or whole[0].average is None or whole[0].average_interval is None:
         return None
     return Estimate(whole[0].average, whole[0].average_interval)
@@ -73,8 +73,8 @@ def _share(column: str, task: str, rows: pl.DataFrame, board: Board) -> Estimate
     here = choice_rows(rows.filter(pl.col("task") == task, pl.col("length").is_in(counted)))
     if not _whole(here):
         return None
-    said = with_answer_columns(here.filter(pl.col("value").is_not_null()))
-    return _mean(said.with_columns(value=pl.col(column)))
+    answered = with_answer_columns(here.filter(pl.col("value").is_not_null()))
+    return _mean(answered.with_columns(value=pl.col(column)))
 
 
 def _mean(rows: pl.DataFrame) -> Estimate | None:

@@ -23,18 +23,18 @@ def hashed(text: str) -> str:
 
 def merged(settings: Iterable[Mapping[str, Json]]) -> dict[str, Json]:
     """Settings of several runs as those of one entry: different values are all listed."""
-    found: dict[str, Json] = {}
-    for one in settings:
-        for name, value in one.items():
-            had = found.get(name, value)
+    together: dict[str, Json] = {}
+    for setting in settings:
+        for name, value in setting.items():
+            had = together.get(name, value)
             if isinstance(had, Mapping) and isinstance(value, Mapping):
-                found[name] = merged((had, value))
+                together[name] = merged((had, value))
             elif had == value:
-                found[name] = value
+                together[name] = value
             else:
-                said = str(had).split(", ")
-                found[name] = str(had) if str(value) in said else f"{had}, {value}"
-    return found
+                values = str(had).split(", ")
+                together[name] = str(had) if str(value) in values else f"{had}, {value}"
+    return together
 
 
 def usage(rows: pl.DataFrame) -> dict[int, Usage]:
@@ -49,11 +49,11 @@ def usage(rows: pl.DataFrame) -> dict[int, Usage]:
 
 def outcomes(rows: pl.DataFrame) -> dict[int, dict[str, int]]:
     """Number of replies of each entry by outcome, in the order of ``fathom.stats.outcomes.OUTCOMES``, without zeros."""
-    found: dict[int, dict[str, int]] = {}
+    by_line: dict[int, dict[str, int]] = {}
     order = pl.col("outcome").cast(pl.Enum(OUTCOMES)).to_physical()
     for line, name, count in rows.group_by("line", "outcome").len().sort("line", order).rows():
-        found.setdefault(int(line), {})[str(name)] = int(count)
-    return found
+        by_line.setdefault(int(line), {})[str(name)] = int(count)
+    return by_line
 
 
 def facts(rows: pl.DataFrame) -> dict[int, Facts]:
@@ -68,15 +68,15 @@ def facts(rows: pl.DataFrame) -> dict[int, Facts]:
         .group_by("line")
         .agg(_several("tokenizer"), _several("language"), _several("source"), pl.col("epoch").max())
     )
-    found: dict[int, Facts] = {}
+    by_line: dict[int, Facts] = {}
     for line, tokenizer, language, source, epochs in whole.rows():
         about = {"tokenizer": tokenizer, "languages": language, "source": source, "epochs": epochs}
-        found[int(line)] = {name: value for name, value in about.items() if value}
+        by_line[int(line)] = {name: value for name, value in about.items() if value}
     for line, task, fact in _task_facts(rows):
-        tasks = found[line].setdefault("tasks", {})
+        tasks = by_line[line].setdefault("tasks", {})
         assert isinstance(tasks, dict)
         tasks[task] = fact
-    return found
+    return by_line
 
 
 def _task_facts(rows: pl.DataFrame) -> Iterator[tuple[int, str, Facts]]:

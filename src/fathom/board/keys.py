@@ -28,15 +28,15 @@ def keys(names: Iterable[tuple[str, ...]]) -> list[str]:
     Returns:
         One key each, of the form ``[a-z0-9][a-z0-9-]{0,79}``.
     """
-    found: dict[str, None] = {}
+    taken: dict[str, None] = {}
     for name in names:
         plain = slug(" ".join(name[:2]))
         key, more = plain, 0
-        while key in found:
+        while key in taken:
             key = f"{plain}-{_hash(repr((name, more)))}"
             more += 1
-        found[key] = None
-    return list(found)
+        taken[key] = None
+    return list(taken)
 
 
 def _hash(text: str) -> str:

@@ -68,8 +68,8 @@ class Likeness:
     @property
     def alike(self) -> bool:
         """Whether one is a copy of the other, or both are from one model."""
-        wanted = SHARE * self.telling if self.telling >= ENOUGH else self.telling
-        return self.telling >= LEAST and self.near >= wanted and self.different >= DIFFERENT
+        least = SHARE * self.telling if self.telling >= ENOUGH else self.telling
+        return self.telling >= LEAST and self.near >= least and self.different >= DIFFERENT
 
     def __str__(self) -> str:
         same = f"{self.same:,} of {self.telling:,} replies that are long or not correct are identical"
@@ -79,16 +79,16 @@ class Likeness:
 def prints_of(answers: Iterable[Answer]) -> Prints:
     """The stored form of replies, without empty ones."""
     rows = []
-    for one in answers:
-        letters = None if one.text is None else _letters(one.text)
-        if one.text is not None and not one.text.strip():
+    for answer in answers:
+        letters = None if answer.text is None else _letters(answer.text)
+        if answer.text is not None and not answer.text.strip():
             continue
-        exact = _number(one.digest)
+        exact = _number(answer.digest)
         plain = _number(letters) if letters else exact
-        kind = _RIGHT * one.right + _LONG * (letters is not None and len(letters) >= LONG)
-        rows.append((_number("\0".join(map(str, one.sample))), exact, plain, kind))
-    found = np.array(rows, dtype=_TYPE)
-    return found[np.unique(found["key"], return_index=True)[1]]
+        kind = _RIGHT * answer.right + _LONG * (letters is not None and len(letters) >= LONG)
+        rows.append((_number("\0".join(map(str, answer.sample))), exact, plain, kind))
+    prints = np.array(rows, dtype=_TYPE)
+    return prints[np.unique(prints["key"], return_index=True)[1]]
 
 
 def packed(prints: Prints) -> bytes:
@@ -102,10 +102,10 @@ def unpacked(content: bytes) -> Prints:
     return np.frombuffer(content[:whole], dtype=_TYPE)
 
 
-def likeness(one: Prints, other: Prints) -> Likeness:
+def likeness(own: Prints, other: Prints) -> Likeness:
     """Compare the replies of two results."""
-    _, mine, theirs = np.intersect1d(one["key"], other["key"], assume_unique=True, return_indices=True)
-    first, second = one[mine], other[theirs]
+    _, mine, theirs = np.intersect1d(own["key"], other["key"], assume_unique=True, return_indices=True)
+    first, second = own[mine], other[theirs]
     right = (first["kind"] & _RIGHT) | (second["kind"] & _RIGHT)
     long = (first["kind"] & _LONG) & (second["kind"] & _LONG)
     telling = (right == 0) | (long != 0)
@@ -115,9 +115,9 @@ def likeness(one: Prints, other: Prints) -> Likeness:
     return Likeness(len(mine), len(first), int(same.sum()), int(near.sum()), len(np.unique(first["plain"][near])))
 
 
-def same_name(one: str, other: str) -> bool:
+def same_name(name: str, other: str) -> bool:
     """Whether two names of models are the same except for case, punctuation and provider."""
-    return bool(named := plain_name(one)) and named == plain_name(other)
+    return bool(named := plain_name(name)) and named == plain_name(other)
 
 
 def plain_name(text: str) -> str:
@@ -135,7 +135,7 @@ def expected_alike(names: Sequence[str]) -> bool:
 def _letters(text: str) -> str:
     """Its letters and digits in lower case, with combining marks."""
     plain = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(one for one in plain if unicodedata.category(one)[0] in "LNM")
+    return "".join(character for character in plain if unicodedata.category(character)[0] in "LNM")
 
 
 def _number(text: str) -> int:

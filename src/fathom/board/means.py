@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.board.model import Ended, Entry, Estimate, Items, Origin, Source
+from fathom.board.model import Entry, Estimate, Items, Origin, OutcomeCounts, Source
 from fathom.stats.differences import system_key
 from fathom.stats.intervals import (
     REPLICATES,
@@ -51,7 +51,7 @@ def sums_of(source: Source, task: str, name: str, every: Sequence[str] = ()) -> 
     if source.items is not None:
         own = clusters_of(source.items.scores, source.items.groups)
         return resampled_sums(within_stratum(own, source.items.groups, every), SEED, replicates=REPLICATES)
-    values, counts = [one.value for one in source.printed], [one.n or 0 for one in source.printed]
+    values, counts = [mean.value for mean in source.printed], [mean.n or 0 for mean in source.printed]
     return sums_of_means(values, counts, generator(SEED, f"{task}\x1f{name}"), replicates=REPLICATES)
 
 
@@ -74,14 +74,14 @@ def combined(scores: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
         scores: One or more.
         weights: As many, which sum to 1.
     """
-    counts = [one.n for one in scores if one.n is not None]
-    ended = [one.ended for one in scores if one.ended is not None]
-    others = [one.other if one.ended is not None else one.value for one in scores]
-    known = [weight * one for weight, one in zip(weights, others, strict=True) if one is not None]
+    counts = [score.n for score in scores if score.n is not None]
+    ended = [score.ended for score in scores if score.ended is not None]
+    others = [score.other if score.ended is not None else score.value for score in scores]
+    known = [weight * value for weight, value in zip(weights, others, strict=True) if value is not None]
     return Estimate(
-        math.fsum(weight * one.value for weight, one in zip(weights, scores, strict=True)),
+        math.fsum(weight * score.value for weight, score in zip(weights, scores, strict=True)),
         n=sum(counts) if len(counts) == len(scores) else None,
-        ended=sum(ended, Ended()) if ended else None,
+        ended=sum(ended, OutcomeCounts()) if ended else None,
         other=math.fsum(known) if ended and len(known) == len(scores) else None,
     )
 
@@ -94,14 +94,14 @@ def average(sources: Mapping[str, Source], weights: Mapping[str, float], name: s
         weights: Their weights, which sum to 1.
         name: Name of the entry, see :func:`drawn_name`.
     """
-    scores = [one.score for one in sources.values()]
+    scores = [source.score for source in sources.values()]
     if len(scores) == 1:
         return scores[0]
     plain = combined(scores, [weights[task] for task in sources])
-    if not all(one.is_known for one in sources.values()):
+    if not all(source.is_known for source in sources.values()):
         return plain
     interval = _interval(sources, weights, plain.value, name)
-    return replace(plain, interval=interval, bound=any(one.items is None for one in sources.values()))
+    return replace(plain, interval=interval, bound=any(source.items is None for source in sources.values()))
 
 
 def _interval(sources: Mapping[str, Source], weights: Mapping[str, float], value: float, name: str) -> Interval:
@@ -110,7 +110,7 @@ def _interval(sources: Mapping[str, Source], weights: Mapping[str, float], value
         if exact is not None:
             return exact
     draws = np.zeros(REPLICATES)
-    groups = {task: () if one.items is None else one.items.groups for task, one in sources.items()}
+    groups = {task: () if source.items is None else source.items.groups for task, source in sources.items()}
     for task, stratum in strata(groups).items():
         sums = sums_of(sources[task], task, name, stratum.clusters)
         draws += weights[task] * shuffled(sums.means(SEED, 1 / len(sources)).mean(axis=1), stratum.place)
@@ -139,7 +139,7 @@ def over_lengths(at: Sequence[Estimate], task: str, name: str, *, paired: bool) 
     if len(at) == 1:
         return Source(at[0], printed=tuple(at))
     score, printed = combined(at, [1 / len(at)] * len(at)), tuple(at)
-    counts = [one.n for one in at if one.n is not None]
+    counts = [score.n for score in at if score.n is not None]
     if paired and len(counts) == len(at):
         score, printed = replace(score, n=max(counts)), (Estimate(score.value, n=min(counts)),)
     return with_interval(Source(score, printed=printed), task, name)

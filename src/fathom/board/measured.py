@@ -11,7 +11,7 @@ from fathom.board.caveats import DROPPED, caveats, counted_lengths
 from fathom.board.extras import extras_of
 from fathom.board.facts import Facts, facts, hashed, merged, outcomes, usage
 from fathom.board.means import by_length, items_of, mean_of, value_of
-from fathom.board.model import Cell, Ended, Entry, Estimate, Items, Origin
+from fathom.board.model import Cell, Entry, Estimate, Items, Origin, OutcomeCounts
 from fathom.board.results import About, Batch, Label
 from fathom.plugins.names import system_name
 from fathom.stats.columns import cluster_name
@@ -26,7 +26,7 @@ from fathom.types.boards import Board
 TITLES = {"measured": "measured with fathom", "submitted": "submitted as a bundle of results"}
 _LINE = ["suite", "model", "variant"]
 _ENDED = ("replies", *COUNTED)
-"""The fields of ``Ended``."""
+"""The fields of ``OutcomeCounts``."""
 _MARK = 6  # hexadecimal digits that distinguish questions of one name
 
 
@@ -66,7 +66,7 @@ def measured(boards: Sequence[Board], batch: Batch, unanswered: Unanswered = "ze
         batch: Results; published averages, closed-book questions and truncated prompts among them are skipped.
         unanswered: How unanswered replies count, see ``fathom.stats.outcomes``.
     """
-    found, unknown = Measured(), dict[str, None]()
+    result, unknown = Measured(), dict[str, None]()
     base = pl.col("suite").str.split("#").list.first()
     known = {suite for board in boards for suite in board.suites}
     for part in batch.rows.parts():
@@ -76,11 +76,11 @@ def measured(boards: Sequence[Board], batch: Batch, unanswered: Unanswered = "ze
             lines = _lines(own)
             if lines:
                 entries = _entries(board, _numbered(own, lines, unanswered), lines, batch, unanswered)
-                found.entries.setdefault(board.id, []).extend(entries)
+                result.entries.setdefault(board.id, []).extend(entries)
         unknown |= dict.fromkeys(rows.filter(~base.is_in(known))["suite"].unique(maintain_order=True))
-        found.notes += _missing(rows.filter(base.is_in(known)))
-    found.notes[:0] = [f"suite {suite!r} is on no board: its results are left out" for suite in unknown]
-    return found
+        result.notes += _missing(rows.filter(base.is_in(known)))
+    result.notes[:0] = [f"suite {suite!r} is on no board: its results are left out" for suite in unknown]
+    return result
 
 
 def _missing(rows: pl.DataFrame) -> Iterator[str]:
@@ -126,12 +126,12 @@ def _variant(variant: str, group: Sequence[Label], of: int) -> str:
 def _numbered(rows: pl.DataFrame, lines: Sequence[RowsOfEntry], unanswered: Unanswered) -> pl.DataFrame:
     """The rows with the number of their entry and a mark of their questions, and with the scores that count."""
     numbers = [(*label, number) for number, line in enumerate(lines) for label in line.labels]
-    found = rows.join(pl.DataFrame(numbers, schema=[*_LINE, "line"], orient="row"), on=_LINE, maintain_order="left")
-    targets = found["target"].unique().to_list()
+    numbered = rows.join(pl.DataFrame(numbers, schema=[*_LINE, "line"], orient="row"), on=_LINE, maintain_order="left")
+    targets = numbered["target"].unique().to_list()
     marks = pl.DataFrame(
         {"target": targets, "mark": [hashed(target) for target in targets]}, {"target": pl.String, "mark": pl.String}
     )
-    return scored_rows(found.join(marks, on="target", maintain_order="left"), unanswered)
+    return scored_rows(numbered.join(marks, on="target", maintain_order="left"), unanswered)
 
 
 # Scores of entries
@@ -140,7 +140,7 @@ def _numbered(rows: pl.DataFrame, lines: Sequence[RowsOfEntry], unanswered: Unan
 def _entries(
     board: Board, rows: pl.DataFrame, lines: Sequence[RowsOfEntry], batch: Batch, unanswered: Unanswered
 ) -> list[Entry]:
-    scores, said = _scores(board, rows, lines), facts(rows)
+    scores, facts_of = _scores(board, rows, lines), facts(rows)
     took, ended = usage(rows), outcomes(rows)
     by_line = {int(str(key[0])): part for key, part in rows.partition_by("line", as_dict=True).items()}
     others = [substituted(by_line[number]) for number in range(len(lines))]
@@ -151,7 +151,7 @@ def _entries(
             origin=_origin(batch, line),
             cells=scores[number].cells,
             extras=extras_of(board, by_line[number]),
-            settings=_settings(batch, line, said[number]) | ({DROPPED: unanswered} if unanswered == "drop" else {}),
+            settings=_settings(batch, line, facts_of[number]) | ({DROPPED: unanswered} if unanswered == "drop" else {}),
             usage=took[number],
             items=scores[number].items,
             outcomes=ended[number],
@@ -168,12 +168,75 @@ def _entries(
     ]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Answers:
+    """The items of one task of an entry, at each length.
+
+    Missing scores are NaN; ``others`` are those under the other choice of ``unanswered``, ``ended`` the numbers of
+    replies of ``_ENDED``, of shape (items, 5), and ``groups`` the clusters of the items by name.
+    """
+
+    lengths: NDArray[np.int64]
+    scores: Floats
+    others: Floats
+    ended: NDArray[np.int64]
+    names: NDArray[np.object_]
+    groups: Mapping[str, str]
+
+    def at(self, lengths: NDArray[np.int64]) -> OutcomeCounts:
+        """Outcomes of the replies at some lengths."""
+        return OutcomeCounts(*self.ended[np.isin(self.lengths, lengths)].sum(axis=0).tolist())
+
+
 @dataclass(slots=True)
 class _Scores:
+    """Cells and single questions of an entry, added task by task."""
+
     cells: dict[Cell, Estimate | None] = field(default_factory=dict)
     items: dict[Cell, Items] = field(default_factory=dict)
     blank: list[str] = field(default_factory=list)
     partial: list[str] = field(default_factory=list)
+
+    def add(self, task: str, name: str, answers: _Answers, counted: Sequence[int]) -> None:
+        """Adds the items of one task; ``counted`` are the lengths that its score is over, all if empty."""
+        names, lengths, table = by_length(answers.names, answers.lengths, answers.scores)
+        *_, others = by_length(answers.names, answers.lengths, answers.others)
+        for place, length in enumerate(lengths.tolist()):
+            if length:  # 0 in logs of other harnesses: the length is unknown
+                own = lengths[place : place + 1]
+                self._add_cell((task, length), name, (names, table[:, [place]], others[:, [place]]), answers, own)
+        self.cells.update(((task, length), None) for length in counted if length not in lengths)
+        here = np.isin(lengths, counted or lengths)
+        table, others = table[:, here], others[:, here]
+        blank = bool(np.isnan(table).all(axis=0).any())
+        if blank:
+            self.blank.append(task)
+        if blank or not here.any():
+            self.cells[task, 0] = None  # a mean over the other lengths would be that of an easier task
+            return
+        if not set(counted) <= set(lengths.tolist()):
+            self.partial.append(task)
+        self._add_cell((task, 0), name, (names, table, others), answers, lengths[here])
+
+    def _add_cell(
+        self,
+        cell: Cell,
+        name: str,
+        scores: tuple[Sequence[str], Floats, Floats],
+        answers: _Answers,
+        lengths: NDArray[np.int64],
+    ) -> None:
+        """Adds a mean over items x lengths, and one under the other choice; None if a length has no score."""
+        names, table, others = scores
+        items, other = items_of(names, table, answers.groups), items_of(names, others, answers.groups)
+        self.cells[cell] = None
+        if items is not None:
+            self.cells[cell] = replace(
+                mean_of(items, cell[0], name),
+                ended=answers.at(lengths),
+                other=None if other is None else value_of(other),
+            )
+            self.items[cell] = items
 
 
 def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[RowsOfEntry]) -> dict[int, _Scores]:
@@ -193,7 +256,7 @@ def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[RowsOfEntry]) -> d
     items = items.with_columns(pl.col("mark").first().over("line", "task", "item"))
     items = items.join(_names(items), on=["item", "mark"], maintain_order="left")
     counting = {task: counted_lengths(board, task) for task in board.tasks}
-    found: dict[int, _Scores] = {number: _Scores() for number in range(rows["line"].n_unique())}
+    by_line: dict[int, _Scores] = {number: _Scores() for number in range(rows["line"].n_unique())}
     columns = ("length", "value", "other", "name", "cluster")
     length, value, other, name, cluster = (items[column].to_numpy() for column in columns)
     ended = items.select(_ENDED).to_numpy()
@@ -201,10 +264,10 @@ def _scores(board: Board, rows: pl.DataFrame, lines: Sequence[RowsOfEntry]) -> d
     for line, task, start, size in groups.rows():
         here = slice(start, start + size)
         clusters = dict(zip(name[here].tolist(), cluster[here].tolist(), strict=True))
-        said = _Answers(length[here], value[here], other[here], ended[here], name[here], clusters)
-        one = lines[line]
-        _add_task(found[line], task, system_key(one.model, one.variant), said, counting[task])
-    return found
+        answers = _Answers(length[here], value[here], other[here], ended[here], name[here], clusters)
+        entry = lines[line]
+        by_line[line].add(task, system_key(entry.model, entry.variant), answers, counting[task])
+    return by_line
 
 
 def _names(items: pl.DataFrame) -> pl.DataFrame:
@@ -212,67 +275,6 @@ def _names(items: pl.DataFrame) -> pl.DataFrame:
     known = items.select("item", "mark").unique()
     names = [f"{item} #{hashed(mark)[:_MARK]}" for item, mark in known.rows()]
     return known.with_columns(pl.Series("name", names, pl.String))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Answers:
-    """The items of one task of an entry, at each length.
-
-    Missing scores are NaN; ``others`` are those under the other choice of ``unanswered``, ``ended`` the numbers of
-    replies of ``_ENDED``, of shape (items, 5), and ``groups`` the clusters of the items by name.
-    """
-
-    lengths: NDArray[np.int64]
-    scores: Floats
-    others: Floats
-    ended: NDArray[np.int64]
-    names: NDArray[np.object_]
-    groups: Mapping[str, str]
-
-    def at(self, lengths: NDArray[np.int64]) -> Ended:
-        """Outcomes of the replies at some lengths."""
-        return Ended(*self.ended[np.isin(self.lengths, lengths)].sum(axis=0).tolist())
-
-
-def _add_task(found: _Scores, task: str, name: str, said: _Answers, counted: Sequence[int]) -> None:
-    """Adds the items of one task; ``counted`` are the lengths that its score is over, all if empty."""
-    names, lengths, table = by_length(said.names, said.lengths, said.scores)
-    *_, others = by_length(said.names, said.lengths, said.others)
-    for place, length in enumerate(lengths.tolist()):
-        if length:  # 0 in logs of other harnesses: the length is unknown
-            own = lengths[place : place + 1]
-            _add_cell(found, (task, length), name, (names, table[:, [place]], others[:, [place]]), said, own)
-    found.cells.update(((task, length), None) for length in counted if length not in lengths)
-    here = np.isin(lengths, counted or lengths)
-    table, others = table[:, here], others[:, here]
-    blank = bool(np.isnan(table).all(axis=0).any())
-    if blank:
-        found.blank.append(task)
-    if blank or not here.any():
-        found.cells[task, 0] = None  # a mean over the other lengths would be that of an easier task
-        return
-    if not set(counted) <= set(lengths.tolist()):
-        found.partial.append(task)
-    _add_cell(found, (task, 0), name, (names, table, others), said, lengths[here])
-
-
-def _add_cell(
-    found: _Scores,
-    cell: Cell,
-    name: str,
-    scores: tuple[Sequence[str], Floats, Floats],
-    said: _Answers,
-    lengths: NDArray[np.int64],
-) -> None:
-    """Adds a mean over items x lengths, and one under the other choice; None if a length has no score."""
-    names, table, others = scores
-    items, other = items_of(names, table, said.groups), items_of(names, others, said.groups)
-    found.cells[cell] = None
-    if items is not None:
-        found.cells[cell] = replace(
-            mean_of(items, cell[0], name), ended=said.at(lengths), other=None if other is None else value_of(other)
-        )
-        found.items[cell] = items
 
 
 def _origin(batch: Batch, line: RowsOfEntry) -> Origin:
@@ -284,11 +286,11 @@ def _about(batch: Batch, line: RowsOfEntry) -> list[About]:
     return [about for label in line.labels for about in batch.about.get(label, ())]
 
 
-def _settings(batch: Batch, line: RowsOfEntry, said: Facts) -> dict[str, Json]:
-    settings = merged(one.settings for one in _about(batch, line))
+def _settings(batch: Batch, line: RowsOfEntry, known: Facts) -> dict[str, Json]:
+    settings = merged(run.settings for run in _about(batch, line))
     suites: dict[str, dict[str, None]] = {}
     for label in line.labels:
         # Other results of the same suite name may have added a part of the fingerprint to it.
         prints = suites.setdefault(label[0].split("#")[0], {})
-        prints |= dict.fromkeys(one.fingerprint for one in batch.about.get(label, ()) if one.fingerprint)
-    return settings | {"suites": {name: ", ".join(prints) for name, prints in suites.items()}} | said
+        prints |= dict.fromkeys(run.fingerprint for run in batch.about.get(label, ()) if run.fingerprint)
+    return settings | {"suites": {name: ", ".join(prints) for name, prints in suites.items()}} | known

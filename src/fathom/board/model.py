@@ -60,7 +60,7 @@ class ModelFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class OutcomeCounts:
     """Outcomes of the replies of a score (``fathom.stats.outcomes``).
 
     Attributes:
@@ -79,9 +79,9 @@ class Ended:
     missing: int = 0
     scorer_error: int = 0
 
-    def __add__(self, other: Ended) -> Ended:
+    def __add__(self, other: OutcomeCounts) -> OutcomeCounts:
         """Outcomes of two scores of different replies."""
-        return Ended(
+        return OutcomeCounts(
             self.replies + other.replies,
             self.unanswered + other.unanswered,
             self.cut + other.cut,
@@ -119,7 +119,7 @@ class Estimate:
     interval: Interval | None = None
     n: int | None = None
     bound: bool = False
-    ended: Ended | None = None
+    ended: OutcomeCounts | None = None
     other: float | None = None
 
     @property
@@ -178,7 +178,7 @@ class Source:
     @property
     def is_known(self) -> bool:
         """Whether it can be resampled, which a mean without its number of questions cannot."""
-        return self.items is not None or all(one.n is not None and 0 <= one.value <= 1 for one in self.printed)
+        return self.items is not None or all(mean.n is not None and 0 <= mean.value <= 1 for mean in self.printed)
 
 
 Cell: TypeAlias = tuple[str, int]
@@ -237,7 +237,7 @@ class Standing:
         lengths: Over all tasks of the view by length, by length in tokens; others are left out.
         missing: Tasks of the board without a score, or without one at some of the lengths that count: the overall score
             is then over what there is, and has no rank.
-        unfinished: Tasks with a score and with replies whose score is not known (``Ended.lost``).
+        unfinished: Tasks with a score and with replies whose score is not known (``OutcomeCounts.lost``).
         fewer: Tasks of which another measured or submitted entry has more questions, at some length.
         substituted: Tasks with samples made from other data than the benchmark's.
         tasks: Scores of tasks, by their ids.

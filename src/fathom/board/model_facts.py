@@ -48,10 +48,10 @@ def _facts(facts: object, where: str) -> ModelFacts:
 
 def _value(field: str, value: object, where: str) -> Any:
     read, expected = _READ[field]
-    found = read(value)
-    if found is None:
+    fact = read(value)
+    if fact is None:
         raise FathomError(f"{where}: {field} = {value!r}, expected {expected}")
-    return found
+    return fact
 
 
 def weights_of(value: object) -> str | None:
@@ -64,9 +64,9 @@ def parameters_of(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     text = f"{value:.0f}" if isinstance(value, float) else str(value)
-    if not (said := _SIZE.fullmatch(text)):
+    if not (match := _SIZE.fullmatch(text)):
         return None
-    count = int(Decimal(said[1]) * _UNITS[said[2]])
+    count = int(Decimal(match[1]) * _UNITS[match[2]])
     return count if 1 <= count <= MOST_PARAMETERS else None
 
 

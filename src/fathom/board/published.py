@@ -75,11 +75,11 @@ def published_files() -> list[Path]:
 @lru_cache(maxsize=1)
 def published() -> Published:
     """The published results of all benchmarks, by board."""
-    found: dict[str, list[Entry]] = {}
+    by_board: dict[str, list[Entry]] = {}
     for path in published_files():
         for board, entries in read_published(path).items():
-            found.setdefault(board, []).extend(entries)
-    return {board: tuple(entries) for board, entries in found.items()}
+            by_board.setdefault(board, []).extend(entries)
+    return {board: tuple(entries) for board, entries in by_board.items()}
 
 
 def read_published(path: Path) -> Published:
@@ -95,10 +95,10 @@ def read_published(path: Path) -> Published:
     lines: dict[tuple[str, str, str], list[Figure]] = {}
     for figure in _figures(path):
         lines.setdefault((figure.board.id, figure.model, figure.variant), []).append(figure)
-    found: dict[str, list[Entry]] = {}
+    by_board: dict[str, list[Entry]] = {}
     for (board, _, _), figures in lines.items():
-        found.setdefault(board, []).append(_entry(figures, origin, notes))
-    return {board: tuple(entries) for board, entries in found.items()}
+        by_board.setdefault(board, []).append(_entry(figures, origin, notes))
+    return {board: tuple(entries) for board, entries in by_board.items()}
 
 
 def _entry(figures: Sequence[Figure], origin: Origin, notes: Mapping[str, str]) -> Entry:
@@ -107,20 +107,20 @@ def _entry(figures: Sequence[Figure], origin: Origin, notes: Mapping[str, str]) 
     extras: dict[str, dict[int, Estimate]] = {}
     seen: dict[tuple[str, str, int], str] = {}
     name = printed_name(figures[0].model, figures[0].variant, origin)
-    for one in figures:
-        key = one.kind, one.name, one.length
+    for figure in figures:
+        key = figure.kind, figure.name, figure.length
         if key in seen:
-            raise FathomError(f"{one.where}: the same score as in {seen[key]}; keep one of them")
-        seen[key] = one.where
-        of = one.name or OVERALL
-        value = None if one.value is None else bounded(one.value, of, name)
-        if one.kind == "task":
-            cells[of, one.length] = value
-        elif value is not None and one.kind == "extra":
-            extras.setdefault(of, {})[one.length] = value
+            raise FathomError(f"{figure.where}: the same score as in {seen[key]}; keep one of them")
+        seen[key] = figure.where
+        of = figure.name or OVERALL
+        value = None if figure.value is None else bounded(figure.value, of, name)
+        if figure.kind == "task":
+            cells[of, figure.length] = value
+        elif value is not None and figure.kind == "extra":
+            extras.setdefault(of, {})[figure.length] = value
         elif value is not None:
-            printed[f"length/{one.length}" if one.length else of] = value
-    tables = list(dict.fromkeys(one.table for one in figures if one.table))
+            printed[f"length/{figure.length}" if figure.length else of] = value
+    tables = list(dict.fromkeys(figure.table for figure in figures if figure.table))
     return Entry(
         model=figures[0].model,
         variant=figures[0].variant,
@@ -199,7 +199,9 @@ def _what(board: Board, text: str, where: str) -> tuple[str, str]:
         return OVERALL, ""
     if slash and kind == "group":
         return kind, _text("task", name, where, needed=True)
-    known = {"category": tuple(one.id for one in board.categories), "extra": tuple(board.extras)} if slash else {}
+    known = (
+        {"category": tuple(category.id for category in board.categories), "extra": tuple(board.extras)} if slash else {}
+    )
     if kind not in known:
         kind, name = "task", task_name(text)
     names = known.get(kind, board.tasks)

@@ -73,7 +73,7 @@ def read_results(paths: Sequence[Path], rule: str = "official", judge: str | Non
     Raises:
         FathomError: A path has no results, or they cannot be read.
     """
-    every = list(dict.fromkeys(found for path in paths for found in _within(path)))
+    every = list(dict.fromkeys(place for path in paths for place in _within(path)))
     seen: list[RowsTable] = []
     if own := [path for path in every if path.suffix != BUNDLE or path.is_dir()]:
         batch = _runs_and_rows(own, rule, judge)
@@ -88,11 +88,11 @@ def read_results(paths: Sequence[Path], rule: str = "official", judge: str | Non
             yield batch
 
 
-def _holds(there: RowsTable, rows: RowsTable) -> bool:
+def _holds(larger: RowsTable, rows: RowsTable) -> bool:
     """Whether all these replies are known already: a bundle of a given run, or a bundle with and without logs."""
     given = rows.rows.select(SAME_REPLY)
-    known = there.rows.select(SAME_REPLY).join(given, on=SAME_REPLY, how="semi", nulls_equal=True)
-    return rows.read(given.join(there.read(known).lazy(), on=SAME_REPLY, how="anti", nulls_equal=True)).is_empty()
+    known = larger.rows.select(SAME_REPLY).join(given, on=SAME_REPLY, how="semi", nulls_equal=True)
+    return rows.read(given.join(larger.read(known).lazy(), on=SAME_REPLY, how="anti", nulls_equal=True)).is_empty()
 
 
 def _within(path: Path) -> list[Path]:
@@ -102,13 +102,13 @@ def _within(path: Path) -> list[Path]:
     if not path.is_dir() or (path / FILE).exists() or is_foreign(path):
         return [path]
     inside = sorted(path.iterdir())
-    found = [one for one in inside if one.suffix == BUNDLE and one.is_file()]
-    found += [one for one in inside if (one / FILE).exists()]
-    if not found:
+    results = [path for path in inside if path.suffix == BUNDLE and path.is_file()]
+    results += [path for path in inside if (path / FILE).exists()]
+    if not results:
         raise FathomError(
             f"{path}: neither a run folder nor a folder of runs or bundles ({FILE} and *.zip are missing)"
         )
-    return found
+    return results
 
 
 def _runs_and_rows(paths: Sequence[Path], rule: str, judge: str | None) -> Batch:
@@ -144,8 +144,8 @@ def _scored(table: RowsTable, strict: Callable[[], RowsTable], rule: str) -> Row
     import polars as pl
 
     known = tasks()
-    there = table.read(table.rows.select(pl.col("task").unique()))["task"]
-    own = [name for name in there if name in known and not (known[name].official or known[name].rubric)]
+    present = table.read(table.rows.select(pl.col("task").unique()))["task"]
+    own = [name for name in present if name in known and not (known[name].official or known[name].rubric)]
     if rule != "official" or not own:
         return table
     here, other = pl.col("task").is_in(own), strict()
@@ -154,11 +154,11 @@ def _scored(table: RowsTable, strict: Callable[[], RowsTable], rule: str) -> Row
 
 def _prints(where: Mapping[Path, Label], table: RowsTable) -> dict[tuple[str, str], Prints]:
     """The prints of runs."""
-    found: dict[tuple[str, str], list[Answer]] = {}
+    by_name: dict[tuple[str, str], list[Answer]] = {}
     for path, (suite, model, variant) in where.items():
         own = table.read(table.rows.filter(suite=suite, model=model, variant=variant))
-        found.setdefault((model, variant), []).extend(answers_of_run(path, suite.split("#")[0], own))
-    return {name: prints_of(answers) for name, answers in found.items()}
+        by_name.setdefault((model, variant), []).extend(answers_of_run(path, suite.split("#")[0], own))
+    return {name: prints_of(answers) for name, answers in by_name.items()}
 
 
 def _about_run(manifest: Mapping[str, Any]) -> About:
@@ -193,18 +193,18 @@ def _bundle(path: Path, rule: str) -> Batch:
 
 def day(moment: object) -> str:
     """The day of an ISO 8601 time; "" if it is none."""
-    found = _DATE.match(str(moment or ""))
-    return found[0] if found else ""
+    match = _DATE.match(str(moment or ""))
+    return match[0] if match else ""
 
 
 def _private(manifests: Iterable[Mapping[str, Any]]) -> list[str]:
     """Addresses and paths among the settings of runs, longest first; variants may contain them."""
-    found: set[str] = set()
+    private: set[str] = set()
     for manifest in manifests:
         given = {name: manifest.get(name) or {} for name in ("generation", "model_args")}
-        found.update(_hidden(given, public_settings(manifest)))
-        found.update([manifest["base_url"]] if manifest.get("base_url") else ())
-    return sorted(found, key=lambda text: (-len(text), text))
+        private.update(_hidden(given, public_settings(manifest)))
+        private.update([manifest["base_url"]] if manifest.get("base_url") else ())
+    return sorted(private, key=lambda text: (-len(text), text))
 
 
 def _hidden(given: Any, shown: Any) -> Iterator[str]:

@@ -22,27 +22,27 @@ Name: TypeAlias = tuple[str, str]
 
 
 def with_flags(
-    found: Sequence[tuple[Batch, Mapping[str, Sequence[Entry]]]], others: Mapping[str, Sequence[Entry]]
+    results: Sequence[tuple[Batch, Mapping[str, Sequence[Entry]]]], others: Mapping[str, Sequence[Entry]]
 ) -> list[dict[str, list[Entry]]]:
     """Adds notes to submitted entries on what they have in common with others.
 
     Args:
-        found: Results with their entries by the id of the board.
+        results: Results with their entries by the id of the board.
         others: Published entries, by the id of the board.
 
     Returns:
-        The entries of ``found``, in the same order.
+        The entries of ``results``, in the same order.
     """
-    submitted = [place for place, (batch, _) in enumerate(found) if batch.provenance == "submitted"]
-    prints = [batch.prints() for batch, _ in found] if submitted else []
+    submitted = [place for place, (batch, _) in enumerate(results) if batch.provenance == "submitted"]
+    prints = [batch.prints() for batch, _ in results] if submitted else []
     flagged = []
-    for place, (batch, by_board) in enumerate(found):
+    for place, (batch, by_board) in enumerate(results):
         lines = {board: list(entries) for board, entries in by_board.items()}
         if batch.provenance == "submitted":
             copies = list(_copies(place, prints))
             for board, entries in lines.items():
-                there = [*others.get(board, ()), *_measured(found, board)]
-                lines[board] = [_noted(entry, [*_named(entry, there), *copies]) for entry in entries]
+                rivals = [*others.get(board, ()), *_measured(results, board)]
+                lines[board] = [_noted(entry, [*_same_names(entry, rivals), *copies]) for entry in entries]
         flagged.append(lines)
     return flagged
 
@@ -59,18 +59,18 @@ def _copies(place: int, prints: Sequence[Mapping[Name, Prints]]) -> Iterator[str
                     yield f"The same replies as {system_name(model, variant)}: {compared}."
 
 
-def _measured(found: Sequence[tuple[Batch, Mapping[str, Sequence[Entry]]]], board: str) -> Iterator[Entry]:
-    for batch, by_board in found:
+def _measured(results: Sequence[tuple[Batch, Mapping[str, Sequence[Entry]]]], board: str) -> Iterator[Entry]:
+    for batch, by_board in results:
         if batch.provenance != "submitted":
             yield from by_board.get(board, ())
 
 
-def _named(entry: Entry, others: Sequence[Entry]) -> Iterator[str]:
+def _same_names(entry: Entry, others: Sequence[Entry]) -> Iterator[str]:
     """Entries with the same name, once for each provenance."""
     name = plain_name(entry.model)
-    kinds = {one.origin.provenance: one for one in others if name and plain_name(one.model) == name}
-    for kind, one in kinds.items():
-        yield f"The same name as the {kind} entry {one.model}; that it is the same model is not verified."
+    kinds = {other.origin.provenance: other for other in others if name and plain_name(other.model) == name}
+    for kind, match in kinds.items():
+        yield f"The same name as the {kind} entry {match.model}; that it is the same model is not verified."
 
 
 def _noted(entry: Entry, notes: Sequence[str]) -> Entry:

@@ -45,7 +45,7 @@ def site_file(tables: Sequence[Table], *, title: str, built: str, changes: Json 
 
 
 def start_board(tables: Sequence[Table]) -> Table:
-    """The board that the site begins with: the one that tells the most.
+    """The board that the site begins with: the most informative one.
 
     That is the one with the most pairs of ranked entries that are significantly different, where only pairs with a
     measured or submitted entry count if there are any on any board. Of boards with as many pairs it is the one with the
@@ -68,27 +68,25 @@ def index_file(tables: Sequence[Table]) -> dict[str, Json]:
     An entry is ``[key, score, rank, entries of the model]`` with a score and a rank as on the board; null without any.
     Boards are those of ``site``, in this order.
     """
-    found: dict[str, list[list[TableEntry]]] = {}
+    by_model: dict[str, list[list[TableEntry]]] = {}
     for place, table in enumerate(tables):
         for line in table.entries:
-            found.setdefault(line.model_key, [[] for _ in tables])[place].append(line)
-    return {"models": [_of_model(key, own) for key, own in sorted(found.items())]}
+            by_model.setdefault(line.model_key, [[] for _ in tables])[place].append(line)
+    return {"models": [_of_model(key, own) for key, own in sorted(by_model.items())]}
 
 
 def _of_model(key: str, by_board: Sequence[Sequence[TableEntry]]) -> dict[str, Json]:
     lines = [line for own in by_board for line in own]
-    stated = [line.entry.facts for line in lines]
-    facts = ModelFacts(
-        next((one.weights for one in stated if one.weights), ""),
-        next((one.parameters for one in stated if one.parameters), None),
-    )
+    facts: dict[str, Json] = {}
+    for line in lines:
+        facts = {**shown.model_facts(line.entry.facts), **facts}  # the first entry that states one
     return {
         "key": key,
         "model": printable(lines[0].entry.model),
         "date": max(line.entry.origin.date for line in lines),
         # The first of a board is the one that is complete and has the highest score.
         "boards": [_best(own) if own else None for own in by_board],
-        **shown.model_facts(facts),
+        **{name: facts[name] for name in ModelFacts.__dataclass_fields__ if name in facts},
     }
 
 

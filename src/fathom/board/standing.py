@@ -23,15 +23,15 @@ def task_sources(board: Board, entry: Entry) -> dict[str, Source]:
     for (task, length), cell in entry.cells.items():
         if cell is not None:
             lengths.setdefault(task, {})[length] = cell
-    found: dict[str, Source] = {}
+    sources: dict[str, Source] = {}
     for task in board.tasks:
         at = lengths.get(task, {})
         counted = (0,) if (task, 0) in entry.cells else board.counted.get(task, tuple(at))
         if at and all(length in at for length in counted):
             scores = [at[length] for length in counted]
             over = over_lengths(scores, task, drawn_name(entry), paired=task in board.paired)
-            found[task] = replace(over, items=entry.items.get((task, counted[0])) if len(counted) == 1 else None)
-    return found
+            sources[task] = replace(over, items=entry.items.get((task, counted[0])) if len(counted) == 1 else None)
+    return sources
 
 
 def weights(board: Board, sources: Mapping[str, Source]) -> dict[str, float]:
@@ -45,21 +45,23 @@ def weights(board: Board, sources: Mapping[str, Source]) -> dict[str, float]:
         FathomError: All questions have equal weight, and a score has no number of questions.
     """
     if board.weighting == "questions":
-        counts = {task: one.score.n for task, one in sources.items() if one.score.n}
+        counts = {task: source.score.n for task, source in sources.items() if source.score.n}
         if len(counts) < len(sources):
             raise FathomError(
                 f"board {board.id}: all questions have equal weight there, and a score has no n; add the n of each"
             )
         total = sum(counts.values())
         return {task: count / total for task, count in counts.items()}
-    kept = [[[task for task in part.tasks if task in sources] for part in one.parts] for one in board.categories]
-    there = [parts for parts in ([part for part in parts if part] for parts in kept) if parts]
-    found = dict.fromkeys(sources, 0.0)
-    for parts in there:
+    kept = [
+        [[task for task in part.tasks if task in sources] for part in category.parts] for category in board.categories
+    ]
+    scored = [parts for parts in ([part for part in parts if part] for parts in kept) if parts]
+    shares = dict.fromkeys(sources, 0.0)
+    for parts in scored:
         for part in parts:
             for task in part:
-                found[task] += 1 / (len(there) * len(parts) * len(part))
-    return found
+                shares[task] += 1 / (len(scored) * len(parts) * len(part))
+    return shares
 
 
 def _mean(board: Board, sources: Mapping[str, Source], name: str) -> Estimate | None:
@@ -72,17 +74,19 @@ def averages_as_paper(board: Board, entry: Entry) -> tuple[float, dict[str, floa
     A task without some lengths has 0 at these: a model with a window of 4,000 tokens gets two of sixteen. Its lengths
     have equal weight, also with different numbers of questions, because cells do not record missing replies.
     """
-    values = {task: one.score.value for task, one in task_sources(board, entry).items() if task not in entry.partial}
+    values = {
+        task: source.score.value for task, source in task_sources(board, entry).items() if task not in entry.partial
+    }
     lacking: dict[str, list[float]] = {}
     for (task, length), cell in entry.cells.items():
         if length and task not in values:
             lacking.setdefault(task, []).append(0.0 if cell is None else cell.value)
-    values |= {task: _plain(at) for task, at in lacking.items()}
+    values |= {task: _mean_of(at) for task, at in lacking.items()}
     categories = {
-        category.id: _plain([_plain([values.get(task, 0.0) for task in part.tasks]) for part in category.parts])
+        category.id: _mean_of([_mean_of([values.get(task, 0.0) for task in part.tasks]) for part in category.parts])
         for category in board.categories
     }
-    return _plain(categories.values()), categories
+    return _mean_of(categories.values()), categories
 
 
 def questions_asked(board: Board, entries: Iterable[Entry]) -> dict[Cell, int]:
@@ -120,16 +124,32 @@ def standing(board: Board, entry: Entry, most: Mapping[Cell, int] | None = None)
         FathomError: All questions have equal weight, and a cell has no number of questions.
     """
     name, tasks, given = drawn_name(entry), task_sources(board, entry), {task for task, _ in entry.cells}
-    instead = {one.id for one in board.categories if one.id in entry.printed and given.isdisjoint(one.tasks)}
+    instead = {
+        category.id
+        for category in board.categories
+        if category.id in entry.printed and given.isdisjoint(category.tasks)
+    }
     # A published category is averaged like a category with a single task.
-    shaped = replace(board, categories=tuple(_as_one(one) if one.id in instead else one for one in board.categories))
-    made_of = tasks | {_CATEGORY + one: _printed(entry, one) for one in instead}
+    shaped = replace(
+        board,
+        categories=tuple(_as_one(category) if category.id in instead else category for category in board.categories),
+    )
+    made_of = tasks | {_CATEGORY + category: _printed(entry, category) for category in instead}
     # A mean without a task that has no score would be that of an easier board.
-    lost = {one.id for one in board.categories if not set(entry.blank).isdisjoint(one.tasks)}
-    own = {one.id: {task: made_of[task] for task in one.tasks if task in made_of} for one in shaped.categories}
+    lost = {category.id for category in board.categories if not set(entry.blank).isdisjoint(category.tasks)}
+    own = {
+        category.id: {task: made_of[task] for task in category.tasks if task in made_of}
+        for category in shaped.categories
+    }
     whole = tasks.keys() - set(entry.partial)
-    missing = [task for one in shaped.categories if one.id not in instead for task in one.tasks if task not in whole]
-    made_of = {} if lost else {task: one for parts in own.values() for task, one in parts.items()}
+    missing = [
+        task
+        for category in shaped.categories
+        if category.id not in instead
+        for task in category.tasks
+        if task not in whole
+    ]
+    made_of = {} if lost else {task: source for parts in own.values() for task, source in parts.items()}
     shares = weights(shaped, made_of)
     if _OVERALL in entry.printed and given.isdisjoint(board.tasks):
         made_of, shares, missing = {_OVERALL: _printed(entry, _OVERALL)}, {_OVERALL: 1.0}, []
@@ -140,10 +160,12 @@ def standing(board: Board, entry: Entry, most: Mapping[Cell, int] | None = None)
         overall=average(made_of, shares, name) if made_of else None,
         as_paper=as_paper,
         paper_categories=paper_categories,
-        categories={one: None if one in lost else _mean(shaped, parts, name) for one, parts in own.items()},
+        categories={
+            category: None if category in lost else _mean(shaped, parts, name) for category, parts in own.items()
+        },
         lengths=_lengths(board, entry, name),
         missing=tuple(dict.fromkeys(missing)),
-        unfinished=tuple(task for task, one in tasks.items() if one.score.ended and one.score.ended.lost),
+        unfinished=tuple(task for task, source in tasks.items() if source.score.ended and source.score.ended.lost),
         fewer=tuple(task for task in board.tasks if task in less),
         substituted=entry.substituted,
         tasks=tasks,
@@ -162,17 +184,17 @@ def _as_one(category: Category) -> Category:
 
 def _lengths(board: Board, entry: Entry, name: str) -> dict[int, Estimate]:
     """Averages at single lengths, without those where some task is missing."""
-    found: dict[int, Estimate] = {}
+    means: dict[int, Estimate] = {}
     tasks = board.length_tasks or board.tasks
     for length in board.lengths:
         cells = {task: cell for task in tasks if (cell := entry.cells.get((task, length))) is not None}
         own = {task: Source(cell, entry.items.get((task, length)), (cell,)) for task, cell in cells.items()}
-        there = _mean(board, own, name) if len(own) == len(tasks) else entry.printed.get(f"length/{length}")
-        if there is not None:
-            found[length] = there
-    return found
+        mean = _mean(board, own, name) if len(own) == len(tasks) else entry.printed.get(f"length/{length}")
+        if mean is not None:
+            means[length] = mean
+    return means
 
 
-def _plain(values: Iterable[float]) -> float:
+def _mean_of(values: Iterable[float]) -> float:
     every = list(values)
     return math.fsum(every) / len(every)

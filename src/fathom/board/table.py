@@ -46,7 +46,9 @@ class Table:
 
 def model_keys(entries: Mapping[str, Sequence[Entry]]) -> dict[str, str]:
     """A key for each model of all boards; submitted names cannot take the key of a paper's model."""
-    models = list(dict.fromkeys(entry.model for entry in _in_order([one for own in entries.values() for one in own])))
+    models = list(
+        dict.fromkeys(entry.model for entry in _in_order([entry for own in entries.values() for entry in own]))
+    )
     return dict(zip(models, keys((model,) for model in models), strict=True))
 
 
@@ -60,7 +62,7 @@ def table(board: Board, entries: Sequence[Entry], models: Mapping[str, str]) -> 
     """
     ordered = _in_order(entries)
     # Origins are part of the name, so that an entry keeps its key when others of its model are added or removed.
-    named = keys((one.model, one.variant, one.origin.provenance, one.origin.title) for one in ordered)
+    named = keys((entry.model, entry.variant, entry.origin.provenance, entry.origin.title) for entry in ordered)
     most = questions_asked(board, ordered)
     standings = [standing(board, entry, most) for entry in ordered]
     places = sorted(range(len(ordered)), key=lambda place: (_place(standings[place]), named[place]))
@@ -79,16 +81,16 @@ def _in_order(entries: Sequence[Entry]) -> list[Entry]:
     """In an order that does not depend on that of files: the first of several equal names keeps the plain key."""
     return sorted(
         entries,
-        key=lambda one: (
-            PROVENANCES.index(one.origin.provenance),
-            one.origin.date,
-            one.origin.title,
-            one.model,
-            one.variant,
+        key=lambda entry: (
+            PROVENANCES.index(entry.origin.provenance),
+            entry.origin.date,
+            entry.origin.title,
+            entry.model,
+            entry.variant,
         ),
     )
 
 
-def _place(one: Standing) -> tuple[bool, float]:
-    value = -math.inf if one.overall is None else one.overall.value
-    return not one.complete, -value
+def _place(averages: Standing) -> tuple[bool, float]:
+    value = -math.inf if averages.overall is None else averages.overall.value
+    return not averages.complete, -value

@@ -47,8 +47,8 @@ def levels(batches: Iterable[Batch]) -> dict[str, Levels]:
         return {}
     known = pl.col("chance").fill_nan(None).is_not_null()
     sums = pl.concat(
-        one.read(one.rows.filter(known, ~is_side_row()).group_by("task").agg(pl.col("chance").sum(), pl.len()))
-        for one in tables
+        table.read(table.rows.filter(known, ~is_side_row()).group_by("task").agg(pl.col("chance").sum(), pl.len()))
+        for table in tables
     )
     means = sums.group_by("task").agg(pl.col("chance").sum() / pl.col("len").sum())
     chance = dict(means.rows())
@@ -58,33 +58,33 @@ def levels(batches: Iterable[Batch]) -> dict[str, Levels]:
     return {str(task): Levels(chance.get(task), closed.get(task)) for task in {*chance, *closed}}
 
 
-def tasks_data(boards: Sequence[Board], found: Mapping[str, Levels], examples: Mapping[str, Example]) -> Json:
+def tasks_data(boards: Sequence[Board], levels_by_task: Mapping[str, Levels], examples: Mapping[str, Example]) -> Json:
     """The file ``tasks``: all tasks of the boards.
 
     Args:
         boards: The boards on the site.
-        found: Levels by task.
+        levels_by_task: Levels by task.
         examples: Examples by task.
     """
     on: dict[str, list[Board]] = {}
     for board in boards:
         for task in board.tasks:
             on.setdefault(task, []).append(board)
-    return {task: _task(task, own, found.get(task, Levels()), examples.get(task)) for task, own in on.items()}
+    return {task: _task(task, own, levels_by_task.get(task, Levels()), examples.get(task)) for task, own in on.items()}
 
 
 def _task(name: str, boards: Sequence[Board], level: Levels, example: Example | None) -> dict[str, Json]:
     task = tasks().get(name)
-    known = level.chance if level.chance is not None else next((one.chance.get(name) for one in boards), None)
+    known = level.chance if level.chance is not None else next((board.chance.get(name) for board in boards), None)
     chance = example.chance if known is None and example is not None else known
-    found: dict[str, Json] = {
+    data: dict[str, Json] = {
         "title": task_title(name),
         "boards": [board.id for board in boards],
         "chance": shown.number(chance),
         "closedBook": shown.number(level.closed_book),
         "example": None if example is None else _example(example),
     }
-    return found | (_of_board(boards[0]) if task is None else _declared(task, boards[0]))
+    return data | (_of_board(boards[0]) if task is None else _declared(task, boards[0]))
 
 
 def _of_board(board: Board) -> dict[str, Json]:
@@ -96,8 +96,8 @@ def _of_board(board: Board) -> dict[str, Json]:
 
 def _declared(task: Task, board: Board) -> dict[str, Json]:
     data = _data(task, board)
-    licences = "; ".join(f"{one.name}: {one.licence}" for one in data)
-    citations = "; ".join(dict.fromkeys(one.citation for one in data))
+    licences = "; ".join(f"{source.name}: {source.licence}" for source in data)
+    citations = "; ".join(dict.fromkeys(source.citation for source in data))
     generated = not {*task.gold} - {"pairs"}
     return {
         "description": task.description,
@@ -105,7 +105,7 @@ def _declared(task: Task, board: Board) -> dict[str, Json]:
         "source": "; ".join(filter(None, (task.source, _needs(task)))),
         "licence": licences or (GENERATED if generated else board.licence),
         "citation": citations or board.citation,
-        "data": [{"name": one.name, "licence": one.licence, "citation": one.citation} for one in data],
+        "data": [{"name": source.name, "licence": source.licence, "citation": source.citation} for source in data],
         "languages": list(task.languages),
         "maxOutputTokens": task.max_output_tokens,
         "version": task.version,
@@ -129,8 +129,8 @@ def _data(task: Task, board: Board) -> list[Source]:
         for role in task.gold
         for name in suites()[suite].sources.get(role, ())
     ]
-    found = [known[name] for name in dict.fromkeys(named) if name in known]
-    return found if len(found) <= FEW else []
+    chosen = [known[name] for name in dict.fromkeys(named) if name in known]
+    return chosen if len(chosen) <= FEW else []
 
 
 def _rules(task: Task) -> dict[str, Json]:
@@ -142,12 +142,12 @@ def _rules(task: Task) -> dict[str, Json]:
     }
 
 
-def _example(one: Example) -> dict[str, Json]:
+def _example(example: Example) -> dict[str, Json]:
     return {
-        "start": _lines(one.start),
-        "end": _lines(one.end),
-        "tokens": one.tokens,
-        "target": _lines(one.target),
+        "start": _lines(example.start),
+        "end": _lines(example.end),
+        "tokens": example.tokens,
+        "target": _lines(example.target),
     }
 
 

@@ -45,11 +45,11 @@ def facts_of_replies(
     Raises:
         FathomError: There is no such sample, or the prompt was asked for and its suite is not found.
     """
-    found = read_replies([folder], suites, judge=judge, name=name)
-    entry = next((one for one in found.entries if one.row.length), found.entries[0])
-    if name == entry.sample or any(one.sample == name for one in found.entries):
-        entry = next((one for one in found.entries if one.sample == name), entry)
-    run, row, suite = found.runs[0], entry.row, found.suites.get(entry.suite)
+    read = read_replies([folder], suites, judge=judge, name=name)
+    entry = next((entry for entry in read.entries if entry.row.length), read.entries[0])
+    if name == entry.sample or any(entry.sample == name for entry in read.entries):
+        entry = next((entry for entry in read.entries if entry.sample == name), entry)
+    run, row, suite = read.runs[0], entry.row, read.suites.get(entry.suite)
     if suite is not None:
         asked = run.thinking and bool(suite.sample(entry.sample).thinking_tokens)
         facts = facts_of(suite, entry.sample, text=text, thoughts=thoughts or asked)
@@ -65,17 +65,17 @@ def facts_of_replies(
             "inputs": stored.inputs if stored is not None else {},
         }
     about = {"model": run.model, "variant": run.variant, "notes": list(run.notes)}
-    return {"id": entry.sample, **about, **facts, "replies": [_reply(one, run) for one in entry.replies]}
+    return {"id": entry.sample, **about, **facts, "replies": [_reply(reply, run) for reply in entry.replies]}
 
 
-def _reply(one: Answered, run: Run) -> dict[str, Any]:
-    row, stored = one.row, one.stored
+def _reply(answered: Answered, run: Run) -> dict[str, Any]:
+    row, stored = answered.row, answered.stored
     first, *others = (asdict(reason) for reason in reasons(row, stored, run.judged))
     assert stored is not None
     judged = [
-        asdict(found)
+        asdict(reply)
         for judge in run.judged
-        for found in judge_replies(stored, judge, said(run.folder, judge.name) if run.folder is not None else {})
+        for reply in judge_replies(stored, judge, said(run.folder, judge.name) if run.folder is not None else {})
     ]
     return {
         "epoch": row.epoch,

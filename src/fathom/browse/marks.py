@@ -65,16 +65,16 @@ def segments(sample: Sample, task: Task | None) -> tuple[Segment, ...]:
     numbered = any(number_of(part) is not None for part in sample.parts[:last])
     if numbered or sample.facets.get("context") == "alone":
         gold = None if sample.facets.get("context") == "alone" else _numbers(sample.facets.get("gold"))
-        found = [*_passages([*start, *middle], gold), *(Segment("question", part) for part in end)]
+        parts = [*_passages([*start, *middle], gold), *(Segment("question", part) for part in end)]
     elif task is not None and (task.positioned or not task.gold):
-        found = list(_running_text(sample, task, start, middle, end))
+        parts = list(_running_text(sample, task, start, middle, end))
     else:
-        found = [
+        parts = [
             *(Segment("instruction", part) for part in start),
             *(Segment("heading" if isinstance(part, str) else "text", part) for part in middle),
             *(Segment("question", part) for part in end),
         ]
-    return tuple(_with_gaps(_joined(found)))
+    return tuple(_with_gaps(_joined(parts)))
 
 
 def number_of(part: Part) -> int | None:
@@ -82,8 +82,8 @@ def number_of(part: Part) -> int | None:
     if not isinstance(part, str) or not part.endswith("\n"):
         return None
     lines = part.rstrip().rsplit("\n", 1)
-    found = _NUMBERED.fullmatch(lines[-1].strip())
-    return int(found[1]) if found else None
+    match = _NUMBERED.fullmatch(lines[-1].strip())
+    return int(match[1]) if match else None
 
 
 def _numbers(gold: Facet | None) -> frozenset[int]:
@@ -128,7 +128,7 @@ def _running_text(
     after = [*(text for paragraph in after[:-1] for text in _sentences(paragraph)), *after[-1:]]
     edges = [text.strip() for text in (*before[1:], *after[:-1]) if text.strip()]
     known |= {text for text in edges if (pattern.search(text) if pattern is not None else not known)}
-    known |= {text for text in edges if any(_alike(text, one) for one in known)}
+    known |= {text for text in edges if any(_alike(text, sentence) for sentence in known)}
     gold = _gold(known, pattern, after[-1] if after else "")
 
     def literal(text: str, kind: Kind) -> Segment:
@@ -155,9 +155,9 @@ def _gold(needles: set[str], pattern: re.Pattern[str] | None, question: str) -> 
     return {text for text, shared in fits.items() if shared == max(fits.values())}
 
 
-def _alike(one: str, other: str) -> bool:
+def _alike(sentence: str, other: str) -> bool:
     """Whether two sentences are made from one template."""
-    words, others = set(_WORD.findall(one)), set(_WORD.findall(other))
+    words, others = set(_WORD.findall(sentence)), set(_WORD.findall(other))
     return 2 * len(words & others) >= max(len(words), len(others)) > 0
 
 
@@ -171,10 +171,10 @@ def _sentences(text: str) -> list[str]:
     return [piece for piece in _SENTENCE.split(text) if piece]
 
 
-def _joined(found: Iterable[Segment]) -> Iterator[Segment]:
+def _joined(parts: Iterable[Segment]) -> Iterator[Segment]:
     """Adjacent literal texts of one kind as one."""
     waiting: Segment | None = None
-    for segment in found:
+    for segment in parts:
         if waiting and waiting.kind == segment.kind and isinstance(waiting.part, str) and isinstance(segment.part, str):
             waiting = Segment(segment.kind, waiting.part + segment.part)
             continue
@@ -185,9 +185,9 @@ def _joined(found: Iterable[Segment]) -> Iterator[Segment]:
         yield waiting
 
 
-def _with_gaps(found: Iterable[Segment]) -> Iterator[Segment]:
+def _with_gaps(parts: Iterable[Segment]) -> Iterator[Segment]:
     """White space around literal texts as segments of its own, so that marks begin and end with words."""
-    for segment in found:
+    for segment in parts:
         text = segment.part
         if not isinstance(text, str) or not text.strip():
             yield Segment("gap", text) if isinstance(text, str) else segment
@@ -204,8 +204,8 @@ def answers_of(sample: Sample, task: Task | None) -> tuple[str, ...]:
     """The gold answers whose occurrences in the context are marked; none where they are no text of the context."""
     if task is None or task.answer in _ELSEWHERE:
         return ()
-    long_enough = (one.strip() for one in sample.targets)
-    return tuple(dict.fromkeys(one for one in long_enough if _distinctive(one)))[:MOST_ANSWERS]
+    long_enough = (target.strip() for target in sample.targets)
+    return tuple(dict.fromkeys(answer for answer in long_enough if _distinctive(answer)))[:MOST_ANSWERS]
 
 
 def _distinctive(answer: str) -> bool:
@@ -215,11 +215,11 @@ def _distinctive(answer: str) -> bool:
 
 def answer_pattern(answers: Iterable[str]) -> re.Pattern[str] | None:
     """Finds gold answers as whole words, in upper or lower case; None without an answer."""
-    found = sorted({one.strip() for one in answers if one.strip()}, key=len, reverse=True)
-    if not found:
+    longest_first = sorted({answer.strip() for answer in answers if answer.strip()}, key=len, reverse=True)
+    if not longest_first:
         return None
     words = (
-        (_LEFT if _LATIN.match(one[0]) else "") + re.escape(one) + (_RIGHT if _LATIN.match(one[-1]) else "")
-        for one in found
+        (_LEFT if _LATIN.match(answer[0]) else "") + re.escape(answer) + (_RIGHT if _LATIN.match(answer[-1]) else "")
+        for answer in longest_first
     )
     return re.compile("|".join(words), re.IGNORECASE)

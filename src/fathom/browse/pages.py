@@ -34,8 +34,8 @@ def score_word(value: float | None) -> Score:
 
 def differ(entry: Entry) -> bool:
     """Whether the scores of two runs for a sample differ by at least a half."""
-    values = [one.row.value for one in entry.replies if one.row.value is not None]
-    return len({one.run for one in entry.replies}) > 1 and bool(values) and max(values) - min(values) >= 0.5
+    values = [reply.row.value for reply in entry.replies if reply.row.value is not None]
+    return len({reply.run for reply in entry.replies}) > 1 and bool(values) and max(values) - min(values) >= 0.5
 
 
 def status_word(row: Row) -> str:
@@ -54,7 +54,7 @@ class Pages:
     """
 
     replies: Replies
-    _said: dict[tuple[int, str], Mapping[tuple[str, int], str]] = field(default_factory=dict, repr=False)
+    _judge_texts: dict[tuple[int, str], Mapping[tuple[str, int], str]] = field(default_factory=dict, repr=False)
 
     def value(self, name: str) -> Json:
         """The content of a data file: ``list``, ``samples/NUMBER`` or ``texts/NUMBER``.
@@ -64,11 +64,11 @@ class Pages:
         """
         if name == "list":
             return self.list()
-        if found := re.fullmatch(r"samples/(\d{1,9})", name):
-            number = int(found[1])
+        if match := re.fullmatch(r"samples/(\d{1,9})", name):
+            number = int(match[1])
             if number < len(self.replies.entries):
                 return self.detail(self.replies.entries[number])
-        if (found := re.fullmatch(r"texts/(\d{1,9})", name)) and (text := self._piece(int(found[1]))):
+        if (match := re.fullmatch(r"texts/(\d{1,9})", name)) and (text := self._piece(int(match[1]))):
             return text
         raise KeyError(name)
 
@@ -79,8 +79,8 @@ class Pages:
         entries = self.replies.entries
         tasks = list(dict.fromkeys(entry.row.task for entry in entries))
         suites = list(dict.fromkeys(entry.suite for entry in entries))
-        answered = [(number, one) for number, entry in enumerate(entries) for one in entry.replies]
-        asked = [one.stored.asked if (one := entry.replies[0]).stored is not None else "" for entry in entries]
+        answered = [(number, reply) for number, entry in enumerate(entries) for reply in entry.replies]
+        asked = [first.stored.asked if (first := entry.replies[0]).stored is not None else "" for entry in entries]
         return {
             "title": self.replies.title,
             "runs": [
@@ -101,11 +101,11 @@ class Pages:
             },
             "replies": {
                 "sample": [number for number, _ in answered],
-                "run": [one.run for _, one in answered],
-                "epoch": [one.row.epoch for _, one in answered],
-                "status": [status_word(one.row) for _, one in answered],
-                "value": [_plain(one.row.value) for _, one in answered],
-                "answer": [_cell(_said(one)) for _, one in answered],
+                "run": [reply.run for _, reply in answered],
+                "epoch": [reply.row.epoch for _, reply in answered],
+                "status": [status_word(reply.row) for _, reply in answered],
+                "value": [_json_value(reply.row.value) for _, reply in answered],
+                "answer": [_cell(_answer_text(reply)) for _, reply in answered],
             },
         }
 
@@ -132,12 +132,12 @@ class Pages:
             "tokens": row.tokens,
             "tokenizer": row.tokenizer,
             "language": row.language,
-            "chance": _plain(row.chance),
+            "chance": _json_value(row.chance),
             "targets": list(stored.targets) if stored is not None else [row.target] if row.target else [],
             "asked": stored.asked if stored is not None else "",
-            "facets": [[name, _plain(value)] for name, value in row.facets.items()],
+            "facets": [[name, _json_value(value)] for name, value in row.facets.items()],
             "prompt": self._prompt(entry.suite, sample) if sample is not None else None,
-            "replies": [self._reply(one) for one in entry.replies],
+            "replies": [self._reply(reply) for reply in entry.replies],
         }
 
     def _prompt(self, suite: str, sample: Sample) -> Json:
@@ -148,9 +148,9 @@ class Pages:
         parts: list[dict[str, Json]] = []
         text = ""
         named: dict[str, Json] = {}
-        found = segments(sample, task)
-        placed = any(segment.kind == "gold" for segment in found)
-        for segment in found:
+        marked = segments(sample, task)
+        placed = any(segment.kind == "gold" for segment in marked)
+        for segment in marked:
             text = part_text(segment, texts, sample)
             shown: dict[str, Json] = {"k": segment.kind, "n": len(text)}
             if isinstance(segment.part, Span):
@@ -179,19 +179,19 @@ class Pages:
             plain["thinking"] = sample.thinking
         return plain
 
-    def _reply(self, one: Answered) -> Json:
-        row, stored, run = one.row, one.stored, self.replies.runs[one.run]
+    def _reply(self, answered: Answered) -> Json:
+        row, stored, run = answered.row, answered.stored, self.replies.runs[answered.run]
         about: dict[str, Json] = {
-            "run": one.run,
+            "run": answered.run,
             "epoch": row.epoch,
             "status": status_word(row),
-            "value": _plain(row.value),
+            "value": _json_value(row.value),
             "stop": row.stop,
             "tokensIn": row.tokens_in,
             "tokensOut": row.tokens_out,
             "tokensReasoning": row.tokens_reasoning,
-            "seconds": _plain(row.seconds),
-            "cost": _plain(row.cost),
+            "seconds": _json_value(row.seconds),
+            "cost": _json_value(row.cost),
             "truncated": row.truncated,
             "thinking": run.thinking,
             "byLikelihood": run.by_likelihood,
@@ -199,7 +199,7 @@ class Pages:
                 {
                     "metric": reason.metric,
                     "rule": reason.rule,
-                    "value": _plain(reason.value),
+                    "value": _json_value(reason.value),
                     "valid": reason.valid,
                     "answer": reason.answer,
                     "grader": reason.grader,
@@ -215,20 +215,20 @@ class Pages:
                 "reasoning": stored.reply.reasoning,
                 "error": stored.reply.error,
                 "attempts": stored.reply.attempts,
-                "finished": _plain(stored.finished_at),
+                "finished": _json_value(stored.finished_at),
                 "judge": [
-                    [found.judge, found.step, found.text]
+                    [reply.judge, reply.step, reply.text]
                     for judged in run.judged
-                    for found in judge_replies(stored, judged, self._of_judge(one.run, judged.name))
+                    for reply in judge_replies(stored, judged, self._of_judge(answered.run, judged.name))
                 ],
             }
         return about
 
     def _of_judge(self, run: int, judge: str) -> Mapping[tuple[str, int], str]:
         folder = self.replies.runs[run].folder
-        if (run, judge) not in self._said:
-            self._said[run, judge] = said(folder, judge) if folder is not None else {}
-        return self._said[run, judge]
+        if (run, judge) not in self._judge_texts:
+            self._judge_texts[run, judge] = said(folder, judge) if folder is not None else {}
+        return self._judge_texts[run, judge]
 
     # --------------------------------------------------------------------------------------------- suites
 
@@ -263,14 +263,14 @@ class Pages:
     def _piece(self, piece: int) -> str:
         """A piece of the row of all documents; "" beyond its end."""
         start, end = piece * PIECE, (piece + 1) * PIECE
-        found: list[str] = []
+        texts: list[str] = []
         for number in range(bisect_right(self._starts, start) - 1, len(self._documents)):
             offset = self._starts[number]
             if offset >= end:
                 break
             suite, document = self._documents[number]
-            found.append(self._texts[suite][document][max(0, start - offset) : end - offset])
-        return "".join(found)
+            texts.append(self._texts[suite][document][max(0, start - offset) : end - offset])
+        return "".join(texts)
 
     def text_files(self, suite: str, spans: Iterable[Span]) -> Iterator[int]:
         """Numbers of the files ``texts/NUMBER`` that hold the text of some spans."""
@@ -305,11 +305,11 @@ def _excerpt(text: str, hit: re.Match[str]) -> list[Json]:
     return [" ".join(before.split(" ")), hit[0], after]
 
 
-def _said(one: Answered) -> str:
+def _answer_text(answered: Answered) -> str:
     """The answer in a line: extracted, else the beginning of the reply."""
-    if one.row.answer:
-        return one.row.answer
-    return one.stored.reply.text[: 2 * _CELL] if one.stored is not None else ""
+    if answered.row.answer:
+        return answered.row.answer
+    return answered.stored.reply.text[: 2 * _CELL] if answered.stored is not None else ""
 
 
 def _cell(text: str) -> str:
@@ -325,7 +325,7 @@ def _depth(row: Row) -> float | None:
     return None
 
 
-def _plain(value: object) -> Json:
+def _json_value(value: object) -> Json:
     """A number, text or None; what JSON has no form for becomes None."""
     if isinstance(value, float):
         return round(value, 6) if value == value and abs(value) != float("inf") else None

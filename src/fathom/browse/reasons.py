@@ -77,8 +77,8 @@ def _others(row: Row, stored: StoredReply, judged: Sequence[Judged]) -> Iterator
         yield "strict", score_reply(stored, "strict")
     if task.official and (by_judge or row.rule != "official"):
         yield "official", score_reply(stored, "official")
-    for one in judged:
-        scored = score_reply(stored, row.rule, [one])
+    for judge in judged:
+        scored = score_reply(stored, row.rule, [judge])
         if scored.metric.startswith("judge_") and scored.score.grader != row.grader:
             yield "judge", scored
 
@@ -142,7 +142,7 @@ def _rule(row: Row) -> str:
 def _gold(targets: Sequence[str], lines: bool) -> str:
     if not targets:
         return "gold answer (not stored)"
-    shown = ", ".join(f"“{_short(one)}”" for one in targets[:3])
+    shown = ", ".join(f"“{_short(target)}”" for target in targets[:3])
     more = f" and {len(targets) - 3} more" if len(targets) > 3 else ""
     if len(targets) == 1:
         return f"gold answer {shown}"
@@ -159,7 +159,7 @@ def _number(value: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class JudgeMessage:
     """One reply of a judge.
 
     Attributes:
@@ -173,13 +173,15 @@ class Said:
     text: str
 
 
-def judge_replies(stored: StoredReply, judge: Judged, said: Mapping[tuple[str, int], str]) -> tuple[Said, ...]:
-    """What a judge said of a reply, from the stored replies of the judge.
+def judge_replies(
+    stored: StoredReply, judge: Judged, judge_texts: Mapping[tuple[str, int], str]
+) -> tuple[JudgeMessage, ...]:
+    """The messages of a judge about a reply, from its stored replies.
 
     Args:
         stored: The reply.
         judge: The judgements of that judge.
-        said: The judge's replies by hash of the prompt and attempt (``fathom.runfile.judgements.said``).
+        judge_texts: The judge's replies by hash of the prompt and attempt (``fathom.runfile.judgements.said``).
     """
     task = task_of(stored.task)
     if task is None or not task.rubric:
@@ -189,19 +191,19 @@ def judge_replies(stored: StoredReply, judge: Judged, said: Mapping[tuple[str, i
     judgement: Judgement | None = judge.judgements.get(case_key(rubric, case))
     if judgement is None or rubric.by != judge.kind:
         return ()
-    found: list[Said] = []
+    messages: list[JudgeMessage] = []
     tries: dict[str, int] = {}
     steps = rubric.steps(case)
     try:
-        wanted = next(steps)
+        request = next(steps)
         while True:
-            key = hashed(wanted.prompt)
+            key = hashed(request.prompt)
             tries[key] = tries.get(key, 0) + 1
-            text = said.get((key, tries[key]))
+            text = judge_texts.get((key, tries[key]))
             if text is None:
                 break
-            found.append(Said(judge.name, wanted.step, text))
-            wanted = steps.send(text)
+            messages.append(JudgeMessage(judge.name, request.step, text))
+            request = steps.send(text)
     except (StopIteration, UnreadableError):
         pass
-    return tuple(found)
+    return tuple(messages)

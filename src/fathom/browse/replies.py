@@ -148,22 +148,22 @@ def read_replies(
     given = [open_suite(Path(suite)) for suite in suites]
     opened: dict[str, BuiltSuite] = {}
     runs: list[Run] = []
-    found: list[Answered] = []
+    every_reply: list[Answered] = []
     for path in dict.fromkeys(paths):
         if path in named:
             run, answered = _from_folder(path, named[path], chosen, rule, given, opened, name)
-            found += (Answered(len(runs), row, stored) for row, stored in answered)
+            every_reply += (Answered(len(runs), row, stored) for row, stored in answered)
             runs.append(run)
         else:
             for run, rows in _from_rows(path):
-                found += (Answered(len(runs), row) for row in rows if name in ("", row.sample, row.item))
+                every_reply += (Answered(len(runs), row) for row in rows if name in ("", row.sample, row.item))
                 runs.append(run)
-    if not found:
+    if not every_reply:
         of = f" to {name!r}" if name else ""
         raise FathomError(f"{', '.join(map(str, paths))}: no reply{of} to look at; run `fathom run` first")
     for suite in given:  # of rows files, only the name is known
         opened.setdefault(str(suite.manifest["suite"]), suite)
-    return Replies(tuple(_told_apart(runs)), _by_sample(found), opened)
+    return Replies(tuple(_told_apart(runs)), _by_sample(every_reply), opened)
 
 
 def _from_folder(
@@ -190,8 +190,8 @@ def _from_folder(
         except FathomError as error:
             notes.append(str(error))
     judged = read_judged(folder, judges(folder))
-    counted = [one for one in judged if one.name in chosen]
-    stored = [one for one in chain(replies(folder), unasked(folder)) if name in ("", one.sample, one.item)]
+    counted = [judge for judge in judged if judge.name in chosen]
+    stored = [reply for reply in chain(replies(folder), unasked(folder)) if name in ("", reply.sample, reply.item)]
     rows = scored_rows(stored, manifest | {"variant": variant}, rule, counted)
     thinking: Mapping[str, Any] = manifest.get("thinking") or {}
     run = Run(
@@ -206,21 +206,21 @@ def _from_folder(
         chosen=tuple(chosen),
         rule=rule,
     )
-    return run, [(replace(row, suite=suite), one) for row, one in zip(rows, stored, strict=True)]
+    return run, [(replace(row, suite=suite), reply) for row, reply in zip(rows, stored, strict=True)]
 
 
 def _from_rows(path: Path) -> list[tuple[Run, list[Row]]]:
     frame = read_rows(path)
     note = "rows have no texts: replies, reasoning and prompts are in the run folder that they were made from"
-    found: dict[tuple[str, str], list[Row]] = {}
+    by_system: dict[tuple[str, str], list[Row]] = {}
     for record in frame.iter_rows(named=True):
         try:
             facets = json.loads(record["facets"] or "{}")
         except ValueError:
             facets = {}
         row = Row(**{**record, "facets": facets if isinstance(facets, dict) else {}})
-        found.setdefault((row.model, row.variant), []).append(row)
-    return [(Run(model, variant, path.name, notes=(note,)), rows) for (model, variant), rows in found.items()]
+        by_system.setdefault((row.model, row.variant), []).append(row)
+    return [(Run(model, variant, path.name, notes=(note,)), rows) for (model, variant), rows in by_system.items()]
 
 
 def find_suite(folder: Path, manifest: Mapping[str, Any], given: Sequence[BuiltSuite] = ()) -> BuiltSuite:
@@ -234,9 +234,9 @@ def find_suite(folder: Path, manifest: Mapping[str, Any], given: Sequence[BuiltS
     Raises:
         FathomError: It is not where it was, and none of the given ones is it.
     """
-    wanted = manifest["suite"]["fingerprint"]
+    fingerprint = manifest["suite"]["fingerprint"]
     for suite in given:
-        if suite.manifest["fingerprint"] == wanted:
+        if suite.manifest["fingerprint"] == fingerprint:
             return suite
     path = str(manifest["suite"].get("path") or "")
     changed = None
@@ -245,7 +245,7 @@ def find_suite(folder: Path, manifest: Mapping[str, Any], given: Sequence[BuiltS
         for place in dict.fromkeys((Path(path), *(parent / path for parent in above))):
             if is_suite(place):
                 suite = open_suite(place)
-                if suite.manifest["fingerprint"] == wanted:
+                if suite.manifest["fingerprint"] == fingerprint:
                     return suite
                 changed = changed or place
     name = manifest["suite"]["name"]
@@ -253,12 +253,12 @@ def find_suite(folder: Path, manifest: Mapping[str, Any], given: Sequence[BuiltS
     raise FathomError(f"prompts are missing: the suite {name} was not found ({why}); name its folder with `suite`")
 
 
-def _by_sample(found: Iterable[Answered]) -> tuple[Entry, ...]:
+def _by_sample(replies_read: Iterable[Answered]) -> tuple[Entry, ...]:
     grouped: dict[tuple[str, str], list[Answered]] = {}
-    for one in found:
-        grouped.setdefault((one.row.suite, one.row.sample), []).append(one)
+    for reply in replies_read:
+        grouped.setdefault((reply.row.suite, reply.row.sample), []).append(reply)
     entries = (
-        Entry(sample, suite, tuple(sorted(answered, key=lambda one: (one.run, one.row.epoch))))
+        Entry(sample, suite, tuple(sorted(answered, key=lambda item: (item.run, item.row.epoch))))
         for (suite, sample), answered in grouped.items()
     )
     return tuple(sorted(entries, key=_order))

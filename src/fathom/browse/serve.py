@@ -54,7 +54,7 @@ class PagesServer(ThreadingHTTPServer):
         self.hosts = {f"{host}:{port}" for host in (HOST, "localhost")}
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a browser that went away."""
+        """Ignore a browser that disconnected."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -113,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: requests are nobody's business."""
+        """Disable request logging."""
 
 
 def serve(pages: Pages, port: int = 0, ready: Callable[[str], None] | None = None) -> None:

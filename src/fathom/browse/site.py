@@ -15,7 +15,7 @@ from fathom.web import assets, script, site_place
 
 MARK, FIRST = "data/list.js", 'fathom.add("list",'
 LARGE = 200_000_000
-"""Characters of documents from which the size is said before anything is written."""
+"""Characters of documents from which the size is announced before writing."""
 ONLY = (*SCORES, "differ")
 FILTERS = ("model", "variant", "suite", "task", "length", "depth", "status", "score", "sample")
 """Filters of the page that an address can hold."""
@@ -70,12 +70,12 @@ def write(
         FathomError: A run cannot be read, nothing is left to write, or the folder has other files.
     """
     place = site_place(out, "page of replies", MARK, FIRST)
-    found = read_replies(runs, suites, rule=rule, judge=judge)
-    left = only_some(found, only)
+    read = read_replies(runs, suites, rule=rule, judge=judge)
+    left = only_some(read, only)
     pages, notes = Pages(left), left.notes
     size = most_characters(left)
-    told = [f"writing up to {size / 1e6:,.0f} MB; --only wrong,differ writes less"] if size > LARGE else []
-    for note in (*notes, *told):
+    about_size = [f"writing up to {size / 1e6:,.0f} MB; --only wrong,differ writes less"] if size > LARGE else []
+    for note in (*notes, *about_size):
         if tell is not None:
             tell(note)
     numbers = {(entry.suite, entry.sample): number for number, entry in enumerate(left.entries)}
@@ -104,7 +104,7 @@ def write(
     return Written(out, len(left.entries), replies, len(sizes), sum(sizes), notes)
 
 
-def only_some(found: Replies, only: Sequence[str]) -> Replies:
+def only_some(read: Replies, only: Sequence[str]) -> Replies:
     """The samples with one of the given scores.
 
     Raises:
@@ -114,21 +114,21 @@ def only_some(found: Replies, only: Sequence[str]) -> Replies:
         if name not in ONLY:
             raise unknown("score", name, ONLY, see="fathom browse --help")
     if not only:
-        return found
-    left = tuple(entry for entry in found.entries if _is_wanted(entry, only))
+        return read
+    left = tuple(entry for entry in read.entries if _is_wanted(entry, only))
     if not left:
-        raise FathomError(f"`only` {','.join(only)}: none of {len(found.entries):,} samples is left; leave it out")
-    return Replies(found.runs, left, found.suites)
+        raise FathomError(f"`only` {','.join(only)}: none of {len(read.entries):,} samples is left; leave it out")
+    return Replies(read.runs, left, read.suites)
 
 
 def _is_wanted(entry: Entry, only: Sequence[str]) -> bool:
-    return ("differ" in only and differ(entry)) or any(score_word(one.row.value) in only for one in entry.replies)
+    return ("differ" in only and differ(entry)) or any(score_word(reply.row.value) in only for reply in entry.replies)
 
 
-def most_characters(found: Replies) -> int:
+def most_characters(read: Replies) -> int:
     """About how many characters of documents pages hold at most: those of the suites, or of all prompts if less."""
-    prompts = sum(4 * (entry.row.tokens or entry.row.length) for entry in found.entries)
-    return min(prompts, sum(sum(suite.sizes().values()) for suite in found.suites.values()))
+    prompts = sum(4 * (entry.row.tokens or entry.row.length) for entry in read.entries)
+    return min(prompts, sum(sum(suite.sizes().values()) for suite in read.suites.values()))
 
 
 def address(pages: str, **filters: str | float | None) -> str:
@@ -165,12 +165,12 @@ def _word(value: str | float) -> str:
     )
 
 
-def _recipes(found: Replies) -> Iterator[tuple[str, Sample]]:
+def _recipes(read: Replies) -> Iterator[tuple[str, Sample]]:
     """The recipes of all samples that have one, by suite, in the order of their file."""
-    for name, suite in found.suites.items():
-        wanted = {entry.sample for entry in found.entries if entry.suite == name}
-        if wanted:
-            yield from ((name, sample) for sample in suite.samples(only=wanted) if sample.id in wanted)
+    for name, suite in read.suites.items():
+        samples = {entry.sample for entry in read.entries if entry.suite == name}
+        if samples:
+            yield from ((name, sample) for sample in suite.samples(only=samples) if sample.id in samples)
 
 
 def _write(folder: Path, pages: Pages, name: str) -> None:

@@ -55,11 +55,11 @@ def browse(options: BrowseOptions) -> "Written | None":
     how: dict[str, Any] = {name: getattr(options, name) for name in ("suites", "rule", "judge")}
     if options.out is not None:
         return write(sources, Path(options.out), only=only, tell=options.tell, progress=options.progress, **how)
-    found = only_some(read_replies(sources, **how), only)
-    for note in found.notes:
+    replies = only_some(read_replies(sources, **how), only)
+    for note in replies.notes:
         if options.tell is not None:
             options.tell(note)
-    serve(Pages(found), options.port, options.ready)
+    serve(Pages(replies), options.port, options.ready)
     return None
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from fathom.commands.rows import ORIGINS
 from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Suites, Tell, Unanswered
-from fathom.convert.formats import FORMATS, RELATIONSHIPS
-from fathom.options.declare import Options, arg, at_least, command, given, opt, unset
-from fathom.options.values import ManyPaths, Pairs, paths_of
+from fathom.convert.formats import FORMATS, About
+from fathom.options.declare import arg, at_least, command, given, opt
+from fathom.options.values import ManyPaths, paths_of
 
 if TYPE_CHECKING:
     from fathom.convert import Written
@@ -18,35 +18,6 @@ def _known_format(name: str) -> str:
     return "" if name in FORMATS else f"expected {', '.join(FORMATS)}"
 
 
-def _known_relationship(name: str) -> str:
-    return "" if name in RELATIONSHIPS else f"expected {', '.join(RELATIONSHIPS)}"
-
-
-class About(Options, kw_only=True):
-    """What fathom cannot know."""
-
-    model: Annotated[str | None, opt("Only this model; needed by a format that describes one.", metavar="NAME")] = None
-    dataset: Annotated[str | None, opt("Id of the data set on the Hub.", metavar="OWNER/NAME")] = None
-    task_ids: Annotated[
-        Pairs,
-        opt(
-            "What the data set on the Hub calls a task (all: the mean over tasks; all@8k: at a length).",
-            flag="--task-id",
-            metavar="TASK=ID",
-        ),
-    ] = unset
-    revision: Annotated[str | None, opt("Revision of the data set.", metavar="COMMIT")] = None
-    source: Annotated[str | None, opt("Address of a page about the results.", flag="--source-url", metavar="URL")] = (
-        None
-    )
-    notes: Annotated[str | None, opt("A remark on the setup.", metavar="TEXT")] = None
-    date: Annotated[str | None, opt("When the model was asked; default: as the run says.", metavar="ISO8601")] = None
-    organization: Annotated[str | None, opt("Who made the evaluation.", metavar="NAME")] = None
-    relationship: Annotated[
-        str, opt(f"Of the evaluator to the model: {', '.join(RELATIONSHIPS)}.", check=_known_relationship)
-    ] = "other"
-
-
 class ConvertOptions(Known, About):
     sources: Annotated[ManyPaths, arg("Run folders and rows files; or results of another program (--from).")]
     _: KW_ONLY
@@ -54,8 +25,8 @@ class ConvertOptions(Known, About):
     out: Annotated[
         Path | str | None,
         opt(
-            f"Where to write: {'; '.join(f'{one.name}: {one.where}' for one in FORMATS.values())}. MLflow's may be in "
-            "MLFLOW_TRACKING_URI instead.",
+            f"Where to write: {'; '.join(f'{form.name}: {form.where}' for form in FORMATS.values())}. MLflow's may be "
+            "in MLFLOW_TRACKING_URI instead.",
             "-o",
             metavar="WHERE",
             read=str,  # not a path: the address of a server keeps its slashes
@@ -105,10 +76,9 @@ def convert(options: ConvertOptions) -> "Written":
         tell_unfinished(paths, options.tell)
     left = without_known(table, **options.of(Known), judge=options.judge, seed=options.seed, tell=options.tell)
     runs = paths if options.origin == "fathom" else ()
-    found = material(left, runs, suites=options.suites, seed=options.seed, unanswered=options.unanswered)
-    chosen: dict[str, object] = {name: getattr(options, name) for name in Choices.__dataclass_fields__}
-    chosen["task_ids"] = {name: str(value) for name, value in (options.task_ids or {}).items()}
-    return form.write(found, out, Choices(**chosen))  # type: ignore[arg-type]
+    measured = material(left, runs, suites=options.suites, seed=options.seed, unanswered=options.unanswered)
+    choices = Choices(options.part(About), options.force, options.prompts, options.experiment, options.most_rows)
+    return form.write(measured, out, choices)
 
 
 class Line(ConvertOptions, Json):

@@ -55,19 +55,19 @@ def _given(options: DoctorOptions) -> dict[str, tuple[str, ...]]:
     from fathom.safety.secrets import hide_in_address, hide_secrets
 
     given, shared = options.record()["options"], options.of(Sampling, Reasoning)
-    found: dict[str, tuple[str, ...]] = {}
+    words: dict[str, tuple[str, ...]] = {}
     for field in fields_of(DoctorOptions):
         value = given.get(field.name)
         if field.name not in shared or field.name not in given:
             continue
         if isinstance(value, dict):
             hidden_there = hide_secrets(value).items()
-            found[field.flag] = tuple(f"{name}={json.dumps(one)}" for name, one in hidden_there)
+            words[field.flag] = tuple(f"{name}={json.dumps(setting)}" for name, setting in hidden_there)
         elif field.name == "model_base_url":
-            found[field.flag] = (hide_in_address(value) or "",)
+            words[field.flag] = (hide_in_address(value) or "",)
         else:  # only a temperature that is left to the provider is None
-            found[field.flag] = ("-1" if value is None else str(value),)
-    return found
+            words[field.flag] = ("-1" if value is None else str(value),)
+    return words
 
 
 def main(line: DoctorOptions) -> int:
@@ -77,30 +77,30 @@ def main(line: DoctorOptions) -> int:
 
     with progress_bar("checking", line.quiet) as bar:
         asked = line.but(confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet), progress=bar)
-        found = doctor.body(asked)
+        diagnosis = doctor.body(asked)
     if line.as_json:
-        print_json(found)
-        return int(not found.healthy or bool(found.stopped))
+        print_json(diagnosis)
+        return int(not diagnosis.healthy or bool(diagnosis.stopped))
     records = []
-    for check in found.checks:
+    for check in diagnosis.checks:
         records.append({"check": check.name, "state": check.state, "found": check.found})
         if check.consequence:
             records.append({"check": "", "state": "", "found": f"-> {check.consequence}"})
     print_records(records, denominator="none")
-    if found.stopped:
-        tell(found.stopped)
+    if diagnosis.stopped:
+        tell(diagnosis.stopped)
     print()
-    print(_verdict(found))
-    if found.command:
-        print(f"  {printable(found.command)}")
-    return int(not found.healthy or bool(found.stopped))
+    print(_verdict(diagnosis))
+    if diagnosis.command:
+        print(f"  {printable(diagnosis.command)}")
+    return int(not diagnosis.healthy or bool(diagnosis.stopped))
 
 
-def _verdict(found: "Diagnosis") -> str:
-    failed, warnings = found.count("failed"), found.count("warning")
+def _verdict(diagnosis: "Diagnosis") -> str:
+    failed, warnings = diagnosis.count("failed"), diagnosis.count("warning")
     counts = f"{failed} failed, {warnings} {'warning' if warnings == 1 else 'warnings'}"
-    if not found.model:
+    if not diagnosis.model:
         return f"{counts}."
-    if not found.command:
+    if not diagnosis.command:
         return f"{counts}. A run would not work." if failed else f"{counts}."
     return f"{counts}. {'A run works with' if failed else 'Start a run with'}:"

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from fathom.convert.formats import RELATIONSHIPS, Choices, Written
-from fathom.convert.material import Figure, Material, Prompts, RunFolder, Told, without_score
+from fathom.convert.material import Figure, Material, Prompts, RunFolder, ScoredReply, chosen_systems, without_score
 from fathom.convert.places import refuse_existing
 from fathom.report.results import ALL, System
 from fathom.stats.intervals import REPLICATES
@@ -29,40 +29,38 @@ UNKNOWN = "unknown"
 _RESERVED = re.compile(r"^(data|con|prn|aux|nul|com\d|lpt\d)$", re.IGNORECASE)
 
 
-def write(found: Material, out: Path | str, choices: Choices) -> Written:
+def write(material: Material, out: Path | str, choices: Choices) -> Written:
     """Writes ``data/SUITE/DEVELOPER/MODEL/UUID.json`` and ``UUID_samples.jsonl`` into a folder.
 
     The UUID follows from the suite, the model and its variant, so that the same results have the same name.
 
     Args:
-        found: Rows, figures and replies.
+        material: Rows, figures and replies.
         out: The folder.
         choices: ``organization`` and ``relationship`` describe the evaluator.
 
     Raises:
         FathomError: A file exists, or no figure has a score.
     """
-    if choices.relationship not in RELATIONSHIPS:
-        raise FathomError(f"`relationship` {choices.relationship}: expected one of {', '.join(RELATIONSHIPS)}")
-    systems = [one for one in found.systems if choices.model in (None, one.model, one.name)]
-    if not systems:
-        raise FathomError(f"`model` {choices.model}: no such model")
+    if choices.about.relationship not in RELATIONSHIPS:
+        raise FathomError(f"`relationship` {choices.about.relationship}: expected one of {', '.join(RELATIONSHIPS)}")
+    systems = chosen_systems(material, choices.about.model)
     places: list[str] = []
-    notes = list(found.notes)
+    notes = list(material.notes)
     for system in systems:
-        made = _record(found, Path(out), system, choices)
+        made = _record(material, Path(out), system, choices)
         places += made.places
         notes += made.notes
     command = f"hf upload evaleval/EEE_datastore {Path(out) / 'data'} data --repo-type dataset --create-pr"
     return Written(tuple(places), tuple(notes), command)
 
 
-def _record(found: Material, out: Path, system: System, choices: Choices) -> Written:
-    figures = found.figures(system)
-    scored = [one for one in figures if one.mean is not None]
+def _record(material: Material, out: Path, system: System, choices: Choices) -> Written:
+    figures = material.figures(system)
+    scored = [figure for figure in figures if figure.mean is not None]
     if not scored:
         return Written((), (f"{system.name}: no figure has a score; no record was written",))
-    suite, model = "+".join(found.suites_of(system)) or UNKNOWN, model_id(system.model)
+    suite, model = "+".join(material.suites_of(system)) or UNKNOWN, model_id(system.model)
     folder = out / "data" / _part(suite) / _part(model.partition("/")[0]) / _part(model.partition("/")[2])
     name = str(_uuid("\n".join((suite, *system))))
     aggregate, samples = folder / f"{name}.json", folder / f"{name}_samples.jsonl"
@@ -70,17 +68,17 @@ def _record(found: Material, out: Path, system: System, choices: Choices) -> Wri
         refuse_existing(place, choices.force)
     now = datetime.now(UTC)
     identity = f"{suite}/{model}/{now.timestamp():.0f}"
-    there = {one.name for one in scored}
-    lost, rows, checksum = _write_replies(found, system, samples, choices, (identity, model), there)
+    names = {figure.name for figure in scored}
+    lost, rows, checksum = _write_replies(material, system, samples, choices, (identity, model), names)
     record = {
         "schema_version": SCHEMA,
         "evaluation_id": identity,
-        **_when(found.run_of(system), choices),
+        **_when(material.run_of(system), choices),
         "retrieved_timestamp": f"{now.timestamp():.0f}",
-        "source_metadata": _source(found, figures, choices),
+        "source_metadata": _source(material, figures, choices),
         "eval_library": {"name": "fathom", "version": fathom_version()},
-        "model_info": _model_info(system, model, found.run_of(system)),
-        "evaluation_results": [_result(found, system, one, suite, choices) for one in scored],
+        "model_info": _model_info(system, model, material.run_of(system)),
+        "evaluation_results": [_result(material, system, figure, suite, choices) for figure in scored],
         **_replies_file(samples, out, rows, checksum, lost),
     }
     # Last, so that an aggregate never names replies that are not there.
@@ -112,24 +110,24 @@ def _uuid(text: str) -> UUID:
 
 
 def _when(run: RunFolder | None, choices: Choices) -> dict[str, str]:
-    when = choices.date or (run.started if run is not None else "")
+    when = choices.about.date or (run.started if run is not None else "")
     return {"evaluation_timestamp": when} if when else {}
 
 
-def _source(found: Material, figures: Sequence[Figure], choices: Choices) -> dict[str, Any]:
-    blank = [one.name for one in figures if one.mean is None]
+def _source(material: Material, figures: Sequence[Figure], choices: Choices) -> dict[str, Any]:
+    blank = [figure.name for figure in figures if figure.mean is None]
     details = {
-        "unanswered_replies": "count 0" if found.results.unanswered == "zero" else "left out",
-        "closed_book_filter": found.filtered.policy,
+        "unanswered_replies": "count 0" if material.results.unanswered == "zero" else "left out",
+        "closed_book_filter": material.filtered.policy,
         **({"not_measured": ", ".join(blank)} if blank else {}),
-        **({"notes": choices.notes} if choices.notes else {}),
-        **({"url": choices.source} if choices.source else {}),
+        **({"notes": choices.about.notes} if choices.about.notes else {}),
+        **({"url": choices.about.source} if choices.about.source else {}),
     }
     return {
         "source_name": "fathom",
         "source_type": "evaluation_run",
-        "source_organization_name": choices.organization or UNKNOWN,
-        "evaluator_relationship": choices.relationship,
+        "source_organization_name": choices.about.organization or UNKNOWN,
+        "evaluator_relationship": choices.about.relationship,
         "additional_details": details,
     }
 
@@ -143,12 +141,12 @@ def _model_info(system: System, model: str, run: RunFolder | None) -> dict[str, 
     return {"name": system.model, "id": model, "developer": model.partition("/")[0], "additional_details": details}
 
 
-def _result(found: Material, system: System, one: Figure, suite: str, choices: Choices) -> dict[str, Any]:
-    at = "over all lengths" if one.length is None else f"at {one.length:,} tokens"
-    about = "the mean over tasks" if one.task == ALL else f"task {one.task}"
+def _result(material: Material, system: System, figure: Figure, suite: str, choices: Choices) -> dict[str, Any]:
+    at = "over all lengths" if figure.length is None else f"at {figure.length:,} tokens"
+    about = "the mean over tasks" if figure.task == ALL else f"task {figure.task}"
     return {
-        "evaluation_result_id": one.name,
-        "evaluation_name": one.name,
+        "evaluation_result_id": figure.name,
+        "evaluation_name": figure.name,
         "source_data": _data(suite, choices),
         "metric_config": {
             "evaluation_description": f"Mean score of {about} {at}",
@@ -159,23 +157,23 @@ def _result(found: Material, system: System, one: Figure, suite: str, choices: C
             "score_type": "continuous",
             "min_score": 0.0,
             "max_score": 1.0,
-            **({"metric_parameters": {"length": one.length}} if one.length is not None else {}),
+            **({"metric_parameters": {"length": figure.length}} if figure.length is not None else {}),
         },
-        "score_details": _score(one),
-        **_generation(found.run_of(system)),
+        "score_details": _score(figure),
+        **_generation(material.run_of(system)),
     }
 
 
 def _data(suite: str, choices: Choices) -> dict[str, Any]:
-    if choices.dataset:
-        details = {"additional_details": {"revision": choices.revision}} if choices.revision else {}
-        return {"dataset_name": suite, "source_type": "hf_dataset", "hf_repo": choices.dataset, **details}
+    if choices.about.dataset:
+        details = {"additional_details": {"revision": choices.about.revision}} if choices.about.revision else {}
+        return {"dataset_name": suite, "source_type": "hf_dataset", "hf_repo": choices.about.dataset, **details}
     return {"dataset_name": suite, "source_type": "other"}
 
 
-def _score(one: Figure) -> dict[str, Any]:
+def _score(figure: Figure) -> dict[str, Any]:
     details: dict[str, str] = {}
-    if one.counts is not None:
+    if figure.counts is not None:
         names = (
             "replies",
             "scored",
@@ -187,18 +185,22 @@ def _score(one: Figure) -> dict[str, Any]:
             "cut",
             "truncated",
         )
-        details = {name: str(getattr(one.counts, name)) for name in names}
-    if one.chance is not None:
-        details["chance"] = str(one.chance)
-    found: dict[str, Any] = {"score": one.mean, "details": details}
-    if one.interval is not None:
-        interval = {"lower": one.interval.low, "upper": one.interval.high, "confidence_level": one.interval.level}
-        found["uncertainty"] = {
+        details = {name: str(getattr(figure.counts, name)) for name in names}
+    if figure.chance is not None:
+        details["chance"] = str(figure.chance)
+    score: dict[str, Any] = {"score": figure.mean, "details": details}
+    if figure.interval is not None:
+        interval = {
+            "lower": figure.interval.low,
+            "upper": figure.interval.high,
+            "confidence_level": figure.interval.level,
+        }
+        score["uncertainty"] = {
             "confidence_interval": {**interval, "method": "Bayesian bootstrap over items, stratified by task"},
             "num_bootstrap_samples": REPLICATES,
-            **({"num_samples": one.items} if one.items is not None else {}),
+            **({"num_samples": figure.items} if figure.items is not None else {}),
         }
-    return found
+    return score
 
 
 def _generation(run: RunFolder | None) -> dict[str, Any]:
@@ -230,17 +232,17 @@ def _replies_file(samples: Path, out: Path, rows: int, checksum: str, lost: int)
 
 
 def _write_replies(
-    found: Material, system: System, place: Path, choices: Choices, identity: tuple[str, str], figures: set[str]
+    material: Material, system: System, place: Path, choices: Choices, identity: tuple[str, str], figures: set[str]
 ) -> tuple[int, int, str]:
     """Writes the replies; returns how many have no score, how many were written, and the checksum of the file."""
-    prompts = found.prompts(system) if choices.prompts else None
+    prompts = material.prompts(system) if choices.prompts else None
     digest, written, lost = hashlib.sha256(), 0, 0
     with whole_file(place, "wb") as stream:
-        for told in found.told(system):
-            if told.row.value is None:
+        for scored in material.scored_replies(system):
+            if scored.row.value is None:
                 lost += 1
                 continue
-            record = _instance(told, prompts, identity, figures)
+            record = _instance(scored, prompts, identity, figures)
             line = json.dumps(record, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
             digest.update(line)
             stream.write(line)
@@ -248,8 +250,10 @@ def _write_replies(
     return lost, written, digest.hexdigest()
 
 
-def _instance(told: Told, prompts: Prompts | None, identity: tuple[str, str], figures: set[str]) -> dict[str, Any]:
-    row, stored = told
+def _instance(
+    scored: ScoredReply, prompts: Prompts | None, identity: tuple[str, str], figures: set[str]
+) -> dict[str, Any]:
+    row, stored = scored
     figure = Figure(row.task, row.length, None, None, None, None, None).name
     prompt = prompts.text(row) if prompts is not None else None
     asked = prompt if prompt is not None else stored.asked if stored is not None else ""
@@ -271,35 +275,35 @@ def _instance(told: Told, prompts: Prompts | None, identity: tuple[str, str], fi
         **({"sample_hash": _hash(prompt, reference)} if prompt is not None else {}),
         "interaction_type": "single_turn",
         "input": {"raw": asked, "reference": reference},
-        "output": _output(told),
-        "answer_attribution": _attribution(told),
+        "output": _output(scored),
+        "answer_attribution": _attribution(scored),
         "evaluation": {"score": row.value, "is_correct": row.value == 1.0},
         **({"token_usage": tokens} if used else {}),
         **({"performance": {"latency_ms": 1000 * row.seconds}} if row.seconds is not None else {}),
         **({"error": f"{row.status}: {row.detail}".strip(": ")} if row.status != "ok" else {}),
-        "metadata": _metadata(told, prompt is not None),
+        "metadata": _metadata(scored, prompt is not None),
     }
 
 
-def _output(told: Told) -> dict[str, Any]:
-    row, stored = told
+def _output(scored: ScoredReply) -> dict[str, Any]:
+    row, stored = scored
     if stored is None:
         return {"raw": [row.answer] if row.answer is not None else []}
     thoughts = {"reasoning_trace": [stored.reply.reasoning]} if stored.reply.reasoning else {}
     return {"raw": [stored.reply.text], **thoughts}
 
 
-def _attribution(told: Told) -> list[dict[str, Any]]:
-    row = told.row
+def _attribution(scored: ScoredReply) -> list[dict[str, Any]]:
+    row = scored.row
     if row.answer is None:
         return []
     method = row.metric or row.grader or "custom"
-    found = {"turn_idx": 0, "source": "output.raw", "extracted_value": row.answer, "extraction_method": method}
-    return [{**found, "is_terminal": True}]
+    attribution = {"turn_idx": 0, "source": "output.raw", "extracted_value": row.answer, "extraction_method": method}
+    return [{**attribution, "is_terminal": True}]
 
 
-def _metadata(told: Told, prompt: bool) -> dict[str, str]:
-    row = told.row
+def _metadata(scored: ScoredReply, prompt: bool) -> dict[str, str]:
+    row = scored.row
     named: Mapping[str, object] = {
         **{f"facet.{name}": value for name, value in row.facets.items()},
         **{name: getattr(row, name) for name in ("item", "epoch", "length", "tokens", "language", "chance", "suite")},

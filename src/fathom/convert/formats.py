@@ -1,14 +1,14 @@
 """The formats, declared once: choices, help and checks follow from this table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from fathom.options.declare import Options, opt, unset
+from fathom.options.values import Pairs
 from fathom.plugins.names import unknown
 from fathom.printing import readable
 
@@ -32,44 +32,61 @@ class Written:
     upload: str = ""
 
 
+RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
+"""Relationships of an evaluator to the model that Every Eval Ever knows."""
+
+
+def _known_relationship(name: str) -> str:
+    return "" if name in RELATIONSHIPS else f"expected {', '.join(RELATIONSHIPS)}"
+
+
+class About(Options, kw_only=True):
+    """What fathom cannot know."""
+
+    model: Annotated[str | None, opt("Only this model; needed by a format that describes one.", metavar="NAME")] = None
+    dataset: Annotated[str | None, opt("Id of the data set on the Hub.", metavar="OWNER/NAME")] = None
+    task_ids: Annotated[
+        Pairs,
+        opt(
+            "What the data set on the Hub calls a task (all: the mean over tasks; all@8k: at a length).",
+            flag="--task-id",
+            metavar="TASK=ID",
+        ),
+    ] = unset
+    revision: Annotated[str | None, opt("Revision of the data set.", metavar="COMMIT")] = None
+    source: Annotated[str | None, opt("Address of a page about the results.", flag="--source-url", metavar="URL")] = (
+        None
+    )
+    notes: Annotated[str | None, opt("A remark on the setup.", metavar="TEXT")] = None
+    date: Annotated[str | None, opt("When the model was asked; default: as the run says.", metavar="ISO8601")] = None
+    organization: Annotated[str | None, opt("Who made the evaluation.", metavar="NAME")] = None
+    relationship: Annotated[
+        str, opt(f"Of the evaluator to the model: {', '.join(RELATIONSHIPS)}.", check=_known_relationship)
+    ] = "other"
+
+
 @dataclass(frozen=True)
 class Choices:
-    """What only the user knows, or decides.
+    """What the user chose.
 
     Attributes:
+        about: What fathom cannot know.
         force: Replace what was written before.
         prompts: Write the prompts too.
-        model: Only this model; needed where a format describes one.
-        dataset: Id of the data set on the Hub.
-        task_ids: The format's names of figures, by fathom's: ``kv_retrieval``, or ``all@8k`` for the mean over tasks
-            at a length. Empty for fathom's own.
-        revision: Revision of the data set.
-        source: Address of a page about the results.
-        notes: A remark on the setup.
-        date: When the model was asked, ISO 8601; by default as the run says.
-        organization: Who made the evaluation.
-        relationship: Of the evaluator to the model.
         experiment: Experiment of MLflow or project of Weights & Biases; by default the suites.
         most_rows: Maximum number of rows of a table that is shown.
     """
 
+    about: About
     force: bool = False
     prompts: bool = True
-    model: str | None = None
-    dataset: str | None = None
-    task_ids: Mapping[str, str] = field(default_factory=dict)
-    revision: str | None = None
-    source: str | None = None
-    notes: str | None = None
-    date: str | None = None
-    organization: str | None = None
-    relationship: str = "other"
     experiment: str | None = None
     most_rows: int = 1000
 
-
-RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
-"""Relationships of an evaluator to the model that Every Eval Ever knows."""
+    @property
+    def task_ids(self) -> Mapping[str, str]:
+        """The format's names of figures, by fathom's: ``kv_retrieval``, or ``all@8k`` for the mean over tasks."""
+        return {name: str(value) for name, value in (self.about.task_ids or {}).items()}
 
 
 @dataclass(frozen=True)
@@ -89,16 +106,16 @@ class Format:
     module: str
 
     @property
-    def write(self) -> Callable[[Material, Path | str, Choices], Written]:
+    def write(self) -> Callable[["Material", Path | str, Choices], Written]:
         """The function that writes."""
-        found: Any = import_module(f"fathom.convert.{self.module}")
-        return found.write  # type: ignore[no-any-return]
+        module: Any = import_module(f"fathom.convert.{self.module}")
+        return module.write  # type: ignore[no-any-return]
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        one.name: one
-        for one in (
+        form.name: form
+        for form in (
             Format("inspect", "logs for Inspect's viewer", "a folder", "inspect_eval"),
             Format("hub", "evaluation results of a model repository on the Hub", "a model repository", "hub"),
             Format("model-card", "metadata of a model card", "a README.md", "model_card"),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from fathom.convert.formats import Choices, Written
-from fathom.convert.material import Figure, Material, Prompts, RunFolder, Told, unscored, without_score
+from fathom.convert.material import Figure, Material, Prompts, RunFolder, ScoredReply, unscored, without_score
 from fathom.convert.places import file_name
 from fathom.report.results import System
 from fathom.storage.versions import fathom_version
@@ -35,45 +35,45 @@ _STOPS = ("stop", "max_tokens", "model_length", "tool_calls", "content_filter")
 _BY_STATUS = {"ok": "stop", "incomplete": "max_tokens", "overflow": "model_length", "refused": "content_filter"}
 
 
-def write(found: Material, out: Path | str, choices: Choices) -> Written:
+def write(material: Material, out: Path | str, choices: Choices) -> Written:
     """Writes a folder of logs, one for each model and task.
 
     Args:
-        found: Rows, figures and replies.
+        material: Rows, figures and replies.
         out: The folder.
         choices: ``force`` replaces a folder that holds nothing but logs; ``prompts`` writes prompts.
 
     Raises:
         FathomError: The folder holds something, or cannot be written.
     """
-    folder = Path(out)
-    there = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
-    if check_contents(folder, [name for name in there if name.endswith(".eval")], "logs") and not choices.force:
+    folder, model = Path(out), choices.about.model
+    present = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    if check_contents(folder, [name for name in present if name.endswith(".eval")], "logs") and not choices.force:
         raise FathomError(f"{folder} holds logs; replace them with `force`, or choose another `out`")
-    notes, names = list(found.notes), []
+    notes, names = list(material.notes), []
     with fresh_folder(folder) as fresh:
-        for system in found.systems:
-            if choices.model not in (None, system.model, system.name):
+        for system in material.systems:
+            if model not in (None, system.model, system.name):
                 continue
-            figures = found.figures(system)
+            figures = material.figures(system)
             notes += without_score(system, figures)
-            for task in found.rows_of(system)["task"].unique(maintain_order=True):
-                names.append(_write_log(found, fresh, system, str(task), choices))
+            for task in material.rows_of(system)["task"].unique(maintain_order=True):
+                names.append(_write_log(material, fresh, system, str(task), choices))
     if not names:
-        raise FathomError(f"`model` {choices.model}: no such model; there are {', '.join(map(str, found.systems))}")
-    if lost := unscored(found.rows):
+        raise FathomError(f"`model` {model}: no such model; there are {', '.join(map(str, material.systems))}")
+    if lost := unscored(material.rows):
         notes.append(f"{lost} replies have no score: their score in the log is NaN, which Inspect leaves out of means")
     return Written(tuple(str(folder / name) for name in names), tuple(notes))
 
 
-def _write_log(found: Material, folder: Path, system: System, task: str, choices: Choices) -> str:
-    run = found.run_of(system)
+def _write_log(material: Material, folder: Path, system: System, task: str, choices: Choices) -> str:
+    run = material.run_of(system)
     created = run.started if run is not None and run.started else datetime.now(UTC).isoformat(timespec="seconds")
     stamp = created.replace(":", "-")
     name = f"{stamp}_{file_name(task)}_{file_name(system.name)}.eval"
-    log = _header(found, system, task, created, choices)
-    prompts = found.prompts(system) if choices.prompts else None
-    samples = (_sample(told, log.eval, prompts) for told in found.told(system, task=task))
+    log = _header(material, system, task, created, choices)
+    prompts = material.prompts(system) if choices.prompts else None
+    samples = (_sample(scored, log.eval, prompts) for scored in material.scored_replies(system, task=task))
     # In a thread of its own: a notebook has a loop of events already, and Inspect's writer needs one.
     with ThreadPoolExecutor(1) as pool:
         pool.submit(asyncio.run, _written(log, samples, folder / name)).result()
@@ -88,23 +88,23 @@ async def _written(log: EvalLog, samples: Iterator[EvalSample], place: Path) -> 
     recorder = create_recorder_for_location(str(place), str(place.parent))
     await recorder.log_init(log.eval, str(place))
     await recorder.log_start(log.eval, log.plan)
-    held = 0
+    characters = 0
     for sample in samples:
         # Condensed, a prompt is stored once, although it is the input and a message too.
         await recorder.log_sample(log.eval, condense_sample(sample))
-        held += len(str(sample.input)) + len(sample.output.completion)
-        if held > FLUSH_AT:
+        characters += len(str(sample.input)) + len(sample.output.completion)
+        if characters > FLUSH_AT:
             await recorder.flush(log.eval)
-            held = 0
+            characters = 0
     await recorder.log_finish(log.eval, "success", log.stats, log.results, None)
 
 
-def _header(found: Material, system: System, task: str, created: str, choices: Choices) -> EvalLog:
+def _header(material: Material, system: System, task: str, created: str, choices: Choices) -> EvalLog:
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalPlan, EvalSpec, EvalStats
     from inspect_ai.model import GenerateConfig
 
-    rows, run = found.rows_of(system, task=task), found.run_of(system)
-    ids = [str(one) for one in rows["sample"].unique(maintain_order=True)]
+    rows, run = material.rows_of(system, task=task), material.run_of(system)
+    ids = [str(sample) for sample in rows["sample"].unique(maintain_order=True)]
     epochs = rows["epoch"].max()
     declared = tasks().get(task)
     settings = dict(run.generation) if run is not None else {}
@@ -114,15 +114,15 @@ def _header(found: Material, system: System, task: str, created: str, choices: C
         task=f"fathom/{task}" if declared is not None else task,
         task_version=max(rows["task_version"].drop_nulls().to_list(), default=1),
         model=system.model,
-        dataset=EvalDataset(name=", ".join(found.suites_of(system)), samples=len(ids), sample_ids=list(ids)),
+        dataset=EvalDataset(name=", ".join(material.suites_of(system)), samples=len(ids), sample_ids=list(ids)),
         config=EvalConfig(epochs=epochs if isinstance(epochs, int) else 1),
         model_base_url=run.manifest.get("base_url") if run is not None else None,
         packages={"fathom-eval": fathom_version()},
-        metadata=_about(found, system, run, choices),
+        metadata=_about(material, system, run, choices),
         tags=[system.variant] if system.variant else None,
     )
     config = GenerateConfig(max_tokens=cap, temperature=settings.get("temperature"), seed=settings.get("seed"))
-    figures = [one for one in found.figures(system) if one.task == task]
+    figures = [figure for figure in material.figures(system) if figure.task == task]
     results = _results(figures, rows.height, unscored(rows), _metric(rows["metric"].to_list()))
     stats = EvalStats(started_at=created, model_usage=_usage(system, figures))
     return EvalLog(
@@ -130,12 +130,12 @@ def _header(found: Material, system: System, task: str, created: str, choices: C
     )
 
 
-def _about(found: Material, system: System, run: RunFolder | None, choices: Choices) -> dict[str, Any]:
+def _about(material: Material, system: System, run: RunFolder | None, choices: Choices) -> dict[str, Any]:
     about: dict[str, Any] = {
         "made by": "fathom convert --to inspect",
         "variant": system.variant,
-        "unanswered replies": f"count {found.results.unanswered}",
-        "closed-book filter": found.filtered.policy,
+        "unanswered replies": f"count {material.results.unanswered}",
+        "closed-book filter": material.filtered.policy,
         "prompts": "in the log" if choices.prompts else "left out",
     }
     if run is not None:
@@ -148,18 +148,20 @@ def _results(figures: Sequence[Figure], replies: int, without: int, metric: str)
     from inspect_ai.log import EvalMetric, EvalResults, EvalScore
 
     metrics: dict[str, EvalMetric] = {}
-    for one in figures:
-        if one.mean is None and one.length is not None:
+    for figure in figures:
+        if figure.mean is None and figure.length is not None:
             continue
-        at = "" if one.length is None else f" at {one.name.rpartition('@')[2]}"
-        counts = {} if one.counts is None else {"replies": one.counts.replies, "unanswered": one.counts.unanswered}
+        at = "" if figure.length is None else f" at {figure.name.rpartition('@')[2]}"
+        counts = (
+            {} if figure.counts is None else {"replies": figure.counts.replies, "unanswered": figure.counts.unanswered}
+        )
         # The mean comes first and is the headline: without it, the viewer would show that of the shortest length.
-        mean = math.nan if one.mean is None else one.mean
-        about: dict[str, Any] = {**counts, **({"why": one.why} if one.why else {})}
+        mean = math.nan if figure.mean is None else figure.mean
+        about: dict[str, Any] = {**counts, **({"why": figure.why} if figure.why else {})}
         metrics[f"mean{at}"] = EvalMetric(name=f"mean{at}", value=mean, metadata=about)
-        if one.interval is not None and one.standard_error is not None:
-            range_of = {"low": one.interval.low, "high": one.interval.high, "level": one.interval.level}
-            metrics[f"stderr{at}"] = EvalMetric(name=f"stderr{at}", value=one.standard_error, metadata=range_of)
+        if figure.interval is not None and figure.standard_error is not None:
+            range_of = {"low": figure.interval.low, "high": figure.interval.high, "level": figure.interval.level}
+            metrics[f"stderr{at}"] = EvalMetric(name=f"stderr{at}", value=figure.standard_error, metadata=range_of)
     score = EvalScore(
         name=metric, scorer=metric, metrics=metrics, scored_samples=replies - without, unscored_samples=without
     )
@@ -169,7 +171,7 @@ def _results(figures: Sequence[Figure], replies: int, without: int, metric: str)
 def _usage(system: System, figures: Sequence[Figure]) -> dict[str, Any]:
     from inspect_ai.model import ModelUsage
 
-    counts = next((one.counts for one in figures if one.length is None and one.counts is not None), None)
+    counts = next((figure.counts for figure in figures if figure.length is None and figure.counts is not None), None)
     if counts is None or not (counts.tokens_in or counts.tokens_out):
         return {}
     sent, made = counts.tokens_in, counts.tokens_out
@@ -180,20 +182,20 @@ def _metric(names: Sequence[str | None]) -> str:
     return next((name for name in names if name), "score")
 
 
-def _sample(told: Told, spec: EvalSpec, prompts: Prompts | None) -> EvalSample:
+def _sample(scored: ScoredReply, spec: EvalSpec, prompts: Prompts | None) -> EvalSample:
     from inspect_ai._util.error import EvalError
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessage, ChatMessageUser
 
-    row, stored = told
+    row, stored = scored
     prompt = prompts.text(row) if prompts is not None else None
-    output = _output(told, spec.model)
+    output = _output(scored, spec.model)
     failed = None
     if row.status == "error":
         why = (stored.reply.error if stored is not None else "") or row.detail or "the request failed"
         failed = EvalError(message=why, traceback="", traceback_ansi="")
     asked = prompt or (stored.asked if stored is not None else "") or NO_PROMPT
-    messages: list[ChatMessage] = [ChatMessageUser(content=asked), *(one.message for one in output.choices)]
+    messages: list[ChatMessage] = [ChatMessageUser(content=asked), *(choice.message for choice in output.choices)]
     return EvalSample(
         id=row.sample,
         epoch=row.epoch,
@@ -202,7 +204,7 @@ def _sample(told: Told, spec: EvalSpec, prompts: Prompts | None) -> EvalSample:
         target=list(stored.targets) if stored is not None and stored.targets else row.target,
         output=output,
         scores=None if row.status == "error" else {row.metric or "score": _score(row)},
-        metadata=_facts(told),
+        metadata=_facts(scored),
         error=failed,
         total_time=row.seconds,
         model_usage={spec.model: output.usage} if output.usage is not None else {},
@@ -220,7 +222,7 @@ def _score(row: Row) -> Any:
     )
 
 
-def _output(told: Told, model: str) -> ModelOutput:
+def _output(scored: ScoredReply, model: str) -> ModelOutput:
     from inspect_ai.model import (
         ChatCompletionChoice,
         ChatMessageAssistant,
@@ -230,7 +232,7 @@ def _output(told: Told, model: str) -> ModelOutput:
         ModelUsage,
     )
 
-    row, stored = told
+    row, stored = scored
     usage = None
     if row.tokens_in is not None or row.tokens_out is not None:
         sent, made = row.tokens_in or 0, row.tokens_out or 0
@@ -252,13 +254,13 @@ def _output(told: Told, model: str) -> ModelOutput:
 
 
 def _stop(row: Row) -> Literal["stop", "max_tokens", "model_length", "tool_calls", "content_filter"]:
-    found: Any = row.stop if row.status == "ok" and row.stop in _STOPS else _BY_STATUS[row.status]
-    return found  # type: ignore[no-any-return]
+    reason: Any = row.stop if row.status == "ok" and row.stop in _STOPS else _BY_STATUS[row.status]
+    return reason  # type: ignore[no-any-return]
 
 
-def _facts(told: Told) -> dict[str, Any]:
+def _facts(scored: ScoredReply) -> dict[str, Any]:
     """What ``fathom.rows`` reads from a log."""
-    row, stored = told
+    row, stored = scored
     return {
         **{name: getattr(row, name) for name in ("suite", "task", "item", "length", "tokens", "language", "chance")},
         "tokenizer": row.tokenizer,

@@ -52,11 +52,11 @@ class RunFolder:
     @property
     def generation(self) -> Mapping[str, Any]:
         """Temperature, seed, output cap and more."""
-        found = self.manifest.get("generation")
-        return found if isinstance(found, Mapping) else {}
+        settings = self.manifest.get("generation")
+        return settings if isinstance(settings, Mapping) else {}
 
 
-class Told(NamedTuple):
+class ScoredReply(NamedTuple):
     """A row, and the stored reply that it is the score of; None if only the row is known."""
 
     row: Row
@@ -127,27 +127,27 @@ class Material:
         """All figures of a system: tasks, each over all lengths and then by length; the mean over tasks first."""
         results = self.results
         tasks = [task for task in results.tasks if results.every(system, task) is not None]
-        found = []
+        every = []
         for task in (*([ALL] if len(tasks) != 1 else []), *tasks):
-            found.append(self._average(system, task))
-            found += [self._point(system, task, length) for length in results.lengths]
-        return [one for one in found if one.counts is not None]
+            every.append(self._average(system, task))
+            every += [self._point(system, task, length) for length in results.lengths]
+        return [figure for figure in every if figure.counts is not None]
 
     def _average(self, system: System, task: str) -> Figure:
-        one: AverageScore | None = self.results.average.get((system, task))
+        score: AverageScore | None = self.results.average.get((system, task))
         counts = self.results.every(system, task)
-        if one is None:
+        if score is None:
             return Figure(task, None, None, None, None, None, counts, "no score")
-        why = "" if one.mean is not None else one.note or "no score"
-        return Figure(task, None, one.mean, one.interval, one.chance, None, counts, why)
+        why = "" if score.mean is not None else score.note or "no score"
+        return Figure(task, None, score.mean, score.interval, score.chance, None, counts, why)
 
     def _point(self, system: System, task: str, length: int) -> Figure:
-        one: CurvePoint | None = self.results.curve.get((system, task, length))
+        point: CurvePoint | None = self.results.curve.get((system, task, length))
         counts = self.results.by_cell.get((system, task, length))
-        if one is None:
+        if point is None:
             return Figure(task, length, None, None, None, None, counts, "no score")
-        why = "" if one.mean is not None else one.gap or "no score"
-        return Figure(task, length, one.mean, one.interval, one.chance, one.items, counts, why)
+        why = "" if point.mean is not None else point.gap or "no score"
+        return Figure(task, length, point.mean, point.interval, point.chance, point.items, counts, why)
 
     def run_of(self, system: System) -> RunFolder | None:
         """The first run of a system; None if its rows are from elsewhere."""
@@ -155,24 +155,24 @@ class Material:
 
     def rows_of(self, system: System, **values: object) -> pl.DataFrame:
         """The replies of a system, and with the given values of columns; published averages are not replies."""
-        wanted = {"model": system.model, "variant": system.variant, **values}
-        return self.rows.filter(~is_aggregate(), *(pl.col(name) == value for name, value in wanted.items()))
+        columns = {"model": system.model, "variant": system.variant, **values}
+        return self.rows.filter(~is_aggregate(), *(pl.col(name) == value for name, value in columns.items()))
 
     def suites_of(self, system: System) -> list[str]:
         """Names of the suites of a system."""
         return [str(name) for name in self.rows_of(system)["suite"].unique(maintain_order=True)]
 
-    def told(self, system: System, **values: object) -> Iterator[Told]:
+    def scored_replies(self, system: System, **values: object) -> Iterator[ScoredReply]:
         """Rows with their stored replies, one by one: memory holds one reply, and no prompt."""
         frame = self.rows_of(system, **values)
-        waiting = {(one.suite, one.sample, one.epoch): one for one in map(_row, frame.iter_rows(named=True))}
+        waiting = {(row.suite, row.sample, row.epoch): row for row in map(_row, frame.iter_rows(named=True))}
         for run in self.runs:
             if run.system == system:
                 for stored in chain(replies(run.folder), unasked(run.folder)):
                     row = waiting.pop((run.suite, stored.sample, stored.epoch), None)
                     if row is not None:
-                        yield Told(row, stored)
-        yield from (Told(row, None) for row in waiting.values())
+                        yield ScoredReply(row, stored)
+        yield from (ScoredReply(row, None) for row in waiting.values())
 
     def prompts(self, system: System) -> "Prompts":
         """The prompts of a system's samples."""
@@ -244,23 +244,35 @@ def material(
     return Material(filtered.before.with_columns(names), filtered, results, runs, opened, tuple(notes))
 
 
-def only_system(found: Material, model: str | None, what: str) -> System:
+def chosen_systems(measured: Material, model: str | None) -> list[System]:
+    """The systems with a model's name, or with their own; all without one.
+
+    Raises:
+        FathomError: There is none.
+    """
+    systems = [system for system in measured.systems if model in (None, system.model, system.name)]
+    if not systems:
+        raise FathomError(f"`model` {model}: no such model")
+    return systems
+
+
+def only_system(measured: Material, model: str | None, what: str) -> System:
     """The one system that a format describes.
 
     Raises:
         FathomError: There are several, or none with that name.
     """
-    chosen = [one for one in found.systems if model in (None, one.model, one.name)]
+    chosen = [system for system in measured.systems if model in (None, system.model, system.name)]
     if len(chosen) == 1:
         return chosen[0]
-    there = ", ".join(one.name for one in found.systems)
+    known = ", ".join(system.name for system in measured.systems)
     why = "there is no such model" if not chosen else "choose one with `model`"
-    raise FathomError(f"{what} describes one model; {why}: {there}")
+    raise FathomError(f"{what} describes one model; {why}: {known}")
 
 
 def without_score(system: System, figures: Sequence[Figure]) -> list[str]:
     """A sentence on the figures of a system that have no score: they are left out, never 0."""
-    blank = [f"{one.name} ({one.why})" for one in figures if one.mean is None]
+    blank = [f"{figure.name} ({figure.why})" for figure in figures if figure.mean is None]
     if not blank:
         return []
     return [
@@ -278,8 +290,8 @@ def counts_text(counts: Counts) -> str:
     names = {"unanswered": "unanswered", "overflow": "overflow", "missing": "missing", "cut": "cut"}
     names["scorer_error"] = "not scored (error of the scorer)"
     named = [f"{getattr(counts, name)} {words}" for name, words in names.items()]
-    told = [one for one in named if not one.startswith("0 ")]
-    return f"{counts.replies} replies: {', '.join([f'{counts.scored} scored', *told])}"
+    nonzero = [words for words in named if not words.startswith("0 ")]
+    return f"{counts.replies} replies: {', '.join([f'{counts.scored} scored', *nonzero])}"
 
 
 def _row(record: Mapping[str, Any]) -> Row:

@@ -19,25 +19,25 @@ from fathom.types import FathomError
 WHAT = "a model card"
 TASK = {"type": "text-generation", "name": "Text generation"}
 METRIC = "fathom"
-"""The part of our metrics' names that says whose they are."""
+"""Prefix of the names of fathom's metrics."""
 
 
-def write(found: Material, out: Path | str, choices: Choices) -> Written:
+def write(material: Material, out: Path | str, choices: Choices) -> Written:
     """Merges the figures into the metadata of a model card; the text below stays as it is.
 
     Args:
-        found: Figures.
+        material: Figures.
         out: A README.md, or the folder of the repository.
         choices: ``dataset`` names the data set; with ``force`` our earlier figures are replaced. Those of others stay.
 
     Raises:
         FathomError: There are several models, no score, the card cannot be read, or has our figures already.
     """
-    with library("--to model-card", "hub"):
+    with library("`to` model-card", "hub"):
         from huggingface_hub import metadata_load, metadata_save
-    system = only_system(found, choices.model, WHAT)
-    figures = found.figures(system)
-    if all(one.mean is None for one in figures):
+    system = only_system(material, choices.about.model, WHAT)
+    figures = material.figures(system)
+    if all(figure.mean is None for figure in figures):
         raise FathomError(f"{system.name}: no figure has a score, so that there is nothing to write")
     place = Path(out) / "README.md" if Path(out).is_dir() else Path(out)
     refuse_existing(place, True)
@@ -48,7 +48,7 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
         raise FathomError(f"{place}: its metadata cannot be read: {reason}; correct the YAML at its top") from error
     after = {
         **before,
-        "model-index": _merged(before.get("model-index"), _ours(found, system, figures, choices), place, choices),
+        "model-index": _merged(before.get("model-index"), _ours(material, system, figures, choices), place, choices),
     }
     with TemporaryDirectory() as folder:
         copy = Path(folder) / "README.md"
@@ -63,65 +63,65 @@ def write(found: Material, out: Path | str, choices: Choices) -> Written:
     )
 
 
-def _ours(found: Material, system: System, figures: Sequence[Figure], choices: Choices) -> list[dict[str, Any]]:
+def _ours(material: Material, system: System, figures: Sequence[Figure], choices: Choices) -> list[dict[str, Any]]:
     from huggingface_hub import EvalResult
     from huggingface_hub.repocard_data import eval_results_to_model_index
 
-    suite = ", ".join(found.suites_of(system))
+    suite = ", ".join(material.suites_of(system))
     results = [
         EvalResult(
             task_type=TASK["type"],
             task_name=TASK["name"],
-            dataset_type=choices.dataset or suite,
+            dataset_type=choices.about.dataset or suite,
             dataset_name=suite,
-            dataset_config=choices.task_ids.get(one.name, one.name),
-            dataset_revision=choices.revision,
-            metric_type="score" if one.task == ALL else _metric(found, system, one.task),
+            dataset_config=choices.task_ids.get(figure.name, figure.name),
+            dataset_revision=choices.about.revision,
+            metric_type="score" if figure.task == ALL else _metric(material, system, figure.task),
             metric_name=f"{METRIC}: mean score",
-            metric_value=one.mean,
-            metric_args=_args(one, system, choices),
-            source_url=choices.source,
-            source_name=f"fathom {fathom_version()}" if choices.source else None,
+            metric_value=figure.mean,
+            metric_args=_args(figure, system, choices),
+            source_url=choices.about.source,
+            source_name=f"fathom {fathom_version()}" if choices.about.source else None,
         )
-        for one in figures
-        if one.mean is not None
+        for figure in figures
+        if figure.mean is not None
     ]
     index: list[dict[str, Any]] = eval_results_to_model_index(system.model, results)
     return index
 
 
-def _metric(found: Material, system: System, task: str) -> str:
-    names = found.rows_of(system, task=task)["metric"].drop_nulls().unique(maintain_order=True)
+def _metric(material: Material, system: System, task: str) -> str:
+    names = material.rows_of(system, task=task)["metric"].drop_nulls().unique(maintain_order=True)
     return next((str(name) for name in names if name), "score")
 
 
-def _args(one: Figure, system: System, choices: Choices) -> dict[str, Any]:
-    counts = one.counts
+def _args(figure: Figure, system: System, choices: Choices) -> dict[str, Any]:
+    counts = figure.counts
     return {
         **({"variant": system.variant} if system.variant else {}),
-        **({"length": one.length} if one.length is not None else {}),
-        **({"interval_95": [one.interval.low, one.interval.high]} if one.interval is not None else {}),
+        **({"length": figure.length} if figure.length is not None else {}),
+        **({"interval_95": [figure.interval.low, figure.interval.high]} if figure.interval is not None else {}),
         **({name: getattr(counts, name) for name in ("replies", "unanswered", *LOST)} if counts else {}),
-        **({"notes": choices.notes} if choices.notes else {}),
+        **({"notes": choices.about.notes} if choices.about.notes else {}),
     }
 
 
-def _merged(there: Any, ours: list[dict[str, Any]], place: Path, choices: Choices) -> list[dict[str, Any]]:
+def _merged(index: Any, ours: list[dict[str, Any]], place: Path, choices: Choices) -> list[dict[str, Any]]:
     """The index with our results in place of our earlier ones; those of others unchanged."""
-    if there is None or there == []:
+    if index is None or index == []:
         return ours
-    if not isinstance(there, list) or not all(
-        isinstance(one, dict) and isinstance(one.get("results"), list) for one in there
+    if not isinstance(index, list) or not all(
+        isinstance(entry, dict) and isinstance(entry.get("results"), list) for entry in index
     ):
         raise FathomError(f"{place}: model-index is not a list of models with results; correct it first")
     kept, replaced = [], 0
-    for result in there[0]["results"]:
+    for result in index[0]["results"]:
         metrics = result.get("metrics") if isinstance(result, dict) else None
         mine = isinstance(metrics, list) and any(
-            isinstance(one, dict) and str(one.get("name", "")).startswith(f"{METRIC}:") for one in metrics
+            isinstance(metric, dict) and str(metric.get("name", "")).startswith(f"{METRIC}:") for metric in metrics
         )
         replaced += mine
         kept += [] if mine else [result]
     if replaced and not choices.force:
         raise FathomError(f"{place} has {replaced} results of fathom; replace them with `force`")
-    return [{**there[0], "results": [*kept, *ours[0]["results"]]}, *there[1:]]
+    return [{**index[0], "results": [*kept, *ours[0]["results"]]}, *index[1:]]

@@ -46,6 +46,9 @@ def library(what: str, extra: str) -> Iterator[None]:
     Args:
         what: What needs it.
         extra: The extra of fathom-eval that has it.
+
+    Raises:
+        FathomError: It is missing.
     """
     try:
         yield

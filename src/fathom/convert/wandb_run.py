@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fathom.convert.formats import Choices, Written
-from fathom.convert.material import Material, without_score
+from fathom.convert.material import Material, chosen_systems, without_score
 from fathom.convert.mlflow_run import key_of, metrics_of, parameters
 from fathom.convert.places import library
 from fathom.report.results import System
@@ -18,53 +18,51 @@ COLUMNS = ("task", "length", "sample", "epoch", "value", "status", "answer", "ta
 """Columns of the table of rows."""
 
 
-def write(found: Material, out: Path | str, choices: Choices) -> Written:
+def write(material: Material, out: Path | str, choices: Choices) -> Written:
     """Writes one offline run for each model and variant.
 
     The id of a run follows from suites, model and variant, so that uploading it again updates the same run.
 
     Args:
-        found: Rows and figures.
+        material: Rows and figures.
         out: The folder, in which Weights & Biases makes ``wandb/offline-run-*``.
         choices: ``experiment`` names the project, ``most_rows`` limits the table of rows.
 
     Raises:
         FathomError: wandb is missing, the folder has runs of these results already, or it cannot be written.
     """
-    with library("--to wandb", "wandb"):
+    with library("`to` wandb", "wandb"):
         import wandb
     folder = Path(out)
-    systems = [one for one in found.systems if choices.model in (None, one.model, one.name)]
-    if not systems:
-        raise FathomError(f"`model` {choices.model}: no such model")
+    systems = chosen_systems(material, choices.about.model)
     for system in systems:
-        there = sorted(folder.glob(f"wandb/offline-run-*-{key_of(found, system)}"))
-        if there and not choices.force:
-            raise FathomError(f"{there[0]} has these results already; write them again with `force`")
+        earlier = sorted(folder.glob(f"wandb/offline-run-*-{key_of(material, system)}"))
+        if earlier and not choices.force:
+            raise FathomError(f"{earlier[0]} has these results already; write them again with `force`")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        places = [_log(found, system, folder, choices) for system in systems]
+        places = [_log(material, system, folder, choices) for system in systems]
     except (wandb.Error, OSError) as error:
         reason = hide_in_text((str(error).splitlines() or [type(error).__name__])[0])
         raise FathomError(f"{folder}: wandb says: {reason}") from error
-    notes = [note for system in systems for note in without_score(system, found.figures(system))]
+    notes = [note for system in systems for note in without_score(system, material.figures(system))]
     for system in systems:
-        rows = found.rows_of(system).height
+        rows = material.rows_of(system).height
         if rows > choices.most_rows:
             notes.append(f"{system.name}: the table has the first {choices.most_rows:,} of {rows:,} rows (--rows)")
     return Written(tuple(places), tuple(notes), f"wandb sync {' '.join(places)}")
 
 
-def _log(found: Material, system: System, folder: Path, choices: Choices) -> str:
+def _log(material: Material, system: System, folder: Path, choices: Choices) -> str:
     import wandb
 
     run = wandb.init(
         dir=str(folder),
         mode="offline",
         project=choices.experiment or "fathom",
-        id=key_of(found, system),
+        id=key_of(material, system),
         name=hide_in_text(system.name),
-        config=parameters(found, system, found.run_of(system)),
+        config=parameters(material, system, material.run_of(system)),
         reinit="create_new",
         # Nothing of this machine, its folders or its command line belongs to the results.
         settings=wandb.Settings(
@@ -83,7 +81,7 @@ def _log(found: Material, system: System, folder: Path, choices: Choices) -> str
     try:
         run.define_metric("length")
         run.define_metric("by_length/*", step_metric="length")
-        figures = found.figures(system)
+        figures = material.figures(system)
         by_length: dict[int, dict[str, float]] = {}
         for name, value, step in metrics_of(figures):
             if step:
@@ -92,7 +90,7 @@ def _log(found: Material, system: System, folder: Path, choices: Choices) -> str
                 run.summary[name] = value
         for length in sorted(by_length):
             run.log({"length": length, **by_length[length]})
-        run.log({"rows": wandb.Table(columns=list(COLUMNS), data=list(_records(found, system, choices.most_rows)))})
+        run.log({"rows": wandb.Table(columns=list(COLUMNS), data=list(_records(material, system, choices.most_rows)))})
         place = str(Path(run.settings.sync_dir))
     except BaseException:
         run.finish(exit_code=1)
@@ -101,7 +99,7 @@ def _log(found: Material, system: System, folder: Path, choices: Choices) -> str
     return place
 
 
-def _records(found: Material, system: System, most: int) -> Iterator[list[Any]]:
+def _records(material: Material, system: System, most: int) -> Iterator[list[Any]]:
     """Rows of the table; a score that is missing is empty, never 0."""
-    for row in found.rows_of(system).head(most).iter_rows(named=True):
+    for row in material.rows_of(system).head(most).iter_rows(named=True):
         yield [hide_in_text(row[name]) if isinstance(row[name], str) else row[name] for name in COLUMNS]

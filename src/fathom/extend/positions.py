@@ -1,18 +1,18 @@
-"""Relative positions of the methods that map them.
+"""The methods that map relative positions.
 
 A map has levels. For the pairs of a query i and a key j that a level covers, the query turns to ``query(i)`` and the
 key to ``key(j)``, so that their relative position is ``query(i) - key(j)``. A pair that no level covers is not seen.
 The functions of a level use arithmetic alone, so that they take arrays of numpy and tensors of torch.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.extend.methods import Method
+from fathom.extend.kinds import LENGTH, ORIGINAL, Family, Kind, Method, Parameter, Server, declared
 from fathom.types import FathomError
 
 Place: TypeAlias = Callable[[Any], Any]
@@ -35,28 +35,48 @@ class Level:
     covers: Callable[[Any, Any], Any]
 
 
+def _window(method: Method) -> int:
+    return method.whole("window")
+
+
+def _not_there(_: Method, __: Server) -> str:
+    return "maps of relative positions are not implemented there"
+
+
+@dataclass(frozen=True, slots=True)
+class PositionKind(Kind):
+    """A method that maps relative positions.
+
+    Attributes:
+        levels: The levels of its map.
+        farthest: The largest distance that its map gives, which has to be within the trained window.
+        limit: The option that makes this distance smaller.
+        exact: Tokens of the longest text of which it changes nothing.
+        unserved: See ``Kind``; by default no server has it.
+        config_key: What vLLM and SGLang call it in a model's configuration; "" where they do not have it.
+        config_names: What its options are called there.
+    """
+
+    family: ClassVar[Family] = "positions"
+
+    _: KW_ONLY
+    levels: Callable[[Method], tuple[Level, ...]]
+    farthest: Callable[[Method], int] = _window
+    limit: str = "window"
+    exact: Callable[[Method], int] = _window
+    unserved: Callable[[Method, Server], str] = _not_there
+    config_key: str = ""
+    config_names: Mapping[str, str] = field(default_factory=dict)
+
+
 def levels(method: Method) -> tuple[Level, ...]:
     """The levels of a method; of one that maps nothing, a single one.
 
     Args:
         method: With its values (``fathom.extend.methods.settled``).
     """
-    if method.name == "dca":
-        return _dca(method.whole("chunk"), method.whole("chunk") - method.whole("local"))
-    if method.name == "streaming":
-        return _streaming(method.whole("sinks"), method.whole("window"))
-    if method.kind.family != "positions":
-        return (Level(_same, _same, lambda i, j: i >= j),)
-    window = method.whole("window")
-    near = Level(_same, _same, lambda i, j: i - j < window)
-    if method.name == "rerope":
-        return near, Level(lambda i: 0 * i + window, lambda j: 0 * j, lambda i, j: i - j >= window)
-    group = method.number("group")
-    if method.name == "leaky":
-        shift = window * (group - 1)
-        return near, Level(lambda i: (i + shift) / group, lambda j: j / group, lambda i, j: i - j >= window)
-    shift = window - window / group
-    return near, Level(lambda i: i // group + shift, lambda j: j // group, lambda i, j: i - j >= window)
+    kind = method.kind
+    return kind.levels(method) if isinstance(kind, PositionKind) else (Level(_same, _same, lambda i, j: i >= j),)
 
 
 def relative_position(method: Method, i: Any, j: Any) -> NDArray[np.float64]:
@@ -68,10 +88,10 @@ def relative_position(method: Method, i: Any, j: Any) -> NDArray[np.float64]:
         j: Places of keys, of a shape that goes with it.
     """
     i, j = np.asarray(i, dtype=np.float64), np.asarray(j, dtype=np.float64)
-    found = np.full(np.broadcast_shapes(i.shape, j.shape), np.nan)
+    relative = np.full(np.broadcast_shapes(i.shape, j.shape), np.nan)
     for level in levels(method):
-        found = np.where((j <= i) & level.covers(i, j), level.query(i) - level.key(j), found)
-    return found
+        relative = np.where((j <= i) & level.covers(i, j), level.query(i) - level.key(j), relative)
+    return relative
 
 
 def relative_positions(method: Method, length: int) -> NDArray[np.float64]:
@@ -89,8 +109,47 @@ def _same(place: Any) -> Any:
     return place
 
 
-def _dca(most: int, chunk: int) -> tuple[Level, ...]:
-    """Keys keep their places within a chunk; queries of the next chunks go on counting, up to ``most``."""
+def _near(window: int) -> Level:
+    return Level(_same, _same, lambda i, j: i - j < window)
+
+
+def _rerope(method: Method) -> tuple[Level, ...]:
+    window = method.whole("window")
+    return _near(window), Level(lambda i: 0 * i + window, lambda j: 0 * j, lambda i, j: i - j >= window)
+
+
+def _leaky(method: Method) -> tuple[Level, ...]:
+    window, group = method.whole("window"), method.number("group")
+    shift = window * (group - 1)
+    return _near(window), Level(lambda i: (i + shift) / group, lambda j: j / group, lambda i, j: i - j >= window)
+
+
+def _selfextend(method: Method) -> tuple[Level, ...]:
+    window, group = method.whole("window"), method.number("group")
+    shift = window - window / group
+    return _near(window), Level(lambda i: i // group + shift, lambda j: j // group, lambda i, j: i - j >= window)
+
+
+def _check_selfextend(method: Method) -> None:
+    if method.whole("window") % method.whole("group"):
+        raise FathomError(
+            f"selfextend: window {method['window']} is not a multiple of group {method['group']}: prompts and replies "
+            "would have different positions; give a window that is"
+        )
+
+
+def _grouped_reach(method: Method) -> int | None:
+    """How far the trained window reaches if distances beyond ``window`` are divided by the group."""
+    if method["original"] is None:
+        return None
+    window = method.whole("window")
+    return int(window + (method.number("original") - window) * method.number("group"))
+
+
+def _dca(method: Method) -> tuple[Level, ...]:
+    """Keys keep their places within a chunk; queries of the next chunks go on counting, up to the largest distance."""
+    most = method.whole("chunk")
+    chunk = most - method.whole("local")
 
     def key(j: Any) -> Any:
         return j % chunk
@@ -102,9 +161,115 @@ def _dca(most: int, chunk: int) -> tuple[Level, ...]:
     )
 
 
-def _streaming(sinks: int, window: int) -> tuple[Level, ...]:
+def _check_dca(method: Method) -> None:
+    if None not in (method["chunk"], method["local"]) and method.whole("local") >= method.whole("chunk"):
+        raise FathomError(f"dca: local {method['local']} must be less than chunk {method['chunk']}")
+
+
+def _settle_dca(method: Method, window: int) -> Method:
+    return method.but(
+        chunk=window * 3 // 4 if method["chunk"] is None else method["chunk"],
+        local=max(1, window // 8) if method["local"] is None else method["local"],
+    )
+
+
+def _streaming(method: Method) -> tuple[Level, ...]:
     """The last tokens at their distance; the first ones at their distance in the cache."""
+    sinks, window = method.whole("sinks"), method.whole("window")
     return (
         Level(_same, _same, lambda i, j: i - j <= window),
         Level(lambda i: i.clip(max=sinks + window), _same, lambda i, j: (i - j > window) & (j < sinks)),
     )
+
+
+_SELFEXTEND_LLAMA = (
+    "the server has no such flags since build b3909; -gan and -gaw of the completion program move the cache in blocks, "
+    "which is another map"
+)
+_STREAMING_LLAMA = "--keep with context shift is near, but drops half of the cache at once instead of a token at a time"
+_LOG = "Multiply queries beyond the trained window by ln(position + 1)/ln(window)."
+POSITIONS = declared(
+    PositionKind(
+        "rerope",
+        "all keys beyond the window have its distance",
+        "bojone/rerope (Su 2023)",
+        (
+            Parameter("window", "tokens", "Distances below this stay.", 512, least=1),
+            Parameter("log", "switch", _LOG, True),
+            ORIGINAL,
+            LENGTH,
+        ),
+        levels=_rerope,
+    ),
+    PositionKind(
+        "leaky",
+        "distances beyond the window grow by 1 every group of tokens",
+        "bojone/rerope, Leaky ReRoPE",
+        (
+            Parameter("window", "tokens", "Distances below this stay.", 512, least=1),
+            Parameter("group", "number", "By how much further distances are divided.", 16, 1, former=("k",)),
+            Parameter("log", "switch", _LOG, True),
+            ORIGINAL,
+            LENGTH,
+        ),
+        levels=_leaky,
+        reach=_grouped_reach,
+    ),
+    PositionKind(
+        "selfextend",
+        "beyond the window, groups of tokens share a position",
+        "Jin et al. 2024, SelfExtend; datamllab/LongLM",
+        (
+            Parameter("window", "tokens", "Distances below this stay; a multiple of the group.", 1024, least=1),
+            Parameter("group", "whole", "Tokens that share a position.", 8, least=1),
+            Parameter("log", "switch", _LOG, False),
+            ORIGINAL,
+            LENGTH,
+        ),
+        levels=_selfextend,
+        check=_check_selfextend,
+        reach=_grouped_reach,
+        unserved=lambda method, server: _SELFEXTEND_LLAMA if server == "llamacpp" else _not_there(method, server),
+    ),
+    PositionKind(
+        "dca",
+        "positions within chunks; other chunks at the distance of one chunk",
+        "An et al. 2024, ChunkLlama (DCA)",
+        (
+            Parameter("chunk", "tokens", "The largest distance; by default 3/4 of the window.", least=2),
+            Parameter("local", "tokens", "Distances that stay exact; by default 1/8 of the window.", least=1),
+            ORIGINAL,
+            LENGTH,
+        ),
+        levels=_dca,
+        farthest=lambda method: method.whole("chunk"),
+        limit="chunk",
+        exact=lambda method: method.whole("chunk") - method.whole("local"),
+        check=_check_dca,
+        bound=("chunk", "local"),
+        settle=_settle_dca,
+        unserved=lambda method, server: _not_there(method, server) if server == "llamacpp" else "",
+        flags_note="only for architectures whose attention knows dual_chunk_attention_config, such as Qwen2",
+        config_key="dual_chunk_attention_config",
+        config_names={
+            "chunk": "chunk_size",
+            "local": "local_size",
+            "original": "original_max_position_embeddings",
+        },
+    ),
+    PositionKind(
+        "streaming",
+        "only the first tokens and the last ones are seen, at their places in the cache",
+        "Xiao et al. 2023, StreamingLLM; mit-han-lab/streaming-llm",
+        (
+            Parameter("sinks", "tokens", "First tokens that stay.", 4, least=0),
+            Parameter("window", "tokens", "Tokens before the present one that stay.", 512, least=1),
+            ORIGINAL,
+            LENGTH,
+        ),
+        levels=_streaming,
+        farthest=lambda method: method.whole("sinks") + method.whole("window"),
+        unserved=lambda method, server: _STREAMING_LLAMA if server == "llamacpp" else _not_there(method, server),
+        note="StreamingLLM: tokens between the first and the last ones are not seen; memory still holds them",
+    ),
+)

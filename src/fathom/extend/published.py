@@ -128,7 +128,7 @@ class PublishedComparison:
 def published_comparisons() -> tuple[PublishedComparison, ...]:
     """The comparisons of all benchmarks' papers, by the name of their folder."""
     files = sorted(path for folder in folders() for path in folder.glob(NAME))
-    return tuple(one for path in files for one in read_comparisons(path))
+    return tuple(comparison for path in files for comparison in read_comparisons(path))
 
 
 def read_comparisons(path: Path) -> tuple[PublishedComparison, ...]:
@@ -146,14 +146,14 @@ def read_comparisons(path: Path) -> tuple[PublishedComparison, ...]:
     given = _toml(described).get("comparisons")
     if not isinstance(given, list):
         raise FathomError(f"{described}: expected [[comparisons]]")
-    found = tuple(_comparison(one, scores, source, described) for one in given)
+    comparisons = tuple(_comparison(record, scores, source, described) for record in given)
     for score in scores:
-        holders = [one.id for one in found if score in one.scores]
+        holders = [comparison.id for comparison in comparisons if score in comparison.scores]
         if len(holders) != 1:
             row = ", ".join(filter(None, (score.table, score.model, score.printed, score.column)))
             found_in = listed(holders) or "none"
             raise FathomError(f"{described}: {row} is in {found_in}; expected each row in one comparison")
-    return found
+    return comparisons
 
 
 def differences(scores: Sequence[PublishedScore], unpaired: Sequence[str] = ()) -> tuple[PublishedDifference, ...]:
@@ -164,19 +164,19 @@ def differences(scores: Sequence[PublishedScore], unpaired: Sequence[str] = ()) 
         unpaired: Metrics that are not means over the same questions; they have no differences.
     """
 
-    def place(one: PublishedScore) -> tuple[object, ...]:
-        return one.table, one.model, one.trained, one.task, one.column, one.metric
+    def place(figure: PublishedScore) -> tuple[object, ...]:
+        return figure.table, figure.model, figure.trained, figure.task, figure.column, figure.metric
 
-    without = {place(one): one for one in scores if one.method == "none"}
-    found = []
+    without = {place(score): score for score in scores if score.method == "none"}
+    paired = []
     for score in scores:
         other = without.get(place(score))
         if score.method == "none" or other is None or score.metric in unpaired:
             continue
         if score.value is not None and other.value is not None:
-            digits = max(len(one.text.partition(".")[2]) for one in (score, other))
-            found.append(PublishedDifference(score, other, round(score.value - other.value, digits)))
-    return tuple(found)
+            digits = max(len(figure.text.partition(".")[2]) for figure in (score, other))
+            paired.append(PublishedDifference(score, other, round(score.value - other.value, digits)))
+    return tuple(paired)
 
 
 def _comparison(
@@ -190,7 +190,9 @@ def _comparison(
         if name not in given:
             raise FathomError(f"{path}: a comparison without {name}")
     models = given.get("models")
-    chosen = tuple(one for one in scores if one.table in given["tables"] and (models is None or one.model in models))
+    chosen = tuple(
+        score for score in scores if score.table in given["tables"] and (models is None or score.model in models)
+    )
     if not chosen:
         raise FathomError(f"{path}: comparison {given['id']} has no rows")
     return PublishedComparison(
@@ -229,7 +231,7 @@ def _score(row: Mapping[str, str], where: str) -> PublishedScore:
     for name, text in row.items():
         if not text.isprintable() or text != text.strip():
             raise FathomError(f"{where}: {name} = {text!r}, expected one line without spaces around it")
-    trained = next((one for one in TRAINED if one == row["trained"]), None)
+    trained = next((kind for kind in TRAINED if kind == row["trained"]), None)
     if trained is None:
         raise FathomError(f"{where}: trained = {row['trained']!r}, expected one of {listed(TRAINED[:-1])}, or nothing")
     if row["method"] and row["method"] not in METHODS:

@@ -7,26 +7,16 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, get_args
 
-from fathom.extend.frequencies import ntk_base
-from fathom.extend.methods import METHODS, Method, make_method, reach
+from fathom.extend.frequencies import FrequencyKind, rope_parameters, with_rope_type
+from fathom.extend.kinds import Method, Server
+from fathom.extend.methods import METHODS, make_method, reach
+from fathom.extend.positions import POSITIONS, PositionKind
 from fathom.types import FathomError, Json
 
-Server: TypeAlias = Literal["vllm", "sglang", "llamacpp"]
-SERVERS: tuple[Server, ...] = ("vllm", "sglang", "llamacpp")
+SERVERS: tuple[Server, ...] = get_args(Server)
 _LONGER = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
-_NO_MAP = "maps of relative positions are not implemented there"
-_NO_LLAMA: Mapping[str, str] = {
-    "dynamic": "the base of a request cannot depend on its length there",
-    "longrope": "divisors are read from the GGUF file; convert a checkpoint whose configuration has them",
-    "llama3": "divisors are read from the GGUF file; convert a checkpoint whose configuration has them",
-    "selfextend": (
-        "the server has no such flags since build b3909; -gan and -gaw of the completion program move the cache in "
-        "blocks, which is another map"
-    ),
-    "streaming": "--keep with context shift is near, but drops half of the cache at once instead of a token at a time",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,84 +45,34 @@ def flags(method: Method, server: Server, head_dim: int, base: float) -> ServerF
         head_dim: Coordinates of a head that turn.
         base: The model's ``rope_theta``.
     """
-    if method.name == "none":
+    kind, reached = method.kind, reach(method)
+    if kind.family == "none":
         return ServerFlags(server, (), {})
+    if why := kind.unserved(method, server):
+        return ServerFlags(server, None, {}, why)
     if server == "llamacpp":
-        return _llama(method, head_dim, base)
-    return _python(method, server, head_dim, base)
-
-
-def _python(method: Method, server: Server, head_dim: int, base: float) -> ServerFlags:
-    """Flags of vLLM and SGLang, which read the configuration of transformers."""
-    held = reach(method)
-    if method.name == "dca":
-        sizes: dict[str, Json] = {
-            "chunk_size": method.whole("chunk"),
-            "local_size": method.whole("local"),
-            "original_max_position_embeddings": method["original"],
+        return ServerFlags(
+            server, (*(() if reached is None else ("-c", str(reached))), *_llama(method, head_dim, base)), {}
+        )
+    if isinstance(kind, PositionKind):
+        changes: dict[str, Json] = {
+            kind.config_key: {theirs: method[name] for name, theirs in kind.config_names.items()}
         }
-        return ServerFlags(
-            server,
-            _overriding(server, {"dual_chunk_attention_config": sizes}, held),
-            _longer(server, held),
-            "only for architectures whose attention knows dual_chunk_attention_config, such as Qwen2",
-        )
-    if method.kind.family == "positions":
-        return ServerFlags(server, None, {}, _NO_MAP)
-    if method.name == "dynamic":
-        return ServerFlags(
-            server, None, {}, "rope_type dynamic is static there: the base of factor x window for every request"
-        )
-    if method.name == "ntk" and method["form"] != "bloc97":
-        return ServerFlags(server, None, {}, f"the form {method['form']} is not implemented there")
-    parameters = rope_parameters(method, head_dim, base)
-    note = ""
-    if method.name == "longrope":
-        note = "long or short divisors are chosen once, from the longest length, not for each request"
-    if server == "sglang":
-        if method["truncate"] is False:
-            return ServerFlags(server, None, {}, "YaRN without truncate is not implemented there")
-        return ServerFlags(server, _overriding(server, {"rope_scaling": parameters}, held), _longer(server, held), note)
-    return ServerFlags(server, _overriding(server, {"rope_parameters": parameters}, held), {}, note)
+    else:
+        part = "rope_scaling" if server == "sglang" else "rope_parameters"
+        changes = {part: rope_parameters(method, head_dim, base)}
+    return ServerFlags(server, _overriding(server, changes, reached), _longer(server, reached), kind.flags_note)
 
 
-def rope_parameters(method: Method, head_dim: int, base: float) -> dict[str, Json]:
-    """The ``rope_parameters`` of transformers for a method that it has itself.
-
-    Args:
-        method: With its values (``settled``); one of the family ``frequencies``, NTK in its form ``bloc97``.
-        head_dim: Coordinates of a head that turn.
-        base: The model's ``rope_theta``.
-    """
-    if method.name == "ntk":
-        return {"rope_type": "default", "rope_theta": ntk_base(head_dim, base, method.number("factor"))}
-    if method.name == "abf":
-        return {"rope_type": "default", "rope_theta": method.number("theta")}
-    kinds = {"pi": "linear"}
-    names = [one.name for one in method.kind.parameters if one.name not in ("length", "original")]
-    found: dict[str, Json] = {"rope_type": kinds.get(method.name, method.name), "rope_theta": base}
-    for name in names:
-        value = method[name]
-        if value is not None:
-            found[name] = list(value) if isinstance(value, tuple) else value
-    if method.name == "longrope" and "short_factor" not in found:
-        found["short_factor"] = [1.0] * (head_dim // 2)
-    if method.name in ("yarn", "llama3", "longrope"):
-        found["original_max_position_embeddings"] = method["original"]
-    return found
+def _llama(method: Method, head_dim: int, base: float) -> tuple[str, ...]:
+    """The words of llama.cpp's command line for a method that it has."""
+    kind = method.kind
+    assert isinstance(kind, FrequencyKind)
+    if kind.base is None:
+        return kind.llama(method)
+    return "--rope-freq-base", f"{kind.base(method, head_dim, base):.9g}"
 
 
-_TYPES = {"linear": "pi"}
-_NOTES: Mapping[str, str] = {
-    "dynamic": (
-        "the server was started with dynamic NTK, which servers compute with one base for all requests, that of factor "
-        "x window: it is NTK with a fixed factor"
-    ),
-    "longrope": (
-        "the server was started with LongRoPE: servers choose the short or the long divisors once, from the longest "
-        "length that they are started for, not for each request"
-    ),
-}
 _LLAMA = {
     "--rope-scale": "factor",
     "--yarn-orig-ctx": "original",
@@ -169,34 +109,38 @@ def notes_of_command(line: str) -> tuple[str, ...]:
         line: The server's command line.
     """
     method = method_of_command(line)
-    note = None if method is None else _NOTES.get(method.name)
-    return () if note is None else (note,)
+    return (method.kind.server_note,) if method is not None and method.kind.server_note else ()
 
 
 def _given(words: Sequence[str]) -> dict[str, str]:
     """The options of a command line, with the word after each; the last of those given twice."""
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for word, after in zip(words, (*words[1:], ""), strict=True):
         name, equals, value = word.partition("=")
         if name.startswith("-"):
-            found[name] = value if equals else after
-    return found
+            options[name] = value if equals else after
+    return options
 
 
 def _of_overrides(changes: Mapping[str, Any]) -> tuple[str, dict[str, object]]:
     """The method of changes to a model's configuration, and its options."""
-    chunks = changes.get("dual_chunk_attention_config")
-    if chunks:
-        names = {"chunk": "chunk_size", "local": "local_size", "original": "original_max_position_embeddings"}
-        return "dca", {name: chunks.get(theirs) for name, theirs in names.items()}
+    for mapped in POSITIONS.values():
+        if mapped.config_key and (sizes := changes.get(mapped.config_key)):
+            return mapped.name, {name: sizes.get(theirs) for name, theirs in mapped.config_names.items()}
     rope = changes.get("rope_parameters") or changes.get("rope_scaling") or {}
-    kind = rope.get("rope_type", rope.get("type", ""))
-    if kind == "default":
+    rope_type = rope.get("rope_type", rope.get("type", ""))
+    if rope_type == "default":
         return ("abf", {"theta": rope["rope_theta"]}) if "rope_theta" in rope else ("", {})
-    name = _TYPES.get(kind, kind)
-    known = {one.name for one in METHODS[name].parameters} if name in METHODS else set()
+    name = _method_name(rope_type)
+    known = {parameter.name for parameter in METHODS[name].parameters} if name in METHODS else set()
     options: dict[str, object] = {key: value for key, value in rope.items() if key in known}
     return name, options | {"original": rope.get("original_max_position_embeddings")}
+
+
+def _method_name(rope_type: str) -> str:
+    """The name of a method that transformers and llama.cpp call so."""
+    kind = with_rope_type(rope_type)
+    return rope_type if kind is None else kind.name
 
 
 def _of_llama(given: Mapping[str, str]) -> tuple[str, dict[str, object]]:
@@ -206,44 +150,16 @@ def _of_llama(given: Mapping[str, str]) -> tuple[str, dict[str, object]]:
         options: dict[str, object] = {name: given[flag] for flag, name in _LLAMA.items() if flag in given}
         if "--rope-freq-scale" in given:
             options["factor"] = 1 / float(given["--rope-freq-scale"])
-        return _TYPES.get(kind, kind), options
+        return _method_name(kind), options
     return ("abf", {"theta": given["--rope-freq-base"]}) if "--rope-freq-base" in given else ("", {})
 
 
-def _overriding(server: Server, changes: Mapping[str, Json], held: int | None) -> tuple[str, ...]:
+def _overriding(server: Server, changes: Mapping[str, Json], reached: int | None) -> tuple[str, ...]:
     text = json.dumps(changes)
     if server == "vllm":
-        return ("--hf-overrides", text, *(() if held is None else ("--max-model-len", str(held))))
-    return ("--json-model-override-args", text, *(() if held is None else ("--context-length", str(held))))
+        return ("--hf-overrides", text, *(() if reached is None else ("--max-model-len", str(reached))))
+    return ("--json-model-override-args", text, *(() if reached is None else ("--context-length", str(reached))))
 
 
-def _longer(server: Server, held: int | None) -> dict[str, str]:
-    return {_LONGER: "1"} if server == "sglang" and held is not None else {}
-
-
-def _llama(method: Method, head_dim: int, base: float) -> ServerFlags:
-    why = _NO_LLAMA.get(method.name, _NO_MAP if method.kind.family == "positions" else "")
-    if method.name == "ntk" and method["form"] != "bloc97":
-        why = f"the form {method['form']} is not implemented there"
-    if method["truncate"] is False or method["mscale"] is not None:
-        why = "YaRN without truncate, or with mscale, is not implemented there"
-    if why:
-        return ServerFlags("llamacpp", None, {}, why)
-    held = reach(method)
-    words = () if held is None else ("-c", str(held))
-    if method.name == "pi":
-        return ServerFlags(
-            "llamacpp", (*words, "--rope-scaling", "linear", "--rope-scale", f"{method.number('factor'):g}"), {}
-        )
-    if method.name in ("ntk", "abf"):
-        new = method.number("theta") if method.name == "abf" else ntk_base(head_dim, base, method.number("factor"))
-        return ServerFlags("llamacpp", (*words, "--rope-freq-base", f"{new:.9g}"), {})
-    ramp = []
-    for name, flag, usual in (("beta_fast", "--yarn-beta-fast", 32), ("beta_slow", "--yarn-beta-slow", 1)):
-        if method.number(name) != usual:
-            ramp += [flag, f"{method.number(name):g}"]
-    if method["attention_factor"] is not None:
-        return ServerFlags("llamacpp", None, {}, "its --yarn-attn-factor is another quantity than attention_factor")
-    factor, original = f"{method.number('factor'):g}", str(method["original"])
-    yarn = ("--rope-scaling", "yarn", "--rope-scale", factor, "--yarn-orig-ctx", original, *ramp)
-    return ServerFlags("llamacpp", (*words, *yarn), {})
+def _longer(server: Server, reached: int | None) -> dict[str, str]:
+    return {_LONGER: "1"} if server == "sglang" and reached is not None else {}

@@ -1,8 +1,8 @@
-"""What would make a comparison wrong without a word, found before anything is asked."""
+"""Checks of a comparison before any request, for faults that would otherwise go unnoticed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from fathom.lab.plan import Wanted, Way
+from fathom.lab.plan import RequestedSetup, Way
 from fathom.models.hugging_face import is_local
 from fathom.models.protocol import is_baseline
 from fathom.plugins.names import folder_name, listed
@@ -11,7 +11,7 @@ from fathom.suites.suitefile import BuiltSuite
 from fathom.types import FathomError, Sample
 
 
-def run_name(setup: Wanted, way: Way) -> str:
+def run_name(setup: RequestedSetup, way: Way) -> str:
     """The name of the folder of a setup's run in one way."""
     return folder_name(" ".join(filter(None, (setup.name, way.values))))
 
@@ -24,7 +24,7 @@ def chosen_samples(suite: BuiltSuite, choice: Choice, *, parts: bool = False) ->
 
 
 def check_names(what: str, names: Iterable[tuple[str, str]]) -> None:
-    """Two runs must not share a folder: the second would show the replies of the first.
+    """Raise if two runs would share a folder: the second would show the replies of the first.
 
     Args:
         what: What has the names, for the message.
@@ -43,7 +43,7 @@ def check_names(what: str, names: Iterable[tuple[str, str]]) -> None:
 
 
 def check_commands(commands: Iterable[str], servers: Sequence[str]) -> None:
-    """Every command line must be that of a server.
+    """Raise if a command line belongs to no server.
 
     Raises:
         FathomError: There is no server of that name.
@@ -54,7 +54,7 @@ def check_commands(commands: Iterable[str], servers: Sequence[str]) -> None:
 
 
 def check_servers(model: str, servers: Mapping[str, str], base_url: str | None) -> None:
-    """Servers must be others than that of the base.
+    """Raise if a setup reuses the server of the base.
 
     Raises:
         FathomError: The model is in this process, or two servers have one address.
@@ -102,12 +102,12 @@ def shared_items(suite: BuiltSuite, tuning: BuiltSuite, choice: Choice, windows:
 
 
 def _keys(suite: BuiltSuite, choice: Choice) -> dict[str, set[int]]:
-    """By item, what tells it from others: hashes, which need little memory."""
-    found: dict[str, set[int]] = {}
+    """Hashes that identify each item; they need little memory."""
+    by_item: dict[str, set[int]] = {}
     owners: dict[tuple[str, str], set[str]] = {}
     asked: dict[str, list[tuple[str, str, int]]] = {}
     for sample in chosen_samples(suite, choice, parts=True):
-        own = found.setdefault(sample.item, set())
+        own = by_item.setdefault(sample.item, set())
         own.add(hash((sample.task, sample.parts)))
         own.add(hash((sample.item, sample.targets, suite.manifest.get("seed"))))
         if sample.asked:
@@ -115,5 +115,5 @@ def _keys(suite: BuiltSuite, choice: Choice) -> dict[str, set[int]]:
             key = hash((sample.task, sample.asked, sample.targets))
             asked.setdefault(sample.item, []).append((sample.task, sample.asked, key))
     for item, questions in asked.items():
-        found[item] |= {key for task, question, key in questions if len(owners[task, question]) == 1}
-    return found
+        by_item[item] |= {key for task, question, key in questions if len(owners[task, question]) == 1}
+    return by_item

@@ -15,7 +15,7 @@ from fathom.analysis.setups import Setup, Trial, Tuned, compare_setups
 from fathom.extend.methods import WHOLE
 from fathom.lab.checks import check_commands, check_names, check_servers, chosen_samples, run_name, shared_items
 from fathom.lab.page import Comparison
-from fathom.lab.plan import Sizes, Wanted, Way, best_way, is_inside, trained, wanted
+from fathom.lab.plan import RequestedSetup, Sizes, Way, best_way, is_inside, read_setup, trained
 from fathom.lab.times import Times, prompts_of, times_of
 from fathom.models.hugging_face import is_local, trained_window
 from fathom.models.local_client import check_local_model
@@ -52,7 +52,7 @@ class Recipe:
     Attributes:
         suite: The suite that results are reported on.
         models: Names of the models; each is compared with itself.
-        setups: Setups as users name them (``fathom.lab.plan.wanted``); the base is added.
+        setups: Setups as users name them (``fathom.lab.plan.read_setup``); the base is added.
         trained: Setups of the first model with other weights (``fathom.lab.plan.trained``).
         servers: Addresses of servers that the user started for a setup of the first model, by the name of the setup.
         commands: The command lines with which these were started, and under the name of the base that of the server
@@ -88,12 +88,12 @@ class _Plan:
 
     model: str
     window: int
-    every: tuple[Wanted, ...]
+    every: tuple[RequestedSetup, ...]
     folder: Path
     left_out: frozenset[str] = frozenset()
 
     @property
-    def base(self) -> Wanted:
+    def base(self) -> RequestedSetup:
         return self.every[0]
 
 
@@ -125,14 +125,16 @@ def compare(
     for plan in plans:
         chosen, tuned = _choose(plan, asker)
         frames = []
-        for number, one in enumerate(chosen.every, 1):
-            words = f"{one.name} ({number} of {len(chosen.every)})"
-            frames.append(asker.rows(suite, one, plan.folder / "runs", words))
+        for number, setup in enumerate(chosen.every, 1):
+            words = f"{setup.name} ({number} of {len(chosen.every)})"
+            frames.append(asker.rows(suite, setup, plan.folder / "runs", words))
         times = _timed(recipe, chosen, suite, seed, tell)
-        words_of = {one.setup: _in_words(one) for one in tuned}
+        words_of = {values.setup: _in_words(values) for values in tuned}
         setups = [
-            Setup(one.name, one.kind, one.trained, words_of.get(one.name, ""), times.kernels.get(one.name, ""))
-            for one in chosen.every
+            Setup(
+                setup.name, setup.kind, setup.trained, words_of.get(setup.name, ""), times.kernels.get(setup.name, "")
+            )
+            for setup in chosen.every
         ]
         rows = pl.concat(frames)
         results = compare_setups(
@@ -165,62 +167,62 @@ def _plans(recipe: Recipe, suite: BuiltSuite, out: Path) -> list[_Plan]:
         raise FathomError("name a model with `model`")
     if len(set(recipe.models)) < len(recipe.models):
         raise FathomError(f"`model` {listed(recipe.models)}: expected each once")
-    found = []
+    plans = []
     for number, model in enumerate(recipe.models):
         window = _window(recipe, model)
-        every = _wanted(recipe, suite, model, window, more=number == 0)
+        every = _setups(recipe, suite, model, window, more=number == 0)
         folder = out if len(recipe.models) == 1 else out / folder_name(model)
-        found.append(_Plan(model, window, tuple(every), folder))
-    if len(found) > 1:
-        check_names("model", ((plan.model, plan.folder.name) for plan in found))
+        plans.append(_Plan(model, window, tuple(every), folder))
+    if len(plans) > 1:
+        check_names("model", ((plan.model, plan.folder.name) for plan in plans))
     check_servers(recipe.models[0], recipe.servers, recipe.settings.model_base_url)
     check_commands(recipe.commands, (BASE, *recipe.servers))
     unused = [text for text in recipe.setups if is_inside(text) and not any(map(is_local, recipe.models))]
     if unused:
-        wanted(unused[0], recipe.models[0], Sizes(1, 1, 1))  # which says why
-    for plan in found:
+        read_setup(unused[0], recipe.models[0], Sizes(1, 1, 1))  # which says why
+    for plan in plans:
         _check(recipe, plan)
-    if recipe.tuning is not None and any(one.tuned for plan in found for one in plan.every):
-        windows = [plan.window for plan in found if any(one.tuned for one in plan.every)]
+    if recipe.tuning is not None and any(setup.tuned for plan in plans for setup in plan.every):
+        windows = [plan.window for plan in plans if any(setup.tuned for setup in plan.every)]
         shared = shared_items(suite, _opened(recipe.tuning), recipe.settings, windows)
-        found = [replace(plan, left_out=shared) for plan in found]
-    return found
+        plans = [replace(plan, left_out=shared) for plan in plans]
+    return plans
 
 
 def _window(recipe: Recipe, model: str) -> int:
     if "?" in model and is_local(model):
         raise FathomError(f"model {model}: name methods as setups, as in `setup` 'yarn?factor=4'")
-    found = recipe.settings.window
-    if found is None and is_baseline(model):
+    window = recipe.settings.window
+    if window is None and is_baseline(model):
         from fathom.models.baselines import baseline_client
 
-        found = baseline_client(model, get_tokenizer).window
-    if found is None and is_local(model):
+        window = baseline_client(model, get_tokenizer).window
+    if window is None and is_local(model):
         check_local_model(_settings(recipe, Way(model)))
-        found = trained_window(model, recipe.settings.model_args or {})
-    if found is None:
-        found = choose(model, Sampling(), Reasoning()).price.window
-    if found is None:
+        window = trained_window(model, recipe.settings.model_args or {})
+    if window is None:
+        window = choose(model, Sampling(), Reasoning()).price.window
+    if window is None:
         raise FathomError(f"the window of {model} is unknown; give it with `window`, for instance `window` 32k")
-    return found
+    return window
 
 
-def _wanted(recipe: Recipe, suite: BuiltSuite, model: str, window: int, *, more: bool) -> list[Wanted]:
+def _setups(recipe: Recipe, suite: BuiltSuite, model: str, window: int, *, more: bool) -> list[RequestedSetup]:
     """All setups of a model, the base first; with ``more`` also those on other servers and with other weights."""
     sizes = _sizes(recipe, suite, window)
     base = "none" if is_local(model) else BASE
     texts = dict.fromkeys([base, *(text for text in recipe.setups if is_local(model) or not is_inside(text))])
-    found = [wanted(text, model, sizes) for text in texts]
+    setups = [read_setup(text, model, sizes) for text in texts]
     if more:
         for name, url in recipe.servers.items():
             way = Way(model, base_url=url, server_command=recipe.commands.get(name))
-            found.append(Wanted(name, "position", (way,)))
-        found += [trained(text) for text in recipe.trained]
-    names = [one.name for one in found]
+            setups.append(RequestedSetup(name, "position", (way,)))
+        setups += [trained(text) for text in recipe.trained]
+    names = [setup.name for setup in setups]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise FathomError(f"two setups have the name {twice[0]!r}; leave one out, or give it another value")
-    return found
+    return setups
 
 
 def _sizes(recipe: Recipe, suite: BuiltSuite, window: int) -> Sizes:
@@ -239,15 +241,15 @@ def _sizes(recipe: Recipe, suite: BuiltSuite, window: int) -> Sizes:
 
 
 def _check(recipe: Recipe, plan: _Plan) -> None:
-    to_tune = [one.name for one in plan.every if one.tuned]
+    to_tune = [setup.name for setup in plan.every if setup.tuned]
     if to_tune and recipe.tuning is None:
         raise FathomError(
             f"setup {to_tune[0]!r} has values to choose from, which needs other items than those of the report: build "
             "a second suite with another `seed`, and name it with `tuning`"
         )
-    check_names("setup", ((one.name, run_name(one, way)) for one in plan.every for way in one.ways))
-    for one in plan.every:
-        for way in one.ways:
+    check_names("setup", ((setup.name, run_name(setup, way)) for setup in plan.every for way in setup.ways))
+    for planned in plan.every:
+        for way in planned.ways:
             settings = _settings(recipe, way)
             if is_local(way.model):
                 check_local_model(settings)
@@ -280,7 +282,7 @@ class _Asker:
         self.recipe, self._tell = recipe, tell
         self._spent: dict[Path, tuple[int, float]] = {}
 
-    def rows(self, suite: BuiltSuite, setup: Wanted, place: Path, words: str) -> pl.DataFrame:
+    def rows(self, suite: BuiltSuite, setup: RequestedSetup, place: Path, words: str) -> pl.DataFrame:
         """The rows of a setup, under its name, for the samples that are asked for now.
 
         An earlier call may have asked more of them.
@@ -293,8 +295,12 @@ class _Asker:
             .with_columns(pl.lit(setup.name).alias("model"), pl.lit("").alias("variant"))
         )
 
-    def ask(self, suite: Path, setup: Wanted, place: Path, words: str) -> Path:
-        """The folder of the run of a setup with its first way; a finished one is not asked again."""
+    def ask(self, suite: Path, setup: RequestedSetup, place: Path, words: str) -> Path:
+        """The folder of the run of a setup with its first way; a finished one is not asked again.
+
+        Raises:
+            FathomError: A limit for all runs together is reached, or the run fails.
+        """
         way = setup.ways[0]
         folder = place / run_name(setup, way)
         settings = _run_settings(self.recipe, way)
@@ -305,7 +311,7 @@ class _Asker:
         }
         for limit, rest in left.items():
             if rest is not None and rest <= 0:
-                raise FathomError(f"stopped: --{limit.replace('_', '-')} is reached; all finished replies are kept")
+                raise FathomError(f"stopped: `{limit}` is reached; all finished replies are kept")
         self._tell(words, None)
         callbacks = Callbacks(progress=lambda state: self._tell(words, state))
         done = run(suite, way.model, settings.but(**left), out=folder, callbacks=callbacks)
@@ -320,36 +326,38 @@ def _left(limit: float | None, spent: float) -> float | None:
 
 def _choose(plan: _Plan, asker: _Asker) -> tuple[_Plan, list[Tuned]]:
     """The setups with the values that are best on the tuning suite, and all that were tried."""
-    if asker.recipe.tuning is None or not any(one.tuned for one in plan.every):
+    if asker.recipe.tuning is None or not any(candidate.tuned for candidate in plan.every):
         return plan, []
     suite = _opened(asker.recipe.tuning)
     place = plan.folder / "tuning"
 
-    def rows_of(one: Wanted, words: str) -> pl.DataFrame:
-        return asker.rows(suite, one, place, f"tuning: {words}").filter(~pl.col("item").is_in(list(plan.left_out)))
+    def rows_of(asked: RequestedSetup, words: str) -> pl.DataFrame:
+        return asker.rows(suite, asked, place, f"tuning: {words}").filter(~pl.col("item").is_in(list(plan.left_out)))
 
     base = rows_of(plan.base, plan.base.name)
     every, tuned = [], []
-    for one in plan.every:
-        if not one.tuned:
-            every.append(one)
+    for setup in plan.every:
+        if not setup.tuned:
+            every.append(setup)
             continue
-        scores = [_means(rows_of(replace(one, ways=(way,)), f"{one.name}, {way.values}")) for way in one.ways]
+        scores = [_means(rows_of(replace(setup, ways=(way,)), f"{setup.name}, {way.values}")) for way in setup.ways]
         best, halves = best_way(scores, _means(base), plan.window)
         trials = tuple(
             Trial(way.values, _known(short), _known(long), number == best)
-            for number, (way, (short, long)) in enumerate(zip(one.ways, halves, strict=True))
+            for number, (way, (short, long)) in enumerate(zip(setup.ways, halves, strict=True))
         )
-        every.append(replace(one, ways=(one.ways[best],)))
-        tuned.append(Tuned(one.name, base["item"].n_unique(), trials))
+        every.append(replace(setup, ways=(setup.ways[best],)))
+        tuned.append(Tuned(setup.name, base["item"].n_unique(), trials))
     return replace(plan, every=tuple(every)), tuned
 
 
 def _timed(recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell) -> Times:
     if not recipe.repeats:
         return Times()
-    asked = [(one, _settings(recipe, one.ways[0])) for one in plan.every]
-    alone = [(one, settings) for one, settings in asked if settings.system == WHOLE and not is_baseline(settings.model)]
+    asked = [(setup, _settings(recipe, setup.ways[0])) for setup in plan.every]
+    alone = [
+        (setup, settings) for setup, settings in asked if settings.system == WHOLE and not is_baseline(settings.model)
+    ]
     return times_of(
         alone,
         prompts_of(suite, recipe.settings),
@@ -366,8 +374,8 @@ def _timed(recipe: Recipe, plan: _Plan, suite: BuiltSuite, seed: int, tell: Tell
 def _means(rows: pl.DataFrame) -> dict[int, float]:
     """Mean score over tasks at each length, NaN without one."""
     points = curve(rows)
-    over = ALL if any(one.task == ALL for one in points) else points[0].task
-    return {one.length: nan if one.mean is None else one.mean for one in points if one.task == over}
+    over = ALL if any(point.task == ALL for point in points) else points[0].task
+    return {point.length: nan if point.mean is None else point.mean for point in points if point.task == over}
 
 
 def _known(value: float) -> float | None:
@@ -376,7 +384,7 @@ def _known(value: float) -> float | None:
 
 def _in_words(tuned: Tuned) -> str:
     """How values were chosen."""
-    chosen = next(one for one in tuned.trials if one.chosen)
+    chosen = next(trial for trial in tuned.trials if trial.chosen)
     if chosen.long is None:
         return f"{chosen.value}, the first of {len(tuned.trials)}: none has a score at all lengths beyond the window"
     return f"{chosen.value}, the best of {len(tuned.trials)} on {tuned.items} other items"
@@ -384,27 +392,27 @@ def _in_words(tuned: Tuned) -> str:
 
 def _notes(recipe: Recipe, suite: BuiltSuite, plan: _Plan) -> list[str]:
     window, lengths = plan.window, {sample.length for sample in chosen_samples(suite, recipe.settings)} - {0}
-    found = [f"{listed(names)} are one setup in several spellings." for names in _spellings(plan)]
+    notes = [f"{listed(names)} are one setup in several spellings." for names in _spellings(plan)]
     if not any(length > window for length in lengths):
-        found.append(f"No length is beyond the window of {window:,} tokens: no gain can be measured.")
+        notes.append(f"No length is beyond the window of {window:,} tokens: no gain can be measured.")
     if not any(length <= window for length in lengths):
-        found.append(f"No length is within the window of {window:,} tokens: no loss can be measured.")
+        notes.append(f"No length is within the window of {window:,} tokens: no loss can be measured.")
     if recipe.tuning is not None:
         shared = set(suite.texts()) & set(open_suite(recipe.tuning).texts())
         if shared:
-            found.append(f"{len(shared):,} documents are in the suite and in the tuning suite.")
+            notes.append(f"{len(shared):,} documents are in the suite and in the tuning suite.")
     if plan.left_out:
-        found.append(
+        notes.append(
             f"{len(plan.left_out):,} items of the tuning suite are also in the suite: values were chosen on the others."
         )
-    return found
+    return notes
 
 
 def _spellings(plan: _Plan) -> list[list[str]]:
     """Names of setups that ask the model in the same way."""
     names: dict[Way, list[str]] = {}
-    for one in plan.every:
-        names.setdefault(replace(one.ways[0], values=""), []).append(one.name)
+    for setup in plan.every:
+        names.setdefault(replace(setup.ways[0], values=""), []).append(setup.name)
     return [each for each in names.values() if len(each) > 1]
 
 
@@ -425,11 +433,12 @@ def _write(recipe: Recipe, plan: _Plan, tuned: Sequence[Tuned], times: Times) ->
         "window": plan.window,
         "base": plan.base.name,
         "setups": [
-            {"name": one.name, "kind": one.kind, "trained": one.trained, **_asked(one.ways[0])} for one in plan.every
+            {"name": setup.name, "kind": setup.kind, "trained": setup.trained, **_asked(setup.ways[0])}
+            for setup in plan.every
         ],
-        "tuned": [asdict(one) for one in tuned],
+        "tuned": [asdict(values) for values in tuned],
         "kernels": dict(times.kernels),
-        "timings": [asdict(one) for one in times.timings],
+        "timings": [asdict(timing) for timing in times.timings],
     }
     with whole_file(plan.folder / RECORD) as stream:
         stream.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")

@@ -55,51 +55,56 @@ class Comparison:
 
 
 def report_of(
-    found: Comparison, *, unanswered: Unanswered = "zero", seed: int = 0, made: Sequence[tuple[str, str]] = ()
+    comparison: Comparison, *, unanswered: Unanswered = "zero", seed: int = 0, made: Sequence[tuple[str, str]] = ()
 ) -> Report:
     """The report of the comparison of one model, with published comparisons beside it.
 
     Args:
-        found: The comparison.
+        comparison: The comparison.
         unanswered: How unanswered replies count.
         seed: Seed of the bootstrap.
         made: How it was made: name and value.
     """
-    compared = _compared(found, tuple(published_tables(published_comparisons())))
+    compared = _compared(comparison, tuple(published_tables(published_comparisons())))
     return measured(
-        found.rows,
-        title=f"How far {found.model.rpartition('/')[2]} reads",
+        comparison.rows,
+        title=f"How far {comparison.model.rpartition('/')[2]} reads",
         seed=seed,
         unanswered=unanswered,
-        notes=found.notes,
+        notes=comparison.notes,
         made=made,
         setups=compared,
     )
 
 
-def numbers_of(found: Comparison) -> dict[str, Any]:
+def numbers_of(comparison: Comparison) -> dict[str, Any]:
     """The comparison of one model as numbers, without the tables of papers."""
-    return {"model": found.model, "folder": found.folder, "notes": found.notes, **numbers(_compared(found))}
+    return {
+        "model": comparison.model,
+        "folder": comparison.folder,
+        "notes": comparison.notes,
+        **numbers(_compared(comparison)),
+    }
 
 
-def _compared(found: Comparison, published: tuple[Table, ...] = ()) -> ComparedSetups:
-    return ComparedSetups(found.results, found.window, found.base, found.tuned, published)
+def _compared(comparison: Comparison, published: tuple[Table, ...] = ()) -> ComparedSetups:
+    return ComparedSetups(comparison.results, comparison.window, comparison.base, comparison.tuned, published)
 
 
-def write_page(found: Comparison, report: Report, figures: Figures = "svg") -> Path:
+def write_page(comparison: Comparison, report: Report, figures: Figures = "svg") -> Path:
     """Write the page into the folder of the comparison, and its charts as files for a paper.
 
     Args:
-        found: The comparison.
+        comparison: The comparison.
         report: Its report.
         figures: Format of the charts; ``none`` for none.
 
     Returns:
         The address of the page.
     """
-    path = found.folder / PAGE
+    path = comparison.folder / PAGE
     write(report, path)
     compared = report.results.setups
     if figures != "none" and compared is not None and compared.others:
-        setup_figures(compared, found.folder / FIGURES, f".{figures}")
+        setup_figures(compared, comparison.folder / FIGURES, f".{figures}")
     return path

@@ -55,7 +55,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestedSetup:
     """A setup that the user wants to compare.
 
     Attributes:
@@ -76,7 +76,7 @@ class Wanted:
         return len(self.ways) > 1
 
 
-def wanted(text: str, model: str, sizes: Sizes) -> Wanted:
+def read_setup(text: str, model: str, sizes: Sizes) -> RequestedSetup:
     """A setup as users name it.
 
     Args:
@@ -108,10 +108,10 @@ def wanted(text: str, model: str, sizes: Sizes) -> Wanted:
     if len(ways) > TRIALS:
         raise FathomError(f"setup {text!r}: {len(ways)} combinations of values; {TRIALS} at most")
     names = [(family, name) for family, (name, _) in parts.items()]
-    return Wanted(_shown(names, grids), _kind(parts), tuple(ways))
+    return RequestedSetup(_setup_name(names, grids), _kind(parts), tuple(ways))
 
 
-def _shown(parts: Iterable[tuple[str, str]], grids: Sequence[tuple[str, str, list[str]]]) -> str:
+def _setup_name(parts: Iterable[tuple[str, str]], grids: Sequence[tuple[str, str, list[str]]]) -> str:
     """The name of a setup: what is fixed, and that the rest is tuned."""
     names = []
     for family, name in parts:
@@ -125,7 +125,7 @@ def is_inside(text: str) -> bool:
     return any(part.strip().partition("?")[0] in {**METHODS, **CACHES} for part in text.split("+"))
 
 
-def trained(text: str) -> Wanted:
+def trained(text: str) -> RequestedSetup:
     """A setup of other weights, as ``MODEL: what they were trained with``.
 
     Raises:
@@ -139,7 +139,7 @@ def trained(text: str) -> Wanted:
         )
     _, method, cache = split_name(model) if is_local(model) else (model, NONE, FULL)
     kind = " and ".join(filter(None, ("" if method == NONE else "position", "" if cache == FULL else "cache")))
-    return Wanted(model.strip(), kind or "none", (Way(model.strip()),), words.strip())
+    return RequestedSetup(model.strip(), kind or "none", (Way(model.strip()),), words.strip())
 
 
 def best_way(
@@ -156,7 +156,7 @@ def best_way(
         The number of the best, from 0, and the mean scores of all up to the window and beyond. If all lose more than
         ``MOST_LOST``, it is the one that loses least. Of equals, the first.
     """
-    parts = [_halves(one, window) for one in scores]
+    parts = [_halves(score, window) for score in scores]
     within = _halves(base, window)[0]
 
     def lost(number: int) -> float:
@@ -198,14 +198,14 @@ def _kind(parts: Mapping[str, tuple[str, Mapping[str, str]]]) -> str:
 
 def _way(model: str, given: Mapping[str, tuple[str, Mapping[str, str]]], sizes: Sizes, values: str) -> Way:
     system, around = given.get("system", (WHOLE.name, {}))
-    named = system_of(_named(system, around)).words
+    named = system_of(_with_query(system, around)).words
     if not is_local(model) or (system != WHOLE.name and len(given) == 1):
         return Way(model, named, values)  # which keeps to the model's own window
     method, own = given.get("position", (NONE.name, {}))
-    query = _named(f"{KEY}={method}", _filled(method, own, sizes), "&")
+    query = _with_query(f"{KEY}={method}", _filled(method, own, sizes), "&")
     if "cache" in given:
         cache, kept = given["cache"]
-        query = f"{query}&{_named(f'{CACHE}={cache}', kept, '&')}"
+        query = f"{query}&{_with_query(f'{CACHE}={cache}', kept, '&')}"
     name = f"{model}?{query}"
     split_name(name)  # checks the options
     return Way(name, named, values)
@@ -213,7 +213,7 @@ def _way(model: str, given: Mapping[str, tuple[str, Mapping[str, str]]], sizes: 
 
 def _filled(method: str, given: Mapping[str, str], sizes: Sizes) -> dict[str, str]:
     """Options of a method for positions, with those that follow from the lengths."""
-    takes = {one.name: one for one in METHODS[method].parameters}
+    takes = {parameter.name: parameter for parameter in METHODS[method].parameters}
     more = {}
     if "factor" in takes and takes["factor"].default is None:
         more["factor"] = f"{max(1.0, sizes.longest / sizes.window):g}"
@@ -224,6 +224,6 @@ def _filled(method: str, given: Mapping[str, str], sizes: Sizes) -> dict[str, st
     return {**more, **given}
 
 
-def _named(name: str, given: Mapping[str, str], mark: str = "?") -> str:
+def _with_query(name: str, given: Mapping[str, str], mark: str = "?") -> str:
     query = "&".join(f"{key}={value}" for key, value in given.items())
     return f"{name}{mark}{query}" if query else name

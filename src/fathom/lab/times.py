@@ -6,19 +6,20 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import Any
+
+from pydantic import OnErrorOmit, TypeAdapter, ValidationError
 
 from fathom.analysis.setups import Timing
 from fathom.lab.checks import chosen_samples
-from fathom.lab.plan import Wanted
+from fathom.lab.plan import RequestedSetup
 from fathom.models.protocol import Settings
+from fathom.run.timing import Timed, time_model
 from fathom.runfile.settings import Choice
 from fathom.storage.atomic import whole_file
 from fathom.suites.suitefile import BuiltSuite
 from fathom.tokens.length import question_part, render
 
 TIMES = "times.json"
-_KEPT = ("length", "first_token_seconds", "tokens_per_second", "cache_bytes_prompt", "cache_bytes", "repeats")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,19 @@ class Times:
     missing: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What the file has of a setup: how it was measured, and the times."""
+
+    key: str
+    timings: tuple[Timed, ...]
+
+
+_FILE: TypeAdapter[dict[str, _Kept]] = TypeAdapter(dict[str, OnErrorOmit[_Kept]])
+
+
 def times_of(
-    every: Sequence[tuple[Wanted, Settings]],
+    every: Sequence[tuple[RequestedSetup, Settings]],
     prompts: Mapping[int, Prompt],
     out: Path,
     *,
@@ -63,33 +75,40 @@ def times_of(
         seed: Seed of the order.
         tell: Called with the name of each setup that is measured.
     """
-    from fathom.run.timing import time_model
-
-    texts = {length: one.text for length, one in prompts.items()}
-    endings = {length: one.ending for length, one in prompts.items()}
+    texts = {length: prompt.text for length, prompt in prompts.items()}
+    endings = {length: prompt.ending for length, prompt in prompts.items()}
     kept = _earlier(out)
     order = list(every)
     Random(seed).shuffle(order)
     timings: list[Timing] = []
     kernels: dict[str, str] = {}
     missing: dict[str, str] = {}
-    for one, settings in order:
+    for setup, settings in order:
         server = sha256(settings.base_url.encode()).hexdigest()[:12] if settings.base_url else ""
         key = f"{settings.model} {server} {sorted(prompts)} {repeats}"
-        known = kept.get(one.name)
-        if known is None or known["key"] != key:
-            tell(one.name)
-            found = time_model(settings, texts, endings=endings, repeats=repeats)
-            known = {"key": key, "timings": [asdict(each) for each in found]}
-            if all(each["repeats"] for each in known["timings"]):  # what failed is measured again
-                kept[one.name] = known
+        known = kept.get(setup.name)
+        if known is None or known.key != key:
+            tell(setup.name)
+            known = _Kept(key, tuple(time_model(settings, texts, endings=endings, repeats=repeats)))
+            if all(timed.repeats for timed in known.timings):  # what failed is measured again
+                kept[setup.name] = known
                 _write(out, kept)
-        for each in known["timings"]:
-            kernels[one.name] = kernels.get(one.name) or each["kernel"]
-            if each["repeats"]:
-                timings.append(Timing(one.name, **{name: each[name] for name in _KEPT}))
-            if each["reason"]:
-                missing[one.name] = each["reason"]
+        for timed in known.timings:
+            kernels[setup.name] = kernels.get(setup.name) or timed.kernel
+            if timed.repeats:
+                timings.append(
+                    Timing(
+                        setup.name,
+                        timed.length,
+                        timed.first_token_seconds,
+                        timed.tokens_per_second,
+                        timed.cache_bytes_prompt,
+                        timed.cache_bytes,
+                        timed.repeats,
+                    )
+                )
+            if timed.reason:
+                missing[setup.name] = timed.reason
     return Times(tuple(timings), kernels, missing)
 
 
@@ -100,30 +119,22 @@ def prompts_of(suite: BuiltSuite, choice: Choice) -> dict[int, Prompt]:
         suite: The suite.
         choice: The settings that choose samples.
     """
-    found: dict[int, Prompt] = {}
+    prompts: dict[int, Prompt] = {}
     texts = suite.texts()
     for sample in chosen_samples(suite, choice, parts=True):
-        if sample.length and sample.length not in found:
-            found[sample.length] = Prompt(render(sample, texts), len(question_part(sample)))
-    return dict(sorted(found.items()))
+        if sample.length and sample.length not in prompts:
+            prompts[sample.length] = Prompt(render(sample, texts), len(question_part(sample)))
+    return dict(sorted(prompts.items()))
 
 
-def _earlier(out: Path) -> dict[str, Any]:
+def _earlier(out: Path) -> dict[str, _Kept]:
+    """What was measured before, without damaged records: these are measured again."""
     try:
-        found = json.loads((out / TIMES).read_text("utf-8"))
-        return {name: one for name, one in found.items() if _is_whole(one)}
-    except (OSError, ValueError, RecursionError, AttributeError):
-        return {}  # they are measured again
+        return _FILE.validate_json((out / TIMES).read_bytes())
+    except (OSError, ValidationError):
+        return {}
 
 
-def _is_whole(known: Any) -> bool:
-    """Whether the file is undamaged, as far as one setup goes."""
-    if not isinstance(known, dict) or not isinstance(known.get("timings"), list):
-        return False
-    needed = {*_KEPT, "kernel", "reason"}
-    return "key" in known and all(isinstance(each, dict) and needed <= each.keys() for each in known["timings"])
-
-
-def _write(out: Path, kept: Mapping[str, Any]) -> None:
+def _write(out: Path, kept: Mapping[str, _Kept]) -> None:
     with whole_file(out / TIMES) as stream:
-        stream.write(json.dumps(kept, indent=2) + "\n")
+        stream.write(json.dumps({name: asdict(known) for name, known in kept.items()}, indent=2) + "\n")

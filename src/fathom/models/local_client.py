@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fathom.extend.caches import evicts, is_apart, kind_of
 from fathom.extend.hf.calls import cache_in, with_cache
-from fathom.extend.methods import FULL, evicts, is_apart
+from fathom.extend.methods import FULL
 from fathom.models.answers import Output, checked, to_reply
 from fathom.models.failures import Failure
 from fathom.models.hugging_face import (
@@ -427,7 +428,7 @@ def _check_cache(settings: Settings) -> None:
     cache = cache_of(settings.model)
     if cache == FULL:
         return
-    why = "one scale holds for all keys of a batch" if cache.name == "fp8" else "padding could stay in its place"
+    why = kind_of(cache).no_batch
     if (_count(settings, "batch_size", 1) or 1) > 1:
         raise FathomError(f"model {settings.model}: with {cache.name}, {why}; leave out -M batch_size")
     if _count(settings, "prefill_chunk_size", None) is not None:

@@ -121,8 +121,8 @@ def _takes_gzip(request: Request) -> bool:
     """Whether the whole of a file is asked for, and may be compressed."""
     if request.method != "GET" or "range" in request.headers:
         return False
-    said = [one.partition(";") for one in request.headers.get("accept-encoding", "").lower().split(",")]
-    weights = {name.strip(): weight.replace(" ", "") for name, _, weight in said}
+    codings = [coding.partition(";") for coding in request.headers.get("accept-encoding", "").lower().split(",")]
+    weights = {name.strip(): weight.replace(" ", "") for name, _, weight in codings}
     return weights.get("gzip", "q=0") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
 
 

@@ -23,7 +23,7 @@ from sqlalchemy import URL, Connection, Engine, Table, func, inspect, select, te
 from fathom.server.database import LOCK, READING, Schema, clear_errors, engine_of, tighten, url_of
 from fathom.types import FathomError
 
-Held = TypeVar("Held")
+Report = TypeVar("Report")
 SUM = ".sha256"
 _SQLITE, _POSTGRES = b"SQLite format 3\0", b"PGDMP"
 _ROWS = re.compile(r"^COPY [^\n]*;\n(.*?)^\\\.$", re.MULTILINE | re.DOTALL)
@@ -32,7 +32,7 @@ _VERSION = re.compile(r"(\d+)(?:\.\d+)*")
 
 
 @dataclass(frozen=True)
-class Kind(Generic[Held]):
+class Kind(Generic[Report]):
     """What is backed up.
 
     Attributes:
@@ -40,14 +40,14 @@ class Kind(Generic[Held]):
         main: The table whose rows are counted; every store has it.
         check: Checks the content of a store, given the name for messages, and returns how many things it compared with
             their hashes.
-        held: Makes the result from the number of rows in the main table, the number of things compared (0 for a dump of
-            PostgreSQL, which is checked after restoring) and the bytes of the backup.
+        report: Makes the result from the number of rows in the main table, the number of things compared (0 for a dump
+            of PostgreSQL, which is checked after restoring) and the bytes of the backup.
     """
 
     schema: Schema
     main: Table
     check: Callable[[Connection, str], int]
-    held: Callable[[int, int, int], Held]
+    report: Callable[[int, int, int], Report]
 
     @property
     def tables(self) -> list[str]:
@@ -82,7 +82,7 @@ def _alone(folder: Path) -> Iterator[None]:
 # Backup
 
 
-def backup(place: str, out: Path, kind: Kind[Held], *, force: bool = False) -> Held:
+def backup(place: str, out: Path, kind: Kind[Report], *, force: bool = False) -> Report:
     """Writes a store into one file; servers can keep running.
 
     Args:
@@ -106,7 +106,7 @@ def backup(place: str, out: Path, kind: Kind[Held], *, force: bool = False) -> H
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # readable only by the owner
         try:
             _dump(place, part, kind) if "://" in place else _vacuum(Path(place), part, kind)
-            held = _checked(part, kind)
+            report = _checked(part, kind)
             _sync(part)
             digest = _digest(part)
             out.with_name(out.name + SUM).unlink(missing_ok=True)  # that of an older file would not match the new one
@@ -116,7 +116,7 @@ def backup(place: str, out: Path, kind: Kind[Held], *, force: bool = False) -> H
             part.unlink(missing_ok=True)
     except OSError as error:
         raise FathomError(f"`out` {out}: cannot be written: {error.strerror or error}") from error
-    return held
+    return report
 
 
 def _vacuum(folder: Path, part: Path, kind: Kind[Any]) -> None:
@@ -143,13 +143,16 @@ def _dump(place: str, part: Path, kind: Kind[Any]) -> None:
         server = _server_version(engine)
     tool = _tool("pg_dump", server)
     tables = [f"--table={name}" for name in kind.tables]
-    _do([tool, "--format=custom", "--no-owner", "--no-privileges", *tables, f"--file={part}", _shown(url)], url)
+    _do(
+        [tool, "--format=custom", "--no-owner", "--no-privileges", *tables, f"--file={part}", _without_password(url)],
+        url,
+    )
 
 
 # Restore
 
 
-def restore(backup: Path, place: str, kind: Kind[Held], *, force: bool = False) -> Held:
+def restore(backup: Path, place: str, kind: Kind[Report], *, force: bool = False) -> Report:
     """Creates a store from a backup, after checking the backup.
 
     Args:
@@ -162,7 +165,7 @@ def restore(backup: Path, place: str, kind: Kind[Held], *, force: bool = False) 
         FathomError: The file is not a backup, is damaged, or is from a later fathom or of the other kind; a store
             exists, or a server uses it.
     """
-    held = _checked(backup, kind)
+    report = _checked(backup, kind)
     with backup.open("rb") as stream:
         start = stream.read(len(_SQLITE))
     if (start == _SQLITE) != ("://" not in place):
@@ -172,7 +175,7 @@ def restore(backup: Path, place: str, kind: Kind[Held], *, force: bool = False) 
         _into_database(backup, place, kind, force)
     else:
         _into_folder(backup, Path(place), kind, force)
-    return held
+    return report
 
 
 def _into_folder(backup: Path, folder: Path, kind: Kind[Any], force: bool) -> None:
@@ -204,7 +207,7 @@ def _keep_old(path: Path) -> None:
     with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:  # it may be damaged
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     names = (f"{path.name}.replaced{number or ''}" for number in count())  # earlier copies are kept
-    kept = next(one for name in names if not (one := path.with_name(name)).exists())
+    kept = next(path_of_copy for name in names if not (path_of_copy := path.with_name(name)).exists())
     kept.hardlink_to(path)
     for ending in ("-shm", "-wal"):  # missing if they could be merged
         if (extra := path.with_name(f"{path.name}{ending}")).exists():
@@ -227,7 +230,7 @@ def _into_database(backup: Path, place: str, kind: Kind[Any], force: bool) -> No
             raise FathomError("`store`: a server uses this database; stop the server and start it afterwards")
     tool = _tool("pg_restore", server)
     whole = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", "--clean", "--if-exists"]
-    _do([tool, *whole, f"--dbname={_shown(url)}", str(backup)], url)
+    _do([tool, *whole, f"--dbname={_without_password(url)}", str(backup)], url)
     with _connected(place, kind) as (engine, _):
         _contents(engine, f"what was restored from {backup}", kind)
 
@@ -235,7 +238,7 @@ def _into_database(backup: Path, place: str, kind: Kind[Any], force: bool) -> No
 # Checks
 
 
-def _checked(path: Path, kind: Kind[Held]) -> Held:
+def _checked(path: Path, kind: Kind[Report]) -> Report:
     """Content of a backup.
 
     Raises:
@@ -257,15 +260,15 @@ def _checked(path: Path, kind: Kind[Held]) -> Held:
     raise FathomError(f"{path}: this is not a backup that `fathom {kind.schema.name} backup` wrote")
 
 
-def _checked_sqlite(path: Path, kind: Kind[Held]) -> Held:
+def _checked_sqlite(path: Path, kind: Kind[Report]) -> Report:
     try:
         # Immutable: no file is created next to it, whatever its journal mode.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)) as connection:
-            found = [row[0] for row in connection.execute("PRAGMA integrity_check")]
+            problems = [row[0] for row in connection.execute("PRAGMA integrity_check")]
     except sqlite3.Error as error:
         raise FathomError(f"{path}: damaged: {error}; use another backup") from error
-    if found != ["ok"]:
-        raise FathomError(f"{path}: damaged: {str(found[0]).splitlines()[0]}; use another backup")
+    if problems != ["ok"]:
+        raise FathomError(f"{path}: damaged: {str(problems[0]).splitlines()[0]}; use another backup")
     from sqlalchemy import create_engine
 
     engine = create_engine(f"sqlite:///file:{path.resolve()}?immutable=1&uri=true", hide_parameters=True)
@@ -275,11 +278,11 @@ def _checked_sqlite(path: Path, kind: Kind[Held]) -> Held:
         engine.dispose()
 
 
-def _checked_dump(path: Path, kind: Kind[Held]) -> Held:
+def _checked_dump(path: Path, kind: Kind[Report]) -> Report:
     """A dump is read to its end and compared with its SHA-256, if available; its rows are checked after restoring."""
     tool = _tool("pg_restore", 0)
-    said = _do([tool, "--data-only", "--table=migrations", "--file=-", str(path)], None)
-    steps = _STEPS.search(said)
+    content = _do([tool, "--data-only", "--table=migrations", "--file=-", str(path)], None)
+    steps = _STEPS.search(content)
     if steps is None:
         raise FathomError(f"{path}: this is not a backup of a fathom store (it has no table migrations)")
     _check_steps(path, max(map(int, steps[1].split()), default=0), kind)
@@ -289,20 +292,20 @@ def _checked_dump(path: Path, kind: Kind[Held]) -> Held:
     dumped = _do([tool, "--data-only", f"--table={kind.main.name}", "--file=-", str(path)], None)
     _do([tool, f"--file={os.devnull}", str(path)], None)
     rows = _ROWS.search(dumped)
-    return kind.held(rows[1].count("\n") if rows else 0, 0, path.stat().st_size)
+    return kind.report(rows[1].count("\n") if rows else 0, 0, path.stat().st_size)
 
 
-def _contents(engine: Engine, what: str, kind: Kind[Held], size: int = 0) -> Held:
+def _contents(engine: Engine, what: str, kind: Kind[Report], size: int = 0) -> Report:
     """Counts, after checking the content."""
     with clear_errors(), engine.execution_options(**{READING: True}).connect() as connection:
-        there = inspect(connection).get_table_names()
-        if "migrations" not in there or kind.main.name not in there:
+        tables = inspect(connection).get_table_names()
+        if "migrations" not in tables or kind.main.name not in tables:
             raise FathomError(f"{what}: this is not a fathom {kind.schema.name} store")
         steps = connection.execute(text("SELECT COALESCE(MAX(number), 0) FROM migrations")).scalar_one()
         _check_steps(what, steps, kind)
         checked = kind.check(connection, what)
         rows: int = connection.execute(select(func.count()).select_from(kind.main)).scalar_one()
-    return kind.held(rows, checked, size)
+    return kind.report(rows, checked, size)
 
 
 def _check_steps(what: object, steps: int, kind: Kind[Any]) -> None:
@@ -356,22 +359,22 @@ def _tool(name: str, server: int) -> str:
     Raises:
         FathomError: It is missing, or older than the server.
     """
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         raise FathomError(
             f"{name} is not on PATH; install the PostgreSQL client (Debian: apt-get install postgresql-client)"
         )
-    version = _VERSION.search(_do([found, "--version"], None))
+    version = _VERSION.search(_do([path, "--version"], None))
     if version is None or int(version[1]) < server:
         have = version[1] if version else "?"
         raise FathomError(
-            f"{found} is version {have}, but the server is version {server}: put {name} of version {server} or later "
+            f"{path} is version {have}, but the server is version {server}: put {name} of version {server} or later "
             "first on PATH"
         )
-    return found
+    return path
 
 
-def _shown(url: URL) -> str:
+def _without_password(url: URL) -> str:
     """The URL without its password, which other users could see among the arguments of a process."""
     # Not url.set(), for which None means unchanged.
     plain = URL.create("postgresql", url.username, None, url.host, url.port, url.database, url.query)
@@ -397,7 +400,7 @@ def _do(command: Sequence[str], url: URL | None) -> str:
     except OSError as error:
         raise FathomError(f"{command[0]}: cannot be run: {error.strerror or error}") from error
     if end.returncode:
-        said = end.stderr.strip().splitlines() or [f"ended with status {end.returncode}"]
-        said = [line.replace(secret, "***") if secret else line for line in said]
-        raise FathomError(f"{Path(command[0]).name}: {' '.join(said[:4])[:500]}")
+        lines = end.stderr.strip().splitlines() or [f"ended with status {end.returncode}"]
+        lines = [line.replace(secret, "***") if secret else line for line in lines]
+        raise FathomError(f"{Path(command[0]).name}: {' '.join(lines[:4])[:500]}")
     return end.stdout

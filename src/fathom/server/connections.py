@@ -42,9 +42,9 @@ class Connections:
         self._proxies = frozenset(proxies)
         self._open: dict[Connection, str] = {}
 
-    def admit(self, one: Connection) -> bool:
+    def admit(self, connection: Connection) -> bool:
         """Accepts a new connection, if necessary by closing another one; False if none can be closed."""
-        address = one.client[0] if one.client else ""
+        address = connection.client[0] if connection.client else ""
         counts = Counter(self._open.values())
         limited = bool(self.limits.per_address) and address not in self._proxies
         crowd = ""
@@ -52,22 +52,22 @@ class Connections:
             crowd = address
         elif len(self._open) >= self._room:
             # Addresses with the most connections lose one first, so that they cannot displace others.
-            waiting = Counter(there for other, there in self._open.items() if other.is_waiting)
-            crowd = max(waiting, key=lambda there: counts[there], default=address)
+            waiting = Counter(place for other, place in self._open.items() if other.is_waiting)
+            crowd = max(waiting, key=lambda source: counts[source], default=address)
         else:
-            self._open[one] = address
+            self._open[connection] = address
             return True
-        loser = next((other for other, there in self._open.items() if there == crowd and other.is_waiting), None)
+        loser = next((other for other, place in self._open.items() if place == crowd and other.is_waiting), None)
         if loser is None:
             return False
         self.forget(loser)
         loser.transport.abort()
-        self._open[one] = address
+        self._open[connection] = address
         return True
 
-    def forget(self, one: Connection) -> None:
+    def forget(self, connection: Connection) -> None:
         """Removes a closed connection."""
-        self._open.pop(one, None)
+        self._open.pop(connection, None)
 
 
 class Connection(H11Protocol):
@@ -165,15 +165,15 @@ def room_for(connections: int) -> int:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = connections + FILES
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    needed = connections + FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
             soft = most
         except (OSError, ValueError):  # some systems allow less than they report
             pass
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
+    if soft == resource.RLIM_INFINITY or soft >= needed:
         return connections
     room = max(soft - FILES, soft // 4, 1)
     log.warning("at most %d connections at once: the limit of open files is %d (ulimit -n)", room, soft)

@@ -88,11 +88,11 @@ def clear_errors() -> Iterator[None]:
     except IntegrityError:
         raise
     except DBAPIError as error:
-        said = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+        reason = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
         code = getattr(error.orig, "sqlite_errorname", None) or getattr(error.orig, "sqlstate", None)
         if code in (_SQLITE_FULL, _POSTGRES_FULL):
             raise FullStoreError("no space is left in the store; nothing was changed") from error
-        words = f"database error: {said}; check the database and `store`"
+        words = f"database error: {reason}; check the database and `store`"
         raise StoreError(words) from error
     except SQLAlchemyError as error:  # no free connection in time
         raise StoreError(f"the database does not respond: {type(error).__name__}") from error
@@ -173,8 +173,8 @@ def url_of(place: str, schema: Schema) -> URL:
     try:
         password = Path(file).read_text("utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or "it is not text"
-        raise FathomError(f"{variable}: {file}: cannot be read: {said}") from error
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise FathomError(f"{variable}: {file}: cannot be read: {reason}") from error
     if not password:
         raise FathomError(f"{variable}: {file}: the file is empty; expected the password of the database")
     return url.set(password=password)
@@ -195,7 +195,7 @@ def tighten(folder: Path, schema: Schema) -> None:
     """
     modes = [(file, 0o600) for file in folder.glob(f"{schema.file}*")]
     with suppress(OSError):
-        if all(one.name.startswith(schema.file) or one.name == LOCK for one in folder.iterdir()):
+        if all(path.name.startswith(schema.file) or path.name == LOCK for path in folder.iterdir()):
             modes.append((folder, 0o700))
     for path, mode in modes:
         with suppress(OSError):  # owned by another user

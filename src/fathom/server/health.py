@@ -36,10 +36,10 @@ class Health:
         """The results by name: ``store``, ``migrations`` and ``disk``."""
         with self._lock:  # one at a time: a store that hangs must not take all threads
             if time.monotonic() >= self._until:
-                there = self.store.is_there()
+                responds = self.store.is_there()
                 self._known = {
-                    "store": there,
-                    "migrations": there and self.store.is_current(),
+                    "store": responds,
+                    "migrations": responds and self.store.is_current(),
                     "disk": all(map(_is_writable, self.folders.values())),
                 }
                 self._until = time.monotonic() + LOOK_SECONDS
@@ -56,8 +56,8 @@ class Health:
         return JSONResponse({"ready": ready, **checks}, 200 if ready else 503, {} if ready else _LATER)
 
     def _former(self) -> Response:
-        there = self.store.is_there()
-        return JSONResponse({"store": there}, 200 if there else 503)
+        responds = self.store.is_there()
+        return JSONResponse({"store": responds}, 200 if responds else 503)
 
 
 async def _live() -> Response:

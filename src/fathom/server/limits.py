@@ -69,7 +69,7 @@ class Shares:
         self._held: Counter[str] = Counter()
 
     @property
-    def held(self) -> int:
+    def in_use(self) -> int:
         """Number of running actions of all."""
         return self._held.total()
 

@@ -118,8 +118,8 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         # of the headers; asyncio sets it only on sockets that were made with the number of the protocol.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except (OSError, OverflowError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise FathomError(f"{host} port {port}: cannot listen: {said}; choose another with `port`") from error
+        reason = getattr(error, "strerror", None) or error
+        raise FathomError(f"{host} port {port}: cannot listen: {reason}; choose another with `port`") from error
     with listener:
         yield listener
 

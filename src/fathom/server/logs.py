@@ -36,18 +36,18 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The record as JSON in ASCII, in which tokens are hidden."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        said: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "time": f"{moment}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
         if request := REQUEST.get():
-            said["request_id"] = request
-        said |= getattr(record, "fields", {})
+            fields["request_id"] = request
+        fields |= getattr(record, "fields", {})
         if record.exc_info:
-            said["traceback"] = self.formatException(record.exc_info)
-        return without_tokens(json.dumps(said))
+            fields["traceback"] = self.formatException(record.exc_info)
+        return without_tokens(json.dumps(fields))
 
 
 def set_up(logger: str, log_format: LogFormat = "text") -> None:
@@ -66,7 +66,7 @@ def set_up(logger: str, log_format: LogFormat = "text") -> None:
 
 
 def announced(logger: str, log_format: LogFormat, tell: Callable[[str], None]) -> Callable[[str], None]:
-    """How a server says where it is: as a log line if logs are JSON, so that programs can read every line.
+    """How a server announces its address: as a log line if logs are JSON, so that programs can read every line.
 
     Args:
         logger: Name of the logger of the server.

@@ -71,8 +71,8 @@ class Logged:
         if self.metrics:
             self.metrics.running.inc()
         try:
-            with self.shares.hold(client) as there:
-                app = _refuse if _is_ambiguous(scope) else self.app if there else _too_many
+            with self.shares.hold(client) as admitted:
+                app = _refuse if _is_ambiguous(scope) else self.app if admitted else _too_many
                 await app(scope, receive, sent)
         finally:
             self._note(scope, client, status, time.monotonic() - began)

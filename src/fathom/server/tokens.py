@@ -52,8 +52,8 @@ def new_token(days: float, present: float) -> tuple[str, Stored]:
 
 def key_of(token: str) -> str | None:
     """The public part of a token; None if it is none."""
-    found = _TOKEN.fullmatch(token)
-    return found[1] if found else None
+    match = _TOKEN.fullmatch(token)
+    return match[1] if match else None
 
 
 def without_tokens(text: str) -> str:

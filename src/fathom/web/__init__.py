@@ -23,7 +23,7 @@ def script(name: str, value: Json) -> bytes:
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # In a script this name would set the prototype instead of a value.
     text = text.replace('"__proto__":', '"__proto__ ":')
-    escaped = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    escaped = _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return f"fathom.add({json.dumps(name)}, {escaped});\n".encode()
 
 
@@ -35,7 +35,7 @@ def assets(package: str, folder: str) -> Iterator[tuple[str, bytes]]:
         folder: Its folder with the page.
     """
     for place in (files("fathom.web"), files(package).joinpath(folder)):
-        for asset in sorted(place.iterdir(), key=lambda one: one.name):
+        for asset in sorted(place.iterdir(), key=lambda file: file.name):
             if asset.is_file() and not asset.name.endswith(".py"):
                 yield asset.name, asset.read_bytes()
 

@@ -77,13 +77,13 @@ class Result:
         part: Number of the run, from 0.
         rows: Its row for each of ``RULES``.
         reply_hash: SHA-256 of the text of the reply, in hexadecimal digits.
-        said: Its log; None without logs.
+        log: What was logged of it; None without logs.
     """
 
     part: int
     rows: tuple[Row, ...]
     reply_hash: str
-    said: ReplyLog | None = None
+    log: ReplyLog | None = None
 
     @property
     def order(self) -> tuple[int, str, int, str, int]:
@@ -310,16 +310,16 @@ def _digest(result: Result) -> dict[str, object]:
 
 
 def _reply(result: Result, form: int) -> dict[str, object]:
-    said = result.said or ReplyLog((), "", "")
-    record = _key(result) | {"targets": said.targets, "asked": said.asked, "text": said.text}
-    return record | {"inputs": dict(said.inputs or {})} if form > 2 else record
+    log = result.log or ReplyLog((), "", "")
+    record = _key(result) | {"targets": log.targets, "asked": log.asked, "text": log.text}
+    return record | {"inputs": dict(log.inputs or {})} if form > 2 else record
 
 
-def _judgement(found: JudgedReply) -> dict[str, object]:
-    one = found.judgement
-    about: dict[str, object] = {"part": found.part, "judge": found.judge, "key": found.key}
+def _judgement(judged: JudgedReply) -> dict[str, object]:
+    judgement = judged.judgement
+    about: dict[str, object] = {"part": judged.part, "judge": judged.judge, "key": judged.key}
     return about | {
-        "status": one.status,
-        "parts": {name: float(value) for name, value in one.parts.items()},
-        "detail": one.detail,
+        "status": judgement.status,
+        "parts": {name: float(value) for name, value in judgement.parts.items()},
+        "detail": judgement.detail,
     }

@@ -56,18 +56,18 @@ def bundle_of(runs: Sequence[Path], *, judge: str | None = None, logs: bool = Tr
         loading.use_again(manifest["suite"].get("plugins"), run)
     _check_together(runs, manifests)
     judges = choose_judges(runs, judge)
-    found = [_bundled(number, run, manifests[number], judges, logs=logs) for number, run in enumerate(runs)]
-    results = [result for one in found for result in one.results]
+    bundled = [_bundled(number, run, manifests[number], judges, logs=logs) for number, run in enumerate(runs)]
+    results = [result for run in bundled for result in run.results]
     return Bundle(
         model=manifests[0]["model"],
         variant=manifests[0].get("variant") or "",
-        created=datetime.fromtimestamp(max(one.last for one in found), UTC).date().isoformat(),
+        created=datetime.fromtimestamp(max(run.last for run in bundled), UTC).date().isoformat(),
         settings=public_settings(manifests[0]),
         versions=_versions(manifests, results),
         judges=tuple(judge for judge in judges if is_judge(judge, results)),
-        parts=tuple(one.part for one in found),
+        parts=tuple(run.part for run in bundled),
         results=tuple(results),
-        judgements=tuple(judgement for one in found for judgement in one.judgements),
+        judgements=tuple(judgement for run in bundled for judgement in run.judgements),
         logs=logs,
     )
 
@@ -122,16 +122,16 @@ def kept_judgements(stored: Sequence[StoredReply], judged: Sequence[Judged]) -> 
     Raises:
         FathomError: A task is not installed.
     """
-    used = {pair for one in stored if one.reply.answered for pair in _case_keys(one, judged)}
+    used = {pair for reply in stored if reply.reply.answered for pair in _case_keys(reply, judged)}
     kept = []
-    for one in judged:
+    for judge in judged:
         # Rows name the parts of a score in their order, which the lines of a bundle do not preserve.
-        said = {
+        own = {
             key: replace(judgement, parts=dict(sorted(judgement.parts.items())))
-            for key, judgement in one.judgements.items()
-            if (one.name, key) in used
+            for key, judgement in judge.judgements.items()
+            if (judge.name, key) in used
         }
-        kept.append(Judged(one.name, said))
+        kept.append(Judged(judge.name, own))
     return tuple(kept)
 
 
@@ -139,15 +139,18 @@ def _case_keys(stored: StoredReply, judged: Sequence[Judged]) -> Iterator[tuple[
     """The judges that score a reply, each with the key of its judgement."""
     task = get_task(stored.task)
     rubric = get_rubric(task.rubric) if task.rubric and judged else None
-    for one in judged:
-        if rubric is not None and one.kind == rubric.by:
-            yield one.name, case_key(rubric, case_of(stored))
+    for judge in judged:
+        if rubric is not None and judge.kind == rubric.by:
+            yield judge.name, case_key(rubric, case_of(stored))
 
 
 def _check_together(runs: Sequence[Path], manifests: Sequence[Mapping[str, Any]]) -> None:
     if not runs:
         raise FathomError("nothing to bundle: give at least one run folder")
-    alike = [{"model": one["model"], "variant": one.get("variant") or ""} | public_settings(one) for one in manifests]
+    alike = [
+        {"model": manifest["model"], "variant": manifest.get("variant") or ""} | public_settings(manifest)
+        for manifest in manifests
+    ]
     for run, other in zip(runs, alike, strict=True):
         differing = [name for name in alike[0] if canonical(other[name]) != canonical(alike[0][name])]
         if differing:
@@ -169,18 +172,25 @@ class _Bundled:
 
 
 def _bundled(number: int, run: Path, manifest: Mapping[str, Any], judges: Sequence[str], *, logs: bool) -> _Bundled:
-    stored = [replace(one, reply=_public_reply(one.reply)) for one in replies(run)]
+    stored = [replace(reply, reply=_public_reply(reply.reply)) for reply in replies(run)]
     if not stored:
         raise FathomError(f"{run}: the run has no reply yet; repeat its `fathom run` command")
-    judged = kept_judgements(stored, [_without_errors(one) for one in read_judged(run, judges)])
+    judged = kept_judgements(stored, [_without_errors(judge) for judge in read_judged(run, judges)])
     scored = [scored_rows(stored, manifest, rule, judged) for rule in RULES]
     results = [
         Result(
-            number, tuple(rows), hashed(one.reply.text), ReplyLog(one.targets, one.asked, one.reply.text, one.inputs)
+            number,
+            tuple(rows),
+            hashed(reply.reply.text),
+            ReplyLog(reply.targets, reply.asked, reply.reply.text, reply.inputs),
         )
-        for one, *rows in zip(stored, *scored, strict=True)
+        for reply, *rows in zip(stored, *scored, strict=True)
     ]
-    said = [JudgedReply(number, one.name, key, found) for one in judged for key, found in one.judgements.items()]
+    judgements = [
+        JudgedReply(number, judge.name, key, judgement)
+        for judge in judged
+        for key, judgement in judge.judgements.items()
+    ]
     return _Bundled(
         part=facts_of_part(
             [result.rows[0] for result in results],
@@ -188,8 +198,8 @@ def _bundled(number: int, run: Path, manifest: Mapping[str, Any], judges: Sequen
             subset=str((manifest.get("subset") or {}).get("hash") or ""),
         ),
         results=tuple(sorted(results if logs else map(_without_log, results), key=lambda result: result.order)),
-        judgements=tuple(sorted(said, key=lambda found: found.order)) if logs else (),
-        last=max(one.finished_at for one in stored),
+        judgements=tuple(sorted(judgements, key=lambda judged_reply: judged_reply.order)) if logs else (),
+        last=max(reply.finished_at for reply in stored),
     )
 
 
@@ -199,22 +209,25 @@ def _public_reply(reply: Reply) -> Reply:
 
 
 def _without_log(result: Result) -> Result:
-    return replace(result, said=None)
+    return replace(result, log=None)
 
 
 def _without_errors(judged: Judged) -> Judged:
     """The same judgements without error messages, which may name servers."""
-    kept = {key: replace(one, detail="") if one.status == "error" else one for key, one in judged.judgements.items()}
+    kept = {
+        key: replace(judgement, detail="") if judgement.status == "error" else judgement
+        for key, judgement in judged.judgements.items()
+    }
     return replace(judged, judgements=kept)
 
 
 def _versions(manifests: Sequence[Mapping[str, Any]], results: Sequence[Result]) -> dict[str, str]:
     """Versions by package; several if runs differ. ``scored by`` is the version that scored."""
-    found: dict[str, set[str]] = {"fathom-eval": {result.rows[0].fathom_version for result in results}}
+    by_package: dict[str, set[str]] = {"fathom-eval": {result.rows[0].fathom_version for result in results}}
     for manifest in manifests:
         for name, version in (manifest.get("versions") or {}).items():
-            found.setdefault(str(name), set()).add(str(version))
-    shown = {name: ", ".join(sorted(filter(None, versions))) for name, versions in sorted(found.items())}
+            by_package.setdefault(str(name), set()).add(str(version))
+    shown = {name: ", ".join(sorted(filter(None, versions))) for name, versions in sorted(by_package.items())}
     return shown | {"scored by": fathom_version()}
 
 
@@ -224,7 +237,7 @@ def _public(values: Mapping[str, Any]) -> dict[str, Json]:
 
 def _open(value: Any) -> Json:
     if isinstance(value, Mapping):
-        return {str(name): _open(one) for name, one in value.items()}
+        return {str(name): _open(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_open(one) for one in value]
+        return [_open(inner) for inner in value]
     return HIDDEN if isinstance(value, str) and _PRIVATE.search(value) else value

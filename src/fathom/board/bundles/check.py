@@ -58,8 +58,14 @@ class Checked:
             "suites": [part.suite for part in self.bundle.parts],
             "replies": len(self.bundle.results),
         }  # fmt: skip
-        found: list[Json] = [asdict(finding) for finding in self.findings]
-        return {"accepted": self.accepted, "complete": self.complete, "sha256": self.sha256, **about, "findings": found}
+        findings: list[Json] = [asdict(finding) for finding in self.findings]
+        return {
+            "accepted": self.accepted,
+            "complete": self.complete,
+            "sha256": self.sha256,
+            **about,
+            "findings": findings,
+        }
 
 
 def check(path: Path, suites: Sequence[Path] = (), limits: Limits = LIMITS, today: date | None = None) -> Checked:
@@ -120,7 +126,7 @@ def _source(bundle: Bundle) -> str:
 
 
 def _check_known(bundle: Bundle, built: Sequence[BuiltSuite]) -> None:
-    suites = {*known_suites(), *(task_name(str(one.manifest["suite"])) for one in built)}
+    suites = {*known_suites(), *(task_name(str(suite.manifest["suite"])) for suite in built)}
     for part in bundle.parts:
         if task_name(part.suite) not in suites:
             raise RefusedError(

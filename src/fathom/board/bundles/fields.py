@@ -72,22 +72,25 @@ def name(value: object) -> str:
     """A displayed name that cannot be confused with another one."""
     if not isinstance(value, str) or len(value) > NAME:
         return f"a name of at most {NAME} characters"
-    if not all(one == " " or unicodedata.category(one)[0] not in "CZ" for one in value) or value != value.strip():
+    if (
+        not all(character == " " or unicodedata.category(character)[0] not in "CZ" for character in value)
+        or value != value.strip()
+    ):
         return "a name in one line, without control, direction or invisible characters"
     if _UNFIT.search(value):
         return 'a name without < > " ` \\ { } and without executable addresses'
     if unicodedata.normalize("NFKC", value) != value:
         return f"a name in plain letters ({unicodedata.normalize('NFKC', value)!r})"
-    letters = [one for one in value if unicodedata.category(one)[0] in "LM"]
-    scripts = {unicodedata.name(one, "").split(" ")[0] for one in letters}
+    letters = [character for character in value if unicodedata.category(character)[0] in "LM"]
+    scripts = {unicodedata.name(letter, "").split(" ")[0] for letter in letters}
     mixed = len(scripts) > 1 and not scripts <= _WRITTEN_WITH_LATIN
-    disguised = scripts == {"LATIN"} and any(one in _LIKE_LATIN or ord(one) in _PHONETIC for one in letters)
-    if mixed or disguised or (letters and all(one in _LIKE_LATIN for one in letters)):
+    disguised = scripts == {"LATIN"} and any(letter in _LIKE_LATIN or ord(letter) in _PHONETIC for letter in letters)
+    if mixed or disguised or (letters and all(letter in _LIKE_LATIN for letter in letters)):
         return f"a name that cannot be confused with another one (it mixes {', '.join(sorted(scripts))} letters)"
     return ""
 
 
-def named(value: object) -> str:
+def filled_name(value: object) -> str:
     """A non-empty name."""
     return name(value) if value != "" else "a name"
 
@@ -197,7 +200,7 @@ def settings(value: object, depth: int = NESTED) -> str:
             return f"at most {VALUES} values"
         names = next(filter(None, map(line, value)), "") if isinstance(value, dict) else ""
         inner = value.values() if isinstance(value, dict) else value
-        return names or next(filter(None, (settings(one, depth - 1) for one in inner)), "")
+        return names or next(filter(None, (settings(setting, depth - 1) for setting in inner)), "")
     return scalar(value) if not isinstance(value, str) else line(value)
 
 
@@ -218,11 +221,11 @@ _SETTINGS: Mapping[str, Check] = {
     "thinking": maybe(record(_THINKING)),
 }
 _PART: Mapping[str, Check] = {
-    "suite": named,
-    "fingerprint": named,
+    "suite": filled_name,
+    "fingerprint": filled_name,
     "tokenizer": line,
     "subset": line,
-    "tasks": many(named, VALUES, 1),
+    "tasks": many(filled_name, VALUES, 1),
     "lengths": many(_COUNT, VALUES, 1),
     "samples": whole(TOKENS, 1),
     "replies": whole(TOKENS, 1),
@@ -233,7 +236,7 @@ _PARTS = 50
 HEAD_FIELDS: Mapping[str, Check] = {
     "fathom": one_of("bundle"),
     "format": one_of(*FORMATS),
-    "model": named,
+    "model": filled_name,
     "variant": name,
     "created": day,
     "settings": record(_SETTINGS),
@@ -248,10 +251,10 @@ HEAD_FIELDS: Mapping[str, Check] = {
 
 _KEY: Mapping[str, Check] = {"part": whole(_PARTS - 1), "sample": line, "epoch": whole(EPOCHS, 1)}
 _ROW: Mapping[str, Check] = {
-    "suite": named,
-    "task": named,
+    "suite": filled_name,
+    "task": filled_name,
     "item": line,
-    "model": named,
+    "model": filled_name,
     "length": _COUNT,
     "value": maybe(number(1.0)),
     "variant": name,

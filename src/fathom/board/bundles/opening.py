@@ -214,16 +214,16 @@ def _check_entries(entries: Sequence[zipfile.ZipInfo], size: int) -> None:
     missing = [name for name in (HEAD, ROWS, DIGESTS) if name not in names]
     if missing:
         raise RefusedError("entry", f"{', '.join(missing)} missing from the archive")
-    if any(one.header_offset >= later.header_offset for one, later in pairwise(entries)):
+    if any(earlier.header_offset >= later.header_offset for earlier, later in pairwise(entries)):
         raise RefusedError("damaged", "files of the archive share their bytes; send the file again")
 
 
 def _check_files(head: Mapping[str, Any], content: Mapping[str, bytes]) -> None:
     """Checks the stated sizes and hashes."""
-    stated, there = head["files"], {name: data for name, data in content.items() if name != HEAD}
-    if set(stated) != set(there):
-        raise RefusedError("hashes", f"{HEAD}: files are {', '.join(stated)}, but the archive has {', '.join(there)}")
-    for name, data in there.items():
+    stated, present = head["files"], {name: data for name, data in content.items() if name != HEAD}
+    if set(stated) != set(present):
+        raise RefusedError("hashes", f"{HEAD}: files are {', '.join(stated)}, but the archive has {', '.join(present)}")
+    for name, data in present.items():
         if stated[name]["bytes"] != len(data):
             raise RefusedError("hashes", f"{name}: {len(data):,} bytes, but {HEAD} states {stated[name]['bytes']:,}")
         if stated[name]["sha256"] != hashed(data):
@@ -239,9 +239,9 @@ def _lines(name: str, data: bytes, limits: Limits, fields: Mapping[str, Check]) 
     if data and not data.endswith(b"\n"):
         raise RefusedError("form", f"{name}: its last line has no end; the file is truncated")
     # A reply has two rows, and one judgement by each of two kinds of judges.
-    most, found = limits.replies * (2 if name in (ROWS, JUDGEMENTS) else 1), data.count(b"\n")
-    if found > most:
-        raise RefusedError("size", f"{name}: {found:,} lines; at most {most:,} are allowed")
+    most, count = limits.replies * (2 if name in (ROWS, JUDGEMENTS) else 1), data.count(b"\n")
+    if count > most:
+        raise RefusedError("size", f"{name}: {count:,} lines; at most {most:,} are allowed")
     for at, line in enumerate(data.split(b"\n")[:-1], start=1):
         if len(line) > limits.line_bytes:
             raise RefusedError(
@@ -268,7 +268,7 @@ def _record(name: str, at: int, line: bytes, fields: Mapping[str, Check]) -> dic
     if wrong is not None:
         field, expected = wrong
         value = record if field is None else record.get(field)
-        raise RefusedError("fields", f"{where}: {printable(field or 'it')} is {_shown(value)}; expected {expected}")
+        raise RefusedError("fields", f"{where}: {printable(field or 'it')} is {_printable(value)}; expected {expected}")
     if canonical(record) != text.removesuffix("\n" if not at else ""):
         raise RefusedError("form", f"{where}: not in the form that `fathom board bundle` writes")
     return dict(record)
@@ -282,7 +282,7 @@ def _check_format(head: Mapping[str, Any]) -> None:
         raise RefusedError("fields", str(error)) from None
 
 
-def _shown(value: object) -> str:
+def _printable(value: object) -> str:
     """A value for a message; lists and objects may be nested more deeply than Python can print."""
     if value is None or isinstance(value, str | int | float):
         return "null" if value is None else ascii(value)[:_SHOWN]
@@ -331,13 +331,18 @@ def assembled(records: Records) -> Bundle:
     _check_order(ROWS, [result.order for result in results], len(RULES))
     _check_unique(results)
     parts = tuple(
-        Part(**{**one, "tasks": tuple(one["tasks"]), "lengths": tuple(one["lengths"])}) for one in head["parts"]
+        Part(**{**part, "tasks": tuple(part["tasks"]), "lengths": tuple(part["lengths"])}) for part in head["parts"]
     )
     _check_parts(parts, results)
     _check_names(head, results)
     judgements = tuple(
-        JudgedReply(one["part"], one["judge"], one["key"], Judgement(one["status"], one["parts"], one["detail"]))
-        for one in records.lines.get(JUDGEMENTS, ())
+        JudgedReply(
+            record["part"],
+            record["judge"],
+            record["key"],
+            Judgement(record["status"], record["parts"], record["detail"]),
+        )
+        for record in records.lines.get(JUDGEMENTS, ())
     )
     _check_order(JUDGEMENTS, [judgement.order for judgement in judgements], 1)
     return Bundle(
@@ -365,14 +370,14 @@ def _results(records: Records) -> tuple[Result, ...]:
         raise RefusedError("counts", f"{REPLIES}: {len(replies):,} lines, but {len(digests):,} in {DIGESTS}")
     results = []
     for at, digest in enumerate(digests):
-        found = rows[len(RULES) * at : len(RULES) * (at + 1)]
-        _check_rows(at, digest, found)
-        said = _said(at, digest, replies[at]) if replies else None
-        for number, row in enumerate(found):
-            wrong = _wrong_end(row, digest["reply_hash"], said) if "answered" in row else _wrong_end_of_format_1(row)
+        own_rows = rows[len(RULES) * at : len(RULES) * (at + 1)]
+        _check_rows(at, digest, own_rows)
+        log = _log_of(at, digest, replies[at]) if replies else None
+        for number, row in enumerate(own_rows):
+            wrong = _wrong_end(row, digest["reply_hash"], log) if "answered" in row else _wrong_end_of_format_1(row)
             if wrong:
                 raise RefusedError("rows", f"{ROWS}: line {len(RULES) * at + number + 1}: {wrong}")
-        results.append(Result(digest["part"], tuple(map(_row, found)), digest["reply_hash"], said))
+        results.append(Result(digest["part"], tuple(map(_row, own_rows)), digest["reply_hash"], log))
     return tuple(results)
 
 
@@ -393,7 +398,7 @@ def _check_rows(at: int, digest: Mapping[str, Any], rows: Sequence[Mapping[str, 
                 raise RefusedError("digests", f"{where}: {name} differs from that of line {at + 1} of {DIGESTS}")
 
 
-def _wrong_end(row: Mapping[str, Any], reply_hash: str, said: ReplyLog | None) -> str:
+def _wrong_end(row: Mapping[str, Any], reply_hash: str, log: ReplyLog | None) -> str:
     """What contradicts the outcome of a reply; "" if nothing does.
 
     Only answered replies have text, so that no non-empty reply can be declared unanswered.
@@ -402,9 +407,9 @@ def _wrong_end(row: Mapping[str, Any], reply_hash: str, said: ReplyLog | None) -
     if answered and status not in ("ok", "incomplete"):
         return f"answered is true, but a reply with status {status} has no text; expected false"
     if answered == (reply_hash == _EMPTY):
-        there = "has text" if not answered else "is empty"
-        return f"answered is {str(answered).lower()}, but by its hash in {DIGESTS} the reply {there}"
-    if answered and said is not None and not said.text.strip():
+        state = "has text" if not answered else "is empty"
+        return f"answered is {str(answered).lower()}, but by its hash in {DIGESTS} the reply {state}"
+    if answered and log is not None and not log.text.strip():
         return f"answered is true, but in {REPLIES} the reply has no visible text; expected false"
     if answered and (stop in _SAYING_NOTHING or (status == "incomplete" and stop != "max_tokens")):
         return f"status is {status}, impossible for a reply with text and the stop {printable(stop)[:_SHOWN]!r}"
@@ -425,7 +430,7 @@ def _row(record: Mapping[str, Any]) -> Row:
     return Row(**{name: record[name] for name in SCHEMA if name in record})
 
 
-def _said(at: int, digest: Mapping[str, Any], reply: Mapping[str, Any]) -> ReplyLog:
+def _log_of(at: int, digest: Mapping[str, Any], reply: Mapping[str, Any]) -> ReplyLog:
     for name in ("part", "sample", "epoch"):
         if reply[name] != digest[name]:
             raise RefusedError("digests", f"{REPLIES}: line {at + 1}: {name} differs from that in {DIGESTS}")
@@ -464,9 +469,9 @@ def _check_parts(parts: Sequence[Part], results: Sequence[Result]) -> None:
     if sorted(by_part) != list(range(len(parts))):
         raise RefusedError("counts", f"bundle.json: {len(parts)} runs are stated, but the rows are of {len(by_part)}")
     for number, stated in enumerate(parts):
-        there = facts_of_part(by_part[number], fingerprint=stated.fingerprint, subset=stated.subset)
+        facts = facts_of_part(by_part[number], fingerprint=stated.fingerprint, subset=stated.subset)
         for name, value in asdict(stated).items():
-            if canonical(value) != canonical(asdict(there)[name]):
+            if canonical(value) != canonical(asdict(facts)[name]):
                 raise RefusedError("counts", f"bundle.json: parts: {name} of run {number + 1} contradicts its rows")
 
 

@@ -79,7 +79,7 @@ def needed_judgements(bundle: Bundle) -> tuple[JudgedReply, ...]:
         for judged in _judged(bundle, number, list(_stored(bundle, number)))
         for key in judged.judgements
     }
-    return tuple(one for one in bundle.judgements if one.order in used)
+    return tuple(judgement for judgement in bundle.judgements if judgement.order in used)
 
 
 def thinking_facets(bundle: Bundle) -> tuple[str, ...]:
@@ -112,8 +112,8 @@ def _ended(bundle: Bundle) -> Iterator[Finding]:
         level: Level = "verified" if bundle.logs and bundle.format > 1 else "unverified"
         yield Finding(level, "unanswered", f"{words} and count 0")
     if outcomes["overflow"]:
-        found = [one for one in unmeasured(rows) if one.reason == DOES_NOT_FIT]
-        unfit = ", ".join(f"{one.task} at {one.length:,} tokens ({one})" for one in found)
+        cells = [cell for cell in unmeasured(rows) if cell.reason == DOES_NOT_FIT]
+        unfit = ", ".join(f"{cell.task} at {cell.length:,} tokens ({cell})" for cell in cells)
         words = f"{outcomes['overflow']:,} of {len(rows):,} prompts did not fit and count 0, which cannot be verified"
         left = f"; cells where more than a fifth did not fit have no score: {unfit}" if unfit else ""
         yield Finding("unverified", "overflow", f"{words}{left}")
@@ -149,23 +149,25 @@ def rescored(bundle: Bundle) -> Iterator[tuple[int, Row, Row]]:
         scored = [scored_rows(stored, manifest, rule, judged) for rule in RULES]
         for (at, result), *computed in zip(of_part, *scored, strict=True):
             for given, row in zip(result.rows, computed, strict=True):
-                yield at, given, row if bundle.format > 1 else _in_format_1(given, row, result.said)
+                yield at, given, row if bundle.format > 1 else _in_format_1(given, row, result.log)
 
 
-def _in_format_1(given: Row, computed: Row, said: ReplyLog | None) -> Row:
+def _in_format_1(given: Row, computed: Row, log: ReplyLog | None) -> Row:
     """The row in format 1: only complete replies have scores; those of empty ones come from the task's scorer."""
     row = replace(computed, answered=None)
     if row.status != "ok":
         return replace(row, value=None, valid=False, answer=None, grader="", detail="")
-    if given.value in (0.0, None) and not (said and said.text.strip()):
+    if given.value in (0.0, None) and not (log and log.text.strip()):
         own = ("value", "valid", "answer", "grader", "detail")
         return replace(row, **{name: getattr(given, name) for name in own})
     return row
 
 
 def _judged(bundle: Bundle, number: int, stored: Sequence[StoredReply]) -> tuple[Judged, ...]:
-    said = [one for one in bundle.judgements if one.part == number]
-    by_judge = [Judged(name, {one.key: one.judgement for one in said if one.judge == name}) for name in bundle.judges]
+    own = [judgement for judgement in bundle.judgements if judgement.part == number]
+    by_judge = [
+        Judged(name, {judged.key: judged.judgement for judged in own if judged.judge == name}) for name in bundle.judges
+    ]
     return kept_judgements(stored, by_judge)
 
 
@@ -178,7 +180,7 @@ def _stored(bundle: Bundle, number: int) -> Iterator[StoredReply]:
 
 
 def _one_stored(result: Result, about: Sequence[str]) -> StoredReply:
-    row, said = result.rows[0], result.said or ReplyLog((), "", "")
+    row, log = result.rows[0], result.log or ReplyLog((), "", "")
     facets = {name: value for name, value in row.facets.items() if name not in about}
     return StoredReply(
         sample=row.sample,
@@ -188,14 +190,14 @@ def _one_stored(result: Result, about: Sequence[str]) -> StoredReply:
         tokens=row.tokens or 0,
         language=row.language,
         chance=row.chance or 0.0,
-        targets=said.targets,
+        targets=log.targets,
         facets=facets,
-        inputs=facets if said.inputs is None else dict(said.inputs),
-        asked=said.asked,
+        inputs=facets if log.inputs is None else dict(log.inputs),
+        asked=log.asked,
         epoch=row.epoch,
         reply=Reply(
             status=row.status,
-            text=said.text,
+            text=log.text,
             stop=row.stop,
             tokens_in=row.tokens_in,
             tokens_out=row.tokens_out,
@@ -230,10 +232,10 @@ def _words(at: int, field: str, given: Row, computed: Row, bundle: Bundle) -> st
             f"with version {versions[0]} (fathom {versions[1]}): bundle the run again with this version"
         )
     return (
-        f"{ROWS}: line {line}: {field} of sample {given.sample} is {_shown(getattr(given, field))}, but "
-        f"recomputed from the reply it is {_shown(getattr(computed, field))}{other}"
+        f"{ROWS}: line {line}: {field} of sample {given.sample} is {_printable(getattr(given, field))}, but "
+        f"recomputed from the reply it is {_printable(getattr(computed, field))}{other}"
     )
 
 
-def _shown(value: Any) -> str:
+def _printable(value: Any) -> str:
     return printable(ascii(value))[:_SHOWN]

@@ -25,14 +25,50 @@ _SHOWN = 60
 
 
 @dataclass
-class _Seen:
-    """State of the comparison with a suite."""
+class _Comparison:
+    """The comparison of a bundle with a suite, sample by sample, and what it has counted."""
 
+    bundle: Bundle
+    texts: Mapping[str, str]
+    epochs: int
     samples: Counter[str] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
     replies: int = 0
     prompts: int = 0
     cut: int = 0
+
+    def add(self, built: Sample, results: Sequence[Result]) -> None:
+        """Compares the results of one sample.
+
+        Raises:
+            RefusedError: One differs from the suite.
+        """
+        thinking: Any = self.bundle.settings.get("thinking") or {}
+        sample = told_to_think(built) if thinking.get("prompt") == "thinking" else built
+        self.samples[sample.task] += 1
+        self.replies += len(results)
+        if len(results) < self.epochs:
+            self.missing[sample.task] += self.epochs - len(results)
+        for result in results:
+            _compare_gold(sample, result, thinking_facets(self.bundle))
+        hashes = {result.rows[0].prompt_hash for result in results} - {""}
+        prompt = (
+            sha256(render(sample, self.texts).encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+            if hashes
+            else ""
+        )
+        for result in results:
+            row = result.rows[0]
+            if row.prompt_hash == "" and (row.answered or row.status == "ok"):
+                raise RefusedError("prompts", f"sample {row.sample}: it has a reply, but no prompt was sent")
+            if row.prompt_hash in ("", prompt):
+                self.prompts += row.prompt_hash != ""
+            elif row.truncated and self.bundle.settings.get("on_overflow") != "refuse":
+                self.cut += 1
+            else:
+                raise RefusedError(
+                    "prompts", f"sample {row.sample}: prompt_hash is {row.prompt_hash}, but its prompt has {prompt}"
+                )
 
 
 def check_suites(bundle: Bundle, suites: Sequence[BuiltSuite]) -> Iterator[Finding]:
@@ -55,12 +91,12 @@ def check_suites(bundle: Bundle, suites: Sequence[BuiltSuite]) -> Iterator[Findi
                 older = refusal.topic == "gold" and suite.manifest.get("format", 1) < SUITE_FORMAT
                 yield Finding("refused", refusal.topic, f"{refusal}{_REBUILD if older else ''}")
         elif suites:
-            there = ", ".join(f"{one.manifest['suite']} {print}" for print, one in by_print.items())
+            given = ", ".join(f"{built.manifest['suite']} {print}" for print, built in by_print.items())
             yield Finding(
                 "refused",
                 "suite",
                 f"suite {part.suite} with fingerprint {part.fingerprint} is not among the suites to check against "
-                f"({there}); run one of these, or check against the suite that was run",
+                f"({given}); run one of these, or check against the suite that was run",
             )
         else:
             yield Finding(
@@ -73,18 +109,18 @@ def check_suites(bundle: Bundle, suites: Sequence[BuiltSuite]) -> Iterator[Findi
 
 
 def _results_of(bundle: Bundle, fingerprint: str) -> dict[str, list[Result]]:
-    found: dict[str, list[Result]] = {}
+    by_sample: dict[str, list[Result]] = {}
     for result in bundle.results:
         if bundle.parts[result.part].fingerprint == fingerprint:
-            found.setdefault(result.rows[0].sample, []).append(result)
-    return found
+            by_sample.setdefault(result.rows[0].sample, []).append(result)
+    return by_sample
 
 
 def _epochs(bundle: Bundle, fingerprint: str) -> Iterator[Finding]:
     """Missing repeats, which can be seen without the suite."""
     results = _results_of(bundle, fingerprint)
-    wanted = max(result.rows[0].epoch for found in results.values() for result in found)
-    missing = wanted * len(results) - sum(map(len, results.values()))
+    epochs = max(result.rows[0].epoch for repeats in results.values() for result in repeats)
+    missing = epochs * len(results) - sum(map(len, results.values()))
     if missing:
         words = f"{missing:,} replies of repeated samples are missing; repeat the `fathom run` command to get them"
         yield Finding("incomplete", "completeness", words)
@@ -104,12 +140,12 @@ def _against(bundle: Bundle, part: Part, suite: BuiltSuite) -> Iterator[Finding]
             "suite", f"bundle.json: suite and tokenizer are {stated}, but for this fingerprint they are {name, counted}"
         )
     results = _results_of(bundle, part.fingerprint)
-    tasks = {task_name(result.rows[0].task) for found in results.values() for result in found}
-    epochs = max(result.rows[0].epoch for found in results.values() for result in found)
-    seen, texts = _Seen(), suite.texts()
+    tasks = {task_name(result.rows[0].task) for repeats in results.values() for result in repeats}
+    epochs = max(result.rows[0].epoch for repeats in results.values() for result in repeats)
+    seen = _Comparison(bundle, suite.texts(), epochs)
     for built in suite.samples():
         if task_name(built.task) in tasks:
-            _compare(bundle, built, results.pop(built.id, []), texts, epochs, seen)
+            seen.add(built, results.pop(built.id, []))
     if results:
         raise RefusedError("samples", f"{len(results):,} samples are not in the suite: {_some(list(results))}")
     yield Finding(
@@ -119,53 +155,28 @@ def _against(bundle: Bundle, part: Part, suite: BuiltSuite) -> Iterator[Finding]
     if seen.cut:
         words = f"{seen.cut:,} prompts were truncated to fit the window; how they were truncated was not verified"
         yield Finding("unverified", "prompts", words)
-    yield from _completeness(part, seen, sorted({*map(task_name, suite.manifest["tasks"])} - tasks), epochs)
+    yield from _completeness(part, seen, sorted({*map(task_name, suite.manifest["tasks"])} - tasks))
 
 
-def _completeness(part: Part, seen: _Seen, left_out: Sequence[str], epochs: int) -> Iterator[Finding]:
-    held = sum(seen.samples.values())
+def _completeness(part: Part, seen: _Comparison, left_out: Sequence[str]) -> Iterator[Finding]:
+    epochs, samples = seen.epochs, sum(seen.samples.values())
     not_run = f"; tasks that were not run: {', '.join(left_out)}" if left_out else ""
     repeated = f", {epochs} times each" if epochs > 1 else ""
     if not seen.missing:
-        words = f"all {held:,} samples of {len(seen.samples)} tasks of suite {part.suite} are there{repeated}{not_run}"
+        words = (
+            f"all {samples:,} samples of {len(seen.samples)} tasks of suite {part.suite} are there{repeated}{not_run}"
+        )
         yield Finding("verified", "completeness", words)
         return
     subset = f" (a subset was run: {part.subset})" if part.subset else ""
     some = ", ".join(f"{task} {missing:,}" for task, missing in sorted(seen.missing.items()))
-    words = f"{sum(seen.missing.values()):,} of {held * epochs:,} replies are missing{subset}: {some}{not_run}"
+    words = f"{sum(seen.missing.values()):,} of {samples * epochs:,} replies are missing{subset}: {some}{not_run}"
     yield Finding("incomplete", "completeness", words)
-
-
-def _compare(
-    bundle: Bundle, built: Sample, results: Sequence[Result], texts: Mapping[str, str], epochs: int, seen: _Seen
-) -> None:
-    thinking: Any = bundle.settings.get("thinking") or {}
-    sample = told_to_think(built) if thinking.get("prompt") == "thinking" else built
-    seen.samples[sample.task] += 1
-    seen.replies += len(results)
-    if len(results) < epochs:
-        seen.missing[sample.task] += epochs - len(results)
-    for result in results:
-        _compare_gold(sample, result, thinking_facets(bundle))
-    hashes = {result.rows[0].prompt_hash for result in results} - {""}
-    prompt = sha256(render(sample, texts).encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS] if hashes else ""
-    for result in results:
-        row = result.rows[0]
-        if row.prompt_hash == "" and (row.answered or row.status == "ok"):
-            raise RefusedError("prompts", f"sample {row.sample}: it has a reply, but no prompt was sent")
-        if row.prompt_hash in ("", prompt):
-            seen.prompts += row.prompt_hash != ""
-        elif row.truncated and bundle.settings.get("on_overflow") != "refuse":
-            seen.cut += 1
-        else:
-            raise RefusedError(
-                "prompts", f"sample {row.sample}: prompt_hash is {row.prompt_hash}, but its prompt has {prompt}"
-            )
 
 
 def _compare_gold(sample: Sample, result: Result, about: Sequence[str]) -> None:
     """Checks everything that a row and a log say about a sample against the suite."""
-    row, said = result.rows[0], result.said
+    row, log = result.rows[0], result.log
     targets = sample.targets if get_task(sample.task).lines else sample.targets[:1]
     facts: dict[str, tuple[Any, Any]] = {
         "item": (row.item, sample.item),
@@ -175,10 +186,10 @@ def _compare_gold(sample: Sample, result: Result, about: Sequence[str]) -> None:
         "language": (row.language, sample.language),
         "chance": (row.chance, float(sample.chance)),
         "target": (row.target, "\n".join(targets)),
-        **_compared_facets(sample, {name: value for name, value in row.facets.items() if name not in about}, said),
+        **_compared_facets(sample, {name: value for name, value in row.facets.items() if name not in about}, log),
     }
-    if said is not None:
-        facts |= {"targets": (said.targets, sample.targets), "asked": (said.asked, sample.asked)}
+    if log is not None:
+        facts |= {"targets": (log.targets, sample.targets), "asked": (log.asked, sample.asked)}
     for name, (given, expected) in facts.items():
         if canonical(given) != canonical(expected):
             shown = [printable(ascii(value))[:_SHOWN] for value in (given, expected)]
@@ -186,7 +197,7 @@ def _compare_gold(sample: Sample, result: Result, about: Sequence[str]) -> None:
 
 
 def _compared_facets(
-    sample: Sample, facets: Mapping[str, Facet], said: ReplyLog | None
+    sample: Sample, facets: Mapping[str, Facet], log: ReplyLog | None
 ) -> dict[str, tuple[Any, Mapping[str, Facet]]]:
     """Facets and inputs of a reply, each with those of the suite's sample.
 
@@ -197,10 +208,10 @@ def _compared_facets(
     if ("cluster" in facets) != ("cluster" in known):
         facets, known = _without_cluster(facets), _without_cluster(known)
     both = {**known, **sample.inputs}
-    given = facets if said is None or said.inputs is None else said.inputs
-    if canonical(given) == canonical(facets) and (said is not None or canonical(facets) == canonical(both)):
+    given = facets if log is None or log.inputs is None else log.inputs
+    if canonical(given) == canonical(facets) and (log is not None or canonical(facets) == canonical(both)):
         return {"facets": (facets, both)}
-    inputs = {} if said is None else {"inputs": (said.inputs, sample.inputs)}
+    inputs = {} if log is None else {"inputs": (log.inputs, sample.inputs)}
     return {"facets": (facets, known), **inputs}
 
 

@@ -13,7 +13,7 @@ from fathom.types import FathomError
 
 @readable
 @dataclass(frozen=True, slots=True)
-class Held:
+class BackupReport:
     """Content of a store or a backup.
 
     Attributes:
@@ -42,4 +42,4 @@ def _check_bundles(connection: Connection, what: str) -> int:
     return bundles
 
 
-KIND = Kind(BOARD, submissions, _check_bundles, Held)
+KIND = Kind(BOARD, submissions, _check_bundles, BackupReport)

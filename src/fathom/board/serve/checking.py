@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fathom.board.serve.limits import Limits
-from fathom.board.serve.process import ended
+from fathom.board.serve.process import run_process
 from fathom.printing import printable
 from fathom.suites.registry import boards
 from fathom.types import FathomError
@@ -101,7 +101,7 @@ def check_of(policy: Policy, limits: Limits, stopping: threading.Event, own: Own
 
     def check(path: Path) -> CheckResult:
         command = [sys.executable, "-m", __name__, json.dumps(order | {"bundle": str(path)})]
-        end = ended(command, seconds, stopping)
+        end = run_process(command, seconds, stopping)
         if stopping.is_set() and end.code != 0:
             raise FathomError("the server is stopping; send the bundle again later")
         if end.code == 0:
@@ -121,7 +121,7 @@ def _copied(own: OwnResults, path: Path, model: str) -> list[Finding]:
 
     prints = unpacked(prints_path(path).read_bytes())
     try:
-        return [Finding("flagged", "replies", _plain(words)) for words in own.copied(model, prints)]
+        return [Finding("flagged", "replies", _one_line(words)) for words in own.copied(model, prints)]
     except FathomError as error:
         log.error("%s", printable(str(error)))
         # Moderators can decide without it: the site also shows what results have in common.
@@ -129,9 +129,9 @@ def _copied(own: OwnResults, path: Path, model: str) -> list[Finding]:
         return [Finding("unverified", "replies", words)]
 
 
-def _parsed(said: Mapping[str, Any]) -> CheckResult:
-    lists = {name: tuple(said[name]) for name in ("suites", "reasons")}
-    return CheckResult(**{**said, **lists, "findings": tuple(Finding(**one) for one in said["findings"])})
+def _parsed(record: Mapping[str, Any]) -> CheckResult:
+    lists = {name: tuple(record[name]) for name in ("suites", "reasons")}
+    return CheckResult(**{**record, **lists, "findings": tuple(Finding(**finding) for finding in record["findings"])})
 
 
 def _cut_short(code: int | None, seconds: float) -> str:
@@ -171,11 +171,11 @@ def check_bundle(path: Path, policy: Policy, limits: Limits) -> CheckResult:
         findings += [*_names(bundle, policy.names), *_nowhere(bundle)]
         prints_path(path).write_bytes(packed(prints_of(answers_of(bundle))))
     return CheckResult(
-        model=_plain(bundle.model) if bundle else "",
-        variant=_plain(bundle.variant) if bundle else "",
-        created=_plain(bundle.created) if bundle else "",
-        suites=tuple(dict.fromkeys(_plain(part.suite) for part in bundle.parts)) if bundle else (),
-        findings=(*findings, *(_finding(one) for one in checked.findings[:_FINDINGS])),
+        model=_one_line(bundle.model) if bundle else "",
+        variant=_one_line(bundle.variant) if bundle else "",
+        created=_one_line(bundle.created) if bundle else "",
+        suites=tuple(dict.fromkeys(_one_line(part.suite) for part in bundle.parts)) if bundle else (),
+        findings=(*findings, *(_finding(finding) for finding in checked.findings[:_FINDINGS])),
         reasons=tuple(_reasons(checked, policy, known)[:_FINDINGS]),
     )
 
@@ -187,7 +187,7 @@ def _fingerprints(suites: Sequence[Path]) -> dict[str, Path]:
 
 
 def _reasons(checked: Checked, policy: Policy, known: Mapping[str, Path]) -> list[str]:
-    reasons = [_plain(one.words) for level in ("refused", "incomplete") for one in checked.of(level)]
+    reasons = [_one_line(finding.words) for level in ("refused", "incomplete") for finding in checked.of(level)]
     if not reasons and not checked.complete:
         reasons.append("the bundle is not complete")
     if checked.bundle is None:
@@ -204,22 +204,22 @@ def _nowhere(bundle: Bundle) -> list[Finding]:
     known = {suite for board in boards().values() for suite in board.suites}
     left = dict.fromkeys(part.suite for part in bundle.parts if part.suite not in known)
     return [
-        Finding("unverified", "board", f"suite {_plain(suite)} has no declared board; it gets a new one")
+        Finding("unverified", "board", f"suite {_one_line(suite)} has no declared board; it gets a new one")
         for suite in left
     ]
 
 
 def _strangers(bundle: Bundle, known: Mapping[str, Path]) -> list[str]:
     return [
-        f"this server has no answers for suite {_plain(part.suite)} with fingerprint {_plain(part.fingerprint)[:12]}; "
-        "ask its operator which suites it accepts"
+        f"this server has no answers for suite {_one_line(part.suite)} with fingerprint "
+        f"{_one_line(part.fingerprint)[:12]}; ask its operator which suites it accepts"
         for part in bundle.parts
         if part.fingerprint not in known
     ]
 
 
-def _finding(one: Found) -> Finding:
-    return Finding(one.level, _plain(one.topic), _plain(one.words))
+def _finding(finding: Found) -> Finding:
+    return Finding(finding.level, _one_line(finding.topic), _one_line(finding.words))
 
 
 def _names(bundle: Bundle, own: Sequence[str]) -> Iterator[Finding]:
@@ -231,7 +231,7 @@ def _names(bundle: Bundle, own: Sequence[str]) -> Iterator[Finding]:
     for board in boards().values():
         models = {entry.model for entry in published().get(board.id, ()) if same_name(entry.model, bundle.model)}
         if models and suites & set(board.suites):
-            words = f"the name is that of a published entry of {board.title} ({_plain(min(models))})"
+            words = f"the name is that of a published entry of {board.title} ({_one_line(min(models))})"
             yield Finding("flagged", "name", f"{words}: state it if it is another model, or another run of it")
     if any(same_name(name, bundle.model) for name in own):
         yield Finding("flagged", "name", "the name is that of one of the site's own results")
@@ -242,7 +242,7 @@ def prints_path(bundle: Path) -> Path:
     return bundle.with_suffix(".prints")
 
 
-def _plain(text: str) -> str:
+def _one_line(text: str) -> str:
     """Text from a bundle in one line of bounded length."""
     return printable(text if len(text) <= _WORDS else f"{text[:_WORDS]}...")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from fathom.board.likeness import Prints, expected_alike, likeness
-from fathom.board.serve.process import ended
+from fathom.board.serve.process import run_process
 from fathom.plugins.names import system_name
 from fathom.types import FathomError
 
@@ -55,7 +55,9 @@ class OwnResults:
         """Reads in a separate process, because scoring runs takes much memory."""
         with tempfile.TemporaryDirectory() as place:
             out = Path(place) / "prints.npz"
-            end = ended([sys.executable, "-m", __name__, str(out), *map(str, self._results)], SECONDS, self._stopping)
+            end = run_process(
+                [sys.executable, "-m", __name__, str(out), *map(str, self._results)], SECONDS, self._stopping
+            )
             if end.code != 0:
                 raise FathomError(f"the results on this server cannot be compared: {end.err.strip()[-2000:]}")
             with np.load(out) as stored:
@@ -68,14 +70,14 @@ def main(out: Path, results: Sequence[Path]) -> int:
     from fathom.board.results import read_results
 
     try:
-        found = [one for batch in read_results(results) for one in batch.prints().items()]
+        results_read = [own for batch in read_results(results) for own in batch.prints().items()]
     except FathomError as error:
         print(error, file=sys.stderr)
         return 2
-    names = json.dumps([name for name, _ in found])
-    np.savez(out, *(own for _, own in found), names=np.array(names))
+    names = json.dumps([name for name, _ in results_read])
+    np.savez(out, *(own for _, own in results_read), names=np.array(names))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), [Path(one) for one in sys.argv[2:]]))
+    sys.exit(main(Path(sys.argv[1]), [Path(path) for path in sys.argv[2:]]))

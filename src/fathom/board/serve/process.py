@@ -14,7 +14,7 @@ _SAID = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProcessResult:
     """How a process ended.
 
     Attributes:
@@ -28,7 +28,9 @@ class Ended:
     err: str
 
 
-def ended(command: Sequence[str], seconds: float, stopping: threading.Event | None = None, umask: int = -1) -> Ended:
+def run_process(
+    command: Sequence[str], seconds: float, stopping: threading.Event | None = None, umask: int = -1
+) -> ProcessResult:
     """Runs a command until it ends or exceeds its time.
 
     Args:
@@ -49,11 +51,11 @@ def ended(command: Sequence[str], seconds: float, stopping: threading.Event | No
             finally:
                 if process.poll() is None:
                     process.kill()
-        said = []
+        outputs = []
         for stream in (out, err):
             stream.seek(0)
-            said.append(stream.read(_SAID).decode("utf-8", "replace"))
-    return Ended(None if late else process.returncode, *said)
+            outputs.append(stream.read(_SAID).decode("utf-8", "replace"))
+    return ProcessResult(None if late else process.returncode, *outputs)
 
 
 def _environment() -> dict[str, str]:

@@ -109,12 +109,12 @@ class Publisher:
         while not self._stopping.is_set():
             self._wake.clear()
             try:
-                wanted = edition_of(self._store.accepted())
-                if wanted == self._done:
+                edition = edition_of(self._store.accepted())
+                if edition == self._done:
                     self._failed = self._error = ""
                     self.built = time.time()
-                elif wanted != self._failed or time.monotonic() > self._again:
-                    self._publish(wanted)
+                elif edition != self._failed or time.monotonic() > self._again:
+                    self._publish(edition)
             except FathomError as error:  # the store is unavailable and may come back
                 self._error = str(error)
                 log.error("the site: %s", printable(str(error)))
@@ -123,7 +123,7 @@ class Publisher:
                 log.exception("the site could not be built; the previous one stays")
             self._wake.wait(self._look)
 
-    def _publish(self, wanted: str) -> None:
+    def _publish(self, edition: str) -> None:
         self._building = True
         try:
             with locked(self.out / "building.lock"):
@@ -133,7 +133,7 @@ class Publisher:
         except (FathomError, OSError) as error:
             if self._stopping.is_set():
                 return
-            self._failed, self._error, self._again = wanted, str(error), time.monotonic() + AGAIN_SECONDS
+            self._failed, self._error, self._again = edition, str(error), time.monotonic() + AGAIN_SECONDS
             log.error("the site could not be built; the previous one stays: %s", printable(str(error)))
         finally:
             self._building = False
@@ -150,7 +150,7 @@ class Publisher:
         try:
             self._build(bundles_in(self._store, accepted, self.out / BUNDLES), place / "site")
             (place / "site" / _EDITION).write_text(edition, "utf-8")
-            number = max((int(one.name) for one in _finished(sites)), default=0) + 1
+            number = max((int(site.name) for site in _finished(sites)), default=0) + 1
             (place / "site").rename(sites / f"{number:06d}")
             swap(sites / f"{number:06d}", self.out / CURRENT)
         finally:

@@ -12,7 +12,7 @@ from fathom.board.serve.app import make_app
 from fathom.board.serve.checking import Policy, check_of
 from fathom.board.serve.limits import Limits
 from fathom.board.serve.own import OwnResults
-from fathom.board.serve.process import ended
+from fathom.board.serve.process import run_process
 from fathom.board.serve.publishing import Build, Publisher
 from fathom.board.serve.store import Store
 from fathom.runfile.manifest import FILE
@@ -51,8 +51,8 @@ class Page:
     @property
     def options(self) -> list[str]:
         """The options of ``board build`` for it."""
-        found = [f"--title={self.title}"] * (self.title is not None) + ["--no-published"] * (not self.published)
-        return found + ([f"--models={self.models.resolve()}"] if self.models is not None else [])
+        words = [f"--title={self.title}"] * (self.title is not None) + ["--no-published"] * (not self.published)
+        return words + ([f"--models={self.models.resolve()}"] if self.models is not None else [])
 
 
 def serve(store: str, out: Path, page: Page, policy: Policy, limits: Limits, service: Service) -> None:
@@ -81,7 +81,7 @@ def serve(store: str, out: Path, page: Page, policy: Policy, limits: Limits, ser
         serving(store),
     ):
         options = [*page.options, *(f"--suite={folder.resolve()}" for folder in policy.suites)]
-        own = [one.resolve() for one in page.results]
+        own = [result.resolve() for result in page.results]
         publisher = Publisher(opened, out.resolve(), build_of(own, options, stopping), stopping)
         check = check_of(policy, limits, stopping, OwnResults(own, stopping))
         app = make_app(opened, publisher, check, limits, counted, proxied=bool(service.proxies))
@@ -122,11 +122,11 @@ def build_of(results: Sequence[Path], options: Sequence[str], stopping: threadin
             (out / "index.html").chmod(0o666 & ~PUBLIC)
             return
         command = [sys.executable, "-c", "from fathom.cli import main; main()", "board", "build", "--quiet", *options]
-        end = ended([*command, f"--out={out}", *map(str, [*results, *bundles])], BUILD_SECONDS, stopping, PUBLIC)
+        end = run_process([*command, f"--out={out}", *map(str, [*results, *bundles])], BUILD_SECONDS, stopping, PUBLIC)
         if end.code is None:
             raise FathomError(f"board build took more than {BUILD_SECONDS:g} seconds")
         if end.code:
-            said = end.err.strip().removeprefix("fathom: ")
-            raise FathomError(said[-2000:] or f"board build ended with status {end.code}")
+            reason = end.err.strip().removeprefix("fathom: ")
+            raise FathomError(reason[-2000:] or f"board build ended with status {end.code}")
 
     return build

@@ -135,14 +135,14 @@ class Store(Database):
     def __init__(self, place: str) -> None:
         super().__init__(place, BOARD)
 
-    def add(self, submission: Submission, bundle: Path | None, waiting: int, said: bytes = b"") -> None:
+    def add(self, submission: Submission, bundle: Path | None, waiting: int, reply_prints: bytes = b"") -> None:
         """Adds a submission durably: it survives ``kill -9`` and a power failure after this returns.
 
         Args:
             submission: Its facts. An earlier one of the same bundle is replaced unless it ``stands``.
             bundle: File of its bytes; None to keep none.
             waiting: Maximum number of pending submissions of its submitter, including this one.
-            said: Prints of its replies (``fathom.board.likeness``).
+            reply_prints: Prints of its replies (``fathom.board.likeness``).
 
         Raises:
             KnownError: The same bundle was submitted before.
@@ -157,16 +157,18 @@ class Store(Database):
                 if row is not None and _submission(row).stands:
                     raise KnownError(_submission(row))
                 mine = (submissions.c.submitter == submission.submitter) & (submissions.c.state == "pending")
-                there = connection.execute(select(func.count()).select_from(submissions).where(mine)).scalar_one()
-                if submission.state == "pending" and there >= waiting:
-                    raise WaitingError(f"{there} submissions of {submission.submitter} are already pending")
+                pending = connection.execute(select(func.count()).select_from(submissions).where(mine)).scalar_one()
+                if submission.state == "pending" and pending >= waiting:
+                    raise WaitingError(f"{pending} submissions of {submission.submitter} are already pending")
                 if row is not None:  # locked; a newer one must not be replaced
                     _forget(connection, submission.id)
                 connection.execute(insert(submissions).values(_columns(submission)))
                 for number, content in enumerate(_cut(bundle) if bundle else ()):
                     connection.execute(insert(pieces).values(submission=submission.id, number=number, content=content))
                 if bundle:
-                    connection.execute(insert(prints).values(submission=submission.id, content=said, compared=0))
+                    connection.execute(
+                        insert(prints).values(submission=submission.id, content=reply_prints, compared=0)
+                    )
         except IntegrityError:  # another connection added the same bundle first
             if (first := self.find(submission.id)) is None:
                 raise StoreError("the submission was not stored; send it again") from None
@@ -180,9 +182,9 @@ class Store(Database):
         with clear_errors(), self.reading.connect() as connection:
             new = list(connection.execute(select(prints.c.submission).where(prints.c.compared == 0)).scalars())
         for id in new:
-            found = self._likenesses(id)
+            alike = self._likenesses(id)
             with clear_errors(), self.engine.begin() as connection:
-                for other, words in found.items():
+                for other, words in alike.items():
                     pair = dict(zip(("one", "other"), sorted((id, other)), strict=True))
                     connection.execute(delete(likenesses).filter_by(**pair))
                     connection.execute(insert(likenesses).values(**pair, words=words))
@@ -195,7 +197,7 @@ class Store(Database):
             row = connection.execute(query.where(submissions.c.id == id)).one_or_none()
             if row is None:
                 return {}
-            mine, own, found = unpacked(row.content), _submission(row), {}
+            mine, own, alike = unpacked(row.content), _submission(row), {}
             for other in connection.execute(query.where(submissions.c.id != id)):
                 theirs = _submission(other)
                 names = own.model, theirs.model
@@ -204,8 +206,8 @@ class Store(Database):
                     continue
                 compared = likeness(mine, unpacked(other.content))
                 if compared.alike:
-                    found[theirs.id] = str(compared)
-        return found
+                    alike[theirs.id] = str(compared)
+        return alike
 
     def alike(self, of: Sequence[Submission]) -> dict[str, list[Alike]]:
         """Submissions with the same replies or name as others, by id.
@@ -213,28 +215,31 @@ class Store(Database):
         Args:
             of: The submissions.
         """
-        ids = {one.id for one in of}
+        ids = {submission.id for submission in of}
         with clear_errors(), self.reading.connect() as connection:
             pairs = connection.execute(select(likenesses)).all()
             standing = submissions.c.state.in_(("pending", "accepted"))
-            there = {one.id: one for one in map(_submission, connection.execute(select(submissions).where(standing)))}
-            more = {id for pair in pairs for id in (pair.one, pair.other)} - there.keys()
+            by_id = {
+                submission.id: submission
+                for submission in map(_submission, connection.execute(select(submissions).where(standing)))
+            }
+            more = {id for pair in pairs for id in (pair.one, pair.other)} - by_id.keys()
             if more:
                 gone = connection.execute(select(submissions).where(submissions.c.id.in_(more)))
-                there |= {one.id: one for one in map(_submission, gone)}
-        found: dict[str, list[Alike]] = {id: [] for id in ids}
+                by_id |= {submission.id: submission for submission in map(_submission, gone)}
+        similar: dict[str, list[Alike]] = {id: [] for id in ids}
         for pair in pairs:
             for mine, other in ((pair.one, pair.other), (pair.other, pair.one)):
-                if mine in ids and other in there:
-                    found[mine].append(Alike(there[other], pair.words))
+                if mine in ids and other in by_id:
+                    similar[mine].append(Alike(by_id[other], pair.words))
         named: dict[str, list[Submission]] = {}
-        for one in there.values():
-            if one.state in ("pending", "accepted") and (name := plain_name(one.model)):
-                named.setdefault(name, []).append(one)
-        for one in of:
-            others = (other for other in named.get(plain_name(one.model), ()) if other.submitter != one.submitter)
-            found[one.id] += (Alike(other, "the same name, from another submitter") for other in others)
-        return found
+        for candidate in by_id.values():
+            if candidate.state in ("pending", "accepted") and (name := plain_name(candidate.model)):
+                named.setdefault(name, []).append(candidate)
+        for asked in of:
+            others = (other for other in named.get(plain_name(asked.model), ()) if other.submitter != asked.submitter)
+            similar[asked.id] += (Alike(other, "the same name, from another submitter") for other in others)
+        return similar
 
     def find(self, id: str) -> Submission | None:
         """The submission with this id; None without one."""

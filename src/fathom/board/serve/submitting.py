@@ -42,13 +42,13 @@ def holder(request: Request) -> Holder:
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     words = "missing or invalid token; send it as Authorization: Bearer TOKEN"
     try:
-        found = holder_of(_desk(request).store, token.strip()) if kind.lower() == "bearer" else None
+        owner = holder_of(_desk(request).store, token.strip()) if kind.lower() == "bearer" else None
     except ExpiredError as expired:
-        found, words = None, f"this token expired at {expired}; ask the operator of this server for a new one"
-    if found is None:
+        owner, words = None, f"this token expired at {expired}; ask the operator of this server for a new one"
+    if owner is None:
         raise AnswerError(401, words, headers={"WWW-Authenticate": "Bearer"})
-    request.state.holder = found.name
-    return found
+    request.state.holder = owner.name
+    return owner
 
 
 def _still(request: Request) -> None:
@@ -73,10 +73,14 @@ Moderator = Annotated[Holder, Depends(moderator)]
 
 @router.post("/submissions")
 async def submit(request: Request, someone: Anyone) -> Response:
-    """Accepts a bundle: the body is the file that ``fathom board bundle`` wrote."""
+    """Accepts a bundle: the body is the file that ``fathom board bundle`` wrote.
+
+    Raises:
+        AnswerError: There are too many at once or in this hour, or it is refused.
+    """
     desk = _desk(request)
-    with desk.under_way.hold(someone.name) as there:
-        if not there:
+    with desk.under_way.hold(someone.name) as admitted:
+        if not admitted:
             words = f"{desk.limits.under_way} bundles of one person can be processed at once; wait until one is done"
             raise AnswerError(429, words, headers={"Retry-After": "30"})
         if wait := desk.rate.take(someone.name):
@@ -120,7 +124,7 @@ def _take(desk: Desk, someone: Holder, path: Path, id: str, size: int) -> Respon
     if reasons:
         more: dict[str, Json] = {"id": id, "state": state, "reasons": list(reasons), "findings": _findings(submission)}
         raise AnswerError(422, f"the bundle is refused: {submission.reason}", more=more)
-    return JSONResponse(_shown(submission, someone), 201, {"Location": f"/api/submissions/{id}"})
+    return JSONResponse(_record(submission, someone), 201, {"Location": f"/api/submissions/{id}"})
 
 
 def _prints(bundle: Path) -> bytes:
@@ -132,7 +136,7 @@ def _prints(bundle: Path) -> bytes:
 def _already(submission: Submission, someone: Holder) -> Response:
     words = f"this bundle was submitted before and is {submission.state}"
     more = (
-        _shown(submission, someone)
+        _record(submission, someone)
         if _may_see(someone, submission)
         else {"id": submission.id, "state": submission.state}
     )
@@ -143,8 +147,8 @@ def _already(submission: Submission, someone: Holder) -> Response:
 def listed(request: Request, someone: Anyone, state: State | None = None) -> Response:
     """Submissions, the newest first: all for a moderator, the own ones for a submitter."""
     submitter = None if someone.role == "moderate" else someone.name
-    found = _desk(request).store.listed(submitter=submitter, state=state)
-    return JSONResponse({"submissions": _all_shown(_desk(request), found, someone)})
+    submissions = _desk(request).store.listed(submitter=submitter, state=state)
+    return JSONResponse({"submissions": _records(_desk(request), submissions, someone)})
 
 
 @router.get("/submissions/{id}")
@@ -155,7 +159,11 @@ def one(request: Request, id: str, someone: Anyone) -> Response:
 
 @router.get("/submissions/{id}/bundle")
 def bundle(request: Request, id: str, someone: Moderator) -> Response:
-    """The bundle as received, for a moderator."""
+    """The bundle as received, for a moderator.
+
+    Raises:
+        AnswerError: There is none, or its bytes are deleted.
+    """
     submission = _found(request, id, someone)
     if submission.state not in ("pending", "accepted"):
         raise AnswerError(404, f"the bundle is {submission.state}; it can no longer be downloaded")
@@ -183,7 +191,11 @@ async def withdraw(request: Request, id: str, someone: Anyone) -> Response:
 
 @router.post("/submissions/{id}/undo")
 async def undo(request: Request, id: str, someone: Anyone) -> Response:
-    """Undoes the last decision on a submission, given by its number."""
+    """Undoes the last decision on a submission, given by its number.
+
+    Raises:
+        AnswerError: It is not the last decision, or not theirs to undo.
+    """
     body = await receive_json(request, _desk(request).limits)
     number = body.get("decision")
     if type(number) is not int:
@@ -195,9 +207,11 @@ async def undo(request: Request, id: str, someone: Anyone) -> Response:
 def decisions(request: Request, _: Moderator) -> Response:
     """Decisions, with who, when and why, the newest first."""
     desk = _desk(request)
-    found = desk.store.decisions()
-    models = {one.id: one.model for one in desk.store.some({one.submission for one in found})}
-    shown = [asdict(one) | {"model": models.get(one.submission, "")} for one in found]
+    latest = desk.store.decisions()
+    models = {
+        submission.id: submission.model for submission in desk.store.some({decision.submission for decision in latest})
+    }
+    shown = [asdict(decision) | {"model": models.get(decision.submission, "")} for decision in latest]
     return JSONResponse({"decisions": shown})
 
 
@@ -233,7 +247,7 @@ def _decided(
         raise AnswerError(403, "this is your own submission: another moderator must decide on it; you can withdraw it")
     if not desk.store.decide(submission.id, before, after, by=someone.name, reason=reason):
         present = _found(request, id, someone)
-        more = _all_shown(desk, [present], someone)[0]
+        more = _records(desk, [present], someone)[0]
         raise AnswerError(409, f"it is {present.state} and cannot become {after}", more=more)
     if after != "withdrawn":
         desk.publisher.nudge()
@@ -248,7 +262,7 @@ def _undone(request: Request, id: str, someone: Holder, number: int, reason: str
         raise AnswerError(403, "moderators can undo decisions on other submissions, submitters their own withdrawals")
     try:
         if not desk.store.undo(submission.id, number, by=someone.name, reason=reason):
-            more = _all_shown(desk, [_found(request, id, someone)], someone)[0]
+            more = _records(desk, [_found(request, id, someone)], someone)[0]
             raise AnswerError(409, "this is not the last decision on it, or it was already undone", more=more)
     except LostError as error:
         raise AnswerError(409, str(error)) from error
@@ -277,23 +291,26 @@ def _findings(submission: Submission) -> Json:
 
 def _answer(request: Request, id: str, someone: Holder) -> Response:
     """The present state of a submission."""
-    return JSONResponse(_all_shown(_desk(request), [_found(request, id, someone)], someone)[0])
+    return JSONResponse(_records(_desk(request), [_found(request, id, someone)], someone)[0])
 
 
-def _all_shown(desk: Desk, found: Sequence[Submission], someone: Holder) -> list[dict[str, Json]]:
+def _records(desk: Desk, submissions: Sequence[Submission], someone: Holder) -> list[dict[str, Json]]:
     """Submissions with their decisions; for moderators also with similar submissions."""
     history: dict[str, list[Decision]] = {}
-    for decision in desk.store.decisions([one.id for one in found]):
+    for decision in desk.store.decisions([submission.id for submission in submissions]):
         history.setdefault(decision.submission, []).append(decision)
-    alike = desk.store.alike(found) if someone.role == "moderate" else {}
-    return [_shown(one, someone, history.get(one.id, ()), alike.get(one.id, ())) for one in found]
+    alike = desk.store.alike(submissions) if someone.role == "moderate" else {}
+    return [
+        _record(submission, someone, history.get(submission.id, ()), alike.get(submission.id, ()))
+        for submission in submissions
+    ]
 
 
-def _shown(
+def _record(
     submission: Submission, someone: Holder, history: Sequence[Decision] = (), alike: Sequence[Alike] = ()
 ) -> dict[str, Json]:
     verdict = submission.verdict if isinstance(submission.verdict, dict) else {}
-    flags: dict[str, Json] = {"alike": [_flag(one) for one in alike], "own": _is_own(submission, someone)}
+    flags: dict[str, Json] = {"alike": [_flag(other) for other in alike], "own": _is_own(submission, someone)}
     return {
         "id": submission.id,
         "state": submission.state,
@@ -304,15 +321,15 @@ def _shown(
         "reason": submission.reason,
         "decided_by": submission.decided_by,
         "decided": submission.decided,
-        "history": [asdict(one) for one in history],
+        "history": [asdict(decision) for decision in history],
         **(flags if someone.role == "moderate" else {}),
     }
 
 
-def _flag(one: Alike) -> dict[str, Json]:
-    other = one.other
+def _flag(similar: Alike) -> dict[str, Json]:
+    other = similar.other
     about: dict[str, Json] = {"id": other.id, "model": other.model, "submitter": other.submitter, "state": other.state}
-    return about | {"received": other.received, "words": one.words}
+    return about | {"received": other.received, "words": similar.words}
 
 
 def _desk(request: Request) -> Desk:
@@ -376,12 +393,12 @@ async def receive_json(request: Request, limits: Limits) -> dict[str, Json]:
         if len(body) > BODY:
             raise _too_large(BODY)
     try:
-        found = json.loads(body or b"{}")
+        record = json.loads(body or b"{}")
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        record = None
+    if not isinstance(record, dict):
         raise AnswerError(400, 'the body is invalid; expected a JSON object such as {"reason": "..."}')
-    return found
+    return record
 
 
 async def _timely(request: Request, seconds: float, idle: float) -> AsyncIterator[bytes]:
@@ -395,8 +412,8 @@ async def _timely(request: Request, seconds: float, idle: float) -> AsyncIterato
         except StopAsyncIteration:
             return
         except TimeoutError:
-            said = f"within {seconds:g} seconds" if left <= idle else f"completely: nothing came for {idle:g} seconds"
-            raise AnswerError(408, f"the body did not arrive {said}; send it again", headers=CLOSE) from None
+            how = f"within {seconds:g} seconds" if left <= idle else f"completely: nothing came for {idle:g} seconds"
+            raise AnswerError(408, f"the body did not arrive {how}; send it again", headers=CLOSE) from None
         yield content
 
 

@@ -9,7 +9,7 @@ from fathom.commands.servers import BackupFile
 from fathom.options.declare import Options, command, opt
 
 if TYPE_CHECKING:
-    from fathom.board.serve.backup import Held
+    from fathom.board.serve.backup import BackupReport
 
 
 class BackupOptions(Options):
@@ -20,7 +20,7 @@ class BackupOptions(Options):
 
 
 @command(BackupOptions)
-def board_backup(options: BackupOptions) -> "Held":
+def board_backup(options: BackupOptions) -> "BackupReport":
     """Back up all submissions, decisions and tokens into one file, also while servers run.
 
     Copying the file of a SQLite store is no backup: what came last is in another one. PostgreSQL needs its pg_dump.
@@ -39,5 +39,5 @@ class Line(BackupOptions, kw_only=True):
 
 def main(line: Line) -> None:
     """Write the file, and say what is in it."""
-    held = board_backup.body(line)
-    print(f"{line.out}: {held.submissions:,} submissions, {held.size:,} bytes, whole")
+    report = board_backup.body(line)
+    print(f"{line.out}: {report.submissions:,} submissions, {report.size:,} bytes, whole")

@@ -56,9 +56,9 @@ class BuildOptions(Terminal, Json):
 @command(BuildOptions)
 def board_build(options: BuildOptions) -> "Built":
     """Build a leaderboard as a static site that any host can serve and that opens from disk."""
-    from fathom.board.build import TITLE, Wanted, build_site
+    from fathom.board.build import TITLE, SiteSettings, build_site
 
-    wanted = Wanted(
+    settings = SiteSettings(
         results=paths_of(options.results),
         published=options.published,
         more=options.more,
@@ -73,7 +73,7 @@ def board_build(options: BuildOptions) -> "Built":
         judge=options.judge,
         models=options.models,
     )
-    return build_site(wanted, Path(options.out), options.progress)
+    return build_site(settings, Path(options.out), options.progress)
 
 
 def main(line: BuildOptions) -> None:
@@ -88,6 +88,6 @@ def main(line: BuildOptions) -> None:
         names = ("out", "built", "boards", "files", "notes")
         return print_json({name: getattr(built, name) for name in names} | {"bytes": built.size})
     columns = ("id", "title", "lines", "models", "tasks", "measured")
-    print_records([{name: one[name] for name in columns} for one in built.boards], denominator="none")
+    print_records([{name: board[name] for name in columns} for board in built.boards], denominator="none")
     index = Path(line.out) / "index.html"
     print(f"{index}: {built.files:,} files, {built.size / 1e6:,.1f} MB, dated {built.built}")

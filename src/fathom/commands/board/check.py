@@ -54,12 +54,12 @@ def main(line: CheckOptions) -> int:
 def _print(path: Path | str, checked: "Checked") -> None:
     from fathom.printing import printable
 
-    said = "refused" if not checked.accepted else "accepted" if checked.complete else "accepted, but not complete"
+    result = "refused" if not checked.accepted else "accepted" if checked.complete else "accepted, but not complete"
     about = ""
     if checked.bundle is not None:
         name = " ".join(filter(None, (checked.bundle.model, checked.bundle.variant)))
         about = f": {len(checked.bundle.results):,} replies of {name} until {checked.bundle.created}"
-    print(f"{path}: {said}{printable(about)}")
+    print(f"{path}: {result}{printable(about)}")
     for level, heading in HEADINGS.items():
         for finding in checked.of(level):
             print(f"  {heading}: {printable(finding.words)}")

@@ -27,11 +27,11 @@ def board_diff(options: DiffOptions) -> "Changes":
     from fathom.options.terminal import as_json
     from fathom.storage.atomic import whole_file
 
-    found = changes(read_snapshot(Path(options.old)), read_snapshot(Path(options.new)))
+    changed = changes(read_snapshot(Path(options.old)), read_snapshot(Path(options.new)))
     if options.out is not None:
         with whole_file(options.out) as stream:
-            stream.write(as_json(found.as_json()) + "\n")
-    return found
+            stream.write(as_json(changed.as_json()) + "\n")
+    return changed
 
 
 def main(line: DiffOptions) -> None:
@@ -40,12 +40,14 @@ def main(line: DiffOptions) -> None:
     from fathom.options.terminal import print_json
     from fathom.printing import printable
 
-    found = board_diff.body(line)
+    changed = board_diff.body(line)
     if line.as_json:
-        return print_json(found.as_json())
-    counts = ", ".join(f"{name}: {count:,}" for name, count in counted(found.changes).items()) or "nothing has changed"
-    print(f"{found.old} to {found.new}: {counts}")
-    for sentence in sentences(found, SHOWN):
+        return print_json(changed.as_json())
+    counts = (
+        ", ".join(f"{name}: {count:,}" for name, count in counted(changed.changes).items()) or "nothing has changed"
+    )
+    print(f"{changed.old} to {changed.new}: {counts}")
+    for sentence in sentences(changed, SHOWN):
         print(printable(sentence))
     if line.out is not None:
         print(line.out)

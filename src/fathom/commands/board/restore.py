@@ -8,7 +8,7 @@ from fathom.commands.board.shared import STORE, Store, libraries
 from fathom.options.declare import Options, arg, command, opt
 
 if TYPE_CHECKING:
-    from fathom.board.serve.backup import Held
+    from fathom.board.serve.backup import BackupReport
 
 
 class RestoreOptions(Options):
@@ -19,7 +19,7 @@ class RestoreOptions(Options):
 
 
 @command(RestoreOptions)
-def board_restore(options: RestoreOptions) -> "Held":
+def board_restore(options: RestoreOptions) -> "BackupReport":
     """Restore a store from a backup, which is checked first. Stop all servers before.
 
     PostgreSQL needs its pg_restore.
@@ -34,5 +34,5 @@ def board_restore(options: RestoreOptions) -> "Held":
 
 def main(line: RestoreOptions) -> None:
     """Restore, and say how much."""
-    held = board_restore.body(line)
-    print(f"{held.submissions:,} submissions are restored from {line.backup}")
+    report = board_restore.body(line)
+    print(f"{report.submissions:,} submissions are restored from {line.backup}")

@@ -90,13 +90,13 @@ def main(line: Line) -> None:
     """Print a new token, what was revoked, or a table of all."""
     from fathom.options.terminal import print_json, print_records
 
-    wanted = line.wanted()
-    if isinstance(wanted, TokensOptions):
-        records = [one.as_record() for one in board_tokens.body(wanted)]
+    asked = line.wanted()
+    if isinstance(asked, TokensOptions):
+        records = [token.as_record() for token in board_tokens.body(asked)]
         return print_json(records) if line.as_json else print_records(records, denominator="none")
-    made = board_token.body(wanted)
-    if wanted.revoke:
-        print(f"the token of {wanted.name} is not valid any more")
+    made = board_token.body(asked)
+    if asked.revoke:
+        print(f"the token of {asked.name} is not valid any more")
     else:
         print(made)
         print(f"valid for {line.days:g} days; keep it: the store holds its hash only", file=sys.stderr)

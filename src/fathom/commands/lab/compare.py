@@ -109,11 +109,11 @@ def lab_compare(options: CompareOptions) -> "list[Comparison]":
         repeats=options.repeats,
     )
     counted: dict[str, Any] = {"unanswered": options.unanswered, "seed": options.bootstrap_seed}
-    found = []
-    for one in compare(recipe, Path(options.out), **counted, tell=options.tell or (lambda words, state: None)):
-        write_page(one, report_of(one, **counted), options.figures)
-        found.append(one)
-    return found
+    comparisons = []
+    for comparison in compare(recipe, Path(options.out), **counted, tell=options.tell or (lambda words, state: None)):
+        write_page(comparison, report_of(comparison, **counted), options.figures)
+        comparisons.append(comparison)
+    return comparisons
 
 
 def main(line: CompareOptions) -> None:
@@ -131,12 +131,12 @@ def main(line: CompareOptions) -> None:
             if bar is not None and state is not None:
                 bar(state.finished, state.total)
 
-        found = lab_compare.body(line.but(tell=tell))
+        comparisons = lab_compare.body(line.but(tell=tell))
     if line.as_json:
-        return print_json(list(map(numbers_of, found)))
-    for one in found:
-        report = report_of(one, unanswered=line.unanswered, seed=line.bootstrap_seed)
+        return print_json(list(map(numbers_of, comparisons)))
+    for comparison in comparisons:
+        report = report_of(comparison, unanswered=line.unanswered, seed=line.bootstrap_seed)
         show([table for table in report if table.section == "setups"])
-        for note in one.notes:
+        for note in comparison.notes:
             print(printable(note))
-        print(one.folder / PAGE)
+        print(comparison.folder / PAGE)

@@ -30,22 +30,22 @@ def lab_flags(options: FlagsOptions) -> "list[ServerFlags]":
 
     names = ("factor", "length", "window", "group", "chunk", "local", "sinks")
     method = method_of(options.method, options, **{name: getattr(options, name) for name in names})
-    wanted = [one for one in SERVERS if options.server in ("all", one)]
-    return [flags(method, one, options.head_dim, options.base) for one in wanted]
+    servers = [server for server in SERVERS if options.server in ("all", server)]
+    return [flags(method, server, options.head_dim, options.base) for server in servers]
 
 
 def main(line: FlagsOptions) -> None:
     """Print a line for each server, or JSON."""
     from fathom.options.terminal import print_json, tell_below
 
-    found = lab_flags.body(line)
+    every = lab_flags.body(line)
     if line.as_json:
-        return print_json(found)
-    for one in found:
-        if one.words is None:
-            print(f"{one.server}: none: {one.note}")
+        return print_json(every)
+    for given in every:
+        if given.words is None:
+            print(f"{given.server}: none: {given.note}")
             continue
-        variables = [f"{name}={value}" for name, value in one.environment.items()]
-        print(f"{one.server}: {' '.join([*variables, shlex.join(one.words)]).strip() or 'nothing to set'}")
-        if one.note:
-            tell_below(one.note)
+        variables = [f"{name}={value}" for name, value in given.environment.items()]
+        print(f"{given.server}: {' '.join([*variables, shlex.join(given.words)]).strip() or 'nothing to set'}")
+        if given.note:
+            tell_below(given.note)

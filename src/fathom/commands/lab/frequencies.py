@@ -60,10 +60,10 @@ def main(line: FrequenciesOptions) -> None:
     from fathom.extend.frequencies import plain
     from fathom.options.terminal import print_json, print_records
 
-    found = lab_frequencies.body(line)
+    result = lab_frequencies.body(line)
     if line.as_json:
-        return print_json(found)
-    before = plain(found.head_dim, found.base)
+        return print_json(result)
+    before = plain(result.head_dim, result.base)
     print_records(
         [
             {
@@ -73,8 +73,8 @@ def main(line: FrequenciesOptions) -> None:
                 "divided by": f"{old / new:.4g}",
                 "inv freq": f"{new:.8g}",
             }
-            for pair, (old, new) in enumerate(zip(map(float, before), found.inv_freq, strict=True))
+            for pair, (old, new) in enumerate(zip(map(float, before), result.inv_freq, strict=True))
         ],
         denominator="none",
     )
-    print(f"attention factor {found.attention_factor:.6g}; wavelengths in tokens")
+    print(f"attention factor {result.attention_factor:.6g}; wavelengths in tokens")

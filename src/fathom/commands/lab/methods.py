@@ -23,14 +23,14 @@ def lab_methods(options: MethodsOptions) -> list[dict[str, Any]]:
             "method": kind.name,
             "changes": kind.family,
             "description": kind.description,
-            "options": [_shown(one) for one in kind.parameters],
+            "options": [_with_default(parameter) for parameter in kind.parameters],
             "source": kind.source,
         }
         for kind in (*METHODS.values(), *CACHES.values(), *SYSTEMS.values())
     ]
 
 
-def _shown(parameter: "Parameter") -> str:
+def _with_default(parameter: "Parameter") -> str:
     """An option with its default, as users write it."""
     default = parameter.default
     if default is None:
@@ -43,10 +43,10 @@ def main(line: MethodsOptions) -> None:
     """Print a table, or JSON."""
     from fathom.options.terminal import print_json, print_records
 
-    found = lab_methods.body(line)
+    methods = lab_methods.body(line)
     if line.as_json:
-        return print_json(found)
+        return print_json(methods)
     print_records(
-        [{name: one[name] for name in ("method", "changes", "description", "options")} for one in found],
+        [{name: record[name] for name in ("method", "changes", "description", "options")} for record in methods],
         denominator="none",
     )

@@ -58,14 +58,14 @@ def main(line: PositionsOptions) -> None:
     """Print a picture and the last row in words, or JSON."""
     from fathom.options.terminal import print_json
 
-    found = lab_positions.body(line)
+    result = lab_positions.body(line)
     if line.as_json:
-        return print_json(found)
-    if found.length <= PICTURED:
-        print("\n".join("".join(map(_symbol, row)) for row in found.map))
+        return print_json(result)
+    if result.length <= PICTURED:
+        print("\n".join("".join(map(_symbol, row)) for row in result.map))
         print("A row is a query, a column a key: 0-9, a-z, A-Z stand for 0 to 61, + for more, a dot for not seen.\n")
-    print(f"Query {found.length - 1}:")
-    for part in _parts(found.map[-1]):
+    print(f"Query {result.length - 1}:")
+    for part in _parts(result.map[-1]):
         print(f"  {part}")
 
 
@@ -83,20 +83,20 @@ def _symbol(value: float | None) -> str:
 
 def _parts(row: Sequence[float | None]) -> list[str]:
     """Ranges of keys whose relative positions change evenly, in words."""
-    found, start = [], 0
+    parts, start = [], 0
     while start < len(row):
         end, step = start + 1, _step(row, start)
         while end < len(row) and _step(row, end - 1) == step and (row[end] is None) == (row[start] is None):
             end += 1
         keys = f"key {start}" if end == start + 1 else f"keys {start} to {end - 1}"
         first, last = row[start], row[end - 1]
-        told = "not seen" if first is None else f"{first:g}" if first == last else f"{first:g} to {last:g}"
-        found.append(f"{keys}: {told}")
+        words = "not seen" if first is None else f"{first:g}" if first == last else f"{first:g} to {last:g}"
+        parts.append(f"{keys}: {words}")
         start = end
-    return found
+    return parts
 
 
 def _step(row: Sequence[float | None], place: int) -> float | None:
     """What the relative position changes by at the next key; None at the end."""
-    one, next_one = row[place], row[place + 1] if place + 1 < len(row) else None
-    return None if one is None or next_one is None else next_one - one
+    here, after = row[place], row[place + 1] if place + 1 < len(row) else None
+    return None if here is None or after is None else after - here

@@ -21,11 +21,11 @@ def lab_published(options: PublishedOptions) -> "list[PublishedComparison]":
     from fathom.extend.published import published_comparisons
     from fathom.plugins.names import unknown
 
-    found = published_comparisons()
-    papers = {one.paper for one in found}
+    comparisons = published_comparisons()
+    papers = {comparison.paper for comparison in comparisons}
     if options.paper is not None and options.paper not in papers:
         raise unknown("paper", options.paper, papers, see="fathom lab published")
-    return [one for one in found if options.paper in (None, one.paper)]
+    return [comparison for comparison in comparisons if options.paper in (None, comparison.paper)]
 
 
 def main(line: PublishedOptions) -> None:
@@ -38,13 +38,13 @@ def main(line: PublishedOptions) -> None:
     from fathom.report.published import published_tables, remarks_of
     from fathom.report.terminal import show
 
-    found = lab_published.body(line)
+    comparisons = lab_published.body(line)
     if line.as_json:
-        return print_json(found)
+        return print_json(comparisons)
     console = Console()
-    for one in found:
-        show(published_tables([one], remarks=False), console, details=True)
-        for heading, sentences in remarks_of(one).items():
+    for comparison in comparisons:
+        show(published_tables([comparison], remarks=False), console, details=True)
+        for heading, sentences in remarks_of(comparison).items():
             console.print(Text(heading, style="bold"))
             for sentence in sentences:
                 console.print(Padding(Text(f"- {sentence}"), 0))

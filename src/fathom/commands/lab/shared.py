@@ -71,6 +71,6 @@ def method_of(name: str, options: Sizes, **given: Any) -> "Method":
     values = {"original": options.original, **given, **(options.option or {})}
     kind = METHODS.get(name)
     # These describe the model and the request, and every command takes them; a method may not need them.
-    unneeded = {"original", "length"} - {one.name for one in kind.parameters} if kind else set()
+    unneeded = {"original", "length"} - {parameter.name for parameter in kind.parameters} if kind else set()
     made = make_method(name, {key: value for key, value in values.items() if key not in unneeded})
     return settled(made, None)

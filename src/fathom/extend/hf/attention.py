@@ -102,11 +102,11 @@ class MappedAttention:
             places = (real.cumsum(1) - 1).clip(min=0)
         queries = places[:, start : start + q_length]
         keys = places[:, None] if kv_length == seen else None
-        found = tuple(
+        angles = tuple(
             (self._angles(level.query(queries)[:, None]), own)
             for level, own in zip(self._levels, self._angles_of_keys(keys), strict=True)
         )
-        return Pass(queries, keys, real, found, self._scale(queries))
+        return Pass(queries, keys, real, angles, self._scale(queries))
 
     def attend(
         self,
@@ -151,7 +151,7 @@ class MappedAttention:
         if layer is not None and attention_mask.real is not None:
             refuse_padding(attention_mask.real)
         if attention_mask.keys is not None and attention_mask.keys.shape[-1] == seen:
-            places, turns = attention_mask.keys, [one for _, one in attention_mask.angles]
+            places, turns = attention_mask.keys, [own_angles for _, own_angles in attention_mask.angles]
         else:
             places = layer.positions.repeat_interleave(heads // few, 1)
             turns = self._angles_of_keys(layer.positions)
@@ -160,7 +160,7 @@ class MappedAttention:
             query = (query * attention_mask.scale.to(query.device)).to(query.dtype)
         lowest = torch.finfo(torch.float32).min
         chooses = tokens if layer is None else layer.first(tokens)
-        found = []
+        outputs = []
         for start in range(0, tokens, step):
             block = slice(start, min(start + step, tokens))
             i, j = attention_mask.queries[:, None, block, None], places[:, :, None, :]
@@ -182,10 +182,10 @@ class MappedAttention:
             if layer is not None and block.stop > chooses:
                 layer.watch(weights[:, :, max(0, chooses - start) :])
             out = weights.to(value.dtype).reshape(batch, few, -1, seen) @ value
-            found.append(out.reshape(batch, heads, -1, value.shape[-1]))
+            outputs.append(out.reshape(batch, heads, -1, value.shape[-1]))
         if layer is not None:
             layer.settle()
-        return torch.cat(found, dim=2).transpose(1, 2).contiguous(), None
+        return torch.cat(outputs, dim=2).transpose(1, 2).contiguous(), None
 
     def _angles_of_keys(self, places: Any) -> list[Any]:
         """For each level, the angles of keys, None without places; levels that turn them in the same way share them."""
@@ -238,17 +238,17 @@ def refuse_padding(real: Any) -> None:
 def _rotated_keys(key: Any, angles: Sequence[Any]) -> list[Any]:
     """The keys rotated for each level; levels with the same angles share them."""
     made: dict[int, Any] = {}
-    for one in angles:
-        if id(one) not in made:
-            made[id(one)] = _rotate(key, one, slice(None))
-    return [made[id(one)] for one in angles]
+    for angle in angles:
+        if id(angle) not in made:
+            made[id(angle)] = _rotate(key, angle, slice(None))
+    return [made[id(angle)] for angle in angles]
 
 
 def _rotate(states: Any, angles: Angles, tokens: slice) -> Any:
     """Rotate the first coordinates of heads, of which the first half and the second are pairs; the others stay."""
     import torch
 
-    cos, sin = (one[:, :, tokens].to(states.device) for one in (angles.cos, angles.sin))
+    cos, sin = (part[:, :, tokens].to(states.device) for part in (angles.cos, angles.sin))
     half = cos.shape[-1]
     first, second = states[..., :half].float(), states[..., half : 2 * half].float()
     turned = torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1).to(states.dtype)

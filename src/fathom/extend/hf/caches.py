@@ -8,13 +8,16 @@ the next one.
 
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, QuantizedCache
 
+from fathom.extend.caches import Choice, always, is_apart, kind_of, stay
 from fathom.extend.hf.attention import BLOCK, SCORES, evicting, refuse_padding
-from fathom.extend.methods import FULL, Method, always, is_apart, stay
+from fathom.extend.hf.calls import with_cache
+from fathom.extend.kinds import Method
 from fathom.types import FathomError
 
 
@@ -31,8 +34,8 @@ class SeenLayer(DynamicLayer):  # type: ignore[misc]  # transformers is not type
     def update(self, key_states: Any, value_states: Any, *more: Any, **options: Any) -> tuple[Any, Any]:
         """Add tokens; returns all keys and values."""
         self._seen += key_states.shape[-2]
-        found: tuple[Any, Any] = super().update(key_states, value_states, *more, **options)
-        return found
+        states: tuple[Any, Any] = super().update(key_states, value_states, *more, **options)
+        return states
 
     def get_seq_length(self) -> int:
         """Tokens that were seen."""
@@ -64,7 +67,8 @@ class EvictingLayer(SeenLayer):
     def __init__(self, method: Method, draw: int = 0, place: tuple[int, int] = (0, 1)) -> None:
         super().__init__()
         self._method, self._draw, self._place = method, draw, place
-        self._budget, self._every = 0, method.name == "h2o" and not is_apart(method)
+        self._kind = kind_of(method)
+        self._budget, self._every = 0, self._kind.watched == "all" and not is_apart(method)
         self._chosen = False
         self._scores: Any = None
         self.positions: Any = None
@@ -95,14 +99,18 @@ class EvictingLayer(SeenLayer):
         return keys, self.values
 
     def crop(self, tokens_to_remove: int) -> None:
-        """Refuse: what was evicted does not come back."""
+        """Refuse: what was evicted does not come back.
+
+        Raises:
+            FathomError: Always.
+        """
         raise FathomError(f"{self._method.name}: a cache that evicts cannot be shortened")
 
     def first(self, tokens: int) -> int:
         """The first of so many queries whose attention is needed; their number if none is."""
-        if self._every or (self._method.name == "h2o" and not self._chosen):
+        if self._every or (self._kind.watched == "all" and not self._chosen):
             return 0
-        if self._method.name in ("snapkv", "pyramid") and not self._chosen:
+        if self._kind.watched == "last" and not self._chosen:
             return max(0, tokens - self._method.whole("window"))
         return tokens
 
@@ -113,10 +121,10 @@ class EvictingLayer(SeenLayer):
             weights: After softmax, shape (batch, heads, queries, stored).
         """
         batch, _heads, _queries, stored = weights.shape
-        found = weights.float().reshape(batch, self.keys.shape[1], -1, stored).sum(2)
+        scores = weights.float().reshape(batch, self.keys.shape[1], -1, stored).sum(2)
         if self._scores is not None:
-            found[..., : self._scores.shape[-1]] += self._scores
-        self._scores = found
+            scores[..., : self._scores.shape[-1]] += self._scores
+        self._scores = scores
 
     def settle(self) -> None:
         """Choose what stays: once, after the prompt; with H2O for each token of the reply too."""
@@ -130,7 +138,7 @@ class EvictingLayer(SeenLayer):
                 self._budget = self._method.whole("budget")  # which a short prompt does not fill
         if stored > self._budget:
             last = always(self._method, self._budget)
-            places = kept(self._ranks(stored - last), last, self._budget)
+            places = chosen_places(self._ranks(stored - last), last, self._budget)
             across = places[..., None].expand(*places.shape, self.keys.shape[-1])
             self.keys = self.keys.gather(2, across)
             self.values = self.values.gather(2, places[..., None].expand(*places.shape, self.values.shape[-1]))
@@ -142,20 +150,11 @@ class EvictingLayer(SeenLayer):
 
     def _ranks(self, tokens: int) -> Any:
         """How much each of the first tokens deserves to stay."""
-        shape, device = (*self.keys.shape[:2], tokens), self.keys.device
-        if self._method.name == "random":
-            return torch.rand(shape, generator=torch.Generator().manual_seed(self._draw)).to(device)
-        if self._method.name == "recent":
-            return -torch.arange(tokens, device=device).expand(shape)
-        attended = self._scores[..., :tokens]
-        if self._method.name == "h2o":
-            return attended
-        kernel = self._method.whole("kernel")
-        pool = torch.nn.functional.max_pool1d if self._method["pooling"] == "max" else torch.nn.functional.avg_pool1d
-        return pool(attended, kernel, stride=1, padding=kernel // 2)
+        attention = None if self._scores is None else self._scores[..., :tokens]
+        return self._kind.rank(Choice(self._method, self.keys[:, :, :tokens], attention, self._draw))
 
 
-def kept(ranks: Any, last: int, budget: int) -> Any:
+def chosen_places(ranks: Any, last: int, budget: int) -> Any:
     """Places that stay, in order: those of the highest rank, of equal ones the first, and all last ones.
 
     Args:
@@ -168,20 +167,93 @@ def kept(ranks: Any, last: int, budget: int) -> Any:
     return torch.cat((best, torch.arange(tokens, tokens + last, device=ranks.device).expand(*shape, -1)), dim=-1)
 
 
-def new_cache(config: Any, method: Method, ids: Sequence[int] = ()) -> Any:
-    """An empty cache for one request.
+class Engine:
+    """Applies a method for the cache to a model; ``CacheKind.engine`` names the module that has it.
 
     Args:
-        config: The configuration of the model's text.
-        method: What is kept.
-        ids: Tokens of what is thinned out; random draws depend on them, and on nothing that was before.
+        method: The method.
     """
-    if method == FULL:
-        return DynamicCache(config=config)
-    if method.name == "fp8":
-        return QuantizedCache("fp8", config)
-    drawn = [zlib.crc32(repr((method["seed"], layer, *ids)).encode()) for layer in range(config.num_hidden_layers)]
-    return Cache(layers=[EvictingLayer(method, draw, (layer, len(drawn))) for layer, draw in enumerate(drawn)])
+
+    attention = "fathom_watched"
+    """Name under which ``attend`` is registered."""
+
+    def __init__(self, method: Method) -> None:
+        self.method = method
+
+    def check(self) -> None:
+        """Check that the libraries can do it, before the weights of a model are loaded.
+
+        Raises:
+            FathomError: They cannot; the message says what to install.
+        """
+        from transformers import __version__, cache_utils
+
+        backend = kind_of(self.method).backend
+        if backend and not hasattr(cache_utils, f"{backend.capitalize()}QuantizedLayer"):
+            raise FathomError(
+                f"{self.method.name}: transformers {__version__} has no such cache; install a later version"
+            )
+
+    def new_cache(self, config: Any, ids: Sequence[int] = ()) -> Any:
+        """An empty cache for one request.
+
+        Args:
+            config: The configuration of the model's text.
+            ids: Tokens of what is thinned out; random draws depend on them, and on nothing that was before.
+        """
+        kind, seed = kind_of(self.method), self.method["seed"]
+        if kind.backend:
+            return QuantizedCache(kind.backend, config)
+        if not kind.evicts:
+            return DynamicCache(config=config)
+        drawn = [zlib.crc32(repr((seed, layer, *ids)).encode()) for layer in range(config.num_hidden_layers)]
+        layers = [EvictingLayer(self.method, draw, (layer, len(drawn))) for layer, draw in enumerate(drawn)]
+        return Cache(layers=layers)
+
+    def thinning(self, model: Any) -> AbstractContextManager[None]:
+        """What must last while the model reads what is thinned out."""
+        return nullcontext()
+
+    def try_on(self, model: Any) -> None:
+        """Check that the attention of a loaded model shows what the cache is to choose from.
+
+        Raises:
+            FathomError: It does not.
+        """
+        roomy = type(self)(self.method.but(budget=2, ratio=None))  # which has room for the text
+        cache = roomy.new_cache(model.config.get_text_config())
+        with torch.inference_mode():
+            model(torch.ones((1, 2), dtype=torch.long, device=model.device), **with_cache(model, cache))
+        if any(layer.waits or not layer.is_initialized for layer in cache.layers):
+            raise FathomError(
+                f"{self.method.name}: the attention of a model of type {model.config.model_type} is not of the usual "
+                "kind, so that nothing can be left out of its cache; leave out cache"
+            )
+
+    def attend(
+        self, module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **more: Any
+    ) -> tuple[Any, Any]:
+        """The attention of PyTorch, for ``AttentionInterface``; the cache chooses what it keeps.
+
+        Args:
+            module: The layer.
+            query: Rotated, shape (batch, heads, queries, size).
+            key: Rotated, shape (batch, key heads, keys, size).
+            value: Shape (batch, key heads, keys, size).
+            attention_mask: Of ``sdpa``.
+            **more: What the model hands to all attention.
+        """
+        from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+        if (layer := evicting(key)) is not None:
+            if attention_mask is not None and query.shape[2] == key.shape[2]:
+                refuse_padding(attention_mask[:, 0, -1])
+            attention_mask = after_context(query, key, attention_mask)
+            for weights in _weights(query, key, layer, more.get("scaling")):
+                layer.watch(weights)
+            layer.settle()
+        output: tuple[Any, Any] = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
+        return output
 
 
 def bytes_of(cache: Any) -> int:
@@ -192,30 +264,6 @@ def bytes_of(cache: Any) -> int:
         for name in ("keys", "values", "_quantized_keys", "_quantized_values")
         for tensor in _tensors(getattr(layer, name, None))
     )
-
-
-def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **more: Any) -> tuple[Any, Any]:
-    """The output of a layer with the attention of PyTorch, for ``AttentionInterface``; the cache chooses what it keeps.
-
-    Args:
-        module: The layer.
-        query: Rotated, shape (batch, heads, queries, size).
-        key: Rotated, shape (batch, key heads, keys, size).
-        value: Shape (batch, key heads, keys, size).
-        attention_mask: Of ``sdpa``.
-        **more: What the model hands to all attention.
-    """
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
-
-    if (layer := evicting(key)) is not None:
-        if attention_mask is not None and query.shape[2] == key.shape[2]:
-            refuse_padding(attention_mask[:, 0, -1])
-        attention_mask = after_context(query, key, attention_mask)
-        for weights in _weights(query, key, layer, more.get("scaling")):
-            layer.watch(weights)
-        layer.settle()
-    found: tuple[Any, Any] = sdpa_attention_forward(module, query, key, value, attention_mask, **more)
-    return found
 
 
 def after_context(query: Any, key: Any, mask: Any) -> Any:
@@ -248,6 +296,6 @@ def _weights(query: Any, key: Any, layer: EvictingLayer, scaling: float | None) 
         yield scores.softmax(-1).reshape(batch, heads, -1, stored)
 
 
-def _tensors(held: Any) -> tuple[Any, ...]:
+def _tensors(stored: Any) -> tuple[Any, ...]:
     """The tensor that a cache holds under a name; quantised ones come with their scale."""
-    return () if held is None else held if isinstance(held, tuple) else (held,)
+    return () if stored is None else stored if isinstance(stored, tuple) else (stored,)

@@ -24,4 +24,4 @@ def with_cache(model: Any, cache: Any) -> dict[str, Any]:
 
 def cache_in(output: Any) -> Any:
     """The cache that a model or its ``generate`` returned; None if there is none."""
-    return next((found for name in NAMES if (found := getattr(output, name, None)) is not None), None)
+    return next((cache for name in NAMES if (cache := getattr(output, name, None)) is not None), None)

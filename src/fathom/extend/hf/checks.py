@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fathom.extend.methods import FULL, Method, evicts, reach, settled, stay
+from fathom.extend.caches import kind_of, stay
+from fathom.extend.frequencies import with_rope_type
+from fathom.extend.kinds import Method
+from fathom.extend.methods import FULL, reach, settled
 from fathom.types import FathomError
 
-_PER_REQUEST = ("dynamic", "longrope")
 _BYTES = {"float32": 4, "float64": 8}
 
 
@@ -18,21 +20,21 @@ def rope_of(config: Any) -> dict[str, Any]:
     Raises:
         FathomError: There are none, or layers have different ones.
     """
-    found = getattr(config, "rope_parameters", None)
-    if not isinstance(found, Mapping) or not found:
+    rope = getattr(config, "rope_parameters", None)
+    if not isinstance(rope, Mapping) or not rope:
         raise FathomError(
             f"{_kind(config)} has no rotary positions (rope_parameters in its configuration), which every method "
             "changes; choose another model"
         )
-    if any(isinstance(one, Mapping) for one in found.values()):
+    if any(isinstance(value, Mapping) for value in rope.values()):
         raise FathomError(f"{_kind(config)} has different rotary positions by layer, which methods do not support")
-    if found.get("rope_theta") is None and "mrope_section" not in found:
+    if rope.get("rope_theta") is None and "mrope_section" not in rope:
         raise FathomError(
             f"{_kind(config)} has no rope_theta in its rope_parameters, which every method needs; choose another model"
         )
-    if "mrope_section" in found:
+    if "mrope_section" in rope:
         raise FathomError(f"{_kind(config)} has rotary positions of several dimensions, which methods do not support")
-    return dict(found)
+    return dict(rope)
 
 
 def own_kind(config: Any) -> str:
@@ -51,7 +53,7 @@ def turns_by_length(config: Any) -> bool:
     Args:
         config: The model's configuration (``get_text_config``).
     """
-    return own_kind(config) in _PER_REQUEST
+    return _turns_by_length(own_kind(config))
 
 
 def head_size(config: Any) -> int:
@@ -76,16 +78,23 @@ def check_extension(config: Any, method: Method) -> Method:
     rope, kind = rope_of(config), str(rope_of(config).get("rope_type", "default"))
     trained = getattr(config, "max_position_embeddings", None)
     if method.kind.family == "frequencies" and kind != "default":
-        already = {"linear": "pi"}.get(kind, kind)
-        told = f"already uses {already}" if already == method.name else f"already uses {already}, and two do not add up"
+        used = with_rope_type(kind)
+        already = kind if used is None else used.name
+        why = f"already uses {already}" if already == method.name else f"already uses {already}, and two do not add up"
         raise FathomError(
-            f"{method.name}: {_kind(config)} {told}: its configuration has rope_type {kind}; leave out extend, or give "
+            f"{method.name}: {_kind(config)} {why}: its configuration has rope_type {kind}; leave out extend, or give "
             "a checkpoint whose configuration has none"
         )
-    if method.name == "abf" and float(rope["rope_theta"]) == method.number("theta"):
-        raise FathomError(f"abf: {_kind(config)} already uses rope_theta {method['theta']:g}; give another theta")
+    theta = method["theta"]
+    if theta is not None and float(rope["rope_theta"]) == theta:
+        raise FathomError(f"{method.name}: {_kind(config)} already uses rope_theta {theta:g}; give another theta")
     if is_mapped(method):
-        _check_attention(config, method, kind)
+        if _turns_by_length(kind):
+            raise FathomError(
+                f"{method.name}: {_kind(config)} has rope_type {kind}, whose frequencies depend on the length; maps of "
+                "positions need fixed ones"
+            )
+        _check_full_attention(config, method.name, "which cannot see beyond it")
     return settled(method, trained if isinstance(trained, int) else None)
 
 
@@ -101,30 +110,14 @@ def check_cache(config: Any, cache: Method) -> None:
     """
     if cache == FULL:
         return
-    layers = set(getattr(config, "layer_types", None) or ())
-    if getattr(config, "sliding_window", None) or layers - {"full_attention"}:
-        raise FathomError(
-            f"{cache.name}: {_kind(config)} has layers with a sliding window or other attention, whose cache is of "
-            "another kind; if it was trained without one, switch it off with -M sliding_window=null"
-        )
-    if getattr(config, "kv_lora_rank", None):
-        raise FathomError(f"{cache.name}: the latent attention of {_kind(config)} is not supported")
+    _check_full_attention(config, cache.name, "whose cache is of another kind")
     if own_kind(config) == "longrope" and hasattr(config, "original_max_position_embeddings"):
         raise FathomError(
             f"{cache.name}: {_kind(config)} with LongRoPE computes its whole cache anew beyond its original window; "
             "leave out cache"
         )
-    if evicts(cache) and getattr(config, "attn_logit_softcapping", None):
+    if kind_of(cache).evicts and getattr(config, "attn_logit_softcapping", None):
         raise FathomError(f"{cache.name}: {_kind(config)} bounds its attention scores, which is not supported")
-    if cache.name == "kvpress":
-        from fathom.extend.hf.presses import press_class
-
-        press_class(str(cache["press"]))
-    if cache.name == "fp8":
-        from transformers import __version__, cache_utils
-
-        if not hasattr(cache_utils, "Fp8QuantizedLayer"):
-            raise FathomError(f"fp8: transformers {__version__} has no such cache; install a later version")
 
 
 def is_mapped(method: Method) -> bool:
@@ -135,10 +128,10 @@ def is_mapped(method: Method) -> bool:
 def window_of_method(config: Any, method: Method) -> int | None:
     """Tokens that the model holds with a settled method; None where nothing limits them."""
     own = getattr(config, "max_position_embeddings", None)
-    held = reach(method)
-    if held is None and method.name in ("none", "abf"):
+    reached = reach(method)
+    if reached is None and not method.kind.takes("original"):  # it says nothing of the window
         return own if isinstance(own, int) else None
-    return held
+    return reached
 
 
 def check_memory(
@@ -181,7 +174,7 @@ def held_tokens(layers: int, tokens: int, cache: Method) -> int:
         tokens: Tokens of the prompt.
         cache: What is kept.
     """
-    if not evicts(cache) or cache.name == "kvpress":
+    if not kind_of(cache).counts:
         return layers * tokens
     stays = [stay(cache, tokens, layer, layers) for layer in range(layers)]
     return max(sum(stays[:layer]) + tokens for layer in range(layers))
@@ -195,13 +188,13 @@ def free_memory(root: Path = Path("/")) -> int | None:
     Args:
         root: Where ``proc`` and ``sys`` are.
     """
-    found = []
+    limits = []
     try:
         lines = dict(line.split(":", 1) for line in (root / "proc/meminfo").read_text("utf-8").splitlines())
-        found.append(int(lines["MemAvailable"].split()[0]) * 1024)
+        limits.append(int(lines["MemAvailable"].split()[0]) * 1024)
     except (OSError, KeyError, ValueError):
         try:
-            found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+            limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
         except (OSError, ValueError, AttributeError):
             return None
     try:
@@ -212,26 +205,27 @@ def free_memory(root: Path = Path("/")) -> int | None:
         sizes = dict(line.split() for line in parts.splitlines())
         if most != "max":
             files = sum(int(sizes[name]) for name in ("active_file", "inactive_file"))
-            found.append(int(most) - int(used) + files)
+            limits.append(int(most) - int(used) + files)
     except (OSError, KeyError, ValueError):
         pass
-    return min(found)
+    return min(limits)
 
 
-def _check_attention(config: Any, method: Method, kind: str) -> None:
-    if kind in _PER_REQUEST:
-        raise FathomError(
-            f"{method.name}: {_kind(config)} has rope_type {kind}, whose frequencies depend on the length; maps of "
-            "positions need fixed ones"
-        )
+def _check_full_attention(config: Any, name: str, why: str) -> None:
+    """Raise if a model has other attention than the usual one, of all tokens before."""
     layers = set(getattr(config, "layer_types", None) or ())
     if getattr(config, "sliding_window", None) or layers - {"full_attention"}:
         raise FathomError(
-            f"{method.name}: {_kind(config)} has layers with a sliding window or other attention, which cannot see "
-            "beyond it; if it was trained without one, switch it off with -M sliding_window=null"
+            f"{name}: {_kind(config)} has layers with a sliding window or other attention, {why}; if it was trained "
+            "without one, switch it off with -M sliding_window=null"
         )
     if getattr(config, "kv_lora_rank", None):
-        raise FathomError(f"{method.name}: the latent attention of {_kind(config)} is not supported")
+        raise FathomError(f"{name}: the latent attention of {_kind(config)} is not supported")
+
+
+def _turns_by_length(rope_type: str) -> bool:
+    kind = with_rope_type(rope_type)
+    return kind is not None and kind.per_request
 
 
 def _kind(config: Any) -> str:

@@ -99,10 +99,10 @@ def make_example(window: int, copying: NDArray[np.float64] = THETA, **configurat
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    found = weights(Window(window), copying)
+    written_weights = weights(Window(window), copying)
     shape = {
         "vocab_size": VOCABULARY,
-        "hidden_size": found["model.norm.weight"].size,
+        "hidden_size": written_weights["model.norm.weight"].size,
         "intermediate_size": 2,
         "num_hidden_layers": 2,
         "num_attention_heads": 1,
@@ -115,7 +115,7 @@ def make_example(window: int, copying: NDArray[np.float64] = THETA, **configurat
     }
     model = LlamaForCausalLM(LlamaConfig(**{**shape, **configuration})).eval()
     with torch.no_grad():
-        for name, written in found.items():
+        for name, written in written_weights.items():
             model.get_parameter(name).copy_(torch.as_tensor(written, dtype=torch.float32))
     return model
 
@@ -163,14 +163,14 @@ def weights(window: Window, copying: NDArray[np.float64] = THETA) -> dict[str, N
 
     output = np.zeros((VOCABULARY, width))
     output[:, out] = unit * words
-    found = {"model.embed_tokens.weight": embedding, "lm_head.weight": output, "model.norm.weight": np.ones(width)}
+    by_name = {"model.embed_tokens.weight": embedding, "lm_head.weight": output, "model.norm.weight": np.ones(width)}
     for number, layer in enumerate((first, second)):
         prefix = f"model.layers.{number}"
-        found |= {f"{prefix}.self_attn.{name}_proj.weight": written for name, written in layer.items()}
-        found |= {f"{prefix}.{name}_layernorm.weight": np.ones(width) for name in ("input", "post_attention")}
-        found |= {f"{prefix}.mlp.{name}_proj.weight": np.zeros((2, width)) for name in ("gate", "up")}
-        found[f"{prefix}.mlp.down_proj.weight"] = np.zeros((width, 2))
-    return found
+        by_name |= {f"{prefix}.self_attn.{name}_proj.weight": written for name, written in layer.items()}
+        by_name |= {f"{prefix}.{name}_layernorm.weight": np.ones(width) for name in ("input", "post_attention")}
+        by_name |= {f"{prefix}.mlp.{name}_proj.weight": np.zeros((2, width)) for name in ("gate", "up")}
+        by_name[f"{prefix}.mlp.down_proj.weight"] = np.zeros((width, 2))
+    return by_name
 
 
 def _sharpness(window: Window, copying: NDArray[np.float64]) -> float:

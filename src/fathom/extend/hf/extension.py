@@ -3,15 +3,16 @@
 import itertools
 import sys
 from collections.abc import Hashable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fathom.extend.frequencies import Floats, dynamic_base, frequencies, is_long
+from fathom.extend.caches import evicts, is_apart, kind_of, stay
+from fathom.extend.frequencies import Floats, FrequencyKind, frequencies, rope_parameters, with_rope_type
 from fathom.extend.hf.attention import MappedAttention
-from fathom.extend.hf.calls import with_cache
 from fathom.extend.hf.checks import (
     check_cache,
     check_extension,
@@ -22,36 +23,22 @@ from fathom.extend.hf.checks import (
     turns_by_length,
     window_of_method,
 )
-from fathom.extend.methods import FULL, Method, evicts, is_apart, stay
-from fathom.extend.servers import rope_parameters
+from fathom.extend.kinds import Method
+from fathom.extend.methods import FULL
+from fathom.extend.positions import PositionKind
 from fathom.types import FathomError, Json
+
+if TYPE_CHECKING:
+    from fathom.extend.hf.caches import Engine
 
 OWN_ATTENTION = "fathom's own, plain PyTorch"
 WATCHED_ATTENTION = "sdpa, and plain PyTorch for what the cache keeps"
 _IDENTITY = "fathom_identity"
-_WATCHED, _PRESSED = "fathom_watched", "fathom_pressed"
 _NUMBERS = itertools.count()
 _PROBED = 16
 """Tokens of the text on which mapped attention is compared with the model's own."""
 _SAME = {"float32": 1e-3, "float64": 1e-3}
 _NEARLY = 0.1
-_NOTES = {
-    "dynamic": (
-        "dynamic NTK: every request has the frequencies of its own length, prompt and reply together; transformers' "
-        "own dynamic keeps those of the longest request before, and changes them within a reply"
-    ),
-    "longrope": (
-        "LongRoPE: short or long factors are chosen once for a request, by its length, prompt and reply together; "
-        "transformers' own switches within a reply, while cached keys stay as they were"
-    ),
-    "streaming": "StreamingLLM: tokens between the first and the last ones are not seen; memory still holds them",
-}
-_CACHE_NOTES = {
-    "fp8": (
-        "fp8 cache: the prompt is computed with keys and values as they are, so the first token of a reply is that of "
-        "the full cache; what the reply adds is cut off at the largest number of the prompt"
-    ),
-}
 _TOGETHER = (
     "{} cache, question-aware: what stays is chosen from the whole prompt, with its question. The prompt is computed "
     "before keys and values are left out, so the first token of a reply is that of the full cache; only replies of "
@@ -61,17 +48,6 @@ _APART = (
     "{} cache, question-agnostic (question=apart): what stays is chosen from what comes before a sample's question, "
     "which the choice has not seen; the question is read with what stayed, and nothing of it is left out"
 )
-
-_FAULTS = {
-    "dynamic": (
-        "the model's configuration has dynamic NTK, which transformers computes with the frequencies of the longest "
-        "request before: scores depend on the order of requests. Give a checkpoint without it and extend=dynamic"
-    ),
-    "longrope": (
-        "the model's configuration has LongRoPE, which transformers switches within a reply: replies that cross the "
-        "original window are wrong after their first token. Give a checkpoint without it and extend=longrope"
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +92,11 @@ class Extension:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results must know; of a model as it is, faults of transformers that it has."""
-        told = _APART if is_apart(self.cache) else _TOGETHER
-        of_cache = told.format(self.cache.name) if evicts(self.cache) else _CACHE_NOTES.get(self.cache.name)
-        found = () if of_cache is None else (of_cache,)
+        note = _APART if is_apart(self.cache) else _TOGETHER
+        of_cache = note.format(self.cache.name) if evicts(self.cache) else self.cache.kind.note
         if self.method.kind.family == "none":
-            return *faults_of(self.config), *found
-        note = _NOTES.get(self.method.name)
-        return found if note is None else (note, *found)
+            return *faults_of(self.config), *filter(None, (of_cache,))
+        return tuple(filter(None, (self.method.kind.note, of_cache)))
 
     def record(self) -> dict[str, Json]:
         """The methods with all values and what follows for the model, for a manifest."""
@@ -142,10 +116,12 @@ class Extension:
         Args:
             ids: Tokens of what is thinned out, on which random draws depend.
         """
-        from fathom.extend.hf import caches, presses
+        return self.engine.new_cache(self.config.get_text_config(), ids)
 
-        config = self.config.get_text_config()
-        return presses.new_cache(config) if self.cache.name == "kvpress" else caches.new_cache(config, self.cache, ids)
+    @property
+    def engine(self) -> "Engine":
+        """The engine that makes its caches."""
+        return engine_of(self.cache)
 
     def check_prompt(self, tokens: int) -> None:
         """Check that the cache can choose what stays.
@@ -157,7 +133,7 @@ class Extension:
             FathomError: So few stay that nothing is left to choose.
         """
         layers = self.config.get_text_config().num_hidden_layers
-        for layer in (0, layers - 1) if evicts(self.cache) and self.cache.name != "kvpress" else ():
+        for layer in (0, layers - 1) if kind_of(self.cache).counts else ():
             stay(self.cache, tokens, layer, layers)
 
     def thinning(self, model: Any) -> AbstractContextManager[None]:
@@ -166,11 +142,7 @@ class Extension:
         Args:
             model: The model.
         """
-        if self.cache.name != "kvpress":
-            return nullcontext()
-        from fathom.extend.hf.presses import pressing
-
-        return pressing(model, self.cache)
+        return self.engine.thinning(model)
 
     def attach(self, model: Any) -> None:
         """Finish a model that was loaded with the configuration.
@@ -178,7 +150,9 @@ class Extension:
         Raises:
             FathomError: Its attention is not of the kind that maps of positions can replace.
         """
-        self._modules = [one for one in model.modules() if hasattr(one, "inv_freq") and hasattr(one, "rope_type")]
+        self._modules = [
+            module for module in model.modules() if hasattr(module, "inv_freq") and hasattr(module, "rope_type")
+        ]
         if not self._modules:
             raise FathomError(f"{self.method.name}: no rotary embedding was found in the model")
         if is_mapped(self.method):
@@ -188,12 +162,8 @@ class Extension:
         elif self.method.kind.family == "frequencies":
             self._check_frequencies()
         _keep_cache(model)
-        if self.cache.name == "kvpress":
-            from fathom.extend.hf.presses import try_press
-
-            try_press(model, self.cache)
-        elif evicts(self.cache):
-            self._check_cache(model)
+        if evicts(self.cache):
+            self.engine.try_on(model)
 
     def fit(self, tokens: int) -> Hashable:
         """Set what depends on the length of a request.
@@ -204,38 +174,22 @@ class Extension:
         Returns:
             A value; where it differs from that of the request before, caches cannot be shared.
         """
-        if not self.method.kind.per_request:
+        kind = self.method.kind
+        if not isinstance(kind, FrequencyKind) or kind.state is None:
             return None
-        state: Hashable = (
-            dynamic_base(self.method, self.rotary.size, self.rotary.base, tokens)
-            if self.method.name == "dynamic"
-            else is_long(self.method, tokens)
-        )
+        state = kind.state(self.method, self.rotary.size, self.rotary.base, tokens)
         if state != self._state:
             self._turn(*frequencies(self.method, self.rotary.size, self.rotary.base, tokens))
             self._state = state
         return state
 
-    def _check_cache(self, model: Any) -> None:
-        """Check that the model's attention sees what the cache is to choose from."""
-        import torch
-
-        cache = replace(self, cache=self.cache.but(budget=2, ratio=None)).new_cache()  # which has room for the text
-        with torch.inference_mode():
-            model(torch.ones((1, 2), dtype=torch.long, device=model.device), **with_cache(model, cache))
-        if any(layer.waits or not layer.is_initialized for layer in cache.layers):
-            raise FathomError(
-                f"{self.cache.name}: the attention of a model of type {self.config.model_type} is not of the usual "
-                "kind, so that nothing can be left out of its cache; leave out cache"
-            )
-
     def _check_frequencies(self) -> None:
         """Check that the model has taken the frequencies of its configuration."""
         inverse, factor = frequencies(self.method, self.rotary.size, self.rotary.base)
-        for one in self._modules:
-            found = one.inv_freq.float().cpu().numpy()
-            same = found.shape == inverse.shape and np.allclose(found, inverse, rtol=1e-5, atol=0)
-            if not same or abs(one.attention_scaling - factor) > 1e-6:
+        for module in self._modules:
+            taken = module.inv_freq.float().cpu().numpy()
+            same = taken.shape == inverse.shape and np.allclose(taken, inverse, rtol=1e-5, atol=0)
+            if not same or abs(module.attention_scaling - factor) > 1e-6:
                 raise FathomError(
                     f"{self.method.name}: a model of type {self.config.model_type} does not take its frequencies from "
                     "rope_parameters; choose a map of positions, such as rerope"
@@ -245,9 +199,9 @@ class Extension:
         """Give the model's rotary embeddings other frequencies."""
         import torch
 
-        for one in self._modules:
-            one.inv_freq.copy_(torch.as_tensor(inverse))
-            one.attention_scaling = factor
+        for module in self._modules:
+            module.inv_freq.copy_(torch.as_tensor(inverse))
+            module.attention_scaling = factor
 
     def _compare(self, model: Any) -> None:
         """Compare the mapped attention with the model's own on a text so short that the map changes nothing."""
@@ -255,8 +209,8 @@ class Extension:
 
         if self.rotary.inverse is None:
             return
-        exact = self.method.whole("chunk") - self.method.whole("local") if self.method.name == "dca" else None
-        limit = exact or (self.method.whole("window") if self.method["window"] is not None else _PROBED)
+        kind = self.method.kind
+        limit = kind.exact(self.method) if isinstance(kind, PositionKind) else _PROBED
         vocabulary = model.get_input_embeddings().weight.shape[0]
         ids = torch.arange(1, min(_PROBED, limit) + 1, device=model.device)[None] % vocabulary
         with torch.inference_mode():
@@ -277,6 +231,12 @@ class Extension:
             )
 
 
+def engine_of(cache: Method) -> "Engine":
+    """The engine that applies a method for the cache."""
+    engine: Engine = import_module(f"fathom.extend.hf.{kind_of(cache).engine}").Engine(cache)
+    return engine
+
+
 def faults_of(config: Any) -> tuple[str, ...]:
     """What a reader must know of a model that is not extended, because transformers computes it in a faulty way.
 
@@ -287,7 +247,8 @@ def faults_of(config: Any) -> tuple[str, ...]:
     kind = own_kind(text)
     if kind == "longrope" and str(text.model_type).startswith("phi"):  # which computes its cache anew
         return ()
-    return () if kind not in _FAULTS else (_FAULTS[kind],)
+    known = with_rope_type(kind)
+    return (known.fault,) if known is not None and known.fault else ()
 
 
 def plan_extension(config: Any, method: Method, cache: Method = FULL) -> Extension:
@@ -307,17 +268,17 @@ def plan_extension(config: Any, method: Method, cache: Method = FULL) -> Extensi
     text = config.get_text_config()
     made = check_extension(text, method)
     check_cache(text, cache)
+    if cache != FULL:
+        engine_of(cache).check()
     rope, window = rope_of(text), window_of_method(text, made)
     rotary, attention = Rotary(head_size(text), float(rope["rope_theta"])), None
-    if is_mapped(made) and cache.name == "kvpress":
-        raise FathomError(
-            f"{made.name}: kvpress reads rotated keys, which maps of positions do not have; leave out one"
-        )
+    if is_mapped(made) and (why := kind_of(cache).no_maps):
+        raise FathomError(f"{made.name}: {why}; leave out one")
     if is_mapped(made):
         rotary = replace(rotary, **_own_frequencies(text, made, rope, rotary))
         attention = _register(made, rotary)
     elif evicts(cache):
-        attention = _register_watched(cache.name == "kvpress")
+        attention = _register_watched(engine_of(cache))
     if (changed := _changed(made, rotary)) is not None:
         part = {name: rope[name] for name in ("partial_rotary_factor",) if name in rope}
         text.rope_parameters = {**changed, **part}
@@ -384,20 +345,11 @@ def _register(method: Method, rotary: Rotary) -> str:
     return name
 
 
-def _register_watched(pressed: bool) -> str:
-    """Register the attention of PyTorch that shows caches what to choose from; returns its name.
-
-    Args:
-        pressed: Whether it is for kvpress, which looks by itself.
-    """
+def _register_watched(engine: "Engine") -> str:
+    """Register the attention of PyTorch that shows caches what to choose from; returns its name."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 
-    if pressed:
-        from fathom.extend.hf.presses import attend
-    else:
-        from fathom.extend.hf.caches import attend
-    name = _PRESSED if pressed else _WATCHED
-    AttentionInterface.register(name, attend)
-    AttentionMaskInterface.register(name, sdpa_mask)
-    return name
+    AttentionInterface.register(engine.attention, engine.attend)
+    AttentionMaskInterface.register(engine.attention, sdpa_mask)
+    return engine.attention

@@ -17,31 +17,26 @@ from fathom.models.inspect_client import InspectClient, open_inspect_client
 from fathom.models.loop import drive
 from fathom.models.model_settings import find_settings, like_models
 from fathom.models.prices import find_limit
-from fathom.models.protocol import TINY_PROMPT, Client, Settings, is_baseline
+from fathom.models.protocol import Client, Settings, is_baseline
 from fathom.models.retry import Retry
 from fathom.run.chosen import Chosen
 from fathom.run.doctor import window as windows
 from fathom.run.doctor.checks import Check, Diagnosis, Plan
-from fathom.run.doctor.needles import make_hunt
 from fathom.run.doctor.probes import (
     FIRST_CAP,
     PLAIN_CAP,
+    PROBES,
     REASONING_CAP,
     REPEATS,
     SHORT_CAP,
     Prober,
     chat_check,
-    check_cap,
     check_completions,
-    check_determinism,
-    check_logprobs,
-    check_stop,
     first_reply,
     reasoned,
     reasoning_check,
 )
 from fathom.run.doctor.survey import SECONDS, Survey, like, survey
-from fathom.run.doctor.window import Shot
 from fathom.run.preflight import reasons
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import get_tokenizer
@@ -101,10 +96,10 @@ def _baseline(settings: Settings) -> Diagnosis:
         client = open_client(settings, get_tokenizer)
     except FathomError as error:
         return Diagnosis(name, (Check(check, "failed", str(error)),))
-    found = [Check(check, "ok", "an offline baseline: it needs no server and no key")]
+    checks = [Check(check, "ok", "an offline baseline: it needs no server and no key")]
     if client.window is not None:
-        found.append(Check("window", "ok", f"{client.window:,} tokens; beyond it: {client.policy}"))
-    return Diagnosis(name, tuple(found), f"fathom run SUITE --model {shlex.quote(name)}")
+        checks.append(Check("window", "ok", f"{client.window:,} tokens; beyond it: {client.policy}"))
+    return Diagnosis(name, tuple(checks), f"fathom run SUITE --model {shlex.quote(name)}")
 
 
 class Examination:
@@ -139,8 +134,8 @@ class Examination:
                 return self._diagnosis()
             return await self._examine(client, server)
         finally:
-            for one in self._opened:
-                await one.close()
+            for opened in self._opened:
+                await opened.close()
 
     def _open(self) -> Client:
         client = open_client(self._settings, get_tokenizer)
@@ -156,32 +151,33 @@ class Examination:
 
     async def _examine(self, client: Client, server: tuple[AsyncOpenAI, str] | None) -> Diagnosis:
         name = self._settings.model.partition("/")[2]
-        found = Survey(Check("address", "skipped", "a local model, or a provider with a protocol of its own"), True)
+        surveyed = Survey(Check("address", "skipped", "a local model, or a provider with a protocol of its own"), True)
         if server is not None:
             name, seconds = server[1], min(self._retry.timeout, SECONDS)
-            found = await survey(server[0], name, given=self._settings.base_url, seconds=seconds)
-        self._add(found.check)
-        if not found.answers or found.better:
+            surveyed = await survey(server[0], name, given=self._settings.base_url, seconds=seconds)
+        self._add(surveyed.check)
+        if not surveyed.answers or surveyed.better:
             return self._diagnosis()
         known = self._entry.context if self._entry else None
         used = find_limit(self._settings, client, self._price, known, context_of(client)).window
-        expected = self._settings.window or found.window or used
-        plan = self._plan(self._sizes(expected, PLAIN_CAP))
+        expected = self._settings.window or surveyed.window or used
+        plan = self._plan(windows.sizes_of(self._settings, expected, PLAIN_CAP))
         if not self._confirm(plan):
             return self._diagnosis("not confirmed: nothing was sent to the model")
         self._most = plan.requests
-        return await self._probe(client, server, name, found, expected, used)
+        return await self._probe(client, server, name, surveyed, expected, used)
 
     async def _probe(
         self,
         client: Client,
         server: tuple[AsyncOpenAI, str] | None,
         name: str,
-        found: Survey,
+        surveyed: Survey,
         expected: int | None,
         used: int | None,
     ) -> Diagnosis:
-        prober = Prober(client, self._settings, self._retry, self._tokenizer, self._sent)
+        served_as = name if server is not None else ""
+        prober = Prober(client, self._settings, self._retry, self._tokenizer, self._sent, served_as)
         prober.continued = self._settings.chat_template == "never"
         prober.reasons = self._reasons
         self._prober = prober
@@ -190,27 +186,24 @@ class Examination:
         if isinstance(tiny, Failure) and self._refuses_temperature(tiny):
             tiny = await self._without_temperature(prober, tiny)
         if isinstance(tiny, Failure):
-            failed = _failed(what, tiny, self._settings, name, found)
+            failed = _failed(what, tiny, self._settings, name, surveyed)
             if not prober.continued and failed.name == what and tiny.kind in ("bad", "denied") and not failed.options:
-                completions = await check_completions(self._settings, prober)
-                if completions.state == "ok":
+                completions = await check_completions(prober)
+                if completions is not None and completions.state == "ok":
                     found_there = f"{failed.found}; but prompts without a chat template are answered"
                     option = "--chat-template never"
                     failed = Check(what, "failed", found_there, f"Give {option}, as for base models", option)
             self._add(failed)
             return self._diagnosis()
         self._add(chat_check(tiny, what))
-        if found.served:
-            self._add(_name_check(name, found.served))
+        if surveyed.served:
+            self._add(_name_check(name, surveyed.served))
         if tiny.status == "ok" or tiny.text:
             prober.reasons = reasoned(tiny) or self._reasons
-        cap_check, counted = await check_cap(prober)
-        self._add(cap_check, await check_stop(prober, counted), await check_determinism(prober))
-        if not prober.continued:
-            self._add(await check_completions(self._settings, prober))
-        if server is not None:
-            self._add(await check_logprobs(self._settings, name, self._retry))
-        await self._windows(prober, tiny, found.window, expected, used)
+        for probe in PROBES:
+            if (check := await probe(prober)) is not None:
+                self._add(check)
+        self._add(*await windows.probe(prober, tiny, windows.Known(surveyed.window, expected, used), self._rng))
         self._add(
             reasoning_check(
                 prober,
@@ -221,65 +214,9 @@ class Examination:
         )
         return self._diagnosis()
 
-    async def _windows(
-        self, prober: Prober, tiny: Reply, said: int | None, expected: int | None, used: int | None
-    ) -> None:
-        """Send prompts of growing size, and add what they show."""
-        short = Shot(self._tokenizer.count(TINY_PROMPT), "answered", tiny.tokens_in)
-        shots = [await self._shoot(prober, windows.CONTROL)]
-        cap = prober.cap
-        sizes = self._sizes(expected, cap)
-        for size in sizes:
-            reading = windows.read_shots(short, shots)
-            if reading.end is not None or reading.cut is not None:
-                break
-            # A size holds prompt and reply, in the model's tokens.
-            beyond = expected is not None and size > expected
-            room = size if beyond else size - cap
-            around = max(0, (tiny.tokens_in or 0) - round(short.tokens * reading.rate)) if reading.counted else 0
-            spare = 0 if beyond else round(windows.NOISE * size)
-            tokens = int((room - around - spare) / reading.rate)
-            if tokens > shots[-1].tokens:
-                shots.append(await self._shoot(prober, min(tokens, int(size * 1.2))))
-        reading = windows.read_shots(short, shots)
-        replies = any(reply.tokens_out is not None for reply in prober.replies)
-        cached = any(reply.tokens_cached is not None for reply in prober.replies)
-        self._add(windows.usage_check(reading, short, shots, replies=replies, cached=cached))
-        self._add(windows.tokenizer_check(reading, self._tokenizer.name))
-        self._add(
-            windows.window_check(reading, said=said, given=self._settings.window, used=used, cap=cap, tried=sizes)
-        )
-        self._add(windows.truncation_check(reading, window=expected, cap=cap))
-        if reading.end is not None and reading.end.outcome == "silent":
-            alive = await prober.ask(TINY_PROMPT, prober.cap)
-            if isinstance(alive, Failure):
-                self._add(
-                    Check(
-                        "server",
-                        "failed",
-                        f"after a prompt of {reading.of_model(reading.end.tokens):,} tokens, the server no longer "
-                        f"answers: {alive.message}",
-                        "Check its log (memory?), restart it, and use shorter lengths or a smaller window",
-                    )
-                )
-
-    async def _shoot(self, prober: Prober, tokens: int) -> Shot:
-        hunt = make_hunt(tokens, self._tokenizer, self._rng)
-        answer = await prober.ask(hunt.prompt, prober.cap)
-        if isinstance(answer, Reply):
-            return Shot(hunt.tokens, "answered", answer.tokens_in, hunt.missing(answer.text, answer.reasoning))
-        outcome: windows.Outcome = (
-            "overflow" if answer.kind == "overflow" else "silent" if answer.kind == "silent" else "error"
-        )
-        return Shot(hunt.tokens, outcome, message=answer.message)
-
     @property
     def _reasons(self) -> bool:
         return reasons(self._settings, self._price)
-
-    def _sizes(self, expected: int | None, cap: int) -> tuple[int, ...]:
-        budget = None if self._settings.window is not None else windows.BUDGET
-        return windows.sizes(expected, cap, budget)
 
     def _plan(self, sizes: tuple[int, ...]) -> Plan:
         requests = SMALL_REQUESTS + 1 + len(sizes)
@@ -322,7 +259,7 @@ class Examination:
     def _diagnosis(self, stopped: str = "") -> Diagnosis:
         checks = tuple(self._checks)
         prober = self._prober
-        found = Diagnosis(
+        diagnosis = Diagnosis(
             self._settings.model,
             checks,
             requests=prober.requests if prober else 0,
@@ -331,7 +268,9 @@ class Examination:
         )
         curable = all(check.options for check in checks if check.state == "failed")
         return (
-            replace(found, command=_command(self._settings, self._given, checks)) if curable and not stopped else found
+            replace(diagnosis, command=_command(self._settings, self._given, checks))
+            if curable and not stopped
+            else diagnosis
         )
 
 
@@ -349,7 +288,7 @@ def _command(settings: Settings, given: Mapping[str, tuple[str, ...]], checks: t
     return shlex.join(["fathom", "run", "SUITE", *words])
 
 
-def _failed(what: str, failure: Failure, settings: Settings, name: str, found: Survey) -> Check:
+def _failed(what: str, failure: Failure, settings: Settings, name: str, surveyed: Survey) -> Check:
     """The check that explains why the first request failed."""
     message = failure.message
     code = next(iter(re.findall(r"\b(40[0-9])\b", message)), "")
@@ -359,14 +298,16 @@ def _failed(what: str, failure: Failure, settings: Settings, name: str, found: S
         )
     if code in ("401", "403"):
         return Check(what, "failed", f"the key is refused: {message}", _about_key(settings))
-    if found.served and name not in found.served and code in ("400", "404"):
-        near = like(name, found.served)
-        names = ", ".join(found.served[:5]) + (f" and {len(found.served) - 5} more" if len(found.served) > 5 else "")
-        better = near[0] if near else found.served[0] if len(found.served) == 1 else ""
+    if surveyed.served and name not in surveyed.served and code in ("400", "404"):
+        near = like(name, surveyed.served)
+        names = ", ".join(surveyed.served[:5]) + (
+            f" and {len(surveyed.served) - 5} more" if len(surveyed.served) > 5 else ""
+        )
+        better = near[0] if near else surveyed.served[0] if len(surveyed.served) == 1 else ""
         option = f"--model {settings.model.removesuffix(name)}{better}" if better else ""
-        told = f"the server has no model {name!r}; it serves {names}"
+        words = f"the server has no model {name!r}; it serves {names}"
         advice = f"Give {shlex.join(option.split(' ', 1)) if option else 'one of these names'}"
-        return Check("model name", "failed", told, advice, option)
+        return Check("model name", "failed", words, advice, option)
     if failure.kind == "denied":
         advice = (
             "Check the address, which usually ends in /v1, and the model's name"
@@ -376,7 +317,7 @@ def _failed(what: str, failure: Failure, settings: Settings, name: str, found: S
     elif failure.kind in ("busy", "later"):
         advice = (
             "Check the address, which usually ends in /v1; otherwise the server's log"
-            if found.served is None
+            if surveyed.served is None
             else "The server may be overloaded or not ready: try again later, or check its log"
         )
     elif failure.kind == "overflow":

@@ -46,8 +46,8 @@ def _python() -> Check:
         ours = metadata.version(PACKAGE)
     except metadata.PackageNotFoundError:
         ours = "of unknown version"
-    found = f"fathom {ours}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-    return Check("python", "ok", found)
+    versions = f"fathom {ours}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    return Check("python", "ok", versions)
 
 
 def _libraries() -> list[Check]:
@@ -57,7 +57,7 @@ def _libraries() -> list[Check]:
     except metadata.PackageNotFoundError:
         return [Check("libraries", "unknown", f"{PACKAGE} is not installed as a package")]
     missing = [name for name in _names(required, "") if not _installed(name)]
-    found = [
+    checks = [
         Check("libraries", "warning", f"missing: {', '.join(missing)}", f"pip install {PACKAGE}")
         if missing
         else Check("libraries", "ok", "all that are required are installed")
@@ -67,19 +67,19 @@ def _libraries() -> list[Check]:
         absent = [name for name in _names(required, extra) if not _installed(name)]
         use = f" (for {EXTRAS[extra].use})" if extra in EXTRAS else ""
         if absent:
-            found.append(Check(f"extra {extra}", "absent", f"{', '.join(absent)} missing{use}", install(extra)))
+            checks.append(Check(f"extra {extra}", "absent", f"{', '.join(absent)} missing{use}", install(extra)))
         else:
-            found.append(Check(f"extra {extra}", "ok", f"installed{use}"))
-    return found
+            checks.append(Check(f"extra {extra}", "ok", f"installed{use}"))
+    return checks
 
 
 def _names(required: Sequence[str], extra: str) -> list[str]:
     """Names of the libraries of an extra; of those that are always required for ""."""
     names = []
     for line in required:
-        library, condition, found = re.match(r"[\w.-]+", line), ";" in line, _EXTRA.search(line)
+        library, condition, named_extra = re.match(r"[\w.-]+", line), ";" in line, _EXTRA.search(line)
         # Other conditions, such as on the system, are not checked.
-        if library is not None and (found[1] if found else "" if not condition else None) == extra:
+        if library is not None and (named_extra[1] if named_extra else "" if not condition else None) == extra:
             names.append(library[0])
     return names
 
@@ -115,9 +115,9 @@ def _tables() -> Check:
     )
 
 
-def _tried(name: str, found: Callable[[], str]) -> Check:
+def _tried(name: str, describe: Callable[[], str]) -> Check:
     try:
-        return Check(name, "ok", found())
+        return Check(name, "ok", describe())
     except FathomError as error:
         return Check(name, "failed", str(error))
 
@@ -171,7 +171,7 @@ def _space(place: Path) -> Check:
         free = shutil.disk_usage(place).free
     except OSError as error:
         return Check("disk", "unknown", str(error))
-    found = f"{free / 1e9:,.1f} GB free"
+    words = f"{free / 1e9:,.1f} GB free"
     if free < NEEDED:
-        return Check("disk", "warning", found, "Large suites and runs need several gigabytes")
-    return Check("disk", "ok", found)
+        return Check("disk", "warning", words, "Large suites and runs need several gigabytes")
+    return Check("disk", "ok", words)

@@ -35,8 +35,8 @@ class Hunt:
 
     def missing(self, *texts: str) -> tuple[str, ...]:
         """The places whose code word is in none of these texts."""
-        said = "\n".join(texts).upper()
-        return tuple(place for place, word in zip(PLACES, self.words, strict=True) if word not in said)
+        replies = "\n".join(texts).upper()
+        return tuple(place for place, word in zip(PLACES, self.words, strict=True) if word not in replies)
 
 
 def make_hunt(tokens: int, tokenizer: Tokenizer, rng: Random) -> Hunt:
@@ -67,12 +67,12 @@ def _draw(rng: Random) -> tuple[str, ...]:
 
 def _text(tokens: int, tokenizer: Tokenizer) -> str:
     """English text of at least so many tokens."""
-    found: list[str] = []
+    texts: list[str] = []
     while tokens > 0:
-        text = _article(len(found))
-        found.append(text)
+        text = _article(len(texts))
+        texts.append(text)
         tokens -= tokenizer.count(text)
-    return "\n\n".join(found)
+    return "\n\n".join(texts)
 
 
 @lru_cache(maxsize=256)

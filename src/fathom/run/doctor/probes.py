@@ -1,8 +1,12 @@
-"""Small probes of a model: chat, output cap, stop texts, determinism, completions, log-probabilities."""
+"""Small probes of a model: chat, output cap, stop texts, determinism, completions, log-probabilities.
+
+A probe is a function: it asks what it needs, reads the answers and says what to do. ``PROBES`` lists them in order.
+"""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from fathom.models.answers import split_reasoning
 from fathom.models.failures import Failure
@@ -33,11 +37,13 @@ class Prober:
         retry: When a request is repeated.
         tokenizer: Counts prompts.
         sent: Called after every request.
+        served_as: Name of the model on its server; "" for other protocols and local models.
         continued: Whether prompts are sent without a chat template.
         reasons: Whether a reply held reasoning.
         requests: Number of requests so far.
         tokens_in: Tokens of their prompts.
         replies: All replies.
+        counted: The reply to ``COUNTING``, which the output cap ended.
     """
 
     client: Client
@@ -45,11 +51,13 @@ class Prober:
     retry: Retry
     tokenizer: Tokenizer
     sent: Callable[[int], None]
+    served_as: str = ""
     continued: bool = False
     reasons: bool = False
     requests: int = 0
     tokens_in: int = 0
     replies: list[Reply] = field(default_factory=list)
+    counted: Reply | None = None
 
     @property
     def cap(self) -> int:
@@ -114,48 +122,36 @@ def chat_check(reply: Reply, name: str) -> Check:
     )
 
 
-async def check_cap(prober: Prober) -> tuple[Check, Reply | None]:
-    """Whether the server obeys the output cap and says so; also the reply."""
+async def check_cap(prober: Prober) -> Check:
+    """Whether the server obeys the output cap and marks such replies; the prober keeps the reply."""
     name = "output cap"
     answer = await prober.ask(COUNTING, SHORT_CAP)
     if isinstance(answer, Failure):
-        return Check(name, "warning", f"a cap of {SHORT_CAP} tokens fails: {answer.message}"), None
-    cap = prober.capped(SHORT_CAP)
-    said = prober.tokenizer.count(f"{answer.reasoning}{answer.text}")
-    if max(said, answer.tokens_out or 0) > 4 * cap + SHORT_CAP:
-        return (
-            Check(
-                name,
-                "warning",
-                f"not obeyed: {max(said, answer.tokens_out or 0):,} tokens came where {cap} were allowed",
-                "The forecast of output tokens and costs is no upper limit on this server",
-            ),
-            answer,
+        return Check(name, "warning", f"a cap of {SHORT_CAP} tokens fails: {answer.message}")
+    prober.counted, cap = answer, prober.capped(SHORT_CAP)
+    visible = prober.tokenizer.count(f"{answer.reasoning}{answer.text}")
+    if (most := max(visible, answer.tokens_out or 0)) > 4 * cap + SHORT_CAP:
+        return Check(
+            name,
+            "warning",
+            f"not obeyed: {most:,} tokens came where {cap} were allowed",
+            "The forecast of output tokens and costs is no upper limit on this server",
         )
     if answer.stop == "max_tokens":
+        return Check(name, "ok", "obeyed, and replies that reach it are marked", "fathom counts them as incomplete")
+    if answer.tokens_out == cap or (answer.text.startswith("1") and "\n" in answer.text and visible >= cap - 4):
         return Check(
-            name, "ok", "obeyed, and replies that reach it are marked", "fathom counts them as incomplete"
-        ), answer
-    if answer.tokens_out == cap or (answer.text.startswith("1") and "\n" in answer.text and said >= cap - 4):
-        return (
-            Check(
-                name,
-                "warning",
-                f"replies that reach it are not marked (they end with {answer.stop!r}, not length)",
-                "fathom takes them for complete replies: give a --max-output-tokens that is not reached",
-            ),
-            answer,
+            name,
+            "warning",
+            f"replies that reach it are not marked (they end with {answer.stop!r}, not length)",
+            "fathom takes them for complete replies: give a --max-output-tokens that is not reached",
         )
-    return Check(name, "unknown", "the reply ended before the cap"), answer
+    return Check(name, "unknown", "the reply ended before the cap")
 
 
-async def check_stop(prober: Prober, reply: Reply | None) -> Check:
-    """Whether the server ends replies at a stop text.
-
-    Args:
-        prober: Sends the request.
-        reply: A reply to ``COUNTING``: a word of it becomes the stop text.
-    """
+async def check_stop(prober: Prober) -> Check:
+    """Whether the server ends replies at a stop text: a word of the reply to ``COUNTING``."""
+    reply = prober.counted
     name, trims = "stop texts", "fathom ends replies at stop texts in any case"
     if prober.reasons:
         return Check(name, "skipped", "the model reasons", "fathom sends no stop texts to models that reason")
@@ -193,9 +189,9 @@ async def check_determinism(prober: Prober) -> Check:
     name, cap = "determinism", FIRST_CAP if prober.reasons else PLAIN_CAP
     alone = [await prober.ask(WRITING, cap) for _ in range(REPEATS)]
     together = await asyncio.gather(*(prober.ask(WRITING, cap) for _ in range(REPEATS)))
-    failed = next((one for one in [*alone, *together] if isinstance(one, Failure)), None)
+    failed = next((answer for answer in [*alone, *together] if isinstance(answer, Failure)), None)
     if failed is not None:
-        at_once = not any(isinstance(one, Failure) for one in alone)
+        at_once = not any(isinstance(answer, Failure) for answer in alone)
         if at_once:
             return Check(
                 name,
@@ -228,7 +224,7 @@ async def check_determinism(prober: Prober) -> Check:
 
 
 def _texts(answers: Sequence[Reply | Failure]) -> set[tuple[str, str]]:
-    return {(one.text, one.reasoning) for one in answers if isinstance(one, Reply)}
+    return {(answer.text, answer.reasoning) for answer in answers if isinstance(answer, Reply)}
 
 
 def reasoning_check(prober: Prober, *, allowed: bool, entry: ModelSettings | None, similar: Sequence[str]) -> Check:
@@ -250,20 +246,20 @@ def reasoning_check(prober: Prober, *, allowed: bool, entry: ModelSettings | Non
             f"none in {len(prober.replies)} replies{kind}",
             "It is expected: see --thinking-switch" if expected and settings.thinking is not None else "",
         )
-    longest = max(len(split_reasoning(one.text)[1]) + len(one.reasoning) for one in prober.replies)
-    found = f"replies hold reasoning{kind}" + ("" if longest else ", of which only the length is reported")
+    longest = max(len(split_reasoning(reply.text)[1]) + len(reply.reasoning) for reply in prober.replies)
+    words = f"replies hold reasoning{kind}" + ("" if longest else ", of which only the length is reported")
     if settings.thinking is not None and not settings.thinking.native:
-        return Check(name, "warning", f"{found}, though --thinking off", "See --thinking-switch")
+        return Check(name, "warning", f"{words}, though --thinking off", "See --thinking-switch")
     if settings.max_output_tokens is not None:
-        return Check(name, "ok", found, f"It counts towards --max-output-tokens {settings.max_output_tokens}")
+        return Check(name, "ok", words, f"It counts towards --max-output-tokens {settings.max_output_tokens}")
     if allowed:
-        return Check(name, "ok", found, "fathom adds room for it to each task's output cap")
+        return Check(name, "ok", words, "fathom adds room for it to each task's output cap")
     known = "; --thinking on or off follows LongBench Pro" if entry is not None and entry.kind != "instruct" else ""
     near = f"; similar names in the table of models: {', '.join(similar)}" if entry is None and similar else ""
     return Check(
         name,
         "warning",
-        found,
+        words,
         "It counts towards each task's output cap: give --reasoning-tokens 16384, which raises the caps by as much"
         + known
         + near,
@@ -271,12 +267,14 @@ def reasoning_check(prober: Prober, *, allowed: bool, entry: ModelSettings | Non
     )
 
 
-async def check_completions(settings: Settings, prober: Prober) -> Check:
-    """Whether prompts can be sent without a chat template."""
+async def check_completions(prober: Prober) -> Check | None:
+    """Whether prompts can be sent without a chat template; None if all prompts are."""
     from fathom.models.completions import open_continuing_client
     from fathom.models.hugging_face import is_local
 
-    name, works = "completions", "--chat-template by-task works"
+    if prober.continued:
+        return None
+    name, works, settings = "completions", "--chat-template by-task works", prober.settings
     needs = "--chat-template by-task and never need it (LongBench continues some texts)"
     if is_local(settings.model):
         return Check(name, "ok", "a model in this process needs no chat template", works)
@@ -296,15 +294,17 @@ async def check_completions(settings: Settings, prober: Prober) -> Check:
     return Check(name, "absent", f"not served: {answer.message}", needs)
 
 
-async def check_logprobs(settings: Settings, name_there: str, retry: Retry) -> Check:
-    """Whether the server returns log-probabilities of prompts."""
+async def check_logprobs(prober: Prober) -> Check | None:
+    """Whether the server returns log-probabilities of prompts; None without a server."""
     from fathom.models.protocol import RequestError
     from fathom.run.likelihood.completions import ADVICE, CompletionsServer
 
+    if not prober.served_as:
+        return None
     name, needs = "log-probabilities", "fathom likelihood needs them; nothing else does"
-    if settings.base_url is None:
+    if prober.settings.base_url is None:
         return Check(name, "skipped", "needs --model-base-url", needs)
-    server = CompletionsServer(name_there, settings.base_url, "auto", retry)
+    server = CompletionsServer(prober.served_as, prober.settings.base_url, "auto", prober.retry)
     try:
         await server.score("The first day of the week is Monday.")
     except FathomError as error:
@@ -315,3 +315,8 @@ async def check_logprobs(settings: Settings, name_there: str, retry: Retry) -> C
     finally:
         await server.close()
     return Check(name, "ok", "returned for prompts, and they belong to the right tokens", "fathom likelihood works")
+
+
+Probe: TypeAlias = Callable[[Prober], Awaitable[Check | None]]
+PROBES: tuple[Probe, ...] = (check_cap, check_stop, check_determinism, check_completions, check_logprobs)
+"""What is asked after the first reply, in order; a probe that does not concern the model has no check."""

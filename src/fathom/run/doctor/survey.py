@@ -1,4 +1,4 @@
-"""What a server tells without being asked a question: whether it answers, which models it serves, their windows."""
+"""Facts about a server that need no prompt: whether it answers, which models it serves, their windows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a server says of itself.
+    """The facts that a server states.
 
     Attributes:
         check: The check of the address.
@@ -80,8 +80,8 @@ async def survey(client: AsyncOpenAI, name: str, *, given: str | None, seconds: 
     address = hide_in_address(str(client.base_url).rstrip("/")) or ""
     answer = await fetch(client, "/models", seconds)
     if answer.code is None:
-        found, advice = _no_answer(answer.error, str(client.base_url))
-        return Survey(Check("address", "failed", f"{address}: {found}", advice), answers=False)
+        reason, advice = _no_answer(answer.error, str(client.base_url))
+        return Survey(Check("address", "failed", f"{address}: {reason}", advice), answers=False)
     served = _names(answer.body)
     if served is not None:
         window = _window(answer.body, name)
@@ -117,26 +117,26 @@ async def fetch(client: AsyncOpenAI, path: str, seconds: float, body: object = N
     try:
         async with asyncio.timeout(seconds):
             sent = client.get(path, cast_to=object) if body is None else client.post(path, cast_to=object, body=body)
-            found: Any = await sent
+            content: Any = await sent
     except Exception as error:
         code = next((code for link in chain_of(error) if (code := status_code(link)) is not None), None)
         garbage = code is None and classify(error).kind not in ("silent",)
         return Answer(200 if garbage else code, error=error)
-    if isinstance(found, str):  # not labelled as JSON
+    if isinstance(content, str):  # not labelled as JSON
         try:
-            found = json.loads(found)
+            content = json.loads(content)
         except (ValueError, RecursionError):
-            found = None
-    return Answer(200, found)
+            content = None
+    return Answer(200, content)
 
 
 def like(name: str, served: tuple[str, ...]) -> list[str]:
     """The served names that are similar to one, the most similar first; at most three."""
-    short = {one: one.rpartition("/")[2].lower() for one in served}
+    short = {model: model.rpartition("/")[2].lower() for model in served}
     last = name.rpartition("/")[2].lower()
-    same = [one for one, end in short.items() if end and (end in last or last in end)]
+    same = [model for model, end in short.items() if end and (end in last or last in end)]
     near = difflib.get_close_matches(last, list(short.values()), n=3, cutoff=0.5)
-    return list(dict.fromkeys([*same, *(one for one in served if short[one] in near)]))[:3]
+    return list(dict.fromkeys([*same, *(model for model in served if short[model] in near)]))[:3]
 
 
 def _names(body: object) -> tuple[str, ...] | None:
@@ -145,7 +145,7 @@ def _names(body: object) -> tuple[str, ...] | None:
     if not isinstance(entries, list):
         return None
     names = (entry.get("id") for entry in entries if isinstance(entry, Mapping))
-    return tuple(printable(one[:_SHOWN]) for one in names if isinstance(one, str))[:MOST_NAMES]
+    return tuple(printable(name[:_SHOWN]) for name in names if isinstance(name, str))[:MOST_NAMES]
 
 
 def _window(body: Mapping[str, Any], name: str) -> int | None:
@@ -155,7 +155,7 @@ def _window(body: Mapping[str, Any], name: str) -> int | None:
     meta = mine.get("meta")
     places: list[Mapping[str, Any]] = [mine, *([meta] if isinstance(meta, Mapping) else [])]
     stated = (count(place.get(field)) for place in places for field in _WINDOWS)
-    return next((found for found in stated if found is not None and found >= LEAST), None)
+    return next((window for window in stated if window is not None and window >= LEAST), None)
 
 
 async def _window_elsewhere(client: AsyncOpenAI, name: str, seconds: float) -> int | None:
@@ -164,8 +164,8 @@ async def _window_elsewhere(client: AsyncOpenAI, name: str, seconds: float) -> i
     root = urlunsplit((parts.scheme, parts.netloc, "", "", ""))
     body = (await fetch(client, f"{root}/props", seconds)).body
     settings = body.get("default_generation_settings") if isinstance(body, Mapping) else None
-    if isinstance(settings, Mapping) and (found := count(settings.get("n_ctx"))) and found >= LEAST:
-        return found
+    if isinstance(settings, Mapping) and (n_ctx := count(settings.get("n_ctx"))) and n_ctx >= LEAST:
+        return n_ctx
     body = (await fetch(client, f"{root}/api/show", seconds, {"model": name})).body
     if not isinstance(body, Mapping):
         return None
@@ -196,8 +196,8 @@ def alternatives(url: str) -> list[str]:
     while bare.endswith("/v1"):
         bare = bare.removesuffix("/v1")
     paths = [path, f"{bare}/v1", bare, "/v1", "/api/v1"]
-    found = [urlunsplit((parts.scheme, parts.netloc, one, "", "")) for one in paths]
-    return [one for one in dict.fromkeys(found) if one != url.rstrip("/")]
+    addresses = [urlunsplit((parts.scheme, parts.netloc, path, "", "")) for path in paths]
+    return [fromkey for fromkey in dict.fromkeys(addresses) if fromkey != url.rstrip("/")]
 
 
 def _in_short(answer: Answer) -> str:

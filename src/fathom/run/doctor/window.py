@@ -3,11 +3,16 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Literal, TypeAlias
 
+from fathom.models.failures import Failure
+from fathom.models.protocol import TINY_PROMPT, Settings
 from fathom.run.doctor.checks import Check
-from fathom.run.doctor.needles import PLACES, in_words
+from fathom.run.doctor.needles import PLACES, in_words, make_hunt
+from fathom.run.doctor.probes import Prober
 from fathom.tokens.length import format_length
+from fathom.types import Reply
 
 Outcome: TypeAlias = Literal["answered", "overflow", "silent", "error"]
 
@@ -98,6 +103,84 @@ class Reading:
         return f"--window {window if self.rate <= 1 + NOISE else int(window / self.rate)}"
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Windows that are known before any prompt is sent, in tokens; None where one is not.
+
+    Attributes:
+        stated: The one that the server states.
+        expected: The one that is tested.
+        used: The one that a run would use.
+    """
+
+    stated: int | None
+    expected: int | None
+    used: int | None
+
+
+async def probe(prober: Prober, tiny: Reply, known: Known, rng: Random) -> list[Check]:
+    """Send prompts of growing size, and say what they show of token counts, tokenizer, window and truncation.
+
+    Args:
+        prober: Sends them.
+        tiny: The reply to ``TINY_PROMPT``.
+        known: What is known of the window.
+        rng: Draws code words.
+    """
+    short = Shot(prober.tokenizer.count(TINY_PROMPT), "answered", tiny.tokens_in)
+    shots = [await _shoot(prober, CONTROL, rng)]
+    cap = prober.cap
+    tried = sizes_of(prober.settings, known.expected, cap)
+    for size in tried:
+        reading = read_shots(short, shots)
+        if reading.end is not None or reading.cut is not None:
+            break
+        # A size holds prompt and reply, in the model's tokens.
+        beyond = known.expected is not None and size > known.expected
+        room = size if beyond else size - cap
+        around = max(0, (tiny.tokens_in or 0) - round(short.tokens * reading.rate)) if reading.counted else 0
+        spare = 0 if beyond else round(NOISE * size)
+        tokens = int((room - around - spare) / reading.rate)
+        if tokens > shots[-1].tokens:
+            shots.append(await _shoot(prober, min(tokens, int(size * 1.2)), rng))
+    reading = read_shots(short, shots)
+    replies = any(reply.tokens_out is not None for reply in prober.replies)
+    cached = any(reply.tokens_cached is not None for reply in prober.replies)
+    checks = [
+        usage_check(reading, short, shots, replies=replies, cached=cached),
+        tokenizer_check(reading, prober.tokenizer.name),
+        window_check(reading, stated=known.stated, given=prober.settings.window, used=known.used, cap=cap, tried=tried),
+        truncation_check(reading, window=known.expected, cap=cap),
+    ]
+    if reading.end is not None and reading.end.outcome == "silent":
+        alive = await prober.ask(TINY_PROMPT, prober.cap)
+        if isinstance(alive, Failure):
+            checks.append(
+                Check(
+                    "server",
+                    "failed",
+                    f"after a prompt of {reading.of_model(reading.end.tokens):,} tokens, the server no longer "
+                    f"answers: {alive.message}",
+                    "Check its log (memory?), restart it, and use shorter lengths or a smaller window",
+                )
+            )
+    return checks
+
+
+async def _shoot(prober: Prober, tokens: int, rng: Random) -> Shot:
+    hunt = make_hunt(tokens, prober.tokenizer, rng)
+    answer = await prober.ask(hunt.prompt, prober.cap)
+    if isinstance(answer, Reply):
+        return Shot(hunt.tokens, "answered", answer.tokens_in, hunt.missing(answer.text, answer.reasoning))
+    outcome: Outcome = "overflow" if answer.kind == "overflow" else "silent" if answer.kind == "silent" else "error"
+    return Shot(hunt.tokens, outcome, message=answer.message)
+
+
+def sizes_of(settings: Settings, expected: int | None, cap: int) -> tuple[int, ...]:
+    """Sizes to try with these settings: all up to the user's window, else those of a budget; see ``sizes``."""
+    return sizes(expected, cap, None if settings.window is not None else BUDGET)
+
+
 def sizes(window: int | None, cap: int, budget: int | None = BUDGET) -> tuple[int, ...]:
     """Sizes to try, in tokens of the model, prompt and reply together: powers of two, the window, and one beyond it.
 
@@ -107,16 +190,16 @@ def sizes(window: int | None, cap: int, budget: int | None = BUDGET) -> tuple[in
         budget: Tokens of all prompts; None for no limit.
     """
     top = window or budget or BUDGET
-    found, size = [], FIRST
+    doubled, size = [], FIRST
     while size < top:
         if size >= 2 * cap:
-            found.append(size)
+            doubled.append(size)
         size *= 2
     if window is not None:
-        found += [window, int(window * BEYOND) + cap]
+        doubled += [window, int(window * BEYOND) + cap]
     chosen: list[int] = []
     left = None if budget is None else budget - CONTROL
-    for size in found:
+    for size in doubled:
         if left is not None:
             left -= size
             if left < 0:
@@ -189,61 +272,65 @@ def limit_in(message: str, least: int, most: int) -> int | None:
 
 
 def window_check(
-    reading: Reading, *, said: int | None, given: int | None, used: int | None, cap: int, tried: Sequence[int]
+    reading: Reading, *, stated: int | None, given: int | None, used: int | None, cap: int, tried: Sequence[int]
 ) -> Check:
     """The check of the window.
 
     Args:
         reading: What the replies show.
-        said: The window that the server states; None if it does not.
+        stated: The window that the server states; None if it does not.
         given: The user's ``--window``; None if not given.
         used: The window that a run would use; None if none is known.
         cap: Tokens for each reply.
         tried: Sizes that were planned.
     """
     name, whole = "window", reading.of_model(reading.whole)
-    stated = f"the server states {said:,} tokens" if said else "the server does not state it"
-    found, real = _measured(reading, said, cap)
+    by_server = f"the server states {stated:,} tokens" if stated else "the server does not state it"
+    words, real = _measured(reading, stated, cap)
     if real is None and reading.end is not None and reading.end.outcome != "overflow":
         asked = reading.of_model(reading.end.tokens)
         late = "seconds (--timeout)" in reading.end.message
         return Check(
             name,
             "warning",
-            f"{stated}; a prompt of {whole:,} tokens was answered, one of {asked:,} failed: {reading.end.message}",
+            f"{by_server}; a prompt of {whole:,} tokens was answered, one of {asked:,} failed: {reading.end.message}",
             f"{'Raise --timeout' if late else 'Check the log of the server'}, or use lengths up to "
             f"{format_length(_floor(whole))}",
         )
     if real is None:  # every prompt arrived
-        least, full = whole + cap, said or given
+        least, full = whole + cap, stated or given
         if full and least >= WHOLE * full:
-            return Check(name, "ok", f"{stated}; a prompt of {whole:,} {_arrived(reading)}", *_use(reading, full, used))
-        more = f"{found}; longer ones were not tried"
+            return Check(
+                name, "ok", f"{by_server}; a prompt of {whole:,} {_arrived(reading)}", *_use(reading, full, used)
+            )
+        more = f"{words}; longer ones were not tried"
         if full:
             advice, options = _use(reading, full, used)
-            return Check(name, "ok", f"{stated}; {more}", f"{advice}. fathom doctor --window {full} tries all", options)
+            return Check(
+                name, "ok", f"{by_server}; {more}", f"{advice}. fathom doctor --window {full} tries all", options
+            )
         return Check(
             name,
             "unknown",
-            f"{stated}; {more}",
+            f"{by_server}; {more}",
             "Give --window with the window that you expect, to have it tried; without one, fathom sends every prompt",
         )
-    claimed = next((one for one in (given, said) if one and one * WHOLE > real), None)
+    claimed = next((window for window in (given, stated) if window and window * WHOLE > real), None)
     if claimed is not None and reading.suspicious and reading.end is None:
-        return Check(name, "warning", f"{stated}; {found}", "See truncation")
+        return Check(name, "warning", f"{by_server}; {words}", "See truncation")
     if claimed is not None:
         source = "--window is" if claimed == given else "the server states"
         return Check(
             name,
             "warning",
-            f"{source} {claimed:,} tokens, but {found}",
+            f"{source} {claimed:,} tokens, but {words}",
             f"Give {reading.option(real)}{_converted(reading)}",
             reading.option(real),
         )
-    return Check(name, "ok", found if said is None else f"{stated}; {found}", *_use(reading, real, used))
+    return Check(name, "ok", words if stated is None else f"{by_server}; {words}", *_use(reading, real, used))
 
 
-def _measured(reading: Reading, said: int | None, cap: int) -> tuple[str, int | None]:
+def _measured(reading: Reading, stated: int | None, cap: int) -> tuple[str, int | None]:
     """What was measured in words, and the window that follows; None if no end of it was found."""
     whole = reading.of_model(reading.whole)
     if reading.cut is not None:
@@ -251,10 +338,10 @@ def _measured(reading: Reading, said: int | None, cap: int) -> tuple[str, int | 
     if reading.end is not None and reading.end.outcome == "overflow":
         asked = reading.of_model(reading.end.tokens)
         named = limit_in(reading.end.message, reading.of_model(reading.accepted), asked + cap)
-        if named is None and said and whole <= said <= (asked + cap) * (1 + NOISE):
-            named = said
+        if named is None and stated and whole <= stated <= (asked + cap) * (1 + NOISE):
+            named = stated
         accepted = reading.of_model(reading.accepted)
-        window = f" (a window of {named:,})" if named is not None and named != said else ""
+        window = f" (a window of {named:,})" if named is not None and named != stated else ""
         return f"a prompt of {asked:,} tokens is refused{window}, one of {accepted:,} is not", named or accepted + cap
     if reading.suspicious:
         return f"prompts from {reading.of_model(reading.lost_from):,} tokens on seem truncated", whole + cap
@@ -329,20 +416,20 @@ def _lost(reading: Reading, safe: int) -> Check:
     """Code words that were not found, although no count shows a truncation."""
     start = reading.of_model(reading.lost_from)
     places = in_words(reading.lost)
-    found = f"from {start:,} tokens on, a code word is not found ({places}); in shorter prompts all are"
+    words = f"from {start:,} tokens on, a code word is not found ({places}); in shorter prompts all are"
     if reading.counted:
-        found += ". prompt_tokens counts all of it"
+        words += ". prompt_tokens counts all of it"
     if not reading.suspicious:
         return Check(
             "truncation",
             "unknown",
-            found,
+            words,
             "The model may overlook it. Compare scores by depth (fathom analyze position)",
         )
     return Check(
         "truncation",
         "warning",
-        found,
+        words,
         f"The server may drop it without an error, or the model overlooks it: check the server's log. "
         f"{reading.option(safe)} keeps to lengths where all were found",
     )
@@ -389,13 +476,13 @@ def tokenizer_check(reading: Reading, tokenizer: str) -> Check:
     """The check of fathom's tokenizer against the model's."""
     if not reading.counted:
         return Check("tokenizer", "unknown", "without token counts, it cannot be compared")
-    found = f"100 tokens of {tokenizer}, which fathom counts in, are {100 * reading.rate:.0f} of the model's"
+    words = f"100 tokens of {tokenizer}, which fathom counts in, are {100 * reading.rate:.0f} of the model's"
     if abs(reading.rate - 1) <= NOTABLE:
-        return Check("tokenizer", "ok", found)
+        return Check("tokenizer", "ok", words)
     return Check(
         "tokenizer",
         "ok",
-        found,
+        words,
         f"A sample of length 32k has about {reading.of_model(32)}k of the model's tokens. To count in those: fathom "
         "build --tokenizer hf:NAME, or a path",
     )
