@@ -64,6 +64,37 @@ def style(number: int) -> Style:
     )
 
 
+class Looks(NamedTuple):
+    """How lines or points look by their names: colour, dash and marker, each in the style of its place."""
+
+    colour: alt.Color
+    dash: alt.StrokeDash
+    shape: alt.Shape
+
+
+def looks_of(
+    names: Sequence[str], field: str = "system", *, key: alt.Legend | None = None, styles: Sequence[Style] = ()
+) -> Looks:
+    """The looks of the values of a field.
+
+    Args:
+        names: All values, in the order of their styles.
+        field: The field.
+        key: Its legend, None for none.
+        styles: Their styles; by default those of their places.
+    """
+    styles = styles or [style(number) for number in range(len(names))]
+
+    def scale(values: Iterable[Any]) -> alt.Scale:
+        return alt.Scale(domain=list(names), range=list(values))
+
+    return Looks(
+        alt.Color(f"{field}:N", scale=scale(one.colour.light for one in styles), legend=key),
+        alt.StrokeDash(f"{field}:N", scale=scale(list(one.dash) for one in styles), legend=None),
+        alt.Shape(f"{field}:N", scale=scale(one.shape for one in styles), legend=key),
+    )
+
+
 def chart_of_records(records: Sequence[Mapping[str, object]]) -> alt.Chart:
     """A chart over records."""
     # A plain mapping, because Altair would check every value of its data class against the schema.

@@ -13,17 +13,16 @@ from fathom.analysis.ranking import Ranked
 from fathom.options.terminal import as_json
 from fathom.parallel.units import Progress
 from fathom.printing import printable
-from fathom.report.markdown import setups_text, summary_text
+from fathom.report.measure import measure, with_setups
 from fathom.report.notebook import as_notebook
 from fathom.report.page import TITLE, page
-from fathom.report.results import ALL, Results, System, measure, system_of, with_setups
+from fathom.report.results import ALL, Results, System, system_of
+from fathom.report.sections import SECTIONS
 from fathom.report.setups import ComparedSetups
-from fathom.report.setups import numbers as setup_numbers
 from fathom.report.studies import Tables
-from fathom.report.summary import Summary, summary
+from fathom.report.summary import Summary, show_summary, summary, summary_text
 from fathom.report.table import Replies
 from fathom.report.tables import tables_of
-from fathom.report.terminal import show_summary
 from fathom.stats.outcomes import Unanswered
 from fathom.stats.substitutes import not_the_benchmarks, substituted
 from fathom.storage.atomic import whole_file
@@ -59,9 +58,9 @@ class Report(Tables):
         return page(self.results, title=self.title, link=self.link)
 
     def markdown(self) -> str:
-        """The summary in at most 40 lines, for a message or a pull request, and the comparison of setups."""
-        compared = self.results.setups
-        return summary_text(self.summary, self.title) + (f"\n{setups_text(compared)}" if compared else "")
+        """The summary in at most 40 lines, for a message or a pull request, and what sections add to it."""
+        added = [text for section in SECTIONS if (text := section.markdown(self.results))]
+        return "\n".join((summary_text(self.summary, self.title), *added))
 
     def numbers(self) -> dict[str, Any]:
         """The summary and all scores, as numbers."""
@@ -91,7 +90,7 @@ class Report(Tables):
             "scores": list(results.curve.values()),
             "notes": found.notes,
             "made": dict(found.made),
-            **({"setups": setup_numbers(results.setups)} if results.setups else {}),
+            **{section.name: own for section in SECTIONS if (own := section.numbers(results))},
         }
 
     def text(self, format: Format) -> str:
@@ -128,7 +127,7 @@ def measured(
         made: How the report is made, such as its command: name and value.
         link: Gives the address of the replies behind a figure, relative to the page; None for no links.
         setups: The comparison of the setups that the rows are of.
-        progress: See ``fathom.report.parts.measured_parts``.
+        progress: See ``fathom.report.measure.measured_parts``.
 
     Raises:
         FathomError: There are no rows.

@@ -11,6 +11,7 @@ from fathom.report.colours import PAPER
 from fathom.report.figure import specification
 from fathom.report.plot import chart_of
 from fathom.report.results import Results
+from fathom.report.sections import SECTIONS
 from fathom.report.setup_charts import PAPER_SIZE, score_chart
 from fathom.report.studies import as_markup
 from fathom.report.summary import WHOLE, summary
@@ -20,7 +21,7 @@ from fathom.types import FathomError
 FIRST = ("headline", "setups")
 FOLDED = "setups-costs"
 """Beginning of the names of tables with a row for each setup at each length."""
-LEFT_OUT = ("counts", "graders", "settings", "published")
+LEFT_OUT = (*(section.name for section in SECTIONS if not section.in_notebook), "published")
 """Sections that are about how the report was made; they are on the page."""
 
 

@@ -10,7 +10,7 @@ from fathom.analysis import Filtered, Policy, known_filter
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.known import THRESHOLD
 from fathom.plugins.names import system_name
-from fathom.report.known import said_of_filter
+from fathom.report.sections.known import sentence_on_filter
 from fathom.rows import load, scan, shared_contexts, unfinished
 from fathom.rows.parts import Wanted
 from fathom.rows.scoring import NOT_JUDGED
@@ -95,7 +95,7 @@ def without_known(
     policy = cast(Policy, filter or ("panel" if named else "intersection"))
     found = known_filter(table, policy, threshold=threshold, panel=voices, seed=seed)
     if tell is not None and found.removed:
-        for note in (said_of_filter(found), *found.notes):
+        for note in (sentence_on_filter(found), *found.notes):
             tell(note)
     return found
 

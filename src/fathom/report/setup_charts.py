@@ -1,7 +1,7 @@
 """Charts of setups: score and differences against length, score against tokens; on the page and as files."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +18,11 @@ from fathom.report.drawing import (
     legend_of,
     length_axis,
     length_domain,
+    looks_of,
     style,
 )
 from fathom.report.figure import Figure, check_format, drawn, save
-from fathom.report.setups import ComparedSetups, answer, shown, tokens_at
+from fathom.report.setups import ComparedSetups, shown, tokens_at
 from fathom.types import FathomError
 
 WIDE, NARROW, TILE = Size(620, 260), Size(290, 240), Size(230, 130)
@@ -48,53 +49,45 @@ NAMED = (
 """The label of a power of two."""
 
 
-class View(NamedTuple):
-    """What the section on setups shows beside its tables.
+class PageFigures(NamedTuple):
+    """The figures of the page.
 
-    With ``tiled``, each setup has a figure of scores of its own, and the key is that of the base alone.
+    Attributes:
+        scores: Score against length, of each family or, with ``tiled``, of each setup.
+        differences: Difference to the base, of each setup.
+        tokens: Score against tokens, of each family with setups that take another number of tokens than the base.
+        with_tokens: Names of the setups in ``tokens``.
+        tiled: Whether each setup has a figure of scores of its own.
     """
 
-    answers: tuple[str, ...]
-    key: tuple[tuple[str, str, tuple[int, ...], str], ...]
-    scores: tuple[Figure, ...]
-    differences: tuple[Figure, ...]
-    tokens: tuple[Figure, ...]
-    token_key: tuple[tuple[str, str, tuple[int, ...], str], ...]
+    scores: Sequence[Figure]
+    differences: Sequence[Figure]
+    tokens: Sequence[Figure]
+    with_tokens: Sequence[str]
     tiled: bool
 
 
-def view(compared: ComparedSetups | None) -> View | None:
-    """The figures and sentences of the page; None without setups."""
-    if compared is None:
-        return None
-    order = (compared.reference, *compared.others)
+def page_figures(compared: ComparedSetups) -> PageFigures:
+    """The figures of the page."""
     several = len(compared.families) > 1
     tiled = any(len(family) > TOGETHER for _, family in compared.families)
     scores: list[Figure] = []
     tokens: list[Figure] = []
-    sized: list[SetupResult] = []
+    with_tokens: dict[str, None] = {}
     for title, family in compared.families:
         heading = title if several else ""
         if tiled:
-            scores += [_score_tile(compared, one) for one in family[1:]]
+            scores += [_score_tile(compared, result) for result in family[1:]]
         else:
             scores.append(_figure(score_chart, compared, family, heading, "Score against length"))
         if others := _with_other_tokens(compared, family):
             tokens.append(_figure(token_chart, compared, others, heading, "Score against tokens"))
-            sized += others
-    key = {one.setup.name: (shown(one.setup), *style(number)[1:]) for number, one in enumerate(order)}
-    return View(
-        answers=tuple(answer(one, compared.base) for one in compared.others),
-        key=(key[compared.base],) if tiled else tuple(key.values()),
-        scores=tuple(scores),
-        differences=tuple(
-            Figure(shown(one.setup), drawn(chart, f"Difference of {shown(one.setup)} to the base by length"))
-            for one, chart in zip(compared.others, difference_charts(compared, TILE), strict=True)
-        ),
-        tokens=tuple(tokens),
-        token_key=tuple(key[name] for name in dict.fromkeys(one.setup.name for one in sized)),
-        tiled=tiled,
-    )
+            with_tokens |= {result.setup.name: None for result in others}
+    differences = [
+        Figure(shown(result.setup), drawn(chart, f"Difference of {shown(result.setup)} to the base by length"))
+        for result, chart in zip(compared.others, difference_charts(compared, TILE), strict=True)
+    ]
+    return PageFigures(scores, differences, tokens, list(with_tokens), tiled)
 
 
 def _score_tile(compared: ComparedSetups, one: SetupResult) -> Figure:
@@ -189,7 +182,6 @@ def score_chart(
 
 def difference_charts(compared: ComparedSetups, size: Size, *, titled: bool = False) -> list[alt.LayerChart]:
     """Difference to the base against length, one chart per setup with one scale; filled points are significant."""
-    order = (compared.reference, *compared.others)
     gaps = [point.difference for one in compared.others for point in one.points if point.difference is not None]
     least = min([0.0, *(gap.interval.low for gap in gaps)])
     most = max([0.0, *(gap.interval.high for gap in gaps)])
@@ -205,7 +197,7 @@ def difference_charts(compared: ComparedSetups, size: Size, *, titled: bool = Fa
     x = length_axis(compared.lengths, size)
     return [
         layered(
-            _difference_layers(compared, one, style(order.index(one)), x, y, size),
+            _difference_layers(compared, one, style(compared.order.index(one)), x, y, size),
             size,
             shown(one.setup) if titled else "",
         )
@@ -298,30 +290,26 @@ def _lines(
     sized: bool = False,
 ) -> list[alt.Chart]:
     """Intervals, lines and points, one colour, dash and shape for each setup."""
-    order = (compared.reference, *compared.others)
-    styles = [style(order.index(one)) for one in family]
-    domain = [shown(one.setup) for one in family]
-
-    def scale(values: Iterable[Any]) -> alt.Scale:
-        return alt.Scale(domain=domain, range=list(values))
-
-    colour = alt.Color("setup:N", scale=scale(one.colour.light for one in styles), legend=legend)
-    dash = alt.StrokeDash("setup:N", scale=scale(list(one.dash) for one in styles), legend=None)
-    shape = alt.Shape("setup:N", scale=scale(one.shape for one in styles), legend=legend)
+    styles = [style(compared.order.index(one)) for one in family]
+    looks = looks_of([shown(one.setup) for one in family], "setup", key=legend, styles=styles)
     chart = chart_of_records(records)
     marks = chart.mark_point(filled=True, opacity=1, size=40)
-    points = marks.encode(x=x, y=y, color=colour, shape=shape)
+    points = marks.encode(x=x, y=y, color=looks.colour, shape=looks.shape)
     if sized:
         lengths = sorted({record["length"] for record in records})
         area = alt.Scale(
             domain=lengths, range=[18 + 82 * place / max(1, len(lengths) - 1) for place in range(len(lengths))]
         )
-        points = marks.encode(x=x, y=y, color=colour, shape=shape, size=alt.Size("length:O", scale=area, legend=None))
+        points = marks.encode(
+            x=x, y=y, color=looks.colour, shape=looks.shape, size=alt.Size("length:O", scale=area, legend=None)
+        )
     return [
         chart.mark_rule(strokeWidth=1.2, opacity=0.75).encode(
-            x=x, y=alt.Y("low:Q", axis=y["axis"], scale=y["scale"]), y2="high:Q", color=colour
+            x=x, y=alt.Y("low:Q", axis=y["axis"], scale=y["scale"]), y2="high:Q", color=looks.colour
         ),
-        chart.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash, order=alt.Order("length:Q")),
+        chart.mark_line(strokeWidth=2).encode(
+            x=x, y=y, color=looks.colour, strokeDash=looks.dash, order=alt.Order("length:Q")
+        ),
         points,
     ]
 

@@ -53,6 +53,11 @@ class ComparedSetups:
         return tuple(sorted(own, key=lambda one: bool(one.setup.trained)))
 
     @property
+    def order(self) -> tuple[SetupResult, ...]:
+        """The base, then all other results: the order of colours."""
+        return (self.reference, *self.others)
+
+    @property
     def families(self) -> tuple[tuple[str, tuple[SetupResult, ...]], ...]:
         """Titles and results of the families that there are, each beginning with the base."""
         parts = [(ZERO_SHOT, [one for one in self.others if not one.setup.trained])]

@@ -4,9 +4,13 @@ The page begins with it, the terminal shows it, and Markdown and JSON are made f
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
 
 from fathom.analysis import Counts
 from fathom.analysis.drops import Drop
@@ -14,16 +18,22 @@ from fathom.analysis.ranking import Ranked
 from fathom.printing import printable
 from fathom.report import words
 from fathom.report.by_question import OVERALL, ByQuestion
-from fathom.report.known import said_of_filter
-from fathom.report.results import ALL, DRAFTED, Results, System, system_of
+from fathom.report.markdown import MODELS, escaped, table_lines
+from fathom.report.results import ALL, Results, System, system_of
+from fathom.report.sections.known import sentence_on_filter
+from fathom.report.sections.settings import DRAFTED
+from fathom.report.sections.thinking import sentence_on_thinking
 from fathom.report.table import Replies, Table
 from fathom.report.tables import headline
 from fathom.report.tally import replies_of
+from fathom.report.terminal import rendered
 from fathom.stats.intervals import Interval
 
 NAMED = 3
 """Models, or cells of a model, that a sentence names."""
 LENGTHS = 8  # that are all listed
+SENTENCES = 7
+"""Sentences of a list in Markdown."""
 DROPS = 5
 HIGHEST_NAMED = 3
 AGAIN, JUDGE = "resume the run", "run `fathom judge`"
@@ -80,7 +90,7 @@ def summary(results: Results) -> Summary:
         _uneven(results),
         _apart(results),
         _chance(results),
-        thinking(found),
+        sentence_on_thinking(found),
     ]
     return Summary(
         scope=_scope(results),
@@ -148,7 +158,7 @@ def _unmeasured(results: Results) -> Iterable[Sentence]:
     yield from (Sentence("", said) for said in (*_scorer_errors(results), *_replies(results)))
     filtered = results.filtered
     if filtered is not None and filtered.removed:
-        yield from (Sentence("", text) for text in (said_of_filter(filtered), *map(printable, filtered.notes)))
+        yield from (Sentence("", text) for text in (sentence_on_filter(filtered), *map(printable, filtered.notes)))
 
 
 def _asked(results: Results) -> list[tuple[str, int]]:
@@ -338,7 +348,7 @@ def averages_alone(found: ByQuestion) -> list[str]:
     return [
         f"These are published averages of {_models(found)}. Without the replies there are no intervals.",
         f"The highest overall scores: {words.listed(highest[:HIGHEST_NAMED])}." if highest else "",
-        thinking(found),
+        sentence_on_thinking(found),
     ]
 
 
@@ -349,22 +359,61 @@ def published_note(found: ByQuestion) -> str:
     return f"Published averages of {_models(found)} are shown for comparison; they have no intervals."
 
 
-def thinking(found: ByQuestion) -> str:
-    """How many models gain by thinking; "" if fewer than two were asked in both modes."""
-    gains = [one for one in found.gains if one.dimension == OVERALL]
-    if len(gains) < 2:
-        return ""
-    higher = sum(one.gain > 0 for one in gains)
-    most = max(gains, key=lambda one: one.gain)
-    best = f"; {most.model} gains most, {words.change(most.gain)} points" if most.gain > 0 else ""
-    verb = "scores" if higher == 1 else "score"
-    return (
-        f"Of {words.several(len(gains), 'model')} asked with and without thinking, {higher or 'none'} {verb} higher "
-        f"with it{best}."
-    )
-
-
 def _models(found: ByQuestion) -> str:
     models = len({model for model, _ in found.published})
     modes = f" ({len(found.published)} with their modes)" if len(found.published) > models else ""
     return f"{words.several(models, 'model')}{modes}"
+
+
+# ------------------------------------------------------------------------------------- in a terminal, and as Markdown
+
+
+def show_summary(found: Summary, console: Console | None = None) -> None:
+    """Prints a summary: what was not measured, the ranking, the largest drops."""
+    console = console or Console()
+    lists = [("Not measured", list(map(str, found.unmeasured)) or [WHOLE])] if found.ranking else []
+    console.print(Text(found.scope))
+    for title, sentences in (*lists, ("Largest drops", list(map(str, found.drops)))):
+        if sentences:
+            console.print(Text(f"\n{title}", style="bold"))
+            for sentence in sentences:
+                console.print(Padding(Text(f"- {sentence}"), 0))
+        if found.ranking and title == "Not measured":
+            console.print(rendered(found.ranking, console.width))
+    for note in found.notes:
+        console.print(Text(f"\n{note}"))
+
+
+def summary_text(found: Summary, title: str) -> str:
+    """A summary of at most 40 lines."""
+    parts = [[f"### {escaped(title)}"], [escaped(found.scope)]]
+    if found.ranking is not None:
+        parts.append(["**Not measured**", *_listed(found.unmeasured, SENTENCES)])
+        table = replace(found.ranking, rows=found.ranking.rows[:MODELS])
+        more = len(found.ranking.rows) - MODELS
+        also = [f"{words.several(more, 'more model')} in the page of the report."] if more > 0 else []
+        notes = [f"({number}) {note}" for number, note in enumerate(table.notes, start=1)]
+        parts.append(table_lines(table))
+        parts.append([escaped(" ".join(filter(None, (*also, table.about, table.divided_by, *notes))))])
+    parts.append(["**Largest drops**", *_listed(found.drops, len(found.drops))] if found.drops else [])
+    parts.append([escaped(" ".join(found.notes))] if found.notes else [])
+    parts.append(["; ".join(f"{escaped(name)}: {_value(name, value)}" for name, value in found.made)])
+    return "\n\n".join("\n".join(part) for part in parts if any(part)) + "\n"
+
+
+def _listed(sentences: Sequence[Sentence], most: int) -> Iterable[str]:
+    shown = sentences if len(sentences) <= most else sentences[: most - 1]
+    for one in shown:
+        yield f"- **{escaped(one.subject)}** {escaped(one.text)}" if one.subject else f"- {escaped(one.text)}"
+    if len(shown) < len(sentences):
+        yield f"- and {len(sentences) - len(shown)} more, which the page of the report has"
+    if not sentences:
+        yield f"- {WHOLE}"
+
+
+def _value(name: str, value: str) -> str:
+    """A value; a command is code."""
+    if name != "Command":
+        return escaped(value)
+    plain = printable(value).replace("`", "'")
+    return f"`{plain}`"

@@ -45,6 +45,16 @@ def bounds(interval: Interval | None, *, signed: bool = False) -> str:
     return f"[{write(interval.low)}, {write(interval.high)}]"
 
 
+def whole_bounds(interval: Interval | None, sign: str = "") -> str:
+    """The interval of a fraction in whole percent: "[64, 78]"; "" without one."""
+    return minus(f"[{100 * interval.low:{sign}.0f}, {100 * interval.high:{sign}.0f}]") if interval is not None else ""
+
+
+def minus(text: str) -> str:
+    """Numbers with a typographic minus."""
+    return text.replace("-", "−")
+
+
 def length(value: float | None) -> str:
     """A length of prompts: as ``tokens``; 0 is an unknown one, since samples without context are in no table."""
     return "unknown" if value == 0 else tokens(value)

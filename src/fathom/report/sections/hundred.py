@@ -1,19 +1,34 @@
-"""The figures of the 100-LongBench paper, for rows of its suite."""
+"""The section on 100-LongBench: the figures of its paper, for rows of its suite."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import altair as alt
 
 from fathom.analysis import AverageScore, LongScore, comparable
-from fathom.report import words
+from fathom.report import parts, words
 from fathom.report.colours import ABILITY, INK, MUTED, PAPER, ability_step
 from fathom.report.drawing import SHAPES, Size, axis_of, chart_of_records, layered, legend_of, length_axis, style
 from fathom.report.figure import SMALL, Figure, drawn
 from fathom.report.heatmaps import ANOMALOUS, is_anomalous, longscore_map
-from fathom.report.results import ALL, Results, System, system_of
+from fathom.report.results import ALL, Results, System, system_of, task_title
+from fathom.report.section import COLUMNS, PANEL, TILE, Chart, Section, legend_columns
+from fathom.report.table import Table
 
+ABOUT = "The figures of the paper, except scores against length, which are above."
+ABOUT_TASKS = (
+    "Percent, with 95% intervals; the tick is chance. A hollow marker is an average over other lengths, which must not "
+    "be compared with the rest."
+)
+ABOUT_LINES = (
+    "Change from base ability, percent. Lines with more contrast belong to models with a stronger base ability over "
+    "all tasks. Undefined changes are left out; a change above +100% is drawn at +100% with its value."
+)
+ABOUT_MAPS = (
+    "Change from base ability, percent; losses and gains have different hues. Grey cells are undefined, blank cells "
+    "were not measured."
+)
+NOTHING_BEYOND = "no score beyond the base lengths"
 SUITES = frozenset({"hundred", "hundred_domains"})
 TASKS = frozenset(
     {
@@ -28,72 +43,9 @@ STEP = 0.25  # between grid lines
 HIGHEST = 1.0  # ratios to a small base may be far above this: they are drawn here, with their value
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """The figures of the paper.
-
-    Attributes:
-        key: Models from the strongest base ability to the weakest: name, colour in ``colours.NAMES`` and marker.
-        tasks: Average score per task (figure 5).
-        lines: LongScore against length, task by task (figure 7).
-        maps: LongScore by model and length, task by task (figure 8).
-    """
-
-    key: tuple[tuple[str, str, str], ...]
-    tasks: Figure
-    lines: tuple[Figure, ...]
-    maps: tuple[Figure, ...]
-
-
 def is_hundred(results: Results) -> bool:
     """Whether the results are of a suite of 100-LongBench, or of all its tasks under another name."""
     return len(results.tasks) > 1 and (not SUITES.isdisjoint(results.suites) or TASKS.issubset(results.tasks))
-
-
-def view(results: Results) -> View | None:
-    """The figures; None for other suites, or if no task has a score beyond the base lengths."""
-    by_task = {task: _scores(results, task) for task in (*results.tasks, ALL)}
-    by_task = {task: scores for task, scores in by_task.items() if any(one.points for one in scores)}
-    if not is_hundred(results) or not by_task:
-        return None
-    steps, span = abilities(results), span_of(one for scores in by_task.values() for one in scores)
-    lengths = sorted({point.length for scores in by_task.values() for one in scores for point in one.points})
-    ranked = sorted(enumerate(results.systems), key=lambda pair: -steps[pair[1]])
-    lines, maps = [], []
-    for task, scores in by_task.items():
-        title = "all tasks" if task == ALL else task
-        lacking = without_score(scores)
-        note = f"Undefined for {', '.join(lacking)}: see the table of LongScore." if lacking else ""
-        chart = longscore_lines(scores, results.systems, steps, span, SMALL)
-        lines.append(Figure(title, drawn(chart, f"LongScore against length on {title}"), note=note))
-        size = Size(SMALL.width, LINE * len(results.systems))
-        chart = longscore_map(scores, results.systems, lengths, size, widest=130)
-        grey = f"{ANOMALOUS}." if any(is_anomalous(one) for one in scores) else ""
-        maps.append(Figure(title, drawn(chart, f"LongScore by model and length on {title}"), note=grey))
-    return View(
-        key=tuple((system.name, f"ability-{steps[system]}", shape_of(number)) for number, system in ranked),
-        tasks=_tasks(results),
-        lines=tuple(lines),
-        maps=tuple(maps),
-    )
-
-
-def _scores(results: Results, task: str) -> list[LongScore]:
-    return [one for (_, name), one in results.longscore.items() if name == task]
-
-
-def _tasks(results: Results) -> Figure:
-    tasks = (*results.tasks, ALL)
-    names = [*results.tasks, "all tasks"]
-    height = height_of(len(results.systems), len(tasks))
-    wide, narrow = (
-        drawn(
-            task_dots(results.average.values(), results.systems, tasks, Size(width, height), names=names),
-            "Average score per task; figures in the table of scores",
-        )
-        for width in (680, 180)
-    )
-    return Figure("", wide, narrow)
 
 
 def height_of(systems: int, tasks: int) -> int:
@@ -181,13 +133,13 @@ def task_dots(
 
 def abilities(results: Results) -> dict[System, int]:
     """The step of ``colours.ABILITY`` of every system, by its base over all tasks; the lowest if it has no base."""
-    bases = {system: _base(results.longscore.get((system, ALL))) for system in results.systems}
-    order = sorted(bases, key=lambda system: bases[system])
+
+    def base(system: System) -> float:
+        score = results.longscore.get((system, ALL))
+        return score.base if score is not None and score.base is not None else -1.0
+
+    order = sorted(results.systems, key=base)
     return {system: ability_step(rank, len(order)) for rank, system in enumerate(order)}
-
-
-def _base(one: LongScore | None) -> float:
-    return one.base if one is not None and one.base is not None else -1.0
 
 
 def shape_of(number: int) -> str:
@@ -264,3 +216,140 @@ def longscore_lines(
         said = chart_of_records(beyond).mark_text(dy=-9, fontSize=10, color=INK.light)
         layers.append(said.encode(x=x, y=y, text="beyond:N"))
     return layered(layers, size, title, note)
+
+
+# Files
+
+
+def _with_score(results: Results) -> dict[str, list[LongScore]]:
+    """LongScores by task and of their mean, where some model has one beyond the base lengths."""
+    scores = {task: results.longscores(task) for task in results.with_mean}
+    return {task: own for task, own in scores.items() if any(score.points for score in own)}
+
+
+def _longer_lengths(results: Results) -> list[int]:
+    return sorted({point.length for score in results.longscore.values() for point in score.points})
+
+
+def _draw_tasks(results: Results) -> list[alt.LayerChart]:
+    tasks = [
+        task
+        for task in results.with_mean
+        if any(score.mean is not None for (_, name), score in results.average.items() if name == task)
+    ]
+    if not tasks:
+        return []
+    size, names = Size(460, height_of(len(results.systems), len(tasks))), list(map(task_title, tasks))
+    legend = legend_columns(results, 2)
+    averages = results.average.values()
+    return [task_dots(averages, results.systems, tasks, size, names=names, legend=legend, title="Average score")]
+
+
+def _draw_lines(results: Results) -> list[alt.LayerChart]:
+    steps, span = abilities(results), span_of(results.longscore.values())
+    charts = []
+    for task, scores in _with_score(results).items():
+        lacking, legend = without_score(scores), legend_columns(results, COLUMNS)
+        note = f"undefined: {', '.join(lacking)}" if lacking else ""
+        title = task_title(task)
+        charts.append(
+            longscore_lines(scores, results.systems, steps, span, PANEL, title=title, note=note, legend=legend)
+        )
+    return charts
+
+
+def _draw_maps(results: Results) -> list[alt.LayerChart]:
+    lengths = _longer_lengths(results)
+    size = Size(TILE.width * len(lengths), TILE.height * len(results.systems))
+    return [
+        longscore_map(scores, results.systems, lengths, size, title=task_title(task))
+        for task, scores in _with_score(results).items()
+    ]
+
+
+# The section
+
+
+def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
+    """The figures; none for other suites, or if no task has a score beyond the base lengths."""
+    scores = _with_score(results)
+    if not is_hundred(results) or not scores:
+        return []
+    steps = abilities(results)
+    ranked = sorted(enumerate(results.systems), key=lambda pair: -steps[pair[1]])
+    marks = [parts.Mark(system.name, f"ability-{steps[system]}", (1, 0), shape_of(number)) for number, system in ranked]
+    key = parts.Key("Models by base ability", marks, spaced=False)
+    models, tasks = parts.key_of_models(results), parts.Figures([_task_figure(results)], "plate")
+    lines, maps = parts.Figures(_line_figures(results, scores)), parts.Figures(_map_figures(results, scores))
+    return [
+        parts.Text(ABOUT),
+        parts.Folded("Average score per task", [parts.Text(ABOUT_TASKS), models, tasks]),
+        parts.Folded("LongScore against length", [parts.Text(ABOUT_LINES), key, lines]),
+        parts.Folded("LongScore by model and length", [parts.Text(ABOUT_MAPS), maps]),
+    ]
+
+
+def _task_figure(results: Results) -> Figure:
+    """Average score per task (figure 5)."""
+    tasks, names = (*results.tasks, ALL), [*results.tasks, task_title(ALL)]
+    height = height_of(len(results.systems), len(tasks))
+    wide, narrow = (
+        drawn(
+            task_dots(results.average.values(), results.systems, tasks, Size(width, height), names=names),
+            "Average score per task; figures in the table of scores",
+        )
+        for width in (680, 180)
+    )
+    return Figure("", wide, narrow)
+
+
+def _line_figures(results: Results, scores: Mapping[str, Sequence[LongScore]]) -> list[Figure]:
+    """LongScore against length, task by task (figure 7)."""
+    steps, span = abilities(results), span_of(score for own in scores.values() for score in own)
+    figures = []
+    for task, own in scores.items():
+        lacking = without_score(own)
+        note = f"Undefined for {', '.join(lacking)}: see the table of LongScore." if lacking else ""
+        chart = longscore_lines(own, results.systems, steps, span, SMALL)
+        figures.append(
+            Figure(task_title(task), drawn(chart, f"LongScore against length on {task_title(task)}"), note=note)
+        )
+    return figures
+
+
+def _map_figures(results: Results, scores: Mapping[str, Sequence[LongScore]]) -> list[Figure]:
+    """LongScore by model and length, task by task (figure 8)."""
+    lengths = sorted({point.length for own in scores.values() for score in own for point in score.points})
+    size = Size(SMALL.width, LINE * len(results.systems))
+    figures = []
+    for task, own in scores.items():
+        chart = longscore_map(own, results.systems, lengths, size, widest=130)
+        note = f"{ANOMALOUS}." if any(is_anomalous(score) for score in own) else ""
+        title = task_title(task)
+        figures.append(Figure(title, drawn(chart, f"LongScore by model and length on {title}"), note=note))
+    return figures
+
+
+SECTION = Section(
+    name="hundred",
+    title="100-LongBench",
+    finding=lambda results: "Figures 5, 7 and 8 of the paper.",
+    about=ABOUT,
+    page=_page,
+    charts=(
+        Chart(kind="tasks", draw=_draw_tasks),
+        Chart(
+            kind="longscore",
+            draw=_draw_lines,
+            heading="LongScore: change from base ability against length",
+            lacking=NOTHING_BEYOND,
+        ),
+        Chart(
+            kind="longscore-heatmap",
+            draw=_draw_maps,
+            heading="LongScore: change from base ability, percent",
+            caption=ANOMALOUS,
+            lacking=NOTHING_BEYOND,
+        ),
+    ),
+)

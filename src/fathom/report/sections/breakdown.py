@@ -1,0 +1,315 @@
+"""The section on breakdowns: scores over questions by groups of them, such as languages and difficulties."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import altair as alt
+
+from fathom.analysis import GroupScore
+from fathom.analysis.breakdown import place
+from fathom.printing import printable
+from fathom.report import parts, words
+from fathom.report.by_question import OVERALL, ByQuestion, order
+from fathom.report.colours import CHANGE, change_step, heat_step
+from fathom.report.drawing import Size
+from fathom.report.figure import drawn
+from fathom.report.heatmaps import Tile, heat_map, scored_tile
+from fathom.report.results import ALL, Results, System
+from fathom.report.section import Chart, Section
+from fathom.report.table import Cell, Column, Table, table_of
+from fathom.report.tally import ALPHA, below_mean, clusters_of
+
+NAMES = {
+    "language": "language",
+    "difficulty": "difficulty",
+    "length": "length",
+    "contextual_requirement": "context that the question needs",
+    "primary_task": "primary task",
+    "secondary_task": "secondary task",
+}
+"""Names of the dimensions in running text, in the order of the report."""
+LANGUAGES = {"en": "English", "zh": "Chinese"}
+_NUMBERED = re.compile(r"(T\d+(?:\.\d+)?)\.? +(.+)")
+ABOUT = (
+    "Mean score in percent over the questions of a group. Every question has the same weight, whatever its task and "
+    "length; its repeats are averaged first. A dash means that there is no score, which is different from 0."
+)
+INTERVALS = (
+    "Ranges are 95% intervals. They resample clusters: an item with all its questions and lengths, or all items of a "
+    "document where the suite names it. The intervals under “Scores” and “At a glance” "
+    "resample within each task and give tasks equal weight, so that the two differ slightly."
+)
+PUBLISHED = (
+    "Scores without an interval are published averages, of which no replies are available; a failed reply counts as 0 "
+    "in them."
+)
+RESTS = (
+    "Under a score: its difference to the mean over the questions of all other groups, in percentage points, if it is "
+    "significant (adjusted p below 0.05)."
+)
+ABOUT_MAPS = "Scores in percent without decimals; the model with the highest overall score comes first."
+REQUIREMENT = ("Full", "Partial")
+WHAT = {"mean": "Score", "best_of": "Best of {n}", "pass_at": "Pass at {n}"}
+CELL = Size(46, 19)
+WIDEST = 330
+DIFFERENCE = "Partial − Full"
+IN_LINE = 3
+"""Names of tasks in one line under the heading."""
+MAPPED = ("length", "primary_task", "contextual_requirement")
+"""Dimensions with heat maps."""
+
+
+def title(dimension: str, what: str = "Score") -> str:
+    """The heading of scores by a dimension."""
+    return f"{what} by {NAMES.get(dimension, printable(dimension).replace('_', ' '))}"
+
+
+def label(dimension: str, group: str) -> str:
+    """The name of a group of questions; numbered tasks are shortened to their number."""
+    if dimension == "language":
+        return LANGUAGES.get(group, printable(group))
+    if dimension.endswith("_task") and (numbered := _NUMBERED.fullmatch(group)):
+        return numbered[1]
+    return printable(group).replace("_", " ")
+
+
+def legend(groups: Iterable[str]) -> tuple[str, ...]:
+    """The full names of numbered tasks: "T1 Retrieval & Ranking"; nothing for other groups."""
+    numbered = [_NUMBERED.fullmatch(group) for group in groups]
+    return tuple(f"{name[1]} {printable(name[2])}" for name in numbered if name)
+
+
+# Tables
+
+
+def _tables(results: Results) -> list[Table]:
+    """One table per dimension: a row per model in the order of the ranking, and a column per group.
+
+    The mean over all questions is shown only if the report ranks models by it, or has published averages.
+    """
+    measured = results.by_question
+    alone = results.by_average and not measured.published
+    if alone:
+        measured = replace(measured, systems=tuple(own for own in results.systems if own in measured.systems))
+    return [
+        _table(measured, dimension, results.systems, "" if number else about(measured), overall=not alone)
+        for number, dimension in enumerate(measured.dimensions)
+    ]
+
+
+def score_tables(scores: Sequence[GroupScore]) -> list[Table]:
+    """Tables of scores of groups for a terminal: one for each measure (best of 2, best of 3, ...) and dimension.
+
+    Args:
+        scores: Result of ``fathom.analysis.breakdown``, including the scores over all questions (``overall``).
+    """
+    tables: list[Table] = []
+    for measure, n in dict.fromkeys((score.measure, 0 if score.measure == "mean" else score.n) for score in scores):
+        part = tuple(score for score in scores if score.measure == measure and n in (0, score.n))
+        measured = ByQuestion(systems=order(part), scores=part)
+        dimensions = dict.fromkeys(score.dimension for score in part if score.dimension != OVERALL) or (OVERALL,)
+        for dimension in dimensions:
+            table = _table(measured, dimension, (), "" if tables else about(replace(measured, scores=tuple(scores))))
+            what = WHAT[measure].format(n=n)
+            heading = what if dimension == OVERALL else title(dimension, what)
+            tables.append(replace(table, title=heading, detail=False))
+    return tables
+
+
+def cells_of(measured: ByQuestion, dimension: str) -> dict[tuple[str, str], dict[str, GroupScore]]:
+    """Mean scores of a dimension by system and group, ``all`` among them."""
+    cells: dict[tuple[str, str], dict[str, GroupScore]] = {system: {} for system in measured.systems}
+    for score in measured.scores:
+        if score.dimension in (dimension, OVERALL) and (score.model, score.variant) in cells:
+            cells[score.model, score.variant][score.group if score.dimension == dimension else ALL] = score
+    return {system: groups for system, groups in cells.items() if set(groups) - {ALL} or dimension == OVERALL}
+
+
+def groups_of(measured: ByQuestion, dimension: str) -> list[str]:
+    """The groups of a dimension, in the order of the paper."""
+    groups = {score.group for score in measured.scores if score.dimension == dimension != OVERALL}
+    return sorted(groups, key=place)
+
+
+def about(measured: ByQuestion) -> str:
+    """The text above these tables."""
+    sentences = [ABOUT]
+    if any(score.interval is not None for score in measured.scores):
+        sentences.append(INTERVALS)
+    if tests := sum(score.p_value is not None for score in measured.scores):
+        sentences += [RESTS, words.adjustment(tests)]
+    if measured.published:
+        sentences.append(PUBLISHED)
+    return " ".join(sentences)
+
+
+def _table(
+    measured: ByQuestion, dimension: str, systems: Sequence[System], first: str, *, overall: bool = True
+) -> Table:
+    groups = groups_of(measured, dimension)
+    numbers = {System(*system): number for number, system in enumerate(systems)}
+    fields: list[tuple[Column, Callable[[tuple[System, Mapping[str, GroupScore]]], Cell]]] = [
+        (Column("Model", number=False), lambda row: Cell(row[0].name, series=numbers.get(row[0])))
+    ]
+    if overall:
+        mean = Column("Mean over questions", help="Every question has the same weight")
+        fields.append((mean, lambda row: _cell(row[1].get(ALL), counts=True)))
+    for group in groups:
+        column = Column(label(dimension, group), help=_help(dimension, group))
+        fields.append((column, lambda row, group=group: _cell(row[1].get(group))))  # type: ignore[misc]
+    if tuple(groups) == REQUIREMENT:
+        fields.append((Column("Partial − Full", help="Difference in percentage points"), lambda row: _gap(row[1])))
+    names = "; ".join(legend(groups))
+    return table_of(
+        f"breakdown-{dimension.replace('_', '-')}",
+        title(dimension),
+        fields,
+        [(System(*system), scores) for system, scores in cells_of(measured, dimension).items()],
+        about=" ".join(filter(None, (first, f"{names}." if names else ""))),
+        detail=dimension == "secondary_task",
+        denominator="scored",
+    )
+
+
+def _help(dimension: str, group: str) -> str:
+    short = label(dimension, group)
+    return next((name.removeprefix(f"{short} ") for name in legend([group])), "")
+
+
+def _cell(score: GroupScore | None, counts: bool = False) -> Cell:
+    if score is None:
+        return Cell()
+    clusters = clusters_of(score.questions, score.clusters)
+    below = (*clusters, *below_mean(score)) if counts else _to_the_rest(score)
+    interval, note = words.bounds(score.interval), words.sentence(score.note)
+    return Cell(words.percent(score.score), interval, note, heat_step(score.score), below=below)
+
+
+def _to_the_rest(score: GroupScore) -> tuple[str, ...]:
+    """The difference to the other groups if it is significant: most are not, and a page has hundreds of groups."""
+    if score.p_adjusted is None or score.p_adjusted >= ALPHA:
+        return ()
+    p_value = words.chance_of(score.p_adjusted).removeprefix("p ")
+    return (f"{words.change(score.difference)} to the rest", f"adjusted {p_value}")
+
+
+def _difference(scores: Mapping[str, GroupScore]) -> float | None:
+    """The score of questions that need a part of the context minus that of those that need all; None without both."""
+    full, partial = (scores.get(group) for group in REQUIREMENT)
+    return partial.score - full.score if full and partial else None
+
+
+def _gap(scores: Mapping[str, GroupScore]) -> Cell:
+    return Cell(words.change(_difference(scores)))
+
+
+# Heat maps
+
+
+def group_map(measured: ByQuestion, dimension: str, *, titled: bool = False) -> alt.LayerChart | None:
+    """Scores of models by groups of questions; None without groups.
+
+    Args:
+        measured: What was measured over questions.
+        dimension: The dimension of the groups.
+        titled: Whether the chart has a title.
+
+    Returns:
+        A chart with a row per model, the highest overall score first, and a column per group after the mean over all
+        questions; scores in percent without decimals.
+    """
+    cells, groups = cells_of(measured, dimension), groups_of(measured, dimension)
+    if not cells:
+        return None
+    names = {group: label(dimension, group) for group in groups}
+    columns, differing = ["all", *names.values()], tuple(groups) == REQUIREMENT
+    tiles = [
+        tile for system, scores in cells.items() for tile in _tiles(System(*system).name, scores, names, differing)
+    ]
+    if differing:
+        columns.append(DIFFERENCE)
+    width = (2 if differing else 1) * CELL.width
+    full_names = legend(groups)
+    return heat_map(
+        tiles,
+        columns,
+        [System(*system).name for system in cells],
+        Size(width * len(columns), CELL.height * len(cells)),
+        title=f"{title(dimension)}, percent" if titled else "",
+        note=[" · ".join(full_names[start : start + IN_LINE]) for start in range(0, len(full_names), IN_LINE)]
+        if titled
+        else (),
+        widest=WIDEST,
+    )
+
+
+def _tiles(line: str, scores: Mapping[str, GroupScore], names: Mapping[str, str], differing: bool) -> Iterable[Tile]:
+    for group, score in scores.items():
+        yield scored_tile("all" if group == ALL else names[group], line, score.score)
+    change = _difference(scores)
+    if differing and change is not None:
+        yield Tile(DIFFERENCE, line, CHANGE[change_step(change)].light, words.change(change))
+
+
+def _drawn(dimension: str) -> Callable[[Results], list[alt.LayerChart]]:
+    def draw(results: Results) -> list[alt.LayerChart]:
+        chart = group_map(results.by_question, dimension, titled=True)
+        return [chart] if chart is not None else []
+
+    return draw
+
+
+# The section
+
+
+def _maps(measured: ByQuestion) -> list[parts.PagePart]:
+    """The heat maps for the page, if there are models to compare."""
+    if len(measured.systems) < 2:
+        return []
+    body: list[parts.PagePart] = []
+    for dimension in MAPPED:
+        if (chart := group_map(measured, dimension)) is not None:
+            heading = title(dimension)
+            drawing = drawn(chart, f"{heading}; figures in the tables above", whole=True)
+            body += [parts.Heading(heading), parts.Drawing(heading, drawing)]
+    return body
+
+
+def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
+    body = parts.table_parts(tables, more="By secondary task")
+    maps = _maps(results.by_question) if tables else []
+    return [*body, parts.Folded("Heat maps", [parts.Text(ABOUT_MAPS), *maps])] if maps else body
+
+
+def _finding(results: Results) -> str:
+    names = [title(name, "").removeprefix(" by ") for name in results.by_question.dimensions]
+    return f"By {words.listed(names)}."
+
+
+SECTION = Section(
+    name="breakdown",
+    title="Breakdown",
+    finding=_finding,
+    tables=_tables,
+    page=_page,
+    tables_class="heat even",
+    charts=(
+        Chart(
+            kind="lengths-heatmap",
+            draw=_drawn("length"),
+            lacking="no rows can be grouped by the length of questions (those of LongBench Pro can)",
+        ),
+        Chart(
+            kind="tasks-heatmap",
+            draw=_drawn("primary_task"),
+            lacking="no question has a primary task (those of LongBench Pro have)",
+        ),
+        Chart(
+            kind="requirement-heatmap",
+            draw=_drawn("contextual_requirement"),
+            lacking="no question names the context that it needs (those of LongBench Pro do)",
+        ),
+    ),
+    studies={GroupScore: score_tables},
+)
