@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import altair as alt
 
 from fathom.report.colours import GHOST, GRID, INK, MUTED, PAPER, SERIES
-from fathom.report.drawing import Size, axis_of, chart_of_records, layered, legend_of, style
+from fathom.report.drawing import Size, axis_of, chart_of_records, layered, legend_of, looks_of
 
 Records: TypeAlias = Sequence[Mapping[str, object]]
 SIDE = 240
@@ -78,18 +78,15 @@ def dots(
 
 
 def _rows(rows: Sequence[str], series: Sequence[str], size: Size, names: bool) -> _Rows:
-    key, domain = legend_of(len(series), size), list(series)
-    styles = [style(number) for number in range(len(series))]
-    colours = alt.Scale(domain=domain, range=[one.colour.light for one in styles])
-    shapes = alt.Scale(domain=domain, range=[one.shape for one in styles])
+    looks = looks_of(series, "series", key=legend_of(len(series), size))
     # Axes without labels would have other bounds, and their headings another height.
     said = {} if names else {"labelExpr": "''"}
     shown = axis_of(grid=True, tickBand="extent", labelLimit=260, labelFontSize=12, **said)
     return _Rows(
         alt.Y("row:N", scale=alt.Scale(domain=list(rows), padding=0), axis=shown),
-        alt.YOffset("series:N", scale=alt.Scale(domain=domain, paddingOuter=GAP / ROW / 2)),
-        alt.Color("series:N", scale=colours, legend=key),
-        alt.Shape("series:N", scale=shapes, legend=key),
+        alt.YOffset("series:N", scale=alt.Scale(domain=list(series), paddingOuter=GAP / ROW / 2)),
+        looks.colour,
+        looks.shape,
     )
 
 
@@ -115,18 +112,13 @@ def lines(
         note: A line under the heading, "" for none.
     """
     middle = medians(records, "x")
-    key = legend_of(len(series), size)
-    styles = [style(number) for number in range(len(series))]
-    scale = alt.Scale(domain=list(series), range=[one.colour.light for one in styles])
-    colour = alt.Color("series:N", scale=scale, legend=key)
-    marks = alt.Scale(domain=list(series), range=[one.shape for one in styles])
-    shape = alt.Shape("series:N", scale=marks, legend=key)
-    layers = [chart_of_records(middle).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)]
+    looks = looks_of(series, "series", key=legend_of(len(series), size))
+    layers = [chart_of_records(middle).mark_line(strokeWidth=2).encode(x=x, y=y, color=looks.colour)]
     if len(records) > len(middle):
         draws = chart_of_records(records).mark_point(size=16, strokeWidth=1, opacity=0.55, aria=False)
-        layers.append(draws.encode(x=x, y=y, color=colour, shape=shape))
+        layers.append(draws.encode(x=x, y=y, color=looks.colour, shape=looks.shape))
     points = chart_of_records(middle).mark_point(filled=True, size=44, opacity=1)
-    layers.append(points.encode(x=x, y=y, color=colour, shape=shape))
+    layers.append(points.encode(x=x, y=y, color=looks.colour, shape=looks.shape))
     return _headed(layers, size, title, note)
 
 

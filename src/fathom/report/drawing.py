@@ -64,6 +64,12 @@ def style(number: int) -> Style:
     )
 
 
+def score_axis(field: str = "mean") -> alt.Y:
+    """Scores from 0 to 100%."""
+    axis = axis_of(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True)
+    return alt.Y(f"{field}:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
+
+
 class Looks(NamedTuple):
     """How lines or points look by their names: colour, dash and marker, each in the style of its place."""
 

@@ -14,7 +14,7 @@ from fathom.report.drawing import style
 from fathom.report.parts import Mark, PagePart, soft
 from fathom.report.results import Results
 from fathom.report.sections import SECTIONS
-from fathom.report.sections.curves import first_figure
+from fathom.report.sections.lengths import first_figure
 from fathom.report.summary import WHOLE, summary
 from fathom.report.table import Replies
 from fathom.types import FathomError

@@ -19,6 +19,7 @@ from fathom.report.drawing import (
     length_axis,
     length_domain,
     looks_of,
+    score_axis,
     style,
 )
 from fathom.report.figure import Figure, check_format, drawn, save
@@ -175,7 +176,7 @@ def score_chart(
         for point in one.points
         if point.mean is not None and point.interval is not None
     ]
-    x, y = length_axis(compared.lengths, size), _score_axis()
+    x, y = length_axis(compared.lengths, size), score_axis()
     layers = [*_window(compared, size), *_lines(compared, family, records, x, y, legend=_legend(size, legend))]
     return layered(layers, size, title)
 
@@ -255,7 +256,7 @@ def token_chart(
     for name, value in TITLED.items():
         axis[name] = value
     x = alt.X("tokens:Q", scale=alt.Scale(type="log", base=2, domain=[low, high], nice=False), axis=axis)
-    return layered(_lines(compared, family, records, x, _score_axis(), legend=_legend(size, legend), sized=True), size)
+    return layered(_lines(compared, family, records, x, score_axis(), legend=_legend(size, legend), sized=True), size)
 
 
 def _spent(compared: ComparedSetups, family: Sequence[SetupResult]) -> list[dict[str, Any]]:
@@ -326,11 +327,6 @@ def _window(compared: ComparedSetups, size: Size, *, labelled: bool = True) -> l
         text = chart.mark_text(text="window", color=MUTED.light, fontSize=11, align="left", dx=4, dy=-6)
         layers.append(text.encode(x=x, y=alt.value(0)))
     return layers
-
-
-def _score_axis() -> alt.Y:
-    axis = axis_of(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True)
-    return alt.Y("mean:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
 
 
 def _legend(size: Size, wanted: bool) -> alt.Legend | None:

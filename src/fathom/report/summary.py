@@ -20,9 +20,9 @@ from fathom.report import words
 from fathom.report.by_question import OVERALL, ByQuestion
 from fathom.report.markdown import MODELS, escaped, table_lines
 from fathom.report.results import ALL, Results, System, system_of
+from fathom.report.sections.breakdown import sentence_on_thinking
 from fathom.report.sections.known import sentence_on_filter
 from fathom.report.sections.settings import DRAFTED
-from fathom.report.sections.thinking import sentence_on_thinking
 from fathom.report.table import Replies, Table
 from fathom.report.tables import headline
 from fathom.report.tally import replies_of

@@ -10,8 +10,7 @@ from fathom.report import words
 from fathom.report.measure import measure
 from fathom.report.results import ALL, Results, System, system_of
 from fathom.report.sections import SECTIONS
-from fathom.report.sections.effective import DEFINITIONS, effective_cell
-from fathom.report.sections.longscore import longscore_cells
+from fathom.report.sections.lengths import DEFINITIONS, effective_cell, longscore_cells
 from fathom.report.sections.scores import average_cell
 from fathom.report.table import Cell, Column, Fields, Table, table_of
 from fathom.report.tally import APART, CHANCE, RULES, chance_cell, other_score, rank_of, replies_of

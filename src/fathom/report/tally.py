@@ -19,6 +19,8 @@ ALPHA = 0.05
 """Level of a family of differences."""
 SCORER_ERRORS = "not scored (error of the scorer)"
 """How replies on which the scorer raised an exception are named below a number."""
+BOUNDS = "(bounds)"
+"""Beside what a figure would be with its missing replies wrong or right."""
 APART = "Nothing was asked of both this model and the next one below."
 CHANCE = Column("Chance", help="Expected score of a valid answer drawn at random, percent")
 RULES: Mapping[Unanswered, str] = {

@@ -5,6 +5,7 @@ Tables 4, 5, 8 and 9 and figure 2 of the Ada-LEval paper, for rows of any suite.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import altair as alt
 
@@ -37,78 +38,34 @@ ABOUT_SECTION = (
     "they copy the example in the instructions, and what shortcuts would score. In percent, with 95% intervals; the "
     "dashed line in a chart of copies is the expected share."
 )
-ACCURACY: Fields[AnswerPoint] = (
-    (
-        Column("All replies", group="Accuracy", help="Percent; a reply without a readable answer is wrong"),
-        lambda point: _share(point.accuracy),
+ACCURACY = {
+    "accuracy": Column("All replies", group="Accuracy", help="Percent; a reply without a readable answer is wrong"),
+    "accuracy_valid": Column(
+        "Valid only", group="Accuracy", help="Over the replies in the requested form", denominator="answered"
     ),
-    (
-        Column("Valid only", group="Accuracy", help="Over the replies in the requested form", denominator="answered"),
-        lambda point: _share(point.accuracy_valid),
+    "chance": Column("Chance", group="Shortcuts", help="Expected score of an answer drawn at random"),
+    "longest": Column("Longest", group="Shortcuts", help="Score of always choosing the longest answer"),
+    "first": Column("First", group="Shortcuts", help="Score of always choosing the first answer"),
+}
+"""Columns by what they show of an ``AnswerPoint``; the same below."""
+FORM = {
+    "valid": Column("Valid", help="Scored replies that contain an answer; failed requests are not scored"),
+    "followed": Column("Follows", help="Share of the scored replies that are valid, percent"),
+    "copied": Column(
+        "Copies",
+        help="Share of the valid replies that give the answer shown as an example, percent",
+        denominator="answered",
     ),
-    (
-        Column("Chance", group="Shortcuts", help="Expected score of an answer drawn at random"),
-        lambda point: Cell(words.percent(point.chance)),
+    "copied_expected": Column("Expected", help="Share of the samples whose correct answer is the example, percent"),
+}
+ORDERS = {
+    "orders": Column("Orders", help="Valid replies that are an order of all segments"),
+    "tau": Column("Kendall’s tau", help="1 is the true order, −1 its reverse, 0 a random order"),
+    "adjacent": Column(
+        "Adjacent pairs", help="Adjacent pairs of the true order that are adjacent in the answer, percent"
     ),
-    (
-        Column("Longest", group="Shortcuts", help="Score of always choosing the longest answer"),
-        lambda point: Cell(words.percent(point.longest)),
-    ),
-    (
-        Column("First", group="Shortcuts", help="Score of always choosing the first answer"),
-        lambda point: Cell(words.percent(point.first)),
-    ),
-)
-FORM: Fields[AnswerPoint] = (
-    (
-        Column("Valid", help="Scored replies that contain an answer; failed requests are not scored"),
-        lambda point: _valid(point),
-    ),
-    (
-        Column("Follows", help="Share of the scored replies that are valid, percent"),
-        lambda point: _share(point.followed),
-    ),
-    (
-        Column(
-            "Copies",
-            help="Share of the valid replies that give the answer shown as an example, percent",
-            denominator="answered",
-        ),
-        lambda point: _share(point.copied),
-    ),
-    (
-        Column("Expected", help="Share of the samples whose correct answer is the example, percent"),
-        lambda point: Cell(words.percent(point.copied_expected)),
-    ),
-)
-ORDERS: Fields[AnswerPoint] = (
-    (
-        Column("Orders", help="Valid replies that are an order of all segments"),
-        lambda point: count_cell(point.orders),
-    ),
-    (
-        Column("Kendall’s tau", help="1 is the true order, −1 its reverse, 0 a random order"),
-        lambda point: _tau(point.tau),
-    ),
-    (
-        Column("Adjacent pairs", help="Adjacent pairs of the true order that are adjacent in the answer, percent"),
-        lambda point: _share(point.adjacent),
-    ),
-    (
-        Column("At random", help="The same for a random order, percent: 1/N for N segments"),
-        lambda point: Cell(words.percent(point.adjacent_chance)),
-    ),
-)
-
-
-def _by_place(cells: Callable[[AnswerPoint], Mapping[str, Cell]]) -> Fields[AnswerPoint]:
-    """A column for each third of the positions."""
-    return tuple(
-        (Column(PLACES[name].capitalize(), help="Percent"), lambda point, name=name: cells(point).get(name, Cell()))
-        for name in THIRDS
-    )
-
-
+    "adjacent_chance": Column("At random", help="The same for a random order, percent: 1/N for N segments"),
+}
 OVER: Mapping[str, Denominator] = {
     "accuracy": "scored",
     "form": "scored",
@@ -165,9 +122,9 @@ def _tables(points: Sequence[AnswerPoint], place: Mapping[System, int], task: st
             ),
         ),
     )
-    kinds = [("accuracy", "accuracy", ACCURACY), ("form", "instructions", FORM)]
+    kinds = [("accuracy", "accuracy", _fields(ACCURACY)), ("form", "instructions", _fields(FORM))]
     if any(point.adjacent_chance is not None for point in own):
-        kinds.append(("order", "order", ORDERS))
+        kinds.append(("order", "order", _fields(ORDERS)))
     numbered = any(third.chosen_chance is not None for point in own for third in point.thirds)
     if any(point.thirds for point in own):
         kinds.append(("position" if numbered else "depth", "accuracy by position", _by_place(_accuracy_by_place)))
@@ -186,16 +143,31 @@ def _tables(points: Sequence[AnswerPoint], place: Mapping[System, int], task: st
     ]
 
 
-def _valid(point: AnswerPoint) -> Cell:
-    unscored = point.replies - point.scored
-    below = (f"{words.count(unscored)} not scored",) if unscored else ()
-    return Cell(f"{words.count(point.valid)} of {words.count(point.scored)}", below=below)
+def _fields(columns: Mapping[str, Column]) -> Fields[AnswerPoint]:
+    return [(column, partial(_cell, name=name)) for name, column in columns.items()]
 
 
-def _tau(tau: Estimate | None) -> Cell:
-    if tau is None:
-        return Cell()
-    return Cell(_signed(tau.value), f"[{_signed(tau.interval.low)}, {_signed(tau.interval.high)}]")
+def _cell(point: AnswerPoint, *, name: str) -> Cell:
+    value: Estimate | float | None = getattr(point, name)
+    if name == "valid":
+        unscored = point.replies - point.scored
+        below = (f"{words.count(unscored)} not scored",) if unscored else ()
+        return Cell(f"{words.count(point.valid)} of {words.count(point.scored)}", below=below)
+    if name == "orders":
+        return count_cell(point.orders)
+    if name == "tau" and point.tau is not None:
+        low, high = _signed(point.tau.interval.low), _signed(point.tau.interval.high)
+        return Cell(_signed(point.tau.value), f"[{low}, {high}]")
+    return Cell(words.percent(value)) if isinstance(value, float) else _share(value)
+
+
+def _by_place(cells: Callable[[AnswerPoint], Mapping[str, Cell]]) -> Fields[AnswerPoint]:
+    """A column for each third of the positions."""
+
+    def cell(point: AnswerPoint, *, name: str) -> Cell:
+        return cells(point).get(name, Cell())
+
+    return [(Column(PLACES[name].capitalize(), help="Percent"), partial(cell, name=name)) for name in THIRDS]
 
 
 def _accuracy_by_place(point: AnswerPoint) -> dict[str, Cell]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from fathom.analysis import Filtered, Known
 from fathom.printing import printable
@@ -17,6 +18,20 @@ POLICIES = {
     "none": "no question is excluded",
 }
 SAME = "All models are compared on the same questions; in the paper each excludes its own (policy own)."
+NUMBERS = (
+    ("asked", "Asked", "Closed-book", "Questions asked closed-book"),
+    ("known", "Answered", "Closed-book", "The closed-book score reaches the threshold"),
+    ("abstained", "Abstained", "Closed-book", "The answer says that it cannot be known"),
+    ("unscored", "No score", "Closed-book", "The request or its grading failed"),
+    ("removed", "Excluded", "By the filter", "Questions excluded from this model's results, at all lengths"),
+)
+"""Numbers of ``Known`` with their columns: name, heading, group and help."""
+
+
+def _count(known: Known, *, name: str) -> Cell:
+    return count_cell(getattr(known, name))
+
+
 FIELDS: Fields[Known] = (
     (Column("Task", number=False), lambda known: Cell(printable(known.task))),
     (
@@ -27,26 +42,7 @@ FIELDS: Fields[Known] = (
         Column("Score", group="Closed-book", help="Mean closed-book score, percent; abstentions count 0"),
         lambda known: score_cell(known.score, known.interval),
     ),
-    (
-        Column("Asked", group="Closed-book", help="Questions asked closed-book"),
-        lambda known: count_cell(known.asked),
-    ),
-    (
-        Column("Answered", group="Closed-book", help="The closed-book score reaches the threshold"),
-        lambda known: count_cell(known.known),
-    ),
-    (
-        Column("Abstained", group="Closed-book", help="The answer says that it cannot be known"),
-        lambda known: count_cell(known.abstained),
-    ),
-    (
-        Column("No score", group="Closed-book", help="The request or its grading failed"),
-        lambda known: count_cell(known.unscored),
-    ),
-    (
-        Column("Excluded", group="By the filter", help="Questions excluded from this model's results, at all lengths"),
-        lambda known: count_cell(known.removed),
-    ),
+    *((Column(label, group=group, help=text), partial(_count, name=name)) for name, label, group, text in NUMBERS),
     (
         Column("Share", group="By the filter", help="Of its questions, percent", denominator="asked"),
         lambda known: Cell(words.percent(known.share), quiet=not known.removed),

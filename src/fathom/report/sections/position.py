@@ -12,7 +12,7 @@ from fathom.parallel.units import MOST_PROCESSES, cores, run_units
 from fathom.printing import printable
 from fathom.report import parts, words
 from fathom.report.colours import ABILITY, HEAT, INK, MUTED, PAPER, ability_step, heat_step
-from fathom.report.drawing import SHAPES, Size, axis_of, chart_of_records, layered, legend_of
+from fathom.report.drawing import SHAPES, Size, axis_of, chart_of_records, layered, legend_of, score_axis
 from fathom.report.figure import SMALL, Figure, drawn
 from fathom.report.heatmaps import position_chart
 from fathom.report.results import Measurement, Results, System, grouped, system_of, task_title
@@ -99,8 +99,7 @@ def position_lines(
     colour = alt.Color("length:N", scale=alt.Scale(domain=domain, range=colours), legend=key)
     shape = alt.Shape("length:N", scale=alt.Scale(domain=domain, range=[mark for _, _, mark in styles]), legend=key)
     x = _depth_axis(points)
-    axis = axis_of(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True)
-    y = alt.Y("mean:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
+    y = score_axis()
     chart = chart_of_records(records)
     spread = chart.mark_rule(strokeWidth=1.2, opacity=0.55).encode(x=x, y="low:Q", y2="high:Q", color=colour)
     line = chart.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)

@@ -9,11 +9,11 @@ from fathom.report import words
 from fathom.report.colours import heat_step
 from fathom.report.drawing import Size
 from fathom.report.heatmaps import score_chart
-from fathom.report.model_tables import BOUNDS
 from fathom.report.results import ALL, Results, System, task_title
 from fathom.report.section import TILE, Chart, Section
 from fathom.report.table import Cell, Column, Table
 from fathom.report.tally import (
+    BOUNDS,
     CHANCE,
     SCORED,
     bounds_note,

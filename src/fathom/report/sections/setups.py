@@ -14,7 +14,7 @@ from fathom.report.drawing import style
 from fathom.report.markdown import MODELS, escaped, table_lines
 from fathom.report.results import Results
 from fathom.report.section import Section
-from fathom.report.sections.effective import LENGTHS, length_cell
+from fathom.report.sections.lengths import LENGTHS, length_cell
 from fathom.report.setup_charts import page_figures
 from fathom.report.setups import (
     ZERO_SHOT,
