@@ -131,10 +131,10 @@ def _series_layers(
     styles = [style(number) for number in range(len(systems))]
     domain = [system.name for system in systems]
     colour = alt.Color(
-        "system:N", scale=alt.Scale(domain=domain, range=[one.colour.light for one in styles]), legend=key
+        "system:N", scale=alt.Scale(domain=domain, range=[look.colour.light for look in styles]), legend=key
     )
-    dash = alt.StrokeDash("system:N", scale=alt.Scale(domain=domain, range=[list(one.dash) for one in styles]))
-    shape = alt.Shape("system:N", scale=alt.Scale(domain=domain, range=[one.shape for one in styles]), legend=key)
+    dash = alt.StrokeDash("system:N", scale=alt.Scale(domain=domain, range=[list(look.dash) for look in styles]))
+    shape = alt.Shape("system:N", scale=alt.Scale(domain=domain, range=[look.shape for look in styles]), legend=key)
     y = score_axis()
     chart = chart_of_records(lines)
     alone = {line["system"] for line in lines if sum(other["system"] == line["system"] for other in lines) == 1}
@@ -157,7 +157,7 @@ def _series_layers(
         (False, {"filled": False, "fill": PAPER.light}),
     )
     for complete, look in looks:
-        if chosen := [one for one in lines if one["complete"] is complete]:
+        if chosen := [line for line in lines if line["complete"] is complete]:
             markers = chart_of_records(chosen).mark_point(**look, **marks)
             made.append(markers.encode(x=x, y=y, color=colour, shape=shape))
     return made

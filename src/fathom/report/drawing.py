@@ -95,9 +95,9 @@ def looks_of(
         return alt.Scale(domain=list(names), range=list(values))
 
     return Looks(
-        alt.Color(f"{field}:N", scale=scale(one.colour.light for one in styles), legend=key),
-        alt.StrokeDash(f"{field}:N", scale=scale(list(one.dash) for one in styles), legend=None),
-        alt.Shape(f"{field}:N", scale=scale(one.shape for one in styles), legend=key),
+        alt.Color(f"{field}:N", scale=scale(look.colour.light for look in styles), legend=key),
+        alt.StrokeDash(f"{field}:N", scale=scale(list(look.dash) for look in styles), legend=None),
+        alt.Shape(f"{field}:N", scale=scale(look.shape for look in styles), legend=key),
     )
 
 
@@ -117,8 +117,8 @@ def layered(layers: Sequence[alt.Chart], size: Size, title: str = "", note: str 
     chart = alt.LayerChart(layer=list(layers), width=size.width, height=size.height)
     if not title and not note:
         return chart
-    said = note if isinstance(note, str) else list(note)
-    return chart.properties(title=alt.TitleParams(title, subtitle=said) if note else title)
+    subtitle = note if isinstance(note, str) else list(note)
+    return chart.properties(title=alt.TitleParams(title, subtitle=subtitle) if note else title)
 
 
 def legend_of(columns: int, size: Size, title: str | None = None) -> alt.Legend | None:

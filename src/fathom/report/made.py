@@ -64,19 +64,19 @@ class Report(Tables):
 
     def numbers(self) -> dict[str, Any]:
         """The summary and all scores, as numbers."""
-        found, results = self.summary, self.results
-        ranks = {system_of(one): one for one in results.ranked}
+        summarized, results = self.summary, self.results
+        ranks = {system_of(ranked): ranked for ranked in results.ranked}
         averages = {system: results.average.get((system, ALL)) for system in results.systems}
         scored: Mapping[System, AverageScore | Ranked | None] = averages if results.by_average else ranks
         return {
             "title": self.title,
-            "scope": found.scope,
-            "not_measured": list(map(str, found.unmeasured)),
+            "scope": summarized.scope,
+            "not_measured": list(map(str, summarized.unmeasured)),
             "score": "average score" if results.by_average else "mean over questions",
             "ranking": [
                 {
                     **system._asdict(),
-                    "rank": (one.best, one.worst) if (one := ranks.get(system)) else None,
+                    "rank": (ranked.best, ranked.worst) if (ranked := ranks.get(system)) else None,
                     "score": score.mean if (score := scored.get(system)) else None,
                     "interval": score.interval if score else None,
                     "bounds": score.bounds if isinstance(score, AverageScore) else None,
@@ -86,10 +86,10 @@ class Report(Tables):
                 }
                 for system in results.systems
             ],
-            "drops": [{**asdict(one), "difference": one.difference} for one in results.drops],
+            "drops": [{**asdict(ranked), "difference": ranked.difference} for ranked in results.drops],
             "scores": list(results.curve.values()),
-            "notes": found.notes,
-            "made": dict(found.made),
+            "notes": summarized.notes,
+            "made": dict(summarized.made),
             **{section.name: own for section in SECTIONS if (own := section.numbers(results))},
         }
 
@@ -136,15 +136,15 @@ def measured(
     if short:
         made = (*made, ("Base of effective lengths", f"mean at {named_lengths(short)}, the lengths up to the window"))
     asked = rows.left.rows if isinstance(rows, Filtered) else rows
-    found = replace(
+    results = replace(
         measure(rows, seed=seed, unanswered=unanswered, base_lengths=short or BASE_LENGTHS, progress=progress),
         notes=tuple(map(printable, (*notes, *not_the_benchmarks(substituted(asked))))),
         made=tuple((name, printable(value)) for name, value in made),
     )
     if setups is not None:
-        found = with_setups(found, setups)
-    report = Report(tables_of(found))
-    report.results, report.title, report.link = found, title, link
+        results = with_setups(results, setups)
+    report = Report(tables_of(results))
+    report.results, report.title, report.link = results, title, link
     return report
 
 

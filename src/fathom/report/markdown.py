@@ -14,7 +14,7 @@ _ENTITIES = {"<": "&lt;", "&": "&amp;"}
 
 def escaped(text: str) -> str:
     """Text without what Markdown, HTML and GitHub's links to users, issues and sites would make of it."""
-    plain = _MEANT.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), printable(text))
+    plain = _MEANT.sub(lambda match: _ENTITIES.get(match[0], f"\\{match[0]}"), printable(text))
     return _LINKED.sub("\\1\u200b", plain)
 
 

@@ -23,7 +23,7 @@ from fathom.report.by_question import Outline, PartByQuestion, outline_of, part_
 from fathom.report.results import ALL, Key, PartRows, Results, System, grouped, system_of, total
 from fathom.report.sections import MEASUREMENTS
 from fathom.report.sections.settings import NAMES, Recorded, distinct, recorded, settings_of, settings_of_averages
-from fathom.report.setups import ComparedSetups, shown
+from fathom.report.setups import ComparedSetups, setup_name
 from fathom.rows.table import Part, RowsTable
 from fathom.stats.intervals import ROOM, kept_draws
 from fathom.stats.outcomes import ScorerError, Unanswered, Unmeasured, counted, scored_rows, scorer_errors
@@ -147,7 +147,7 @@ def with_setups(results: Results, compared: ComparedSetups) -> Results:
     Raises:
         FathomError: The results have no rows of a setup.
     """
-    order = [System(shown(result.setup), "") for result in (compared.reference, *compared.others)]
+    order = [System(setup_name(result.setup), "") for result in (compared.reference, *compared.others)]
     absent = [system.name for system in order if system not in results.systems]
     if absent:
         raise FathomError(f"the report has no rows of the setup {absent[0]!r}: give it the rows of the comparison")

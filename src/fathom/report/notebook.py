@@ -32,9 +32,11 @@ def as_notebook(results: Results, tables: Sequence[Table]) -> str:
         results: What was measured.
         tables: Those of the report.
     """
-    seen = [one for one in tables if one.section in FIRST and not one.detail and not one.name.startswith(FOLDED)]
+    seen = [
+        table for table in tables if table.section in FIRST and not table.detail and not table.name.startswith(FOLDED)
+    ]
     folded = [table for table in tables if table not in seen and table.section not in LEFT_OUT]
-    missing = "".join(Markup("<li>{}</li>").format(one) for one in map(str, summary(results).unmeasured))
+    missing = "".join(Markup("<li>{}</li>").format(sentence) for sentence in map(str, summary(results).unmeasured))
     parts = [Markup("<p>Not measured:</p><ul>{}</ul>").format(Markup(missing)) if missing else f"<p>{WHOLE}</p>"]
     parts += [as_markup(table) for table in seen]
     parts += [image(chart) for chart in _charts(results)]

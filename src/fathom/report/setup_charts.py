@@ -23,7 +23,7 @@ from fathom.report.drawing import (
     style,
 )
 from fathom.report.figure import Figure, check_format, drawn, save
-from fathom.report.setups import ComparedSetups, shown, tokens_at
+from fathom.report.setups import ComparedSetups, setup_name, tokens_at
 from fathom.types import FathomError
 
 WIDE, NARROW, TILE = Size(620, 260), Size(290, 240), Size(230, 130)
@@ -85,28 +85,33 @@ def page_figures(compared: ComparedSetups) -> PageFigures:
             tokens.append(_figure(token_chart, compared, others, heading, "Score against tokens"))
             with_tokens |= {result.setup.name: None for result in others}
     differences = [
-        Figure(shown(result.setup), drawn(chart, f"Difference of {shown(result.setup)} to the base by length"))
+        Figure(
+            setup_name(result.setup), drawn(chart, f"Difference of {setup_name(result.setup)} to the base by length")
+        )
         for result, chart in zip(compared.others, difference_charts(compared, TILE), strict=True)
     ]
     return PageFigures(scores, differences, tokens, list(with_tokens), tiled)
 
 
-def _score_tile(compared: ComparedSetups, one: SetupResult) -> Figure:
-    chart = score_chart(compared, (compared.reference, one), TILE)
-    return Figure(shown(one.setup), drawn(chart, f"Score of {shown(one.setup)} against length; figures in the tables"))
+def _score_tile(compared: ComparedSetups, result: SetupResult) -> Figure:
+    chart = score_chart(compared, (compared.reference, result), TILE)
+    return Figure(
+        setup_name(result.setup),
+        drawn(chart, f"Score of {setup_name(result.setup)} against length; figures in the tables"),
+    )
 
 
 def _with_other_tokens(compared: ComparedSetups, family: Sequence[SetupResult]) -> list[SetupResult]:
     """The base and the setups that take another number of tokens at some length; none if there are none."""
-    found = [family[0]]
-    for one in family[1:]:
+    others = [family[0]]
+    for result in family[1:]:
         for length in compared.lengths:
             tokens = tokens_at(family, length)
-            own, least = tokens.get(one.setup.name), tokens.get(compared.base)
+            own, least = tokens.get(result.setup.name), tokens.get(compared.base)
             if own is not None and least is not None and abs(own.mean - least.mean) > SAME_TOKENS * least.mean:
-                found.append(one)
+                others.append(result)
                 break
-    return found if len(found) > 1 else []
+    return others if len(others) > 1 else []
 
 
 def _figure(
@@ -116,8 +121,8 @@ def _figure(
     title: str,
     label: str,
 ) -> Figure:
-    said = f"{label}; figures in the tables"
-    wide, narrow = (drawn(chart(compared, family, size), said) for size in (WIDE, NARROW))
+    description = f"{label}; figures in the tables"
+    wide, narrow = (drawn(chart(compared, family, size), description) for size in (WIDE, NARROW))
     return Figure(title, wide, narrow)
 
 
@@ -145,13 +150,16 @@ def setup_figures(compared: ComparedSetups, folder: Path, suffix: str = ".svg") 
         end = f"-{title.lower().replace(' ', '-')}" if several else ""
         chart: alt.LayerChart | alt.ConcatChart = score_chart(compared, family, PAPER_SIZE, legend=True)
         if len(family) > TOGETHER:
-            parts = [score_chart(compared, (family[0], one), PAPER_TILE, title=shown(one.setup)) for one in family[1:]]
+            parts = [
+                score_chart(compared, (family[0], result), PAPER_TILE, title=setup_name(result.setup))
+                for result in family[1:]
+            ]
             chart = alt.ConcatChart(concat=parts, columns=3, spacing=24)
         made.append(save(chart, folder / f"scores{end}{suffix}"))
         if others := _with_other_tokens(compared, family):
             made.append(save(token_chart(compared, others, PAPER_SIZE, legend=True), folder / f"tokens{end}{suffix}"))
     tiles = difference_charts(compared, PAPER_TILE, titled=True)
-    heading = alt.TitleParams(f"Difference to {shown(compared.base)}, in points", fontSize=14, offset=16)
+    heading = alt.TitleParams(f"Difference to {setup_name(compared.base)}, in points", fontSize=14, offset=16)
     together = alt.ConcatChart(concat=tiles, columns=3, spacing=24, title=heading)
     made.append(save(together, folder / f"differences{suffix}"))
     return made
@@ -166,14 +174,14 @@ def score_chart(
     """Score against length with 95% intervals, one line per setup, and the window as a vertical line."""
     records = [
         {
-            "setup": shown(one.setup),
+            "setup": setup_name(result.setup),
             "length": point.length * 2 ** (APART * (place - (len(family) - 1) / 2)),
             "mean": point.mean,
             "low": point.interval.low,
             "high": point.interval.high,
         }
-        for place, one in enumerate(family)
-        for point in one.points
+        for place, result in enumerate(family)
+        for point in result.points
         if point.mean is not None and point.interval is not None
     ]
     x, y = length_axis(compared.lengths, size), score_axis()
@@ -183,7 +191,7 @@ def score_chart(
 
 def difference_charts(compared: ComparedSetups, size: Size, *, titled: bool = False) -> list[alt.LayerChart]:
     """Difference to the base against length, one chart per setup with one scale; filled points are significant."""
-    gaps = [point.difference for one in compared.others for point in one.points if point.difference is not None]
+    gaps = [point.difference for result in compared.others for point in result.points if point.difference is not None]
     least = min([0.0, *(gap.interval.low for gap in gaps)])
     most = max([0.0, *(gap.interval.high for gap in gaps)])
     step = STEPS[most - least > 1]
@@ -198,16 +206,16 @@ def difference_charts(compared: ComparedSetups, size: Size, *, titled: bool = Fa
     x = length_axis(compared.lengths, size)
     return [
         layered(
-            _difference_layers(compared, one, style(compared.order.index(one)), x, y, size),
+            _difference_layers(compared, result, style(compared.order.index(result)), x, y, size),
             size,
-            shown(one.setup) if titled else "",
+            setup_name(result.setup) if titled else "",
         )
-        for one in compared.others
+        for result in compared.others
     ]
 
 
 def _difference_layers(
-    compared: ComparedSetups, one: SetupResult, look: Style, x: alt.X, y: alt.Y, size: Size
+    compared: ComparedSetups, result: SetupResult, look: Style, x: alt.X, y: alt.Y, size: Size
 ) -> list[alt.Chart]:
     records = [
         {
@@ -217,7 +225,7 @@ def _difference_layers(
             "high": point.difference.interval.high,
             "shown": bool(point.difference.sign),
         }
-        for point in one.points
+        for point in result.points
         if point.difference is not None
     ]
     low, high = length_domain(compared.lengths)
@@ -264,12 +272,12 @@ def _spent(compared: ComparedSetups, family: Sequence[SetupResult]) -> list[dict
     made = []
     for length in compared.lengths:
         tokens = tokens_at(family, length)
-        for one in family:
-            point, amount = one.at(length), tokens.get(one.setup.name)
+        for result in family:
+            point, amount = result.at(length), tokens.get(result.setup.name)
             if point is not None and point.mean is not None and point.interval is not None and amount is not None:
                 made.append(
                     {
-                        "setup": shown(one.setup),
+                        "setup": setup_name(result.setup),
                         "length": length,
                         "tokens": amount.mean,
                         "mean": point.mean,
@@ -291,8 +299,8 @@ def _lines(
     sized: bool = False,
 ) -> list[alt.Chart]:
     """Intervals, lines and points, one colour, dash and shape for each setup."""
-    styles = [style(compared.order.index(one)) for one in family]
-    looks = looks_of([shown(one.setup) for one in family], "setup", key=legend, styles=styles)
+    styles = [style(compared.order.index(result)) for result in family]
+    looks = looks_of([setup_name(result.setup) for result in family], "setup", key=legend, styles=styles)
     chart = chart_of_records(records)
     marks = chart.mark_point(filled=True, opacity=1, size=40)
     points = marks.encode(x=x, y=y, color=looks.colour, shape=looks.shape)

@@ -184,24 +184,27 @@ Pair = TypeVar("Pair", bound=analysis.Comparison | analysis.Agreement)
 def comparison_tables(comparisons: Sequence[analysis.Comparison]) -> list[Table]:
     """Differences between every two models: one table per pair, a row per task, a column per length."""
 
-    def cell(own: analysis.Comparison) -> Cell:
-        shared = (f"on {words.count(own.cells)} of {words.count(own.cells_of)} cells",)
-        p_values = words.chances_of(own.p_value, own.p_adjusted)
-        below = (*p_values, *(shared if own.cells < own.cells_of else ()))
-        return Cell(words.change(own.difference), words.bounds(own.interval, signed=True), below=below)
+    def cell(comparison: analysis.Comparison) -> Cell:
+        shared = (f"on {words.count(comparison.cells)} of {words.count(comparison.cells_of)} cells",)
+        p_values = words.chances_of(comparison.p_value, comparison.p_adjusted)
+        below = (*p_values, *(shared if comparison.cells < comparison.cells_of else ()))
+        return Cell(words.change(comparison.difference), words.bounds(comparison.interval, signed=True), below=below)
 
-    def items(own: analysis.Comparison) -> Cell:
+    def items(comparison: analysis.Comparison) -> Cell:
         outcomes = {"unanswered": "unanswered", "cut": "truncated", "missing": "missing", "scorer_error": SCORER_ERRORS}
         below = (
             f"{words.count(number)} {outcome}, {side}"
             for name, outcome in outcomes.items()
-            for side, number in (("first", getattr(own, f"{name}_a")), ("second", getattr(own, f"{name}_b")))
+            for side, number in (
+                ("first", getattr(comparison, f"{name}_a")),
+                ("second", getattr(comparison, f"{name}_b")),
+            )
             if number
         )
-        return Cell(words.count(own.items), below=tuple(below))
+        return Cell(words.count(comparison.items), below=tuple(below))
 
     about = [ABOUT_PAIRS, words.adjustment(len(comparisons))]
-    if any(own.cells < own.cells_of for own in comparisons):
+    if any(comparison.cells < comparison.cells_of for comparison in comparisons):
         about.append(SHARED)
     return _by_pair(comparisons, "{} − {}", " ".join(about), cell, [(Column("Items"), items)])
 
@@ -209,12 +212,14 @@ def comparison_tables(comparisons: Sequence[analysis.Comparison]) -> list[Table]
 def agreement_tables(agreements: Sequence[analysis.Agreement]) -> list[Table]:
     """Share of the same answers of every two models: one table per pair, a row per task, a column per length."""
     more: Fields[analysis.Agreement] = [
-        (Column("Score of first"), lambda own: Cell(words.percent(own.score_a))),
-        (Column("Score of second"), lambda own: Cell(words.percent(own.score_b))),
-        (Column("Items"), lambda own: Cell(words.count(own.items))),
+        (Column("Score of first"), lambda agreement: Cell(words.percent(agreement.score_a))),
+        (Column("Score of second"), lambda agreement: Cell(words.percent(agreement.score_b))),
+        (Column("Items"), lambda agreement: Cell(words.count(agreement.items))),
     ]
     about = "How often both give the same answer, in percent with 95% intervals, and the scores of both in percent."
-    return _by_pair(agreements, "{} and {}", about, lambda own: score_cell(own.agreement, own.interval), more)
+    return _by_pair(
+        agreements, "{} and {}", about, lambda agreement: score_cell(agreement.agreement, agreement.interval), more
+    )
 
 
 def _by_pair(
@@ -259,21 +264,25 @@ def neighbour_tables(neighbours: Sequence[analysis.Neighbour], systems: Sequence
     fields: Fields[analysis.Neighbour] = (
         (
             Column("Model", number=False),
-            lambda own: Cell(system_of(own).name, series=numbers.get((own.model, own.variant))),
+            lambda neighbour: Cell(system_of(neighbour).name, series=numbers.get((neighbour.model, neighbour.variant))),
         ),
-        (Column("Rank"), lambda own: Cell(rank_of(own))),
+        (Column("Rank"), lambda neighbour: Cell(rank_of(neighbour))),
         (
             Column("Score"),
-            lambda own: Cell(words.percent(own.score), words.bounds(own.interval), below=below_mean(own)),
+            lambda neighbour: Cell(
+                words.percent(neighbour.score), words.bounds(neighbour.interval), below=below_mean(neighbour)
+            ),
         ),
         (
             Column("Questions"),
-            lambda own: Cell(words.count(own.questions), below=clusters_of(own.questions, own.clusters)),
+            lambda neighbour: Cell(
+                words.count(neighbour.questions), below=clusters_of(neighbour.questions, neighbour.clusters)
+            ),
         ),
         (Column("Difference", help="To the next model below, in percentage points", denominator="shared"), _gap),
         (
             Column("Distinguishable", number=False, help="From the next model below"),
-            lambda own: Cell() if own is neighbours[-1] else _distinguishable(own),
+            lambda neighbour: Cell() if neighbour is neighbours[-1] else _distinguishable(neighbour),
         ),
     )
     title = "Models by their mean over questions"
@@ -296,20 +305,23 @@ def _distinguishable(neighbour: analysis.Neighbour) -> Cell:
 def judge_tables(agreements: Sequence[analysis.JudgeAgreement]) -> list[Table]:
     """A judge compared with people: one table, a row per group of replies."""
     fields: Fields[analysis.JudgeAgreement] = (
-        (Column("Replies", number=False), lambda own: Cell(printable(own.group or own.by))),
-        (Column("Count"), lambda own: Cell(words.count(own.replies))),
-        (Column("Failed", help="Replies that the judge could not score"), lambda own: count_cell(own.failed)),
+        (Column("Replies", number=False), lambda agreement: Cell(printable(agreement.group or agreement.by))),
+        (Column("Count"), lambda agreement: Cell(words.count(agreement.replies))),
+        (
+            Column("Failed", help="Replies that the judge could not score"),
+            lambda agreement: count_cell(agreement.failed),
+        ),
         (
             Column("Bias", help="The judge's mean score minus that of people, in percentage points"),
-            lambda own: Cell(words.change(own.bias), words.bounds(own.bias_interval, signed=True)),
+            lambda agreement: Cell(words.change(agreement.bias), words.bounds(agreement.bias_interval, signed=True)),
         ),
         (
             Column("Exact", help="Share of the same scores, percent"),
-            lambda own: score_cell(own.exact, own.exact_interval),
+            lambda agreement: score_cell(agreement.exact, agreement.exact_interval),
         ),
-        (Column("Kappa"), lambda own: _kappa(own.kappa)),
-        (Column("Kappa, weighted"), lambda own: _kappa(own.kappa_weighted)),
-        (Column("Kappa of correct or wrong"), lambda own: _kappa(own.kappa_right)),
+        (Column("Kappa"), lambda agreement: _kappa(agreement.kappa)),
+        (Column("Kappa, weighted"), lambda agreement: _kappa(agreement.kappa_weighted)),
+        (Column("Kappa of correct or wrong"), lambda agreement: _kappa(agreement.kappa_right)),
     )
     about = "Bias in percentage points and share of the same scores in percent, with 95% intervals; Cohen's kappa."
     return [table_of("judge", "Judge and people", fields, agreements, about=about, denominator="shared")]

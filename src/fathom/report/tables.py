@@ -185,7 +185,7 @@ def _gaps(results: Results, system: System) -> str:
     missing = [task for task in results.tasks if task not in average.tasks]
     known = [task for task in missing if results.every(system, task)]
     untried = [task for task in missing if task not in known]
-    said = [
+    sentences = [
         f"Leaves out {words.listed(tasks)}, {why}."
         for tasks, why in (
             (known, "where every question was excluded as answered closed-book"),
@@ -193,4 +193,4 @@ def _gaps(results: Results, system: System) -> str:
         )
         if tasks
     ]
-    return " ".join(said)
+    return " ".join(sentences)

@@ -39,35 +39,35 @@ def replies_of(system: System, task: str = ALL, length: int | None = None, statu
 
 def scored_cell(results: Results, system: System, task: str = ALL) -> Cell:
     """How many replies of a system were scored, on one task or on all, and how many were not."""
-    one = results.by_task.get((system, task))
-    if one is None:
+    counts = results.by_task.get((system, task))
+    if counts is None:
         return Cell()
     numbers = {
-        "unanswered": one.unanswered,
-        "truncated": one.cut,
-        "missing": one.missing - one.not_asked,
-        "not asked": one.not_asked,
-        SCORER_ERRORS: one.scorer_error,
-        "overflow": one.overflow,
-        "invalid": one.invalid,
-        "prompts truncated": one.truncated,
+        "unanswered": counts.unanswered,
+        "truncated": counts.cut,
+        "missing": counts.missing - counts.not_asked,
+        "not asked": counts.not_asked,
+        SCORER_ERRORS: counts.scorer_error,
+        "overflow": counts.overflow,
+        "invalid": counts.invalid,
+        "prompts truncated": counts.truncated,
     }
     below = [f"{words.count(number)} {name}" for name, number in numbers.items() if number]
-    if one.cost:
-        below.append(words.money(one.cost))
-    return Cell(words.count(one.scored), below=tuple(below), replies=replies_of(system, task))
+    if counts.cost:
+        below.append(words.money(counts.cost))
+    return Cell(words.count(counts.scored), below=tuple(below), replies=replies_of(system, task))
 
 
-def bounds_note(found: Bounds | None, why: str) -> str:
+def bounds_note(ends: Bounds | None, why: str) -> str:
     """What a mean would be with its missing replies wrong or right, as a note; "" without bounds.
 
     Args:
         found: The bounds.
         why: Which replies are missing, "2 of 15 replies are missing".
     """
-    if found is None:
+    if ends is None:
         return ""
-    low, high = words.percent(found.low), words.percent(found.high)
+    low, high = words.percent(ends.low), words.percent(ends.high)
     return f"{words.sentence(why)[:-1]}: between {low} with all wrong and {high} with all right."
 
 
@@ -78,15 +78,17 @@ def other_score(results: Results, mean: float | None, other: float | None) -> tu
     return (f"{'answered only' if results.unanswered == 'zero' else 'unanswered as 0'}: {words.percent(other)}",)
 
 
-def below_mean(one: GroupScore | CategoryScore | Neighbour | Repeats) -> tuple[str, ...]:
+def below_mean(measured: GroupScore | CategoryScore | Neighbour | Repeats) -> tuple[str, ...]:
     """Counts of the replies behind a mean: unanswered, truncated, too long or missing."""
-    numbers = {"unanswered": one.unanswered, "truncated": one.cut, "overflow": one.overflow}
-    numbers |= {"missing": one.missing, SCORER_ERRORS: one.scorer_error}
-    mean = one.mean if isinstance(one, Repeats) else one.score
+    numbers = {"unanswered": measured.unanswered, "truncated": measured.cut, "overflow": measured.overflow}
+    numbers |= {"missing": measured.missing, SCORER_ERRORS: measured.scorer_error}
+    mean = measured.mean if isinstance(measured, Repeats) else measured.score
     # The mean over answered replies is the higher one.
     other = []
-    if one.other is not None and differ(mean, one.other):
-        other.append(f"{'answered only' if one.other > mean else 'unanswered as 0'}: {words.percent(one.other)}")
+    if measured.other is not None and differ(mean, measured.other):
+        other.append(
+            f"{'answered only' if measured.other > mean else 'unanswered as 0'}: {words.percent(measured.other)}"
+        )
     return (*other, *(f"{words.count(number)} {name}" for name, number in numbers.items() if number))
 
 
@@ -108,8 +110,8 @@ def chance_cell(results: Results, system: System, task: str) -> Cell:
     return Cell(words.span(point.chance for point in points if point is not None))
 
 
-def failed(one: Counts) -> str:
+def failed(counts: Counts) -> str:
     """Why replies were not scored: "20 overflow and 1 missing"; "" if all were."""
-    kinds = {"overflow": one.overflow, "unanswered": one.unanswered, "missing": one.missing - one.not_asked}
-    kinds |= {"not asked": one.not_asked, "not scored": one.scorer_error}
+    kinds = {"overflow": counts.overflow, "unanswered": counts.unanswered, "missing": counts.missing - counts.not_asked}
+    kinds |= {"not asked": counts.not_asked, "not scored": counts.scorer_error}
     return words.listed([f"{words.count(number)} {kind}" for kind, number in kinds.items() if number])

@@ -96,8 +96,8 @@ def _block(table: Table, numbers: Sequence[int], widths: Sequence[int]) -> Rende
 
 
 def _text(cell: Cell, table: Table, width: int = 0) -> Text:
-    said = cell.text + (_mark(table.notes.index(cell.note) + 1) if cell.note else "")
-    text = Text(folded(said, width) if width else said, style="dim" if cell.quiet else "")
+    content = cell.text + (_mark(table.notes.index(cell.note) + 1) if cell.note else "")
+    text = Text(folded(content, width) if width else content, style="dim" if cell.quiet else "")
     for line in cell.small:
         text.append(f"\n{line}", style="dim")
     return text

@@ -76,10 +76,10 @@ def tokens(value: float | None) -> str:
     return f"{value:.0f}"
 
 
-def between(found: Bounds, *, signed: bool = False) -> str:
+def between(ends: Bounds, *, signed: bool = False) -> str:
     """What a mean would be with missing replies wrong or right: "60.0 to 73.3"."""
     write = change if signed else percent
-    return f"{write(found.low)} to {write(found.high)}"
+    return f"{write(ends.low)} to {write(ends.high)}"
 
 
 def token_bounds(interval: Interval | None) -> str:

@@ -135,7 +135,7 @@ def profiles_of(options: OfScores) -> "list[Profile]":
 
     paths, lengths = paths_of(options.sources), options.lengths
     tables = score_tables(paths)
-    found: list[Profile] = []
+    ready: list[Profile] = []
     for path in tables:
         table = read_scores(
             path,
@@ -145,13 +145,13 @@ def profiles_of(options: OfScores) -> "list[Profile]":
             chance=options.chance,
             several=lengths is not None,
         )
-        found += score_profiles(table, base=options.base, seed=options.seed)
+        ready += score_profiles(table, base=options.base, seed=options.seed)
     others = [path for path in paths if path not in tables]
     if others or not tables:
         left = known_removed(options.but(sources=others))
         frame = counted_rows(left.rows, options.unanswered, options.tell, lengths)
-        found += profiles(frame, seed=options.seed, base=options.base or "paper")
-    return found if lengths is None else at_lengths(found, lengths)
+        ready += profiles(frame, seed=options.seed, base=options.base or "paper")
+    return ready if lengths is None else at_lengths(ready, lengths)
 
 
 # ------------------------------------------------------------------------------------------------------------ studies

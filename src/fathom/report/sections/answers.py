@@ -240,11 +240,11 @@ def _level(
     name: str, dash: tuple[int, ...], points: Sequence[AnswerPoint], of: Callable[[AnswerPoint], float | None]
 ) -> list[Level]:
     """A level over the lengths where it is known; a mean if models were asked different samples."""
-    found: dict[int, list[float]] = {}
+    levels: dict[int, list[float]] = {}
     for point in points:
         if (value := of(point)) is not None:
-            found.setdefault(point.length, []).append(value)
-    at = {length: sum(values) / len(values) for length, values in found.items()}
+            levels.setdefault(point.length, []).append(value)
+    at = {length: sum(values) / len(values) for length, values in levels.items()}
     return [Level(name, dash, at)] if at else []
 
 

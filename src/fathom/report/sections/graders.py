@@ -36,21 +36,21 @@ def _tables(results: Results) -> list[Table]:
 
 def _about(graded: Sequence[Graded]) -> list[str]:
     sentences = ["The rule or judge that scored the replies."]
-    compared = [one for one in graded if one.grader.lower().startswith(OVERLAPS)]
-    for grader, group in grouped(compared, lambda one: one.grader).items():
-        tasks = list(dict.fromkeys(one.task for one in group))
+    compared = [grade for grade in graded if grade.grader.lower().startswith(OVERLAPS)]
+    for grader, group in grouped(compared, lambda grade: grade.grader).items():
+        tasks = list(dict.fromkeys(grade.task for grade in group))
         sentences.append(
             f"{words.listed(tasks)} {'was' if len(tasks) == 1 else 'were'} scored by {grader}, without a judge: a word "
             "overlap, which does not show whether the reply is correct."
         )
-    failed, judged = (sum(getattr(one, name) for one in graded if one.judged) for name in ("failed", "scored"))
+    failed, judged = (sum(getattr(grade, name) for grade in graded if grade.judged) for name in ("failed", "scored"))
     if failed:
         sentences.append(
             f"{words.count(failed)} of {words.count(failed + judged)} replies for a judge have no judgement and count "
             "as missing: the request failed or was not sent. Run `fathom judge` to complete them."
         )
-    for task, group in grouped(graded, lambda one: one.task).items():
-        if len({one.grader if one.judged else "" for one in group if one.scored}) > 1:
+    for task, group in grouped(graded, lambda grade: grade.task).items():
+        if len({grade.grader if grade.judged else "" for grade in group if grade.scored}) > 1:
             sentences.append(
                 f"The scores of {task} come from different graders and must not be compared with each other."
             )

@@ -78,31 +78,33 @@ def task_dots(
         A chart; hollow markers are averages over other lengths than most, which must not be compared with them.
     """
     called = dict(zip(tasks, names or tasks, strict=True))
-    averages = [one for one in averages if one.task in called and one.mean is not None]
-    alike = [one for task in tasks for one in comparable(one for one in averages if one.task == task)]
+    averages = [average for average in averages if average.task in called and average.mean is not None]
+    alike = [
+        average for task in tasks for average in comparable(average for average in averages if average.task == task)
+    ]
     records = [
         {
-            "task": called[one.task],
-            "system": system_of(one).name,
-            "mean": one.mean,
-            "low": one.interval.low if one.interval else one.mean,
-            "high": one.interval.high if one.interval else one.mean,
-            "chance": one.chance,
-            "alike": one in alike,
+            "task": called[average.task],
+            "system": system_of(average).name,
+            "mean": average.mean,
+            "low": average.interval.low if average.interval else average.mean,
+            "high": average.interval.high if average.interval else average.mean,
+            "chance": average.chance,
+            "alike": average in alike,
         }
-        for one in averages
+        for average in averages
     ]
     styles = [style(number) for number in range(len(systems))]
     domain = [system.name for system in systems]
     key = legend_of(legend, size)
     if key is not None:
         key["symbolStrokeWidth"] = 1.5
-    own = alt.Scale(domain=domain, range=[one.colour.light for one in styles])
+    own = alt.Scale(domain=domain, range=[look.colour.light for look in styles])
     stroke = alt.Stroke("system:N", scale=own, legend=key)
     solid = {record["system"] for record in records if record["alike"]}
-    fills = [one.colour.light if name in solid else PAPER.light for name, one in zip(domain, styles, strict=True)]
+    fills = [look.colour.light if name in solid else PAPER.light for name, look in zip(domain, styles, strict=True)]
     fill = alt.Fill("system:N", scale=alt.Scale(domain=domain, range=fills), legend=key)
-    shape = alt.Shape("system:N", scale=alt.Scale(domain=domain, range=[one.shape for one in styles]), legend=key)
+    shape = alt.Shape("system:N", scale=alt.Scale(domain=domain, range=[look.shape for look in styles]), legend=key)
     x = alt.X(
         "mean:Q",
         scale=alt.Scale(domain=[0, 1]),
@@ -124,8 +126,8 @@ def task_dots(
     ]
     # Separate stroke and fill, so that the legend's markers are hollow if all markers of a model are.
     for same, inside in ((True, fill), (False, alt.value(PAPER.light))):
-        if found := [record for record in records if record["alike"] is same]:
-            marks = chart_of_records(found).mark_point(size=46, opacity=1, strokeWidth=1.5)
+        if alike_records := [record for record in records if record["alike"] is same]:
+            marks = chart_of_records(alike_records).mark_point(size=46, opacity=1, strokeWidth=1.5)
             layers.append(marks.encode(x=x, y=y, yOffset=within, stroke=stroke, fill=inside, shape=shape))
     other = "Hollow: an average over other lengths, which must not be compared with the rest"
     return layered(layers, size, title, "" if all(record["alike"] for record in records) else other)
@@ -149,7 +151,7 @@ def shape_of(number: int) -> str:
 
 def span_of(scores: Iterable[LongScore]) -> tuple[float, float]:
     """Ends of the axis of LongScore that small multiples share, as fractions."""
-    values = [point.value for one in scores for point in one.points if point.value is not None]
+    values = [point.value for score in scores for point in score.points if point.value is not None]
     low = math.floor(min(values, default=0.0) / STEP) * STEP
     high = math.ceil(max(values, default=0.0) / STEP) * STEP
     return max(-1.0, min(low, -STEP)), max(high, STEP) if high <= HIGHEST else HIGHEST + STEP
@@ -157,7 +159,7 @@ def span_of(scores: Iterable[LongScore]) -> tuple[float, float]:
 
 def without_score(scores: Iterable[LongScore]) -> list[str]:
     """Names of the systems that have no LongScore."""
-    return [system_of(one).name for one in scores if all(point.value is None for point in one.points)]
+    return [system_of(score).name for score in scores if all(point.value is None for point in score.points)]
 
 
 def longscore_lines(
@@ -184,22 +186,22 @@ def longscore_lines(
         legend: Columns of the chart's legend; 0 for no legend.
     """
     scores = list(scores)
-    lengths = sorted({point.length for one in scores for point in one.points})
+    lengths = sorted({point.length for score in scores for point in score.points})
     records = [
         {
-            "system": system_of(one).name,
+            "system": system_of(score).name,
             "length": point.length,
             "change": min(point.value, HIGHEST),
             "beyond": words.change(round(point.value, 2)).removesuffix(".0") if point.value > HIGHEST else "",
         }
-        for one in scores
-        for point in one.points
+        for score in scores
+        for point in score.points
         if point.value is not None
     ]
     ranked = sorted(enumerate(systems), key=lambda pair: -steps[pair[1]])
     domain = [system.name for _, system in ranked]
     key = legend_of(legend, size, "Darker lines: stronger base ability" if len(systems) > 1 else None)
-    colours, shapes = [ABILITY[steps[one]].light for _, one in ranked], [shape_of(number) for number, _ in ranked]
+    colours, shapes = [ABILITY[steps[system]].light for _, system in ranked], [shape_of(number) for number, _ in ranked]
     colour = alt.Color("system:N", scale=alt.Scale(domain=domain, range=colours), legend=key)
     shape = alt.Shape("system:N", scale=alt.Scale(domain=domain, range=shapes), legend=key)
     step = STEP if span[1] - span[0] <= 4 * STEP else 2 * STEP
@@ -213,8 +215,8 @@ def longscore_lines(
     marks = chart.mark_point(filled=True, size=46, opacity=1, stroke=PAPER.light, strokeWidth=0.6)
     layers = [zero, lines, marks.encode(x=x, y=y, color=colour, shape=shape)]
     if beyond := [record for record in records if record["beyond"]]:
-        said = chart_of_records(beyond).mark_text(dy=-9, fontSize=10, color=INK.light)
-        layers.append(said.encode(x=x, y=y, text="beyond:N"))
+        figures = chart_of_records(beyond).mark_text(dy=-9, fontSize=10, color=INK.light)
+        layers.append(figures.encode(x=x, y=y, text="beyond:N"))
     return layered(layers, size, title, note)
 
 

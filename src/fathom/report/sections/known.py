@@ -53,7 +53,7 @@ FIELDS: Fields[Known] = (
 def sentence_on_filter(filtered: Filtered) -> str:
     """One sentence on what the closed-book filter excluded, and under which policy."""
     if filtered.policy == "none":
-        known = sum(own.known for own in filtered.removed)
+        known = sum(answers.known for answers in filtered.removed)
         return (
             f"No closed-book questions are excluded, although {words.several(known, 'closed-book answer')} scored "
             f"{words.percent(filtered.threshold)}% or more."
@@ -101,7 +101,7 @@ def _tables(results: Results) -> list[Table]:
 
 def _study_tables(known: Sequence[Known]) -> list[Table]:
     """What each model answers closed-book."""
-    model = Column("Model", number=False), lambda own: Cell(system_of(own).name)
+    model = Column("Model", number=False), lambda answers: Cell(system_of(answers).name)
     return [table_of("known", "Closed-book", (model, *FIELDS), known, denominator="scored")]
 
 

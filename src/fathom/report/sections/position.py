@@ -183,7 +183,7 @@ def needle_chart(
         for cell in cells
     ]
     titles = {"titleColor": MUTED.light, "titleFontSize": 11, "titleFontWeight": "normal"} if key else {}
-    across = axis_of(grid=False, labelAngle=0, values=_shown([*names.values()]), **titles)
+    across = axis_of(grid=False, labelAngle=0, values=_axis_labels([*names.values()]), **titles)
     down = axis_of(grid=False, labelOverlap="greedy", **titles)
     if key:
         across["title"], down["title"] = "Length in tokens", "Depth"
@@ -222,7 +222,7 @@ def _names(lengths: Sequence[int]) -> dict[int, str]:
     return names if len({*names.values()}) == len(names) else {length: f"{length:,}" for length in lengths}
 
 
-def _shown(names: Sequence[str]) -> list[str]:
+def _axis_labels(names: Sequence[str]) -> list[str]:
     """The names on the axis: all, or every fourth including the last."""
     step = 1 if len(names) <= FIGURES else 4
     return [name for number, name in enumerate(reversed(names)) if number % step == 0]

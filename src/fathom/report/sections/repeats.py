@@ -61,36 +61,39 @@ def run_tables(repeats: Sequence[Repeats], systems: Sequence[System] = ()) -> li
     numbers = {tuple(system): number for number, system in enumerate(systems)}
     model: Field = (
         Column("Model", number=False),
-        lambda own: Cell(system_of(own).name, series=numbers.get(system_of(own))),
+        lambda result: Cell(system_of(result).name, series=numbers.get(system_of(result))),
     )
     return [_runs(repeats, model), _trends(repeats, model)]
 
 
 def _runs(repeats: Sequence[Repeats], model: Field) -> Table:
-    runs = range(max(len(own.run_means) for own in repeats))
+    runs = range(max(len(result.run_means) for result in repeats))
     fields: list[Field] = [
         model,
         (
             Column("Questions"),
-            lambda own: Cell(words.count(own.questions), below=(f"{own.uneven:,} uneven",) if own.uneven else ()),
+            lambda result: Cell(
+                words.count(result.questions),
+                below=(f"{result.uneven:,} uneven",) if result.uneven else (),
+            ),
         ),
         (Column("Mean over questions"), _mean),
         *((Column(f"Run {run + 1}"), partial(_run, run=run)) for run in runs),
         (
             Column("Spread", help=SPREAD),
-            lambda own: _spread([mean for mean in own.run_means if not math.isnan(mean)], least=2),
+            lambda result: _spread([mean for mean in result.run_means if not math.isnan(mean)], least=2),
         ),
-        (Column("Standard error"), lambda own: Cell(words.points(own.error))),
+        (Column("Standard error"), lambda result: Cell(words.points(result.error))),
         (
             Column("from questions", help="Variation between questions of the same kind"),
-            lambda own: Cell(words.points(own.error_questions)),
+            lambda result: Cell(words.points(result.error_questions)),
         ),
         (
             Column("from replies", help="Variation between replies to the same question"),
-            lambda own: Cell(words.points(own.error_replies), words.bounds(own.interval_replies)),
+            lambda result: Cell(words.points(result.error_replies), words.bounds(result.interval_replies)),
         ),
     ]
-    about = f"{RUNS} {UNEVEN}" if any(own.uneven for own in repeats) else RUNS
+    about = f"{RUNS} {UNEVEN}" if any(result.uneven for result in repeats) else RUNS
     return table_of("repeats", "Runs and errors", fields, repeats, about=about, denominator="scored")
 
 
@@ -109,7 +112,7 @@ def _spread(means: Sequence[float], *, least: int = 1) -> Cell:
 
 
 def _trends(repeats: Sequence[Repeats], model: Field) -> Table:
-    numbers = range(max(len(own.trend) for own in repeats))
+    numbers = range(max(len(result.trend) for result in repeats))
     fields: list[Field] = [
         model,
         *((Column(f"Best of {n + 1}"), partial(_best, n=n)) for n in numbers),

@@ -68,11 +68,11 @@ def average_cell(results: Results, average: AverageScore | None, note: str = "")
     blank = average.bounds if average.mean is None else None
     why = bounds_note(blank, "Bounds for the missing replies, without a rank")
     together = words.independent(average.items, average.clusters, average.design_effect, average.effective_items)
-    said = " ".join(filter(None, (words.sentence(average.note), note, why, together)))
+    notes = " ".join(filter(None, (words.sentence(average.note), note, why, together)))
     below = other_score(results, average.mean, average.other)
     if blank:
-        return Cell(words.between(blank), BOUNDS, said, below=below)
-    return Cell(words.percent(average.mean), words.bounds(average.interval), said, below=below)
+        return Cell(words.between(blank), BOUNDS, notes, below=below)
+    return Cell(words.percent(average.mean), words.bounds(average.interval), notes, below=below)
 
 
 def _score_cell(results: Results, system: System, task: str, length: int) -> Cell:

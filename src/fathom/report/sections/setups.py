@@ -23,8 +23,8 @@ from fathom.report.setups import (
     numbers,
     on_frontier,
     quoted,
+    setup_name,
     share_of,
-    shown,
     tokens_at,
 )
 from fathom.report.table import Cell, Column, Fields, Table, score_cell, table_of
@@ -128,7 +128,7 @@ def main_table(compared: ComparedSetups, title: str, family: Sequence[SetupResul
             fields.append((replace(column, group=heading, denominator="received"), cell))
     at_lengths, in_mean = verdict_levels(sum(length > compared.window for length in compared.lengths))
     rule = (BOTH if at_lengths else MEAN).format(lengths=at_lengths, mean=in_mean)
-    about = ABOUT.format(base=shown(compared.base), window=words.tokens(compared.window), rule=rule)
+    about = ABOUT.format(base=setup_name(compared.base), window=words.tokens(compared.window), rule=rule)
     return table_of(
         f"setups-{number}",
         _title("", title, compared),
@@ -148,9 +148,9 @@ def _title(what: str, family: str, compared: ComparedSetups) -> str:
 
 def _name(compared: ComparedSetups, result: SetupResult, *, details: bool = False) -> Cell:
     setup = result.setup
-    kind = KINDS.get(setup.kind, shown(setup.kind))
-    below = (kind, *map(shown, filter(None, (setup.trained, setup.chosen)))) if details else ()
-    return Cell(shown(setup), series=compared.order.index(result), below=below)
+    kind = KINDS.get(setup.kind, setup_name(setup.kind))
+    below = (kind, *map(setup_name, filter(None, (setup.trained, setup.chosen)))) if details else ()
+    return Cell(setup_name(setup), series=compared.order.index(result), below=below)
 
 
 def _difference(difference: Difference | None, *below: str) -> Cell:
@@ -164,7 +164,7 @@ def _difference(difference: Difference | None, *below: str) -> Cell:
 def _verdict(compared: ComparedSetups, result: SetupResult) -> Cell:
     if result.setup.name == compared.base:
         return Cell("base")
-    return Cell(result.verdict, below=(shown(result.reason),) if result.reason else ())
+    return Cell(result.verdict, below=(setup_name(result.reason),) if result.reason else ())
 
 
 def _effective(result: SetupResult, *, place: int) -> Cell:
@@ -235,7 +235,7 @@ def _costs(compared: ComparedSetups, title: str, family: Sequence[SetupResult], 
         (Column("Cache", help="Keys and values after the prompt; below it their peak"), lambda row: _cache(row[2])),
         (
             Column("Kernel", number=False, help="Attention kernel of the times"),
-            lambda row: Cell(shown(row[0].setup.kernel)) if row[0].setup.kernel and row[2] else Cell(),
+            lambda row: Cell(setup_name(row[0].setup.kernel)) if row[0].setup.kernel and row[2] else Cell(),
         ),
     ]
     return table_of(
@@ -288,7 +288,7 @@ def _differences(compared: ComparedSetups, title: str, family: Sequence[SetupRes
         _title("Differences at each length", title, compared),
         fields,
         [result for result in family if result.setup.name != compared.base],
-        about=DIFFERENCES.format(base=shown(compared.base)) if number == 1 else "",
+        about=DIFFERENCES.format(base=setup_name(compared.base)) if number == 1 else "",
         denominator="shared",
     )
 
@@ -299,7 +299,7 @@ def _at(result: SetupResult, *, compared: ComparedSetups, length: int) -> Cell:
         return Cell()
     if point.difference is None:
         own, other = words.sentence(point.gap), f"{base.setup}: {base.gap}." if base.gap else ""
-        return Cell(note=shown(own or other))
+        return Cell(note=setup_name(own or other))
     both = f"{words.percent(point.mean)} against {words.percent(base.mean)}"
     if point.limit:
         return Cell("cannot tell", below=(both, f"both at the {point.limit}"))
@@ -310,8 +310,8 @@ def _tried(compared: ComparedSetups) -> Table:
     """The hyper-parameters that were tried: one row per setup and value."""
     records = [(tuned, trial) for tuned in compared.tuned for trial in tuned.trials]
     fields: Fields[tuple[Tuned, Trial]] = [
-        (Column("Setup", number=False), lambda row: Cell(shown(row[0].setup))),
-        (Column("Value", number=False), lambda row: Cell(shown(row[1].value))),
+        (Column("Setup", number=False), lambda row: Cell(setup_name(row[0].setup))),
+        (Column("Value", number=False), lambda row: Cell(setup_name(row[1].value))),
         (Column("Items"), lambda row: Cell(words.count(row[0].items))),
         (Column("Up to the window"), lambda row: Cell(words.percent(row[1].short))),
         (Column("Beyond the window"), lambda row: Cell(words.percent(row[1].long))),
@@ -338,13 +338,14 @@ def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
     figures = page_figures(compared)
     answers = parts.Items([answer(result, compared.base) for result in compared.others])
     marks = {
-        result.setup.name: parts.Mark(shown(result.setup), *style(n)[1:]) for n, result in enumerate(compared.order)
+        result.setup.name: parts.Mark(setup_name(result.setup), *style(n)[1:])
+        for n, result in enumerate(compared.order)
     }
 
     def key(names: Iterable[str]) -> parts.Key:
         return parts.Key("Setups in the figures", [marks[name] for name in names])
 
-    def named(start: str) -> list[Table]:
+    def tables_named(start: str) -> list[Table]:
         return [table for table in tables if table.name.startswith(start)]
 
     spent: list[parts.PagePart] = []
@@ -361,9 +362,9 @@ def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
         parts.Heading("Difference to the base"),
         parts.Figures(figures.differences),
         parts.Text(ABOUT_DIFFERENCES),
-        *named("setups-differences"),
+        *tables_named("setups-differences"),
         *spent,
-        *named("setups-costs"),
+        *tables_named("setups-costs"),
         parts.Space(),
         *parts.table_parts([table for table in tables if table.detail], MORE),
     ]
