@@ -16,7 +16,7 @@ from fathom.printing import printable
 from fathom.report import words
 from fathom.report.results import System, grouped, system_of, task_title
 from fathom.report.sections import STUDIES
-from fathom.report.table import Cell, Column, Fields, Table, count_cell, score_cell, table_of
+from fathom.report.table import Cell, Column, Fields, Table, count_cell, score_cell
 from fathom.report.tables import tables as report_tables
 from fathom.report.tally import APART, SCORER_ERRORS, below_mean, clusters_of, rank_of
 from fathom.report.terminal import show
@@ -57,7 +57,7 @@ def tables_of(results: Sequence[Any]) -> list[Table]:
         results: Those of one study of ``fathom.analysis``.
     """
     kinds = dict.fromkeys(map(type, results))
-    return [table for kind in kinds for table in TABLES[kind]([own for own in results if type(own) is kind])]
+    return [table for kind in kinds for table in TABLES[kind]([result for result in results if type(result) is kind])]
 
 
 def notes_of(results: Iterable[Any]) -> list[str]:
@@ -228,7 +228,7 @@ def _by_pair(
     """One table for every two models: a row per task; a column per length, then further columns."""
     tables: list[Table] = []
     systems: dict[tuple[str, str], list[Pair]] = grouped(
-        pairs, lambda own: (System(own.model_a, own.variant_a).name, System(own.model_b, own.variant_b).name)
+        pairs, lambda pair: (System(pair.model_a, pair.variant_a).name, System(pair.model_b, pair.variant_b).name)
     )
     for names, own in systems.items():
         lengths = sorted({result.length for result in own}, key=lambda length: (length is None, length))
@@ -261,32 +261,27 @@ def neighbour_tables(neighbours: Sequence[analysis.Neighbour], systems: Sequence
     if not neighbours:
         return []
     numbers = {tuple(system): number for number, system in enumerate(systems)}
-    fields: Fields[analysis.Neighbour] = (
+    columns = (
+        Column("Model", number=False),
+        Column("Rank"),
+        Column("Score"),
+        Column("Questions"),
+        Column("Difference", help="To the next model below, in percentage points", denominator="shared"),
+        Column("Distinguishable", number=False, help="From the next model below"),
+    )
+    rows = tuple(
         (
-            Column("Model", number=False),
-            lambda neighbour: Cell(system_of(neighbour).name, series=numbers.get((neighbour.model, neighbour.variant))),
-        ),
-        (Column("Rank"), lambda neighbour: Cell(rank_of(neighbour))),
-        (
-            Column("Score"),
-            lambda neighbour: Cell(
-                words.percent(neighbour.score), words.bounds(neighbour.interval), below=below_mean(neighbour)
-            ),
-        ),
-        (
-            Column("Questions"),
-            lambda neighbour: Cell(
-                words.count(neighbour.questions), below=clusters_of(neighbour.questions, neighbour.clusters)
-            ),
-        ),
-        (Column("Difference", help="To the next model below, in percentage points", denominator="shared"), _gap),
-        (
-            Column("Distinguishable", number=False, help="From the next model below"),
-            lambda neighbour: Cell() if neighbour is neighbours[-1] else _distinguishable(neighbour),
-        ),
+            Cell(system_of(neighbour).name, series=numbers.get(system_of(neighbour))),
+            Cell(rank_of(neighbour)),
+            Cell(words.percent(neighbour.score), words.bounds(neighbour.interval), below=below_mean(neighbour)),
+            Cell(words.count(neighbour.questions), below=clusters_of(neighbour.questions, neighbour.clusters)),
+            _gap(neighbour),
+            Cell() if neighbour is neighbours[-1] else _distinguishable(neighbour),
+        )
+        for neighbour in neighbours
     )
     title = "Models by their mean over questions"
-    return [table_of("by-question", title, fields, neighbours, about=BY_QUESTION, denominator="scored")]
+    return [Table("by-question", "", title, BY_QUESTION, columns, rows, denominator="scored")]
 
 
 def _gap(neighbour: analysis.Neighbour) -> Cell:
@@ -304,27 +299,27 @@ def _distinguishable(neighbour: analysis.Neighbour) -> Cell:
 
 def judge_tables(agreements: Sequence[analysis.JudgeAgreement]) -> list[Table]:
     """A judge compared with people: one table, a row per group of replies."""
-    fields: Fields[analysis.JudgeAgreement] = (
-        (Column("Replies", number=False), lambda agreement: Cell(printable(agreement.group or agreement.by))),
-        (Column("Count"), lambda agreement: Cell(words.count(agreement.replies))),
+    columns = (
+        Column("Replies", number=False),
+        Column("Count"),
+        Column("Failed", help="Replies that the judge could not score"),
+        Column("Bias", help="The judge's mean score minus that of people, in percentage points"),
+        Column("Exact", help="Share of the same scores, percent"),
+        *(Column(f"Kappa{name}") for name in ("", ", weighted", " of correct or wrong")),
+    )
+    rows = tuple(
         (
-            Column("Failed", help="Replies that the judge could not score"),
-            lambda agreement: count_cell(agreement.failed),
-        ),
-        (
-            Column("Bias", help="The judge's mean score minus that of people, in percentage points"),
-            lambda agreement: Cell(words.change(agreement.bias), words.bounds(agreement.bias_interval, signed=True)),
-        ),
-        (
-            Column("Exact", help="Share of the same scores, percent"),
-            lambda agreement: score_cell(agreement.exact, agreement.exact_interval),
-        ),
-        (Column("Kappa"), lambda agreement: _kappa(agreement.kappa)),
-        (Column("Kappa, weighted"), lambda agreement: _kappa(agreement.kappa_weighted)),
-        (Column("Kappa of correct or wrong"), lambda agreement: _kappa(agreement.kappa_right)),
+            Cell(printable(agreement.group or agreement.by)),
+            Cell(words.count(agreement.replies)),
+            count_cell(agreement.failed),
+            Cell(words.change(agreement.bias), words.bounds(agreement.bias_interval, signed=True)),
+            score_cell(agreement.exact, agreement.exact_interval),
+            *map(_kappa, (agreement.kappa, agreement.kappa_weighted, agreement.kappa_right)),
+        )
+        for agreement in agreements
     )
     about = "Bias in percentage points and share of the same scores in percent, with 95% intervals; Cohen's kappa."
-    return [table_of("judge", "Judge and people", fields, agreements, about=about, denominator="shared")]
+    return [Table("judge", "", "Judge and people", about, columns, rows, denominator="shared")]
 
 
 def _kappa(value: float | None) -> Cell:

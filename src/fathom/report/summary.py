@@ -109,7 +109,7 @@ def _made(results: Results) -> tuple[tuple[str, str], ...]:
 
 def _scope(results: Results) -> str:
     counts = _counts(results).values()
-    replies, scored = sum(own.replies for own in counts), sum(own.scored for own in counts)
+    replies, scored = sum(outcomes.replies for outcomes in counts), sum(outcomes.scored for outcomes in counts)
     lengths = [words.tokens(length) for length in results.lengths if length] or [""]
     over = f"at {lengths[0]} tokens"
     if len(lengths) > 1:

@@ -114,7 +114,7 @@ def _score(results: Results, system: System) -> Cell:
     """The score that the report ranks by."""
     if results.by_average:
         return average_cell(results, results.average.get((system, ALL)), _gaps(results, system))
-    ranked = next((own for own in results.ranked if system_of(own) == system), None)
+    ranked = next((ranked for ranked in results.ranked if system_of(ranked) == system), None)
     if ranked is None:
         return Cell()
     below = other_score(results, ranked.mean, ranked.other)

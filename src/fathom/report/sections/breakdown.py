@@ -1,7 +1,7 @@
 """The sections on groups of questions, such as languages and difficulties: breakdowns, and gains by thinking."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import altair as alt
@@ -17,7 +17,7 @@ from fathom.report.figure import drawn
 from fathom.report.heatmaps import Tile, heat_map, scored_tile
 from fathom.report.results import ALL, Results, System, grouped
 from fathom.report.section import Chart, Section
-from fathom.report.table import Cell, Column, Table, table_of
+from fathom.report.table import Cell, Column, Table
 from fathom.report.tally import ALPHA, below_mean, clusters_of
 
 NAMES = {
@@ -91,7 +91,7 @@ def _tables(results: Results) -> list[Table]:
     measured = results.by_question
     alone = results.by_average and not measured.published
     if alone:
-        measured = replace(measured, systems=tuple(own for own in results.systems if own in measured.systems))
+        measured = replace(measured, systems=tuple(system for system in results.systems if system in measured.systems))
     return [
         _table(measured, dimension, results.systems, "" if number else about(measured), overall=not alone)
         for number, dimension in enumerate(measured.dimensions)
@@ -149,27 +149,26 @@ def _table(
 ) -> Table:
     groups = groups_of(measured, dimension)
     numbers = {System(*system): number for number, system in enumerate(systems)}
-    fields: list[tuple[Column, Callable[[tuple[System, Mapping[str, GroupScore]]], Cell]]] = [
-        (Column("Model", number=False), lambda row: Cell(row[0].name, series=numbers.get(row[0])))
-    ]
-    if overall:
-        mean = Column("Mean over questions", help="Every question has the same weight")
-        fields.append((mean, lambda row: _cell(row[1].get(ALL), counts=True)))
-    for group in groups:
-        column = Column(label(dimension, group), help=_help(dimension, group))
-        fields.append((column, lambda row, group=group: _cell(row[1].get(group))))  # type: ignore[misc]
-    if tuple(groups) == REQUIREMENT:
-        fields.append((Column("Partial − Full", help="Difference in percentage points"), lambda row: _gap(row[1])))
-    names = "; ".join(legend(groups))
-    return table_of(
-        f"breakdown-{dimension.replace('_', '-')}",
-        title(dimension),
-        fields,
-        [(System(*system), scores) for system, scores in cells_of(measured, dimension).items()],
-        about=" ".join(filter(None, (first, f"{names}." if names else ""))),
-        detail=dimension == "secondary_task",
-        denominator="scored",
+    differing = tuple(groups) == REQUIREMENT
+    columns = (
+        Column("Model", number=False),
+        *([Column("Mean over questions", help="Every question has the same weight")] if overall else []),
+        *(Column(label(dimension, group), help=_help(dimension, group)) for group in groups),
+        *([Column(DIFFERENCE, help="Difference in percentage points")] if differing else []),
     )
+    rows = tuple(
+        (
+            Cell(System(*system).name, series=numbers.get(System(*system))),
+            *([_cell(scores.get(ALL), counts=True)] if overall else []),
+            *(_cell(scores.get(group)) for group in groups),
+            *([Cell(words.change(_difference(scores)))] if differing else []),
+        )
+        for system, scores in cells_of(measured, dimension).items()
+    )
+    name, names = f"breakdown-{dimension.replace('_', '-')}", "; ".join(legend(groups))
+    text = " ".join(filter(None, (first, f"{names}." if names else "")))
+    folded = dimension == "secondary_task"
+    return Table(name, "", title(dimension), text, columns, rows, detail=folded, denominator="scored")
 
 
 def _help(dimension: str, group: str) -> str:
@@ -198,10 +197,6 @@ def _difference(scores: Mapping[str, GroupScore]) -> float | None:
     """The score of questions that need a part of the context minus that of those that need all; None without both."""
     full, partial = (scores.get(group) for group in REQUIREMENT)
     return partial.score - full.score if full and partial else None
-
-
-def _gap(scores: Mapping[str, GroupScore]) -> Cell:
-    return Cell(words.change(_difference(scores)))
 
 
 # Heat maps
@@ -252,12 +247,9 @@ def _tiles(line: str, scores: Mapping[str, GroupScore], names: Mapping[str, str]
         yield Tile(DIFFERENCE, line, CHANGE[change_step(change)].light, words.change(change))
 
 
-def _drawn(dimension: str) -> Callable[[Results], list[alt.LayerChart]]:
-    def draw(results: Results) -> list[alt.LayerChart]:
-        chart = group_map(results.by_question, dimension, titled=True)
-        return [chart] if chart is not None else []
-
-    return draw
+def _draw(results: Results, dimension: str) -> list[alt.LayerChart]:
+    chart = group_map(results.by_question, dimension, titled=True)
+    return [chart] if chart is not None else []
 
 
 # The section
@@ -297,17 +289,17 @@ BREAKDOWN = Section(
     charts=(
         Chart(
             kind="lengths-heatmap",
-            draw=_drawn("length"),
+            draw=lambda results: _draw(results, "length"),
             lacking="no rows can be grouped by the length of questions (those of LongBench Pro can)",
         ),
         Chart(
             kind="tasks-heatmap",
-            draw=_drawn("primary_task"),
+            draw=lambda results: _draw(results, "primary_task"),
             lacking="no question has a primary task (those of LongBench Pro have)",
         ),
         Chart(
             kind="requirement-heatmap",
-            draw=_drawn("contextual_requirement"),
+            draw=lambda results: _draw(results, "contextual_requirement"),
             lacking="no question names the context that it needs (those of LongBench Pro do)",
         ),
     ),
@@ -361,27 +353,33 @@ def _whole(gains: Sequence[ThinkingGain], family: str) -> Table:
     )
     at = {(gain.model, gain.dimension, gain.group): gain for gain in gains}
     counted = any(gain.tokens is not None for gain in whole.values())
-    fields: list[tuple[Column, Callable[[ThinkingGain], Cell]]] = [
-        (Column("Model", number=False), lambda gain: Cell(printable(gain.model))),
+    columns = (
+        Column("Model", number=False),
+        Column("Kind", number=False, help="Whether the model thinks always, never or on request"),
+        Column("Without"),
+        Column("With"),
+        Column("Gain"),
+        Column("Questions", help="Asked in both modes"),
+        *([THOUGHTS] if counted else []),
+        *(Column(label(*pair), group=f"Gain by {NAMES[pair[0]]}") for pair in groups),
+    )
+    rows = tuple(
         (
-            Column("Kind", number=False, help="Whether the model thinks always, never or on request"),
-            lambda gain: Cell(printable(gain.model_kind) or words.ABSENT),
-        ),
-        (Column("Without"), lambda gain: Cell(words.percent(gain.without))),
-        (Column("With"), lambda gain: Cell(words.percent(gain.thinking))),
-        (Column("Gain"), lambda gain: _gain(gain)),
-        (Column("Questions", help="Asked in both modes"), lambda gain: Cell(words.count(gain.questions))),
-    ]
-    if counted:
-        fields.append((THOUGHTS, lambda gain: Cell(words.count(gain.tokens))))
-    for pair in groups:
-        column = Column(label(*pair), group=f"Gain by {NAMES[pair[0]]}")
-        fields.append((column, lambda gain, pair=pair: _gain(at.get((gain.model, *pair)))))  # type: ignore[misc]
+            Cell(printable(gain.model)),
+            Cell(printable(gain.model_kind) or words.ABSENT),
+            Cell(words.percent(gain.without)),
+            Cell(words.percent(gain.thinking)),
+            _gain(gain),
+            Cell(words.count(gain.questions)),
+            *([Cell(words.count(gain.tokens))] if counted else []),
+            *(_gain(at.get((gain.model, *pair))) for pair in groups),
+        )
+        for gain in sorted(whole.values(), key=lambda gain: -gain.gain)
+    )
     names = words.listed([NAMES[name] for name in dict.fromkeys(name for name, _ in groups)])
     sentences = (ABOUT_THINKING, GROUPS.format(of=names) if names else "", family, TOKENS if counted else "")
-    records = sorted(whole.values(), key=lambda gain: -gain.gain)
     about = " ".join(filter(None, sentences))
-    return table_of("thinking", "Thinking", fields, records, about=about, denominator="shared")
+    return Table("thinking", "", "Thinking", about, columns, rows, denominator="shared")
 
 
 def _by_group(gains: Sequence[ThinkingGain], dimension: str, family: str, first: bool) -> Table:

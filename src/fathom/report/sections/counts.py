@@ -130,7 +130,7 @@ def _finding(results: Results) -> str:
 
 def _study_tables(counts: Sequence[Counts]) -> list[Table]:
     """Outcomes of the replies of each model."""
-    rows = tuple((Cell(system_of(own).name), *count_cells(own)) for own in counts)
+    rows = tuple((Cell(system_of(outcomes).name), *count_cells(outcomes)) for outcomes in counts)
     heads = (Column("Model", number=False), *COLUMNS)
     return [Table("counts", "", "Counts", "", heads, rows, denominator="none")]
 

@@ -1,7 +1,7 @@
 """The section on 100-LongBench: the figures of its paper, for rows of its suite."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import altair as alt
 
@@ -28,6 +28,7 @@ ABOUT_MAPS = (
     "Change from base ability, percent; losses and gains have different hues. Grey cells are undefined, blank cells "
     "were not measured."
 )
+UNDEFINED = "Undefined for {}: see the table of LongScore."
 NOTHING_BEYOND = "no score beyond the base lengths"
 SUITES = frozenset({"hundred", "hundred_domains"})
 TASKS = frozenset(
@@ -229,8 +230,26 @@ def _with_score(results: Results) -> dict[str, list[LongScore]]:
     return {task: own for task, own in scores.items() if any(score.points for score in own)}
 
 
-def _longer_lengths(results: Results) -> list[int]:
-    return sorted({point.length for score in results.longscore.values() for point in score.points})
+def _line_charts(
+    results: Results, size: Size, *, undefined: str, legend: int = 0
+) -> Iterator[tuple[str, alt.LayerChart, str]]:
+    """LongScore against length, task by task (figure 7): titles, charts, and notes; those with a legend contain both.
+
+    Args:
+        results: What was measured.
+        size: Plotting area in pixels.
+        undefined: A note on models without a score, with ``{}`` for their names.
+        legend: Columns of the legend, 0 for none.
+    """
+    steps, span = abilities(results), span_of(results.longscore.values())
+    for task, scores in _with_score(results).items():
+        lacking, title = without_score(scores), task_title(task)
+        note = undefined.format(", ".join(lacking)) if lacking else ""
+        inside = (title, note) if legend else ("", "")
+        chart = longscore_lines(
+            scores, results.systems, steps, span, size, title=inside[0], note=inside[1], legend=legend
+        )
+        yield title, chart, note
 
 
 def _draw_tasks(results: Results) -> list[alt.LayerChart]:
@@ -248,16 +267,12 @@ def _draw_tasks(results: Results) -> list[alt.LayerChart]:
 
 
 def _draw_lines(results: Results) -> list[alt.LayerChart]:
-    steps, span = abilities(results), span_of(results.longscore.values())
-    charts = []
-    for task, scores in _with_score(results).items():
-        lacking, legend = without_score(scores), legend_columns(results, COLUMNS)
-        note = f"undefined: {', '.join(lacking)}" if lacking else ""
-        title = task_title(task)
-        charts.append(
-            longscore_lines(scores, results.systems, steps, span, PANEL, title=title, note=note, legend=legend)
-        )
-    return charts
+    legend = legend_columns(results, COLUMNS)
+    return [chart for _, chart, _ in _line_charts(results, PANEL, undefined="undefined: {}", legend=legend)]
+
+
+def _longer_lengths(results: Results) -> list[int]:
+    return sorted({point.length for score in results.longscore.values() for point in score.points})
 
 
 def _draw_maps(results: Results) -> list[alt.LayerChart]:
@@ -274,20 +289,22 @@ def _draw_maps(results: Results) -> list[alt.LayerChart]:
 
 def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
     """The figures; none for other suites, or if no task has a score beyond the base lengths."""
-    scores = _with_score(results)
-    if not is_hundred(results) or not scores:
+    if not is_hundred(results) or not _with_score(results):
         return []
     steps = abilities(results)
     ranked = sorted(enumerate(results.systems), key=lambda pair: -steps[pair[1]])
     marks = [parts.Mark(system.name, f"ability-{steps[system]}", (1, 0), shape_of(number)) for number, system in ranked]
     key = parts.Key("Models by base ability", marks, spaced=False)
     models, tasks = parts.key_of_models(results), parts.Figures([_task_figure(results)], "plate")
-    lines, maps = parts.Figures(_line_figures(results, scores)), parts.Figures(_map_figures(results, scores))
+    lines = [
+        Figure(title, drawn(chart, f"LongScore against length on {title}"), note=note)
+        for title, chart, note in _line_charts(results, SMALL, undefined=UNDEFINED)
+    ]
     return [
         parts.Text(ABOUT),
         parts.Folded("Average score per task", [parts.Text(ABOUT_TASKS), models, tasks]),
-        parts.Folded("LongScore against length", [parts.Text(ABOUT_LINES), key, lines]),
-        parts.Folded("LongScore by model and length", [parts.Text(ABOUT_MAPS), maps]),
+        parts.Folded("LongScore against length", [parts.Text(ABOUT_LINES), key, parts.Figures(lines)]),
+        parts.Folded("LongScore by model and length", [parts.Text(ABOUT_MAPS), parts.Figures(_map_figures(results))]),
     ]
 
 
@@ -305,28 +322,12 @@ def _task_figure(results: Results) -> Figure:
     return Figure("", wide, narrow)
 
 
-def _line_figures(results: Results, scores: Mapping[str, Sequence[LongScore]]) -> list[Figure]:
-    """LongScore against length, task by task (figure 7)."""
-    steps, span = abilities(results), span_of(score for own in scores.values() for score in own)
-    figures = []
-    for task, own in scores.items():
-        lacking = without_score(own)
-        note = f"Undefined for {', '.join(lacking)}: see the table of LongScore." if lacking else ""
-        chart = longscore_lines(own, results.systems, steps, span, SMALL)
-        figures.append(
-            Figure(task_title(task), drawn(chart, f"LongScore against length on {task_title(task)}"), note=note)
-        )
-    return figures
-
-
-def _map_figures(results: Results, scores: Mapping[str, Sequence[LongScore]]) -> list[Figure]:
+def _map_figures(results: Results) -> list[Figure]:
     """LongScore by model and length, task by task (figure 8)."""
-    lengths = sorted({point.length for own in scores.values() for score in own for point in score.points})
-    size = Size(SMALL.width, LINE * len(results.systems))
-    figures = []
-    for task, own in scores.items():
-        chart = longscore_map(own, results.systems, lengths, size, widest=130)
-        note = f"{ANOMALOUS}." if any(is_anomalous(score) for score in own) else ""
+    size, figures = Size(SMALL.width, LINE * len(results.systems)), []
+    for task, scores in _with_score(results).items():
+        chart = longscore_map(scores, results.systems, _longer_lengths(results), size, widest=130)
+        note = f"{ANOMALOUS}." if any(is_anomalous(score) for score in scores) else ""
         title = task_title(task)
         figures.append(Figure(title, drawn(chart, f"LongScore by model and length on {title}"), note=note))
     return figures

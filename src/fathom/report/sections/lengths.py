@@ -79,7 +79,7 @@ def study_tables(
         cells: Makes the cells of the results of one model on one task.
         about: A sentence above the first table.
     """
-    groups = grouped(measured, lambda own: (system_of(own), own.task))
+    groups = grouped(measured, lambda result: (system_of(result), result.task))
     tasks = list(dict.fromkeys(task for _, task in groups))
     # With one task the mean over tasks is the same.
     overall = tasks[0] if len([task for task in tasks if task != ALL]) == 1 else ALL
@@ -249,7 +249,7 @@ def longscores(results: Results, system: System | None) -> Table:
     )
     table = Table("longscore", "", "LongScore", ABOUT_LONGSCORE, columns, (), denominator="scored")
     return filled(
-        table, results, system, lambda own, task: longscore_cells(results.longscore.get((own, task)), lengths)
+        table, results, system, lambda model, task: longscore_cells(results.longscore.get((model, task)), lengths)
     )
 
 
@@ -354,7 +354,7 @@ ABOUT_EFFECTIVE = (
 def _effective_table(results: Results, system: System | None) -> Table:
     """Effective context length by three definitions: of all models over their tasks, or of one model task by task."""
     table = Table("effective", "", "Effective context length", ABOUT_EFFECTIVE, LENGTHS, (), denominator="scored")
-    return filled(table, results, system, lambda own, task: _effective_cells(results, own, task))
+    return filled(table, results, system, lambda model, task: _effective_cells(results, model, task))
 
 
 def _effective_cells(results: Results, system: System, task: str) -> list[Cell]:

@@ -115,26 +115,17 @@ def _trends(repeats: Sequence[Repeats], model: Field) -> Table:
     numbers = range(max(len(result.trend) for result in repeats))
     fields: list[Field] = [
         model,
-        *((Column(f"Best of {n + 1}"), partial(_best, n=n)) for n in numbers),
-        *((Column(f"Pass at {n + 1}"), partial(_pass, n=n)) for n in numbers),
+        *((Column(f"Best of {n + 1}"), partial(_trend, n=n, measure="best_of")) for n in numbers),
+        *((Column(f"Pass at {n + 1}"), partial(_trend, n=n, measure="pass_at")) for n in numbers),
     ]
     return table_of("repeats-best", "Best of n, pass at n", fields, repeats, about=BEST, denominator="scored")
 
 
-def _best(repeats: Repeats, *, n: int) -> Cell:
+def _trend(repeats: Repeats, *, n: int, measure: str) -> Cell:
     if n >= len(repeats.trend):
         return Cell()
-    point = repeats.trend[n]
-    first = f"first: {words.percent(point.best_of)}"
-    return Cell(words.percent(point.best_of_unbiased), words.bounds(point.best_of_interval), below=(first,))
-
-
-def _pass(repeats: Repeats, *, n: int) -> Cell:
-    if n >= len(repeats.trend):
-        return Cell()
-    point = repeats.trend[n]
-    first = f"first: {words.percent(point.pass_at)}"
-    return Cell(words.percent(point.pass_at_unbiased), words.bounds(point.pass_at_interval), below=(first,))
+    first, value, interval = (getattr(repeats.trend[n], f"{measure}{end}") for end in ("", "_unbiased", "_interval"))
+    return Cell(words.percent(value), words.bounds(interval), below=(f"first: {words.percent(first)}",))
 
 
 def _published(measured: ByQuestion) -> Table:
@@ -290,12 +281,9 @@ def apart(places: Sequence[float], least: float, height: float) -> list[float]:
     return moved
 
 
-def _drawn(measure: str) -> Callable[[Results], list[alt.LayerChart]]:
-    def draw(results: Results) -> list[alt.LayerChart]:
-        chart = trend_chart(results.by_question, measure, WIDE, titled=True)
-        return [chart] if chart is not None else []
-
-    return draw
+def _draw(results: Results, measure: str) -> list[alt.LayerChart]:
+    chart = trend_chart(results.by_question, measure, WIDE, titled=True)
+    return [chart] if chart is not None else []
 
 
 # The section
@@ -304,7 +292,7 @@ def _drawn(measure: str) -> Callable[[Results], list[alt.LayerChart]]:
 def _tables(results: Results) -> list[Table]:
     """Runs and their errors, best of n and pass at n, and published ones."""
     measured = results.by_question
-    tables = run_tables([own for own in measured.repeats if own.runs > 1], results.systems)
+    tables = run_tables([result for result in measured.repeats if result.runs > 1], results.systems)
     return [*tables, _published(measured)] if measured.runs else tables
 
 
@@ -330,8 +318,8 @@ SECTION = Section(
     tables=_tables,
     page=_page,
     charts=(
-        Chart(kind="best-of-n", draw=_drawn("best_of"), lacking=ASKED_ONCE),
-        Chart(kind="pass-at-n", draw=_drawn("pass_at"), lacking=ASKED_ONCE),
+        Chart(kind="best-of-n", draw=lambda results: _draw(results, "best_of"), lacking=ASKED_ONCE),
+        Chart(kind="pass-at-n", draw=lambda results: _draw(results, "pass_at"), lacking=ASKED_ONCE),
     ),
     studies={Repeats: run_tables},
 )
