@@ -35,7 +35,7 @@ from made_results_pro import rows_from_longbench_pro, write_results, write_summa
 pytestmark = pytest.mark.slow
 
 SECTIONS = ("breakdown", "thinking", "repeats")
-KINDS = [chart.kind for section in (breakdown.SECTION, repeats.SECTION) for chart in section.charts]
+KINDS = [chart.kind for section in (breakdown.BREAKDOWN, repeats.SECTION) for chart in section.charts]
 EXPECTED = ["Not measured", "At a glance", "Score against length", "Scores", "Breakdown", "Thinking", "Repeats"]
 
 

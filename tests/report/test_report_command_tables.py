@@ -14,8 +14,8 @@ from fathom.analysis import neighbours
 from fathom.report import Table, show
 from fathom.report.measure import measure
 from fathom.report.results import Results
+from fathom.report.sections.breakdown import gain_tables
 from fathom.report.sections.repeats import run_tables
-from fathom.report.sections.thinking import gain_tables
 from fathom.report.studies import neighbour_tables
 from fathom.report.tables import tables_of
 

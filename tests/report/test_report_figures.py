@@ -42,7 +42,7 @@ from fathom.types import FathomError
 from fathom.types.choices import Figure
 
 pytestmark = pytest.mark.slow
-GROUPED = [chart.kind for section in (breakdown.SECTION, repeats.SECTION) for chart in section.charts]
+GROUPED = [chart.kind for section in (breakdown.BREAKDOWN, repeats.SECTION) for chart in section.charts]
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from fathom.report.parts import Figures, Folded, Key
 from fathom.report.plot import chart_of, chosen
 from fathom.report.results import ALL, Results, System
 from fathom.report.sections.hundred import SECTION, abilities, is_hundred, longscore_lines, span_of
-from fathom.report.sections.longscore import longscores
+from fathom.report.sections.lengths import longscores
 from fathom.report.summary import summary
 from fathom.types import FathomError
 from fathom.types.choices import Figure
@@ -73,7 +73,7 @@ def test_the_view_is_on_the_page_of_its_suite_only(results: Results) -> None:
 
 
 def test_the_page_has_a_figure_for_every_task_and_names_what_is_undefined(results: Results) -> None:
-    _, tasks, lines, maps = SECTION.page(results, ())
+    _, tasks, lines, maps, _ = SECTION.page(results, ())
     assert all(isinstance(folded, Folded) for folded in (tasks, lines, maps))
     (key,) = [part for part in lines.parts if isinstance(part, Key)]
     (line_figures,) = [part.figures for part in lines.parts if isinstance(part, Figures)]

@@ -305,6 +305,7 @@ def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
         parts.Folded("Average score per task", [parts.Text(ABOUT_TASKS), models, tasks]),
         parts.Folded("LongScore against length", [parts.Text(ABOUT_LINES), key, parts.Figures(lines)]),
         parts.Folded("LongScore by model and length", [parts.Text(ABOUT_MAPS), parts.Figures(_map_figures(results))]),
+        parts.Space(),
     ]
 
 
