@@ -10,8 +10,8 @@ from fathom.analysis import average_scores, curve, effective_length, longscore, 
 from fathom.analysis.ability import APART
 from fathom.analysis.average import OVER_LENGTHS
 from fathom.analysis.profile import profiles
+from fathom.report.measure import measure
 from fathom.report.page import page
-from fathom.report.results import measure
 from fathom.rows import to_frame
 
 LENGTHS = (2048, 4096, 8192)

@@ -17,7 +17,8 @@ from fathom.board.downloads import downloads
 from fathom.board.measured import measured
 from fathom.board.results import Batch
 from fathom.board.table import Table, model_keys, table
-from fathom.report.results import ALL, Results, System, measure
+from fathom.report.measure import measure
+from fathom.report.results import ALL, Results, System
 from fathom.rows import to_frame
 from fathom.rows.table import RowsTable
 from fathom.stats.intervals import Interval

@@ -16,32 +16,33 @@ from rich.console import Console
 import fathom
 from fathom import analysis
 from fathom.report import Table, show
-from fathom.report.markdown import summary_text
+from fathom.report.measure import measure
 from fathom.report.page import page
-from fathom.report.results import Results, measure
+from fathom.report.results import Results
 from fathom.report.studies import as_markup, tables_of
-from fathom.report.summary import summary
+from fathom.report.summary import summary, summary_text
 from fathom.report.table import Cell, Column
 from fathom.report.tables import tables_of as report_tables
 from fathom.rows import to_frame
 from fathom.types import Row
 from fathom.types.denominators import DENOMINATORS
 
+MAKERS = ("Table", "table_of")
 SOURCES = sorted((Path(fathom.__file__).parent).rglob("*.py"))
 
 
 def constructors() -> Iterator[tuple[str, ast.Call]]:
-    """Every place where a table is made: modules that import ``Table`` from ``fathom.report.table``, and that one."""
+    """Every place where a table is made: in modules that import one of ``MAKERS``, and where they are defined."""
     for path in SOURCES:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         imported = any(
             isinstance(node, ast.ImportFrom)
             and node.module in ("fathom.report.table", "fathom.report")
-            and any(name.name == "Table" for name in node.names)
+            and any(name.name in MAKERS for name in node.names)
             for node in ast.walk(tree)
         )
         for node in ast.walk(tree):
-            if imported and isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Table":
+            if imported and isinstance(node, ast.Call) and getattr(node.func, "id", "") in MAKERS:
                 yield f"{path.name}:{node.lineno}", node
 
 

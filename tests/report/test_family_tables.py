@@ -10,8 +10,9 @@ from report_rows import make_rows
 
 from fathom import analysis
 from fathom.report import words
-from fathom.report.findings import finding
-from fathom.report.results import measure
+from fathom.report.measure import measure
+from fathom.report.sections import position
+from fathom.report.sections.position import CONTRASTS
 from fathom.report.studies import tables_of
 from fathom.report.tables import tables
 from fathom.rows import to_frame
@@ -101,8 +102,8 @@ def test_an_average_says_what_its_clusters_count_as() -> None:
 @pytest.mark.slow
 def test_the_finding_on_positions_is_on_significant_differences_alone() -> None:
     results = measure(make_rows(models=1, tasks=3, lengths=(2048, 8192), items=20))
-    first = dataclasses.replace(results.contrasts[0], difference=0.3, p_value=0.001, p_adjusted=0.2)
-    apart = dataclasses.replace(results, contrasts=(first,))
-    assert finding("position", apart) == "No difference between positions is significant after adjustment."
-    apart = dataclasses.replace(results, contrasts=(dataclasses.replace(first, p_adjusted=0.01),))
-    assert finding("position", apart).startswith("Largest difference: front − middle +30.0 points")
+    first = dataclasses.replace(results[CONTRASTS][0], difference=0.3, p_value=0.001, p_adjusted=0.2)
+    apart = dataclasses.replace(results, of_sections={CONTRASTS.name: (first,)})
+    assert position.SECTION.finding(apart) == "No difference between positions is significant after adjustment."
+    apart = dataclasses.replace(results, of_sections={CONTRASTS.name: (dataclasses.replace(first, p_adjusted=0.01),)})
+    assert position.SECTION.finding(apart).startswith("Largest difference: front − middle +30.0 points")

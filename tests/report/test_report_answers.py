@@ -15,10 +15,11 @@ from rich.console import Console
 
 from command_line import Call
 from fathom.analysis import AnswerPoint
-from fathom.report.answers import answers_tables
+from fathom.report.measure import measure
 from fathom.report.page import page
 from fathom.report.plot import plot
-from fathom.report.results import Results, measure, system_of
+from fathom.report.results import Results, system_of
+from fathom.report.sections.answers import ANSWERS, answers_tables
 from fathom.report.table import Table
 from fathom.report.tables import tables_of
 from fathom.report.terminal import show
@@ -46,7 +47,7 @@ def tables(results: Results) -> dict[str, Table]:
 def points(results: Results, task: str) -> list[AnswerPoint]:
     """In the order of the tables: models as the report has them, lengths ascending."""
     return [
-        one for system in results.systems for one in results.answers if (system_of(one), one.task) == (system, task)
+        one for system in results.systems for one in results[ANSWERS] if (system_of(one), one.task) == (system, task)
     ]
 
 
@@ -150,7 +151,7 @@ def test_figures_hold_chance_and_shortcuts(rows: pl.DataFrame, results: Results,
     levels = [{record["length"]: record["level"] for record in records} for records in lines]
     assert len(levels) == 3
     (one, *_) = points(results, "bestanswer")
-    of_all = [point for point in results.answers if (point.task, point.length) == (one.task, one.length)]
+    of_all = [point for point in results[ANSWERS] if (point.task, point.length) == (one.task, one.length)]
     for level, name in zip(levels, ("chance", "longest", "first"), strict=True):
         assert level[one.length] == pytest.approx(sum(getattr(point, name) for point in of_all) / len(of_all))
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from fathom.report.made import Report, measured
-from fathom.report.studies import curve_tables
+from fathom.report.sections.lengths import curve_tables
 from fathom.report.table import Cell, Table
 from fathom.report.tables import tables_of
 from fathom.rows import to_frame

@@ -19,11 +19,13 @@ from rich.console import Console
 
 from command_line import Call
 from fathom.report import plot, report, show
-from fathom.report.breakdown import label, legend
-from fathom.report.group_figures import LINED, MAPPED, MOST, apart, left_out
+from fathom.report.measure import measure
 from fathom.report.page import page
 from fathom.report.plot import chart_of, chosen
-from fathom.report.results import Results, measure
+from fathom.report.results import Results
+from fathom.report.sections import breakdown, repeats
+from fathom.report.sections.breakdown import label, legend
+from fathom.report.sections.repeats import MOST, apart, left_out
 from fathom.report.summary import summary
 from fathom.report.table import Table
 from fathom.report.tables import tables_of
@@ -33,6 +35,7 @@ from made_results_pro import rows_from_longbench_pro, write_results, write_summa
 pytestmark = pytest.mark.slow
 
 SECTIONS = ("breakdown", "thinking", "repeats")
+KINDS = [chart.kind for section in (breakdown.BREAKDOWN, repeats.SECTION) for chart in section.charts]
 EXPECTED = ["Not measured", "At a glance", "Score against length", "Scores", "Breakdown", "Thinking", "Repeats"]
 
 
@@ -287,7 +290,7 @@ def test_rows_of_no_reply_and_no_average_are_still_refused(averages: pl.DataFram
 # --------------------------------------------------------------------------------------------------------- figures
 
 
-@pytest.mark.parametrize("kind", [*MAPPED, *LINED])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("source", ["own", "published", "mixed"])
 def test_figures_are_drawn_of_replies_and_of_averages(
     request: pytest.FixtureRequest, source: str, kind: str, tmp_path: Path
@@ -332,7 +335,7 @@ def test_lines_of_many_models_are_the_highest_unless_they_are_chosen(tmp_path: P
         chosen(results, ["absent"])
 
 
-@pytest.mark.parametrize("kind", [*MAPPED, *LINED])
+@pytest.mark.parametrize("kind", KINDS)
 def test_rows_without_such_questions_say_what_is_lacking(kind: str, tmp_path: Path) -> None:
     with pytest.raises(FathomError, match=rf"Nothing to draw for '{kind}': no (rows|question)"):
         plot(make_rows(models=1, tasks=1, items=3), kind, tmp_path / "x.svg")  # type: ignore[arg-type]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from fathom.report.measure import measure
 from fathom.report.page import page
-from fathom.report.results import measure
+from fathom.report.sections.categories import CATEGORIES
 from fathom.report.tables import headline, tables_of
 from fathom.rows import to_frame
 from fathom.types import Row
@@ -71,4 +72,4 @@ def test_the_one_score_is_the_mean_over_questions_where_no_length_has_all_tasks(
 
 @pytest.mark.parametrize("one", [{("code", "lcc", 2048): 0.5}, {("code", "a", 2048): 0.5, ("code", "b", 2048): 0.1}])
 def test_one_category_is_no_breakdown(one: dict[tuple[str, str, int], float]) -> None:
-    assert not measure(rows_of(one)).categories
+    assert not measure(rows_of(one))[CATEGORIES]

@@ -12,9 +12,12 @@ from rich.console import Console
 
 from fathom.analysis import neighbours
 from fathom.report import Table, show
-from fathom.report.breakdown import gain_tables, run_tables
-from fathom.report.results import Results, measure
-from fathom.report.tables import neighbour_tables, tables_of
+from fathom.report.measure import measure
+from fathom.report.results import Results
+from fathom.report.sections.breakdown import gain_tables
+from fathom.report.sections.repeats import run_tables
+from fathom.report.studies import neighbour_tables
+from fathom.report.tables import tables_of
 
 
 @pytest.fixture(scope="module")

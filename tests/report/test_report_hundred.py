@@ -17,11 +17,13 @@ from fathom.report import plot, words
 from fathom.report.colours import GRID
 from fathom.report.drawing import Size
 from fathom.report.heatmaps import longscore_map
-from fathom.report.hundred import abilities, is_hundred, longscore_lines, span_of, view
-from fathom.report.lengths import longscores
+from fathom.report.measure import measure, measure_profiles
 from fathom.report.page import page
+from fathom.report.parts import Figures, Folded, Key
 from fathom.report.plot import chart_of, chosen
-from fathom.report.results import ALL, Results, System, measure, measure_profiles
+from fathom.report.results import ALL, Results, System
+from fathom.report.sections.hundred import SECTION, abilities, is_hundred, longscore_lines, span_of
+from fathom.report.sections.lengths import longscores
 from fathom.report.summary import summary
 from fathom.types import FathomError
 from fathom.types.choices import Figure
@@ -60,7 +62,7 @@ def test_the_view_is_on_the_page_of_its_suite_only(results: Results) -> None:
     assert 'id="section-hundred"' in text
     assert len(text.encode()) < 600_000
     other = measure(make_rows(models=1, tasks=2, items=3))
-    assert view(other) is None
+    assert SECTION.page(other, ()) == []
     assert 'id="section-hundred"' not in page(other)
     renamed = measure(make_hundred(items=3, models=1).with_columns(suite=pl.lit("mine")))
     assert is_hundred(renamed)
@@ -70,25 +72,28 @@ def test_the_view_is_on_the_page_of_its_suite_only(results: Results) -> None:
     assert is_hundred(measure(few.with_columns(suite=pl.lit("hundred_domains#0a1b2c3d"))))
 
 
-def test_the_view_has_a_figure_for_every_task_and_names_what_is_undefined(results: Results) -> None:
-    found = view(results)
-    assert found is not None
-    assert [one.title for one in found.lines] == [*results.tasks, "all tasks"]
-    assert [one.title for one in found.maps] == [one.title for one in found.lines]
-    for one in found.lines:
-        task = ALL if one.title == "all tasks" else one.title
+def test_the_page_has_a_figure_for_every_task_and_names_what_is_undefined(results: Results) -> None:
+    _, tasks, lines, maps, _ = SECTION.page(results, ())
+    assert all(isinstance(folded, Folded) for folded in (tasks, lines, maps))
+    (key,) = [part for part in lines.parts if isinstance(part, Key)]
+    (line_figures,) = [part.figures for part in lines.parts if isinstance(part, Figures)]
+    (map_figures,) = [part.figures for part in maps.parts if isinstance(part, Figures)]
+    assert [figure.title for figure in line_figures] == [*results.tasks, "all tasks"]
+    assert [figure.title for figure in map_figures] == [figure.title for figure in line_figures]
+    for figure in line_figures:
+        task = ALL if figure.title == "all tasks" else figure.title
         lacking = [system.name for system in results.systems if results.longscore[system, task].undefined]
-        assert all(name in one.note for name in lacking)
-        assert bool(one.note) == bool(lacking)
-    assert any(one.note for one in found.lines)
-    bases = [results.longscore[System(name, ""), ALL].base or 0.0 for name, _, _ in found.key]
+        assert all(name in figure.note for name in lacking)
+        assert bool(figure.note) == bool(lacking)
+    assert any(figure.note for figure in line_figures)
+    bases = [results.longscore[System(mark.name, ""), ALL].base or 0.0 for mark in key.marks]
     assert bases == sorted(bases, reverse=True)
-    assert [colour for _, colour, _ in found.key] == ["ability-7", "ability-4", "ability-0"]
+    assert [mark.colour for mark in key.marks] == ["ability-7", "ability-4", "ability-0"]
 
 
-def test_no_score_beyond_the_base_lengths_gives_no_view() -> None:
+def test_no_score_beyond_the_base_lengths_gives_no_such_section() -> None:
     short = make_hundred(items=3, models=1).filter(pl.col("length") <= 4096)
-    assert view(measure(short)) is None
+    assert SECTION.page(measure(short), ()) == []
     with pytest.raises(FathomError, match="no score beyond the base lengths"):
         chart_of(measure(short), "longscore")
 

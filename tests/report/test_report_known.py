@@ -9,8 +9,9 @@ import pytest
 from hundred_rows import JUDGE, make_hundred
 
 from fathom.analysis import known_filter
+from fathom.report.measure import measure
 from fathom.report.page import page
-from fathom.report.results import ALL, Results, System, measure
+from fathom.report.results import ALL, Results, System
 from fathom.report.summary import summary
 from fathom.report.table import Table
 from fathom.report.tables import tables_of

@@ -12,9 +12,9 @@ from needle_rows import WINDOW, make_needle
 from pro_rows import make_pro
 
 from fathom.report import plot, words
+from fathom.report.measure import measure
 from fathom.report.page import page
-from fathom.report.position import FIGURES, grids, needle_charts
-from fathom.report.results import measure
+from fathom.report.sections.position import FIGURES, grids, needle_charts
 from fathom.types import FathomError
 
 LONG = tuple(range(2000, 128_001, 2000))

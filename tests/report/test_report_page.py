@@ -16,8 +16,9 @@ from report_rows import make_rows
 from rich.console import Console
 
 from fathom.report import report, show
+from fathom.report.measure import measure
 from fathom.report.page import page
-from fathom.report.results import Results, measure
+from fathom.report.results import Results
 from fathom.report.tables import tables_of
 from fathom.types import FathomError
 

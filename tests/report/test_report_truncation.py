@@ -13,10 +13,18 @@ from report_rows import make_rows, with_cuts
 from fathom.analysis import position_contrasts, truncation
 from fathom.cli import main
 from fathom.report import plot, tables
+from fathom.report.measure import measure
 from fathom.report.page import page
-from fathom.report.position import by_system, contrast_tables, length_styles, lengths_of, line_figures
-from fathom.report.results import ALL, measure
-from fathom.report.truncation import points_of, truncation_tables
+from fathom.report.results import ALL
+from fathom.report.sections.position import (
+    POSITION,
+    by_system,
+    contrast_tables,
+    length_styles,
+    lengths_of,
+    line_figures,
+)
+from fathom.report.sections.truncation import points_of, truncation_tables
 from fathom.rows import write_rows
 from fathom.types import FathomError
 
@@ -70,9 +78,9 @@ def test_names_of_tasks_are_escaped_in_it(rows: pl.DataFrame) -> None:
 def test_places_are_on_the_page_with_their_lines(rows: pl.DataFrame) -> None:
     results = measure(rows)
     text = page(results)
-    lengths = lengths_of(results.position)
+    lengths = lengths_of(results[POSITION])
     figures = [
-        one for system, tasks in by_system(results.position).items() for one in line_figures(system, tasks, lengths)
+        one for system, tasks in by_system(results[POSITION]).items() for one in line_figures(system, tasks, lengths)
     ]
     assert text.count("by depth, one line per length") == len(figures) == 4
     for system in results.systems:
@@ -96,7 +104,7 @@ def test_figures_hold_the_numbers(rows: pl.DataFrame, tmp_path: Path) -> None:
         assert f'"mean": {json.dumps(one.full)}' in drawn
     results = measure(rows)
     drawn = json.dumps(json.loads(plot(rows, "position-lines", tmp_path / "p.json").read_text()))
-    assert all(f'"mean": {json.dumps(point.mean)}, "low": ' in drawn for point in results.position)
+    assert all(f'"mean": {json.dumps(point.mean)}, "low": ' in drawn for point in results[POSITION])
 
 
 def test_without_cut_prompts_it_says_how_to_get_them(tmp_path: Path) -> None:

@@ -80,8 +80,8 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
     monkeypatch.setattr(pl.LazyFrame, "collect", collected)
     monkeypatch.setattr(schema, "LARGE", MOST)
-    monkeypatch.setattr("fathom.report.parts.PART", MOST)
-    monkeypatch.setattr("fathom.report.parts.cores", lambda most: 1)
+    monkeypatch.setattr("fathom.report.measure.PART", MOST)
+    monkeypatch.setattr("fathom.report.measure.cores", lambda most: 1)
     return shapes
 
 
@@ -130,8 +130,8 @@ def test_a_report_by_processes_is_that_of_one(
     one = report_of(table)
     told: list[tuple[int, int]] = []
     monkeypatch.setattr(schema, "LARGE", most)
-    monkeypatch.setattr("fathom.report.parts.cores", lambda most: 2)
-    monkeypatch.delattr("fathom.report.parts._measured")  # the processes have it
+    monkeypatch.setattr("fathom.report.measure.cores", lambda most: 2)
+    monkeypatch.delattr("fathom.report.measure._measured")  # the processes have it
     made = api.report(table, out=table.with_suffix(".json"), progress=lambda *done: told.append(done))
     assert made.numbers() | {"tables": list(made)} == one
     assert told == [(done, 2 * len(MODELS)) for done in range(1, 2 * len(MODELS) + 1)]
@@ -141,9 +141,9 @@ def test_a_report_by_processes_is_that_of_one(
 def test_a_page_drawn_by_processes_is_that_of_one(frame: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     made = measured(frame)
     one = made.html()
-    monkeypatch.setattr("fathom.report.page.MANY_DRAWINGS", 1)
-    monkeypatch.setattr("fathom.report.page.cores", lambda most: 2)
-    monkeypatch.delattr("fathom.report.page.line_figures")  # the processes have it
+    monkeypatch.setattr("fathom.report.sections.position.MANY_DRAWINGS", 1)
+    monkeypatch.setattr("fathom.report.sections.position.cores", lambda most: 2)
+    monkeypatch.delattr("fathom.report.sections.position.line_figures")  # the processes have it
     assert made.html() == one
 
 
@@ -190,11 +190,11 @@ def test_parts_for_other_processes_are_small_and_do_not_depend_on_the_folder(
 MEASURED = """
 import sys
 import polars as pl
-from fathom.report.results import measure
-found = measure(pl.read_parquet(sys.argv[1]))
-print(pl.thread_pool_size(), len(found.depths))
-for one in (found.average, found.depths, found.position, found.by_cell, found.truncation, found.categories):
-    print(one)
+from fathom.report.measure import measure
+results = measure(pl.read_parquet(sys.argv[1]))
+print(pl.thread_pool_size(), len(results.of_sections["depths"]))
+for measured in (results.average, results.by_cell, results.of_sections):
+    print(measured)
 """
 
 

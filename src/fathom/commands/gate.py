@@ -51,10 +51,10 @@ def gate(options: GateOptions) -> "Gate":
     tell_shared(paths, options.tell)
     candidate, baseline = (load([path], judge=options.judge, options=ReadOptions(tell=options.tell)) for path in paths)
     how = {name: getattr(options, name) for name in ("margin", "alpha", "at", "unanswered", "seed")}
-    found = gate(candidate, baseline, **how)
+    decided = gate(candidate, baseline, **how)
     if options.junit is not None:
-        write_junit(found, options.junit)
-    return found
+        write_junit(decided, options.junit)
+    return decided
 
 
 def main(line: GateOptions) -> int:
@@ -62,6 +62,6 @@ def main(line: GateOptions) -> int:
     from fathom.options.terminal import tell
     from fathom.report.gate import print_gate
 
-    found = gate.body(line.but(tell=tell))
-    print_gate(found, as_json=line.as_json, markdown=line.markdown)
-    return CODES[found.decision]
+    decided = gate.body(line.but(tell=tell))
+    print_gate(decided, as_json=line.as_json, markdown=line.markdown)
+    return CODES[decided.decision]

@@ -88,15 +88,15 @@ def report(options: ReportOptions) -> "Report":
 def _command(options: ReportOptions) -> str:
     """The command without what does not change its figures; of absolute paths, which name people, only the end."""
     given: dict[str, Any] = options.record()["options"]
-    sources = list(map(_shown, paths_of(options.sources)))
+    sources = list(map(_without_folders, paths_of(options.sources)))
     flags = []
     for name in ("seed", "judge", "unanswered", "filter", "threshold", "panel"):
         for value in given[name] if isinstance(given.get(name), list | tuple) else [given.get(name)]:
-            flags += [f"--{name}", _shown(value)] if value is not None else []
+            flags += [f"--{name}", _without_folders(value)] if value is not None else []
     return shlex.join(["fathom", "report", *sources, *flags])
 
 
-def _shown(value: object) -> str:
+def _without_folders(value: object) -> str:
     return Path(str(value)).name if Path(str(value)).is_absolute() else str(value)
 
 
@@ -113,7 +113,7 @@ def _link(options: ReportOptions, sources: "Sequence[Path]") -> Callable[["Repli
         raise FathomError(f"`replies` {options.replies}: the folder is replaced, so write {out} to another one")
     browse.write(sources, options.replies, suites=options.suites, judge=options.judge)
     folder = quote(Path(os.path.relpath(pages, start)).as_posix())
-    return lambda one: browse.address(folder, **{name: value or None for name, value in one._asdict().items()})
+    return lambda replies: browse.address(folder, **{name: value or None for name, value in replies._asdict().items()})
 
 
 def main(line: ReportOptions) -> None:

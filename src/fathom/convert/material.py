@@ -13,7 +13,8 @@ from fathom.analysis import AverageScore, Counts, CurvePoint, Filtered
 from fathom.browse.replies import find_suite
 from fathom.plugins.names import first_of
 from fathom.printing import printable
-from fathom.report.results import ALL, Results, System, measure
+from fathom.report.measure import measure
+from fathom.report.results import ALL, Results, System
 from fathom.rows.runs import labels
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.store import StoredReply, replies, unasked

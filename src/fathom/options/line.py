@@ -200,7 +200,11 @@ def _parameter(field: Field) -> click.Parameter:
 
 
 class Group(click.Group):
-    """Commands that are imported when they are called: each is a module, or a package of more, of one package."""
+    """Commands that are imported when they are called: each is a module, or a package of more, of one package.
+
+    A package whose commands are alike may declare them itself, as ``COMMANDS`` by name: each has a ``function``, a
+    ``main`` and a ``summary``.
+    """
 
     def __init__(
         self, package: str, names: tuple[str, ...], former: Mapping[str, str] | None = None, **rest: Any
@@ -216,6 +220,12 @@ class Group(click.Group):
         super().__init__(context_settings=SETTINGS, no_args_is_help=True, **rest)
         self.package, self.names, self.former = package, names, former or {}
 
+    @property
+    def declared(self) -> Mapping[str, Any]:
+        """The commands that the package declares itself."""
+        declared: Mapping[str, Any] = getattr(importlib.import_module(self.package), "COMMANDS", {})
+        return declared
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order of the work."""
         return list(self.names)
@@ -225,6 +235,8 @@ class Group(click.Group):
         cmd_name = self.former.get(cmd_name, cmd_name)
         if cmd_name not in self.names:
             return None
+        if cmd_name in self.declared:
+            return Command(cmd_name, self.declared[cmd_name])
         module = importlib.import_module(f"{self.package}.{_module(cmd_name)}")
         if hasattr(module, "NAMES"):
             former = getattr(module, "FORMER", None)
@@ -268,6 +280,9 @@ class Group(click.Group):
         folder = files(self.package)
         summaries = []
         for name in self.names:
+            if name in self.declared:
+                summaries.append((name, self.declared[name].summary))
+                continue
             file = folder / f"{_module(name)}.py"
             with (file if file.is_file() else folder / name / "__init__.py").open(encoding="utf-8") as lines:
                 summaries.append((name, lines.readline().strip().strip('"')))

@@ -44,6 +44,10 @@ FORMER = {
         f"fathom.run.{name}": f"fathom.runfile.{name}"
         for name in ("manifest", "store", "store_checks", "judgements", "ledger", "worker", "progress")
     },
+    **{
+        f"fathom.report.{name}": f"fathom.report.sections.{name}"
+        for name in ("answers", "breakdown", "hundred", "known", "position", "truncation")
+    },
     "fathom.run.model": "fathom.models.protocol",
     "fathom.run.batches.store": "fathom.runfile.batches",
     "fathom.run.shards.running": "fathom.run.sharded",

@@ -53,8 +53,8 @@ class ByQuestion:
     @property
     def dimensions(self) -> tuple[str, ...]:
         """Dimensions that questions are grouped by here, in the order of the report."""
-        there = {one.dimension for one in self.scores}
-        return tuple(name for name in SHOWN if name in there)
+        present = {score.dimension for score in self.scores}
+        return tuple(name for name in SHOWN if name in present)
 
     def only(self, systems: Sequence[tuple[str, str]]) -> ByQuestion:
         """The results of some systems, in their order."""
@@ -62,11 +62,11 @@ class ByQuestion:
         return replace(
             self,
             systems=tuple(system for system in systems if system in self.systems),
-            scores=tuple(one for one in self.scores if (one.model, one.variant) in systems),
-            trends=tuple(one for one in self.trends if (one.model, one.variant) in systems),
-            runs=tuple(one for one in self.runs if (one.model, one.variant) in systems),
-            gains=tuple(one for one in self.gains if one.model in models),
-            repeats=tuple(one for one in self.repeats if (one.model, one.variant) in systems),
+            scores=tuple(score for score in self.scores if (score.model, score.variant) in systems),
+            trends=tuple(score for score in self.trends if (score.model, score.variant) in systems),
+            runs=tuple(score for score in self.runs if (score.model, score.variant) in systems),
+            gains=tuple(gain for gain in self.gains if gain.model in models),
+            repeats=tuple(repeat for repeat in self.repeats if (repeat.model, repeat.variant) in systems),
             chosen=True,
         )
 
@@ -99,8 +99,8 @@ class Outline:
     @property
     def groupings(self) -> frozenset[str]:
         """Dimensions with two groups or more, except length alone, which is shown by the curves."""
-        found = frozenset(name for name, groups in self.groups.items() if len(groups) > 1)
-        return frozenset() if found <= {"length"} else found
+        several = frozenset(name for name, groups in self.groups.items() if len(groups) > 1)
+        return frozenset() if several <= {"length"} else several
 
 
 def outline_of(replies: pl.DataFrame, averages: pl.DataFrame) -> Outline:
@@ -109,7 +109,12 @@ def outline_of(replies: pl.DataFrame, averages: pl.DataFrame) -> Outline:
     groups = {name: frozenset(scored.select(facet(name)).to_series().drop_nulls().unique()) for name in FACETS}
     for name in ("language", "length"):
         groups[name] = frozenset(scored[name].unique())
-    return Outline(groups, _named(averages), frozenset(replies["epoch"].unique()), frozenset(replies["model"].unique()))
+    return Outline(
+        groups,
+        _dimensions_of_averages(averages),
+        frozenset(replies["epoch"].unique()),
+        frozenset(replies["model"].unique()),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +165,7 @@ def part_by_question(replies: pl.DataFrame, averages: pl.DataFrame, whole: Outli
         gains=_gains(replies, own, seed),
         published_gains=_gains(averages, named, seed),
         repeats=repeats_of(known, seed=seed) if again else [],
-        means=[found for one in known if (found := means_of(one))],
+        means=[mean for question in known if (mean := means_of(question))],
         published=frozenset(averages.select("model", "variant").unique().rows()),
     )
 
@@ -173,26 +178,29 @@ def together(parts: Sequence[PartByQuestion], *, seed: int = 0, ranked: bool = F
         seed: Seed of the intervals.
         ranked: Whether models are ranked by their mean over questions.
     """
-    scores, trends = [one for part in parts for one in part.scores], [one for part in parts for one in part.trends]
-    gains = with_adjusted([one for part in parts for one in part.gains])
-    means = (one for part in parts for one in part.means)
+    scores, trends = (
+        [score for part in parts for score in part.scores],
+        [score for part in parts for score in part.trends],
+    )
+    gains = with_adjusted([gain for part in parts for gain in part.gains])
+    means = (mean for part in parts for mean in part.means)
     return ByQuestion(
         systems=order((*scores, *trends)),
         published=frozenset(system for part in parts for system in part.published),
         scores=tuple(adjusted_scores(scores)),
         trends=tuple(trends),
-        runs=tuple(one for part in parts for one in part.runs),
-        gains=(*_by_dimension(gains), *_by_dimension(one for part in parts for one in part.published_gains)),
-        repeats=tuple(one for part in parts for one in part.repeats),
+        runs=tuple(run for part in parts for run in part.runs),
+        gains=(*_by_dimension(gains), *_by_dimension(gain for part in parts for gain in part.published_gains)),
+        repeats=tuple(repeat for part in parts for repeat in part.repeats),
         ranking=tuple(ranking_of_questions(means, seed=seed)) if ranked else (),
     )
 
 
 def _by_dimension(gains: Iterable[ThinkingGain]) -> list[ThinkingGain]:
-    return sorted(gains, key=lambda one: GAINS.index(one.dimension))
+    return sorted(gains, key=lambda gain: GAINS.index(gain.dimension))
 
 
-def _named(averages: pl.DataFrame) -> frozenset[str]:
+def _dimensions_of_averages(averages: pl.DataFrame) -> frozenset[str]:
     return frozenset(averages.select(facet("aggregate").alias("name"))["name"].drop_nulls())
 
 
@@ -211,15 +219,15 @@ def _renamed(averages: pl.DataFrame, whole: Outline) -> pl.DataFrame:
 def _gains(rows: pl.DataFrame, groups: frozenset[str], seed: int) -> list[ThinkingGain]:
     modes = rows.select("model", facet("thinking").alias("mode")).drop_nulls().unique()
     both = modes.filter(pl.col("model").is_duplicated())["model"].unique().implode()
-    told = rows.filter(pl.col("model").is_in(both))
-    if told.is_empty():
+    both_modes = rows.filter(pl.col("model").is_in(both))
+    if both_modes.is_empty():
         return []
     by = [name for name in GAINS if name == OVERALL or name in groups]
-    return gains_of(told, by=by, seed=seed)[0]
+    return gains_of(both_modes, by=by, seed=seed)[0]
 
 
 def order(scores: Sequence[GroupScore]) -> tuple[tuple[str, str], ...]:
     """Systems by overall score, the highest first, then those without one."""
-    means = {(one.model, one.variant): one.score for one in reversed(scores) if one.dimension == OVERALL}
-    there = dict.fromkeys((one.model, one.variant) for one in scores)
-    return tuple(sorted(there, key=lambda system: -means.get(system, -1.0)))
+    means = {(score.model, score.variant): score.score for score in reversed(scores) if score.dimension == OVERALL}
+    systems = dict.fromkeys((score.model, score.variant) for score in scores)
+    return tuple(sorted(systems, key=lambda system: -means.get(system, -1.0)))

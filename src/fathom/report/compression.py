@@ -70,21 +70,21 @@ def study_chart(study: str, table: pl.DataFrame) -> alt.TopLevelMixin:
 
 def _redundancy(table: pl.DataFrame) -> alt.TopLevelMixin:
     parts = {"low": 0.05, "inner": 0.25, "value": 0.5, "outer": 0.75, "high": 0.95}
-    found = table.group_by("category", "ratio", maintain_order=True).agg(
+    quantiles = table.group_by("category", "ratio", maintain_order=True).agg(
         *(pl.col("spearman").quantile(share, "linear").alias(name) for name, share in parts.items()),
         pl.len().alias("draws"),
     )
     records = [
         {"row": _words(line["category"]), "series": _ratio(line["ratio"]), **{name: line[name] for name in parts}}
-        for line in found.to_dicts()
+        for line in quantiles.to_dicts()
     ]
-    rows = list(dict.fromkeys(str(one["row"]) for one in records))
+    rows = list(dict.fromkeys(str(record["row"]) for record in records))
     series = [_ratio(value) for value in sorted(table["ratio"].unique(), reverse=True)]
     size = Size(460, rows_height(len(rows), len(series)))
     axis = value_axis([*records, {"value": MODERATE}])
     chart = dots(records, rows, series, size, axis, guides=(MODERATE, STRONG))
     subtitle = [
-        f"{SP}, by category; {max(found['draws'].to_list()):,} random subsets each",
+        f"{SP}, by category; {max(quantiles['draws'].to_list()):,} random subsets each",
         f"Dot: median; thick bar: middle 50%; thin bar: 90%; dashed: {MODERATE} (moderate) and {STRONG} (strong)",
     ]
     return together([chart], "Rank correlation of random subsets with the whole benchmark", subtitle)
@@ -98,7 +98,7 @@ def _categories(table: pl.DataFrame) -> alt.TopLevelMixin:
     for group, title in _groups(table):
         own = table.filter(models=group)
         size = Size(SIDE, rows_height(len(rows), len(ESTIMATES)))
-        records = [{**one, "row": _category(str(one["row"]))} for one in _records(own, "category")]
+        records = [{**record, "row": _category(str(record["row"]))} for record in _records(own, "category")]
         panels.append(dots(records, rows, list(ESTIMATES.values()), size, axis, title=title, names=not panels))
     return together(panels, "Rank correlation of the subset with the whole benchmark, by category", SP)
 
@@ -112,16 +112,16 @@ def _settings(table: pl.DataFrame, title: str) -> alt.TopLevelMixin:
         size = Size(SIDE, rows_height(len(rows), len(ESTIMATES)))
         draws = _records(table.filter(models=group), "setting")
         panels.append(_medians(draws, rows, size, axis, title=heading, names=not panels))
-    return together(panels, title, _said(table))
+    return together(panels, title, _subtitle(table))
 
 
 def _medians(
     draws: list[dict[str, object]], rows: Sequence[str], size: Size, axis: alt.X, *, title: str = "", names: bool = True
 ) -> alt.LayerChart:
     """Medians over draws, and all draws if there are several."""
-    found = medians(draws)
-    several = draws if len(draws) > len(found) else ()
-    return dots(found, rows, list(ESTIMATES.values()), size, axis, draws=several, title=title, names=names)
+    middle = medians(draws)
+    several = draws if len(draws) > len(middle) else ()
+    return dots(middle, rows, list(ESTIMATES.values()), size, axis, draws=several, title=title, names=names)
 
 
 def _choices(table: pl.DataFrame) -> alt.TopLevelMixin:
@@ -139,7 +139,7 @@ def _curves(
 ) -> alt.TopLevelMixin:
     table = _whole(table).with_columns(pl.col("setting").cast(pl.Float64).alias("x"))
     values = sorted(table["x"].unique())
-    records = [{**one, "x": x} for one, x in zip(_records(table, "setting"), table["x"], strict=True)]
+    records = [{**record, "x": x} for record, x in zip(_records(table, "setting"), table["x"], strict=True)]
     shown = ".0%" if percent else "d"
     axis = axis_of(
         values=values, format=shown, grid=False, ticks=True, labelOverlap="greedy", labelSeparation=3, labelFontSize=10
@@ -149,15 +149,15 @@ def _curves(
     margin = 1.12 if log else 0.04 * (values[-1] - values[0] or 1)
     ends = [values[0] / margin, values[-1] * margin] if log else [values[0] - margin, values[-1] + margin]
     x = alt.X("x:Q", scale=alt.Scale(type="log" if log else "linear", domain=ends, nice=False, zero=False), axis=axis)
-    low, high = bounds([float(str(one["value"])) for one in records])
+    low, high = bounds([float(str(record["value"])) for record in records])
     y = alt.Y("value:Q", scale=alt.Scale(domain=[low, high], nice=False), axis=axis_of(grid=True, format=".2f"))
     panels: list[alt.LayerChart] = []
     for group, heading in _groups(table):
         own = table["models"] == group
-        inside = [one for one, kept in zip(records, own, strict=True) if kept]
+        inside = [record for record, kept in zip(records, own, strict=True) if kept]
         note = _relation(table.filter(models=group)) if related else ""
         panels.append(lines(inside, list(ESTIMATES.values()), PANEL, x, y, title=heading, note=note))
-    return together(panels, title, _said(table))
+    return together(panels, title, _subtitle(table))
 
 
 def _rankings(table: pl.DataFrame) -> alt.TopLevelMixin:
@@ -166,7 +166,12 @@ def _rankings(table: pl.DataFrame) -> alt.TopLevelMixin:
     for draw in table["draw"].unique(maintain_order=True):
         own = table.filter(draw=draw)
         records = [
-            {"model": line["model"], "stage": name, "rank": line[key], "moved": len({line[one] for one in stages}) > 1}
+            {
+                "model": line["model"],
+                "stage": name,
+                "rank": line[key],
+                "moved": len({line[stage] for stage in stages}) > 1,
+            }
             for line in own.to_dicts()
             for key, name in stages.items()
         ]
@@ -226,7 +231,7 @@ def _records(table: pl.DataFrame, row: str) -> list[dict[str, object]]:
     return [{"row": row, "series": series, "value": value} for row, series, value in lines]
 
 
-def _said(table: pl.DataFrame) -> str | list[str]:
+def _subtitle(table: pl.DataFrame) -> str | list[str]:
     several = table["draw"].n_unique() > 1
     return [SP, _one_mark(table)] if several else f"{SP}; one fit each"
 
@@ -236,8 +241,8 @@ def _one_mark(table: pl.DataFrame) -> str:
 
 
 def _groups(table: pl.DataFrame) -> list[tuple[str, str]]:
-    there = set(table["models"])
-    return [(group, title) for group, title in GROUPS.items() if group in there]
+    present = set(table["models"])
+    return [(group, title) for group, title in GROUPS.items() if group in present]
 
 
 def _relation(table: pl.DataFrame) -> str:
@@ -289,9 +294,11 @@ def validation(frame: pl.DataFrame, target: str = "overall") -> alt.TopLevelMixi
             heading = f"{title}, {budget:,} items" if frame["budget"].n_unique() > 1 else title
             # One scale for all budgets, so that panels can be compared.
             axis = value_axis(
-                _method_records(frame, name, scale), one=scale == 1, zero=name != "spearman", signed=name == "bias"
+                _method_records(frame, name, scale), unit=scale == 1, zero=name != "spearman", signed=name == "bias"
             )
-            chart = dots(records, methods, [SPLITS[one] for one in splits], size, axis, title=heading, names=not place)
+            chart = dots(
+                records, methods, [SPLITS[split] for split in splits], size, axis, title=heading, names=not place
+            )
             panels.append(chart)
     single = frame["budget"].n_unique() == 1
     chosen = f"{frame['budget'][0]:,} items. " if single else ""

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import altair as alt
 
 from fathom.report.colours import GHOST, GRID, INK, MUTED, PAPER, SERIES
-from fathom.report.drawing import Size, axis_of, chart_of_records, layered, legend_of, style
+from fathom.report.drawing import Size, axis_of, chart_of_records, layered, legend_of, looks_of
 
 Records: TypeAlias = Sequence[Mapping[str, object]]
 SIDE = 240
@@ -69,7 +69,7 @@ def dots(
         ticks = chart_of_records(draws).mark_tick(thickness=1.2, size=ROW - 3, opacity=0.45, aria=False)
         layers.append(ticks.encode(x=axis, **place))
     for low, high, width in (("low", "high", 1.5), ("inner", "outer", 4.5)):
-        if known := [one for one in records if one.get(low) is not None and one.get(high) is not None]:
+        if known := [record for record in records if record.get(low) is not None and record.get(high) is not None]:
             bar = chart_of_records(known).mark_rule(strokeWidth=width)
             layers.append(bar.encode(x=alt.X(f"{low}:Q"), x2=f"{high}:Q", **place))
     marks = chart_of_records(records).mark_point(size=52, filled=True, opacity=1, stroke=PAPER.light, strokeWidth=0.8)
@@ -78,18 +78,15 @@ def dots(
 
 
 def _rows(rows: Sequence[str], series: Sequence[str], size: Size, names: bool) -> _Rows:
-    key, domain = legend_of(len(series), size), list(series)
-    styles = [style(number) for number in range(len(series))]
-    colours = alt.Scale(domain=domain, range=[one.colour.light for one in styles])
-    shapes = alt.Scale(domain=domain, range=[one.shape for one in styles])
+    looks = looks_of(series, "series", key=legend_of(len(series), size))
     # Axes without labels would have other bounds, and their headings another height.
-    said = {} if names else {"labelExpr": "''"}
-    shown = axis_of(grid=True, tickBand="extent", labelLimit=260, labelFontSize=12, **said)
+    labels = {} if names else {"labelExpr": "''"}
+    shown = axis_of(grid=True, tickBand="extent", labelLimit=260, labelFontSize=12, **labels)
     return _Rows(
         alt.Y("row:N", scale=alt.Scale(domain=list(rows), padding=0), axis=shown),
-        alt.YOffset("series:N", scale=alt.Scale(domain=domain, paddingOuter=GAP / ROW / 2)),
-        alt.Color("series:N", scale=colours, legend=key),
-        alt.Shape("series:N", scale=shapes, legend=key),
+        alt.YOffset("series:N", scale=alt.Scale(domain=list(series), paddingOuter=GAP / ROW / 2)),
+        looks.colour,
+        looks.shape,
     )
 
 
@@ -115,18 +112,13 @@ def lines(
         note: A line under the heading, "" for none.
     """
     middle = medians(records, "x")
-    key = legend_of(len(series), size)
-    styles = [style(number) for number in range(len(series))]
-    scale = alt.Scale(domain=list(series), range=[one.colour.light for one in styles])
-    colour = alt.Color("series:N", scale=scale, legend=key)
-    marks = alt.Scale(domain=list(series), range=[one.shape for one in styles])
-    shape = alt.Shape("series:N", scale=marks, legend=key)
-    layers = [chart_of_records(middle).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)]
+    looks = looks_of(series, "series", key=legend_of(len(series), size))
+    layers = [chart_of_records(middle).mark_line(strokeWidth=2).encode(x=x, y=y, color=looks.colour)]
     if len(records) > len(middle):
         draws = chart_of_records(records).mark_point(size=16, strokeWidth=1, opacity=0.55, aria=False)
-        layers.append(draws.encode(x=x, y=y, color=colour, shape=shape))
+        layers.append(draws.encode(x=x, y=y, color=looks.colour, shape=looks.shape))
     points = chart_of_records(middle).mark_point(filled=True, size=44, opacity=1)
-    layers.append(points.encode(x=x, y=y, color=colour, shape=shape))
+    layers.append(points.encode(x=x, y=y, color=looks.colour, shape=looks.shape))
     return _headed(layers, size, title, note)
 
 
@@ -144,7 +136,7 @@ def ranks(records: Records, stages: Sequence[str], size: Size, *, title: str) ->
         scale=alt.Scale(domain=list(stages), padding=0.15),
         axis=axis_of(grid=False, orient="top", labelAngle=0, labelFontSize=11),
     )
-    most = max((float(str(one["rank"])) for one in records), default=1.0)
+    most = max((float(str(record["rank"])) for record in records), default=1.0)
     y = alt.Y(
         "rank:Q",
         scale=alt.Scale(domain=[0.6, most + 0.4], reverse=True, nice=False, zero=False),
@@ -153,11 +145,11 @@ def ranks(records: Records, stages: Sequence[str], size: Size, *, title: str) ->
     layers: list[alt.Chart] = []
     looks = ((False, GHOST.light, MUTED.light, 1.6), (True, SERIES[0].light, SERIES[0].light, 2.2))
     for moved, line, mark, width in looks:
-        if found := [one for one in records if one["moved"] is moved]:
-            chart = chart_of_records(found)
+        if lines := [record for record in records if record["moved"] is moved]:
+            chart = chart_of_records(lines)
             layers.append(chart.mark_line(color=line, strokeWidth=width).encode(x=x, y=y, detail="model:N"))
             layers.append(chart.mark_point(filled=True, size=34, opacity=1, color=mark).encode(x=x, y=y))
-    last = chart_of_records([one for one in records if one["stage"] == stages[-1]])
+    last = chart_of_records([record for record in records if record["stage"] == stages[-1]])
     named = last.mark_text(align="left", dx=9, fontSize=11, color=INK.light, limit=190)
     layers.append(named.encode(x=x, y=y, text="model:N"))
     return _headed(layers, size, title)
@@ -177,8 +169,8 @@ def plane(
     """
     scales = {name: alt.Scale(domain=list(span), nice=False, zero=False) for name, span in spans.items()}
     x, y = alt.X("x:Q", scale=scales["x"], axis=None), alt.Y("y:Q", scale=scales["y"], axis=None)
-    others = chart_of_records([one for one in records if not one["chosen"]])
-    chosen = chart_of_records([one for one in records if one["chosen"]])
+    others = chart_of_records([record for record in records if not record["chosen"]])
+    chosen = chart_of_records([record for record in records if record["chosen"]])
     frame = alt.Chart({"values": [{}]}).mark_rect(fill="transparent", stroke=GRID.light)
     layers = [
         frame,
@@ -197,21 +189,21 @@ def medians(records: Records, place: str = "row") -> list[dict[str, object]]:
         records: Each with ``series``, ``value`` and the place.
         place: The field of the place: ``row`` or ``x``.
     """
-    found: dict[tuple[object, object], list[float]] = {}
-    for one in records:
-        found.setdefault((one[place], one["series"]), []).append(float(str(one["value"])))
-    return [{place: at, "series": series, "value": median(values)} for (at, series), values in found.items()]
+    groups: dict[tuple[object, object], list[float]] = {}
+    for record in records:
+        groups.setdefault((record[place], record["series"]), []).append(float(str(record["value"])))
+    return [{place: at, "series": series, "value": median(values)} for (at, series), values in groups.items()]
 
 
 def value_axis(
-    records: Sequence[Mapping[str, object]], *, one: bool = True, zero: bool = False, signed: bool = False
+    records: Sequence[Mapping[str, object]], *, unit: bool = True, zero: bool = False, signed: bool = False
 ) -> alt.X:
     """An axis that contains all values and their bars; for correlations, 1 too."""
     ends = [float(str(record[name])) for record in records for name in ("low", "value", "high") if name in record]
-    low, high = bounds(ends) if one else _with_zero(ends)
+    low, high = bounds(ends) if unit else _with_zero(ends)
     axis = axis_of(
         grid=True,
-        format="+.1f" if signed else ".2f" if one else ".1f",
+        format="+.1f" if signed else ".2f" if unit else ".1f",
         tickCount=5,
         labelOverlap="greedy",
         labelFlush=False,

@@ -16,41 +16,41 @@ SPLITS = {
 Records = list[dict[str, object]]
 
 
-def estimate_records(found: Estimated) -> Records:
+def estimate_records(estimated: Estimated) -> Records:
     """A record for each model, in percent; without the columns that say the same of all."""
-    ties = any(one.group for one in found.models)
-    several = len({one.items for one in found.models}) > 1
-    ended = [name for name in COUNTED if any(one.ended.get(name) for one in found.models)]
-    both = any(one.ended and differ(one.overall.value, one.other) for one in found.models)
-    by_other = "drop" if found.unanswered == "zero" else "zero"
+    ties = any(model.group for model in estimated.models)
+    several = len({model.items for model in estimated.models}) > 1
+    ended = [name for name in COUNTED if any(model.ended.get(name) for model in estimated.models)]
+    both = any(model.ended and differ(model.overall.value, model.other) for model in estimated.models)
+    by_other = "drop" if estimated.unanswered == "zero" else "zero"
     return [
         {
-            **({"tie group": one.group, "ranks": _ranks(one.ranks)} if ties else {}),
-            "model": one.model,
-            "estimate": _percent(one.overall.value),
-            **({"95%": _interval(one.overall)} if ties else {}),
-            **{name: _percent(value) for name, value in one.others.items()},
-            **({"full": _percent(one.full)} if one.full is not None else {}),
-            **({"items": one.items} if several else {}),
-            **({by_other: _percent(one.other)} if both else {}),
-            **{name: one.ended.get(name, 0) for name in ended},
+            **({"tie group": model.group, "ranks": _ranks(model.ranks)} if ties else {}),
+            "model": model.model,
+            "estimate": _percent(model.overall.value),
+            **({"95%": _interval(model.overall)} if ties else {}),
+            **{name: _percent(value) for name, value in model.others.items()},
+            **({"full": _percent(model.full)} if model.full is not None else {}),
+            **({"items": model.items} if several else {}),
+            **({by_other: _percent(model.other)} if both else {}),
+            **{name: model.ended.get(name, 0) for name in ended},
         }
-        for one in found.models
+        for model in estimated.models
     ]
 
 
-def agreement_records(found: Estimated) -> Records:
+def agreement_records(estimated: Estimated) -> Records:
     """How each estimate agrees with the scores themselves, in points."""
     return [
         {
-            "estimate": one.estimate,
-            "models": one.models,
-            "n": one.count,
-            "Spearman": f"{one.spearman:.4f}",
-            "error": _percent(one.error),
-            "bias": f"{100 * one.bias:+.2f}",
+            "estimate": agreement.estimate,
+            "models": agreement.models,
+            "n": agreement.count,
+            "Spearman": f"{agreement.spearman:.4f}",
+            "error": _percent(agreement.error),
+            "bias": f"{100 * agreement.bias:+.2f}",
         }
-        for one in found.agreement
+        for agreement in estimated.agreement
     ]
 
 
@@ -61,32 +61,32 @@ def validation_records(summary: Sequence[Mapping[str, Any]]) -> Iterator[tuple[s
         summary: Records of ``fathom.compress.summary``.
     """
     tables: dict[tuple[str, int, str], list[Mapping[str, Any]]] = {}
-    for one in summary:
-        tables.setdefault((one["split"], one["budget"], one["target"]), []).append(one)
+    for record in summary:
+        tables.setdefault((record["split"], record["budget"], record["target"]), []).append(record)
     for (split, budget, target), part in tables.items():
-        costs = {f"{one['cost_share']:.1%}" for one in part}
+        costs = {f"{record['cost_share']:.1%}" for record in part}
         of = ("" if target == "overall" else f", {target}") + (
             f", {costs.pop()} of the cost" if len(costs) == 1 else ""
         )
-        ordered = sorted(part, key=lambda one: math.inf if one["error"] is None else one["error"])
-        draws = max(one["draws"] for one in part)
+        ordered = sorted(part, key=lambda record: math.inf if record["error"] is None else record["error"])
+        draws = max(record["draws"] for record in part)
         yield (
             f"{SPLITS[split]}, {budget:,} items{of}, {draws} draws",
-            [_validated(one, cost=bool(costs)) for one in ordered],
+            [_validated(record, cost=bool(costs)) for record in ordered],
         )
 
 
-def _validated(one: Mapping[str, Any], *, cost: bool) -> dict[str, object]:
-    spread = f"±{one['spearman_se']:.3f}" if one["spearman_se"] else ""
+def _validated(record: Mapping[str, Any], *, cost: bool) -> dict[str, object]:
+    spread = f"±{record['spearman_se']:.3f}" if record["spearman_se"] else ""
     return {
-        "method": one["method"],
-        "Spearman": _figure(one["spearman"], ".3f") + spread,
-        "error": _figure(one["error"], ".4f"),
-        "bias": _figure(one["bias"], "+.4f"),
-        "coverage": _figure(one["coverage"], ".1%"),
-        "half-width": _figure(one["half_width"], ".4f"),
-        **({"cost": f"{one['cost_share']:.1%}"} if cost else {}),
-        "seconds": f"{one['seconds']:.2f}",
+        "method": record["method"],
+        "Spearman": _figure(record["spearman"], ".3f") + spread,
+        "error": _figure(record["error"], ".4f"),
+        "bias": _figure(record["bias"], "+.4f"),
+        "coverage": _figure(record["coverage"], ".1%"),
+        "half-width": _figure(record["half_width"], ".4f"),
+        **({"cost": f"{record['cost_share']:.1%}"} if cost else {}),
+        "seconds": f"{record['seconds']:.2f}",
     }
 
 
@@ -97,8 +97,8 @@ def reach_records(reach: Sequence[Mapping[str, Any]]) -> Records:
         reach: Records of ``fathom.compress.validate.reach``.
     """
     grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for one in reach:
-        grouped.setdefault((one["split"], one["method"]), []).append(one)
+    for record in reach:
+        grouped.setdefault((record["split"], record["method"]), []).append(record)
     return [
         {
             "split": split,
@@ -114,7 +114,7 @@ def reach_records(reach: Sequence[Mapping[str, Any]]) -> Records:
 
 
 def _mean(records: Sequence[Mapping[str, Any]], name: str, form: str) -> str:
-    return f"{sum(float(one[name]) for one in records) / len(records):{form}}"
+    return f"{sum(float(record[name]) for record in records) / len(records):{form}}"
 
 
 def _figure(value: float | None, form: str) -> str:
@@ -125,8 +125,12 @@ def _percent(value: float | None) -> str:
     return "-" if value is None or math.isnan(value) else f"{100 * value:.2f}"
 
 
-def _interval(one: Estimate) -> str:
-    return "-" if one.low is None or one.high is None else f"{100 * one.low:.1f} to {100 * one.high:.1f}"
+def _interval(estimate: Estimate) -> str:
+    return (
+        "-"
+        if estimate.low is None or estimate.high is None
+        else f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}"
+    )
 
 
 def _ranks(ranks: tuple[int, int] | None) -> str:

@@ -8,7 +8,16 @@ import altair as alt
 
 from fathom.analysis import CurvePoint
 from fathom.report.colours import GHOST, MUTED, PAPER
-from fathom.report.drawing import Size, axis_of, chart_of_records, layered, legend_of, length_axis, length_domain, style
+from fathom.report.drawing import (
+    Size,
+    chart_of_records,
+    layered,
+    legend_of,
+    length_axis,
+    length_domain,
+    score_axis,
+    style,
+)
 from fathom.report.results import System, system_of
 
 # With more lines than this, bands hide each other.
@@ -63,7 +72,7 @@ def curve_chart(
     if ghosts:
         base = chart_of_records(ghosts).mark_line(color=GHOST.light, strokeWidth=1)
         x = length_axis(_lengths(points), size, base=at)
-        layers.append(base.encode(x=x, y=_score_axis(), detail="system:N"))
+        layers.append(base.encode(x=x, y=score_axis(), detail="system:N"))
     for level in (_chance(points), *levels):
         labelled = bool(legend) and level.name == CHANCE
         layers.extend(_level_layers(level, length_axis(_lengths(points), size, base=at), _lengths(points), labelled))
@@ -122,11 +131,11 @@ def _series_layers(
     styles = [style(number) for number in range(len(systems))]
     domain = [system.name for system in systems]
     colour = alt.Color(
-        "system:N", scale=alt.Scale(domain=domain, range=[one.colour.light for one in styles]), legend=key
+        "system:N", scale=alt.Scale(domain=domain, range=[look.colour.light for look in styles]), legend=key
     )
-    dash = alt.StrokeDash("system:N", scale=alt.Scale(domain=domain, range=[list(one.dash) for one in styles]))
-    shape = alt.Shape("system:N", scale=alt.Scale(domain=domain, range=[one.shape for one in styles]), legend=key)
-    y = _score_axis()
+    dash = alt.StrokeDash("system:N", scale=alt.Scale(domain=domain, range=[list(look.dash) for look in styles]))
+    shape = alt.Shape("system:N", scale=alt.Scale(domain=domain, range=[look.shape for look in styles]), legend=key)
+    y = score_axis()
     chart = chart_of_records(lines)
     alone = {line["system"] for line in lines if sum(other["system"] == line["system"] for other in lines) == 1}
     spread = {"x": x, "y": alt.Y("low:Q"), "y2": alt.Y2("high:Q"), "color": colour}
@@ -148,12 +157,7 @@ def _series_layers(
         (False, {"filled": False, "fill": PAPER.light}),
     )
     for complete, look in looks:
-        if chosen := [one for one in lines if one["complete"] is complete]:
+        if chosen := [line for line in lines if line["complete"] is complete]:
             markers = chart_of_records(chosen).mark_point(**look, **marks)
             made.append(markers.encode(x=x, y=y, color=colour, shape=shape))
     return made
-
-
-def _score_axis() -> alt.Y:
-    axis = axis_of(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True)
-    return alt.Y("mean:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)

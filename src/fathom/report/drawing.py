@@ -64,6 +64,43 @@ def style(number: int) -> Style:
     )
 
 
+def score_axis(field: str = "mean") -> alt.Y:
+    """Scores from 0 to 100%."""
+    axis = axis_of(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True)
+    return alt.Y(f"{field}:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
+
+
+class Looks(NamedTuple):
+    """How lines or points look by their names: colour, dash and marker, each in the style of its place."""
+
+    colour: alt.Color
+    dash: alt.StrokeDash
+    shape: alt.Shape
+
+
+def looks_of(
+    names: Sequence[str], field: str = "system", *, key: alt.Legend | None = None, styles: Sequence[Style] = ()
+) -> Looks:
+    """The looks of the values of a field.
+
+    Args:
+        names: All values, in the order of their styles.
+        field: The field.
+        key: Its legend, None for none.
+        styles: Their styles; by default those of their places.
+    """
+    styles = styles or [style(number) for number in range(len(names))]
+
+    def scale(values: Iterable[Any]) -> alt.Scale:
+        return alt.Scale(domain=list(names), range=list(values))
+
+    return Looks(
+        alt.Color(f"{field}:N", scale=scale(look.colour.light for look in styles), legend=key),
+        alt.StrokeDash(f"{field}:N", scale=scale(list(look.dash) for look in styles), legend=None),
+        alt.Shape(f"{field}:N", scale=scale(look.shape for look in styles), legend=key),
+    )
+
+
 def chart_of_records(records: Sequence[Mapping[str, object]]) -> alt.Chart:
     """A chart over records."""
     # A plain mapping, because Altair would check every value of its data class against the schema.
@@ -80,8 +117,8 @@ def layered(layers: Sequence[alt.Chart], size: Size, title: str = "", note: str 
     chart = alt.LayerChart(layer=list(layers), width=size.width, height=size.height)
     if not title and not note:
         return chart
-    said = note if isinstance(note, str) else list(note)
-    return chart.properties(title=alt.TitleParams(title, subtitle=said) if note else title)
+    subtitle = note if isinstance(note, str) else list(note)
+    return chart.properties(title=alt.TitleParams(title, subtitle=subtitle) if note else title)
 
 
 def legend_of(columns: int, size: Size, title: str | None = None) -> alt.Legend | None:

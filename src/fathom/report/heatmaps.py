@@ -88,21 +88,21 @@ def longscore_map(
         are blank.
     """
     cells = []
-    for one in scores:
-        for point in one.points:
+    for score in scores:
+        for point in score.points:
             text = "undef." if point.value is None else words.change(round(point.value, 2)).removesuffix(".0")
             fill = GRID if point.value is None else CHANGE[change_step(point.value)]
-            if point.value is not None and is_anomalous(one, point.value):
+            if point.value is not None and is_anomalous(score, point.value):
                 text, fill = f"({text})", GRID
-            cells.append(Tile(words.tokens(point.length), system_of(one).name, fill.light, text))
+            cells.append(Tile(words.tokens(point.length), system_of(score).name, fill.light, text))
     columns = [words.tokens(length) for length in lengths]
     return heat_map(cells, columns, [system.name for system in systems], size, title=title, widest=widest)
 
 
-def is_anomalous(one: LongScore, value: float | None = None) -> bool:
+def is_anomalous(score: LongScore, value: float | None = None) -> bool:
     """Whether a value, or any of all values, is above +100% or relative to a base that is too uncertain."""
-    values = [point.value or 0.0 for point in one.points] if value is None else [value]
-    return any(each > ANOMALY for each in values) or (one.base_factor or 1.0) >= HARDLY
+    values = [point.value or 0.0 for point in score.points] if value is None else [value]
+    return any(each > ANOMALY for each in values) or (score.base_factor or 1.0) >= HARDLY
 
 
 class Tile(NamedTuple):

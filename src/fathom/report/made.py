@@ -13,17 +13,16 @@ from fathom.analysis.ranking import Ranked
 from fathom.options.terminal import as_json
 from fathom.parallel.units import Progress
 from fathom.printing import printable
-from fathom.report.markdown import setups_text, summary_text
+from fathom.report.measure import measure, with_setups
 from fathom.report.notebook import as_notebook
 from fathom.report.page import TITLE, page
-from fathom.report.results import ALL, Results, System, measure, system_of, with_setups
+from fathom.report.results import ALL, Results, System, system_of
+from fathom.report.sections import SECTIONS
 from fathom.report.setups import ComparedSetups
-from fathom.report.setups import numbers as setup_numbers
 from fathom.report.studies import Tables
-from fathom.report.summary import Summary, summary
+from fathom.report.summary import Summary, show_summary, summary, summary_text
 from fathom.report.table import Replies
 from fathom.report.tables import tables_of
-from fathom.report.terminal import show_summary
 from fathom.stats.outcomes import Unanswered
 from fathom.stats.substitutes import not_the_benchmarks, substituted
 from fathom.storage.atomic import whole_file
@@ -59,25 +58,25 @@ class Report(Tables):
         return page(self.results, title=self.title, link=self.link)
 
     def markdown(self) -> str:
-        """The summary in at most 40 lines, for a message or a pull request, and the comparison of setups."""
-        compared = self.results.setups
-        return summary_text(self.summary, self.title) + (f"\n{setups_text(compared)}" if compared else "")
+        """The summary in at most 40 lines, for a message or a pull request, and what sections add to it."""
+        added = [text for section in SECTIONS if (text := section.markdown(self.results))]
+        return "\n".join((summary_text(self.summary, self.title), *added))
 
     def numbers(self) -> dict[str, Any]:
         """The summary and all scores, as numbers."""
-        found, results = self.summary, self.results
-        ranks = {system_of(one): one for one in results.ranked}
+        summarized, results = self.summary, self.results
+        ranks = {system_of(ranked): ranked for ranked in results.ranked}
         averages = {system: results.average.get((system, ALL)) for system in results.systems}
         scored: Mapping[System, AverageScore | Ranked | None] = averages if results.by_average else ranks
         return {
             "title": self.title,
-            "scope": found.scope,
-            "not_measured": list(map(str, found.unmeasured)),
+            "scope": summarized.scope,
+            "not_measured": list(map(str, summarized.unmeasured)),
             "score": "average score" if results.by_average else "mean over questions",
             "ranking": [
                 {
                     **system._asdict(),
-                    "rank": (one.best, one.worst) if (one := ranks.get(system)) else None,
+                    "rank": (ranked.best, ranked.worst) if (ranked := ranks.get(system)) else None,
                     "score": score.mean if (score := scored.get(system)) else None,
                     "interval": score.interval if score else None,
                     "bounds": score.bounds if isinstance(score, AverageScore) else None,
@@ -87,11 +86,11 @@ class Report(Tables):
                 }
                 for system in results.systems
             ],
-            "drops": [{**asdict(one), "difference": one.difference} for one in results.drops],
+            "drops": [{**asdict(ranked), "difference": ranked.difference} for ranked in results.drops],
             "scores": list(results.curve.values()),
-            "notes": found.notes,
-            "made": dict(found.made),
-            **({"setups": setup_numbers(results.setups)} if results.setups else {}),
+            "notes": summarized.notes,
+            "made": dict(summarized.made),
+            **{section.name: own for section in SECTIONS if (own := section.numbers(results))},
         }
 
     def text(self, format: Format) -> str:
@@ -128,7 +127,7 @@ def measured(
         made: How the report is made, such as its command: name and value.
         link: Gives the address of the replies behind a figure, relative to the page; None for no links.
         setups: The comparison of the setups that the rows are of.
-        progress: See ``fathom.report.parts.measured_parts``.
+        progress: See ``fathom.report.measure.measured_parts``.
 
     Raises:
         FathomError: There are no rows.
@@ -137,15 +136,15 @@ def measured(
     if short:
         made = (*made, ("Base of effective lengths", f"mean at {named_lengths(short)}, the lengths up to the window"))
     asked = rows.left.rows if isinstance(rows, Filtered) else rows
-    found = replace(
+    results = replace(
         measure(rows, seed=seed, unanswered=unanswered, base_lengths=short or BASE_LENGTHS, progress=progress),
         notes=tuple(map(printable, (*notes, *not_the_benchmarks(substituted(asked))))),
         made=tuple((name, printable(value)) for name, value in made),
     )
     if setups is not None:
-        found = with_setups(found, setups)
-    report = Report(tables_of(found))
-    report.results, report.title, report.link = found, title, link
+        results = with_setups(results, setups)
+    report = Report(tables_of(results))
+    report.results, report.title, report.link = results, title, link
     return report
 
 

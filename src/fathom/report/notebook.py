@@ -11,6 +11,7 @@ from fathom.report.colours import PAPER
 from fathom.report.figure import specification
 from fathom.report.plot import chart_of
 from fathom.report.results import Results
+from fathom.report.sections import SECTIONS
 from fathom.report.setup_charts import PAPER_SIZE, score_chart
 from fathom.report.studies import as_markup
 from fathom.report.summary import WHOLE, summary
@@ -20,7 +21,7 @@ from fathom.types import FathomError
 FIRST = ("headline", "setups")
 FOLDED = "setups-costs"
 """Beginning of the names of tables with a row for each setup at each length."""
-LEFT_OUT = ("counts", "graders", "settings", "published")
+LEFT_OUT = (*(section.name for section in SECTIONS if not section.in_notebook), "published")
 """Sections that are about how the report was made; they are on the page."""
 
 
@@ -31,9 +32,11 @@ def as_notebook(results: Results, tables: Sequence[Table]) -> str:
         results: What was measured.
         tables: Those of the report.
     """
-    seen = [one for one in tables if one.section in FIRST and not one.detail and not one.name.startswith(FOLDED)]
+    seen = [
+        table for table in tables if table.section in FIRST and not table.detail and not table.name.startswith(FOLDED)
+    ]
     folded = [table for table in tables if table not in seen and table.section not in LEFT_OUT]
-    missing = "".join(Markup("<li>{}</li>").format(one) for one in map(str, summary(results).unmeasured))
+    missing = "".join(Markup("<li>{}</li>").format(sentence) for sentence in map(str, summary(results).unmeasured))
     parts = [Markup("<p>Not measured:</p><ul>{}</ul>").format(Markup(missing)) if missing else f"<p>{WHOLE}</p>"]
     parts += [as_markup(table) for table in seen]
     parts += [image(chart) for chart in _charts(results)]

@@ -32,7 +32,7 @@ def published_tables(
         For each comparison its figures, a table for each metric if a cell has several; then, if the paper has a row
         without a method, the differences to it; then what can be compared with it.
     """
-    return tuple(chain.from_iterable(_tables(one, section, remarks=remarks) for one in comparisons))
+    return tuple(chain.from_iterable(_tables(comparison, section, remarks=remarks) for comparison in comparisons))
 
 
 def remarks_of(comparison: PublishedComparison) -> dict[str, tuple[str, ...]]:
@@ -64,11 +64,14 @@ def _tables(comparison: PublishedComparison, section: str, *, remarks: bool) -> 
             denominator="published",
         )
         for number, (metric, scores) in enumerate(_by_metric(comparison.scores))
-        for columns, rows in [_grid(scores, {id(one): Cell(_typeset(one.text), note=one.note) for one in scores})]
+        for columns, rows in [
+            _grid(scores, {id(score): Cell(_typeset(score.text), note=score.note) for score in scores})
+        ]
     ]
     if comparison.differences:
         columns, rows = _grid(
-            [one.score for one in comparison.differences], {id(one.score): _cell(one) for one in comparison.differences}
+            [difference.score for difference in comparison.differences],
+            {id(difference.score): _cell(difference) for difference in comparison.differences},
         )
         made.append(
             Table(
@@ -109,11 +112,11 @@ def _title(comparison: PublishedComparison) -> str:
 
 def _by_metric(scores: Sequence[PublishedScore]) -> list[tuple[str, Sequence[PublishedScore]]]:
     """Figures by metric, if a cell would have several; otherwise all, with no name."""
-    cells = [(_row(one), one.column) for one in scores]
+    cells = [(_row(score), score.column) for score in scores]
     if len(set(cells)) == len(cells):
         return [("", scores)]
-    metrics = dict.fromkeys(one.metric for one in scores)
-    return [(metric, [one for one in scores if one.metric == metric]) for metric in metrics]
+    metrics = dict.fromkeys(score.metric for score in scores)
+    return [(metric, [score for score in scores if score.metric == metric]) for metric in metrics]
 
 
 def _row(score: PublishedScore) -> tuple[str, str]:
@@ -124,18 +127,18 @@ def _grid(
     scores: Sequence[PublishedScore], cells: dict[int, Cell]
 ) -> tuple[tuple[Column, ...], tuple[tuple[Cell, ...], ...]]:
     """Columns and rows of figures: a row for each method, or for each task if there are many tasks."""
-    at = {(_row(one), one.column): cells[id(one)] for one in scores}
-    systems = {_row(one): one for one in scores}
-    across = {one.column: one for one in scores}
+    at = {(_row(score), score.column): cells[id(score)] for score in scores}
+    systems = {_row(score): score for score in scores}
+    across = {score.column: score for score in scores}
     if len(across) > WIDEST:
         columns = (
             Column("Task", number=False),
             Column("Metric", number=False),
-            *(Column(_name(one, with_method=True)) for one in systems.values()),
+            *(Column(_name(score, with_method=True)) for score in systems.values()),
         )
         return columns, tuple(
-            (Cell(name), Cell(one.metric), *(at.get((key, name), Cell()) for key in systems))
-            for name, one in across.items()
+            (Cell(name), Cell(score.metric), *(at.get((key, name), Cell()) for key in systems))
+            for name, score in across.items()
         )
     columns = (
         Column("Model and method", number=False, help="As the paper names them"),
@@ -145,12 +148,12 @@ def _grid(
     )
     return columns, tuple(
         (
-            Cell(_name(one)),
+            Cell(_name(score)),
             Cell(_in_fathom([score for score in scores if _row(score) == key])),
-            Cell(one.trained or ABSENT),
+            Cell(score.trained or ABSENT),
             *(at.get((key, name), Cell()) for name in across),
         )
-        for key, one in systems.items()
+        for key, score in systems.items()
     )
 
 
@@ -164,14 +167,14 @@ def _name(score: PublishedScore, *, with_method: bool = False) -> str:
 
 def _in_fathom(scores: Sequence[PublishedScore]) -> str:
     """fathom's name of a row's method, and its settings; a dash for none."""
-    settings = dict.fromkeys(one.setting for one in scores if one.setting)
+    settings = dict.fromkeys(score.setting for score in scores if score.setting)
     return " ".join(filter(None, (scores[0].method, ", ".join(settings)))) or ABSENT
 
 
 def _cell(difference: PublishedDifference) -> Cell:
     both = (difference.score, difference.without)
-    digits = max(len(one.text.partition(".")[2]) for one in both)
-    notes = [f"{one.printed}: {one.note}" for one in both if one.note]
+    digits = max(len(score.text.partition(".")[2]) for score in both)
+    notes = [f"{score.printed}: {score.note}" for score in both if score.note]
     return Cell(_typeset(f"{difference.difference:+.{digits}f}"), note=" ".join(notes))
 
 

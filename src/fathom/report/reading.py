@@ -10,7 +10,7 @@ from fathom.analysis import Filtered, Policy, known_filter
 from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.known import THRESHOLD
 from fathom.plugins.names import system_name
-from fathom.report.known import said_of_filter
+from fathom.report.sections.known import sentence_on_filter
 from fathom.rows import load, scan, shared_contexts, unfinished
 from fathom.rows.parts import ReadOptions
 from fathom.rows.scoring import NOT_JUDGED
@@ -84,8 +84,8 @@ def without_known(
     tell: Tell | None = None,
 ) -> Filtered:
     """A rows table without the questions that models answer closed-book; arguments as in ``filtered``."""
-    named = [str(one) for one in panel or ()]
-    missing = [one for one in named if not Path(one).exists()]
+    named = [str(name) for name in panel or ()]
+    missing = [name for name in named if not Path(name).exists()]
     if missing and len(missing) < len(named):
         raise FathomError(f"`panel`: give either runs or models, not both; no such run: {', '.join(missing)}")
     voices = load(list(map(Path, named)), judge=judge) if named and not missing else named or None
@@ -93,11 +93,11 @@ def without_known(
         for note in (*_not_judged(table), *notes_on_scorers(table)):
             tell(note)
     policy = cast(Policy, filter or ("panel" if named else "intersection"))
-    found = known_filter(table, policy, threshold=threshold, panel=voices, seed=seed)
-    if tell is not None and found.removed:
-        for note in (said_of_filter(found), *found.notes):
+    filtered = known_filter(table, policy, threshold=threshold, panel=voices, seed=seed)
+    if tell is not None and filtered.removed:
+        for note in (sentence_on_filter(filtered), *filtered.notes):
             tell(note)
-    return found
+    return filtered
 
 
 def _not_judged(table: RowsTable) -> Iterator[str]:
@@ -134,8 +134,8 @@ def counted_rows(
     lost: dict[str, list[str]] = {}
     for cell in unmeasured(scored_rows(frame)) if tell is not None else ():
         if lengths is None or cell.length in lengths:
-            said = f"{cell.task} at {format_length(cell.length)} ({cell})"
-            lost.setdefault(system_name(cell.model, cell.variant), []).append(said)
+            description = f"{cell.task} at {format_length(cell.length)} ({cell})"
+            lost.setdefault(system_name(cell.model, cell.variant), []).append(description)
     for model, cells in lost.items():
         assert tell is not None
         more = f" and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
@@ -147,10 +147,10 @@ def rows_of_tasks(frame: pl.DataFrame, tasks: Sequence[str] | None) -> pl.DataFr
     """The rows of some tasks."""
     if tasks is None:
         return frame
-    there = set(frame["task"])
+    present = set(frame["task"])
     tasks = [task_name(name) for name in tasks]
-    if missing := [name for name in tasks if name not in there]:
-        raise FathomError(f"`tasks`: no row of {missing[0]!r}; there are rows of {', '.join(sorted(there))}")
+    if missing := [name for name in tasks if name not in present]:
+        raise FathomError(f"`tasks`: no row of {missing[0]!r}; there are rows of {', '.join(sorted(present))}")
     return frame.filter(frame["task"].is_in(tasks))
 
 

@@ -1,7 +1,7 @@
 """Charts of setups: score and differences against length, score against tokens; on the page and as files."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,10 +18,12 @@ from fathom.report.drawing import (
     legend_of,
     length_axis,
     length_domain,
+    looks_of,
+    score_axis,
     style,
 )
 from fathom.report.figure import Figure, check_format, drawn, save
-from fathom.report.setups import ComparedSetups, answer, shown, tokens_at
+from fathom.report.setups import ComparedSetups, setup_name, tokens_at
 from fathom.types import FathomError
 
 WIDE, NARROW, TILE = Size(620, 260), Size(290, 240), Size(230, 130)
@@ -48,71 +50,68 @@ NAMED = (
 """The label of a power of two."""
 
 
-class View(NamedTuple):
-    """What the section on setups shows beside its tables.
+class PageFigures(NamedTuple):
+    """The figures of the page.
 
-    With ``tiled``, each setup has a figure of scores of its own, and the key is that of the base alone.
+    Attributes:
+        scores: Score against length, of each family or, with ``tiled``, of each setup.
+        differences: Difference to the base, of each setup.
+        tokens: Score against tokens, of each family with setups that take another number of tokens than the base.
+        with_tokens: Names of the setups in ``tokens``.
+        tiled: Whether each setup has a figure of scores of its own.
     """
 
-    answers: tuple[str, ...]
-    key: tuple[tuple[str, str, tuple[int, ...], str], ...]
-    scores: tuple[Figure, ...]
-    differences: tuple[Figure, ...]
-    tokens: tuple[Figure, ...]
-    token_key: tuple[tuple[str, str, tuple[int, ...], str], ...]
+    scores: Sequence[Figure]
+    differences: Sequence[Figure]
+    tokens: Sequence[Figure]
+    with_tokens: Sequence[str]
     tiled: bool
 
 
-def view(compared: ComparedSetups | None) -> View | None:
-    """The figures and sentences of the page; None without setups."""
-    if compared is None:
-        return None
-    order = (compared.reference, *compared.others)
+def page_figures(compared: ComparedSetups) -> PageFigures:
+    """The figures of the page."""
     several = len(compared.families) > 1
     tiled = any(len(family) > TOGETHER for _, family in compared.families)
     scores: list[Figure] = []
     tokens: list[Figure] = []
-    sized: list[SetupResult] = []
+    with_tokens: dict[str, None] = {}
     for title, family in compared.families:
         heading = title if several else ""
         if tiled:
-            scores += [_score_tile(compared, one) for one in family[1:]]
+            scores += [_score_tile(compared, result) for result in family[1:]]
         else:
             scores.append(_figure(score_chart, compared, family, heading, "Score against length"))
         if others := _with_other_tokens(compared, family):
             tokens.append(_figure(token_chart, compared, others, heading, "Score against tokens"))
-            sized += others
-    key = {one.setup.name: (shown(one.setup), *style(number)[1:]) for number, one in enumerate(order)}
-    return View(
-        answers=tuple(answer(one, compared.base) for one in compared.others),
-        key=(key[compared.base],) if tiled else tuple(key.values()),
-        scores=tuple(scores),
-        differences=tuple(
-            Figure(shown(one.setup), drawn(chart, f"Difference of {shown(one.setup)} to the base by length"))
-            for one, chart in zip(compared.others, difference_charts(compared, TILE), strict=True)
-        ),
-        tokens=tuple(tokens),
-        token_key=tuple(key[name] for name in dict.fromkeys(one.setup.name for one in sized)),
-        tiled=tiled,
+            with_tokens |= {result.setup.name: None for result in others}
+    differences = [
+        Figure(
+            setup_name(result.setup), drawn(chart, f"Difference of {setup_name(result.setup)} to the base by length")
+        )
+        for result, chart in zip(compared.others, difference_charts(compared, TILE), strict=True)
+    ]
+    return PageFigures(scores, differences, tokens, list(with_tokens), tiled)
+
+
+def _score_tile(compared: ComparedSetups, result: SetupResult) -> Figure:
+    chart = score_chart(compared, (compared.reference, result), TILE)
+    return Figure(
+        setup_name(result.setup),
+        drawn(chart, f"Score of {setup_name(result.setup)} against length; figures in the tables"),
     )
-
-
-def _score_tile(compared: ComparedSetups, one: SetupResult) -> Figure:
-    chart = score_chart(compared, (compared.reference, one), TILE)
-    return Figure(shown(one.setup), drawn(chart, f"Score of {shown(one.setup)} against length; figures in the tables"))
 
 
 def _with_other_tokens(compared: ComparedSetups, family: Sequence[SetupResult]) -> list[SetupResult]:
     """The base and the setups that take another number of tokens at some length; none if there are none."""
-    found = [family[0]]
-    for one in family[1:]:
+    others = [family[0]]
+    for result in family[1:]:
         for length in compared.lengths:
             tokens = tokens_at(family, length)
-            own, least = tokens.get(one.setup.name), tokens.get(compared.base)
+            own, least = tokens.get(result.setup.name), tokens.get(compared.base)
             if own is not None and least is not None and abs(own.mean - least.mean) > SAME_TOKENS * least.mean:
-                found.append(one)
+                others.append(result)
                 break
-    return found if len(found) > 1 else []
+    return others if len(others) > 1 else []
 
 
 def _figure(
@@ -122,8 +121,8 @@ def _figure(
     title: str,
     label: str,
 ) -> Figure:
-    said = f"{label}; figures in the tables"
-    wide, narrow = (drawn(chart(compared, family, size), said) for size in (WIDE, NARROW))
+    description = f"{label}; figures in the tables"
+    wide, narrow = (drawn(chart(compared, family, size), description) for size in (WIDE, NARROW))
     return Figure(title, wide, narrow)
 
 
@@ -151,13 +150,16 @@ def setup_figures(compared: ComparedSetups, folder: Path, suffix: str = ".svg") 
         end = f"-{title.lower().replace(' ', '-')}" if several else ""
         chart: alt.LayerChart | alt.ConcatChart = score_chart(compared, family, PAPER_SIZE, legend=True)
         if len(family) > TOGETHER:
-            parts = [score_chart(compared, (family[0], one), PAPER_TILE, title=shown(one.setup)) for one in family[1:]]
+            parts = [
+                score_chart(compared, (family[0], result), PAPER_TILE, title=setup_name(result.setup))
+                for result in family[1:]
+            ]
             chart = alt.ConcatChart(concat=parts, columns=3, spacing=24)
         made.append(save(chart, folder / f"scores{end}{suffix}"))
         if others := _with_other_tokens(compared, family):
             made.append(save(token_chart(compared, others, PAPER_SIZE, legend=True), folder / f"tokens{end}{suffix}"))
     tiles = difference_charts(compared, PAPER_TILE, titled=True)
-    heading = alt.TitleParams(f"Difference to {shown(compared.base)}, in points", fontSize=14, offset=16)
+    heading = alt.TitleParams(f"Difference to {setup_name(compared.base)}, in points", fontSize=14, offset=16)
     together = alt.ConcatChart(concat=tiles, columns=3, spacing=24, title=heading)
     made.append(save(together, folder / f"differences{suffix}"))
     return made
@@ -172,25 +174,24 @@ def score_chart(
     """Score against length with 95% intervals, one line per setup, and the window as a vertical line."""
     records = [
         {
-            "setup": shown(one.setup),
+            "setup": setup_name(result.setup),
             "length": point.length * 2 ** (APART * (place - (len(family) - 1) / 2)),
             "mean": point.mean,
             "low": point.interval.low,
             "high": point.interval.high,
         }
-        for place, one in enumerate(family)
-        for point in one.points
+        for place, result in enumerate(family)
+        for point in result.points
         if point.mean is not None and point.interval is not None
     ]
-    x, y = length_axis(compared.lengths, size), _score_axis()
+    x, y = length_axis(compared.lengths, size), score_axis()
     layers = [*_window(compared, size), *_lines(compared, family, records, x, y, legend=_legend(size, legend))]
     return layered(layers, size, title)
 
 
 def difference_charts(compared: ComparedSetups, size: Size, *, titled: bool = False) -> list[alt.LayerChart]:
     """Difference to the base against length, one chart per setup with one scale; filled points are significant."""
-    order = (compared.reference, *compared.others)
-    gaps = [point.difference for one in compared.others for point in one.points if point.difference is not None]
+    gaps = [point.difference for result in compared.others for point in result.points if point.difference is not None]
     least = min([0.0, *(gap.interval.low for gap in gaps)])
     most = max([0.0, *(gap.interval.high for gap in gaps)])
     step = STEPS[most - least > 1]
@@ -205,16 +206,16 @@ def difference_charts(compared: ComparedSetups, size: Size, *, titled: bool = Fa
     x = length_axis(compared.lengths, size)
     return [
         layered(
-            _difference_layers(compared, one, style(order.index(one)), x, y, size),
+            _difference_layers(compared, result, style(compared.order.index(result)), x, y, size),
             size,
-            shown(one.setup) if titled else "",
+            setup_name(result.setup) if titled else "",
         )
-        for one in compared.others
+        for result in compared.others
     ]
 
 
 def _difference_layers(
-    compared: ComparedSetups, one: SetupResult, look: Style, x: alt.X, y: alt.Y, size: Size
+    compared: ComparedSetups, result: SetupResult, look: Style, x: alt.X, y: alt.Y, size: Size
 ) -> list[alt.Chart]:
     records = [
         {
@@ -224,7 +225,7 @@ def _difference_layers(
             "high": point.difference.interval.high,
             "shown": bool(point.difference.sign),
         }
-        for point in one.points
+        for point in result.points
         if point.difference is not None
     ]
     low, high = length_domain(compared.lengths)
@@ -263,7 +264,7 @@ def token_chart(
     for name, value in TITLED.items():
         axis[name] = value
     x = alt.X("tokens:Q", scale=alt.Scale(type="log", base=2, domain=[low, high], nice=False), axis=axis)
-    return layered(_lines(compared, family, records, x, _score_axis(), legend=_legend(size, legend), sized=True), size)
+    return layered(_lines(compared, family, records, x, score_axis(), legend=_legend(size, legend), sized=True), size)
 
 
 def _spent(compared: ComparedSetups, family: Sequence[SetupResult]) -> list[dict[str, Any]]:
@@ -271,12 +272,12 @@ def _spent(compared: ComparedSetups, family: Sequence[SetupResult]) -> list[dict
     made = []
     for length in compared.lengths:
         tokens = tokens_at(family, length)
-        for one in family:
-            point, amount = one.at(length), tokens.get(one.setup.name)
+        for result in family:
+            point, amount = result.at(length), tokens.get(result.setup.name)
             if point is not None and point.mean is not None and point.interval is not None and amount is not None:
                 made.append(
                     {
-                        "setup": shown(one.setup),
+                        "setup": setup_name(result.setup),
                         "length": length,
                         "tokens": amount.mean,
                         "mean": point.mean,
@@ -298,30 +299,26 @@ def _lines(
     sized: bool = False,
 ) -> list[alt.Chart]:
     """Intervals, lines and points, one colour, dash and shape for each setup."""
-    order = (compared.reference, *compared.others)
-    styles = [style(order.index(one)) for one in family]
-    domain = [shown(one.setup) for one in family]
-
-    def scale(values: Iterable[Any]) -> alt.Scale:
-        return alt.Scale(domain=domain, range=list(values))
-
-    colour = alt.Color("setup:N", scale=scale(one.colour.light for one in styles), legend=legend)
-    dash = alt.StrokeDash("setup:N", scale=scale(list(one.dash) for one in styles), legend=None)
-    shape = alt.Shape("setup:N", scale=scale(one.shape for one in styles), legend=legend)
+    styles = [style(compared.order.index(result)) for result in family]
+    looks = looks_of([setup_name(result.setup) for result in family], "setup", key=legend, styles=styles)
     chart = chart_of_records(records)
     marks = chart.mark_point(filled=True, opacity=1, size=40)
-    points = marks.encode(x=x, y=y, color=colour, shape=shape)
+    points = marks.encode(x=x, y=y, color=looks.colour, shape=looks.shape)
     if sized:
         lengths = sorted({record["length"] for record in records})
         area = alt.Scale(
             domain=lengths, range=[18 + 82 * place / max(1, len(lengths) - 1) for place in range(len(lengths))]
         )
-        points = marks.encode(x=x, y=y, color=colour, shape=shape, size=alt.Size("length:O", scale=area, legend=None))
+        points = marks.encode(
+            x=x, y=y, color=looks.colour, shape=looks.shape, size=alt.Size("length:O", scale=area, legend=None)
+        )
     return [
         chart.mark_rule(strokeWidth=1.2, opacity=0.75).encode(
-            x=x, y=alt.Y("low:Q", axis=y["axis"], scale=y["scale"]), y2="high:Q", color=colour
+            x=x, y=alt.Y("low:Q", axis=y["axis"], scale=y["scale"]), y2="high:Q", color=looks.colour
         ),
-        chart.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash, order=alt.Order("length:Q")),
+        chart.mark_line(strokeWidth=2).encode(
+            x=x, y=y, color=looks.colour, strokeDash=looks.dash, order=alt.Order("length:Q")
+        ),
         points,
     ]
 
@@ -338,11 +335,6 @@ def _window(compared: ComparedSetups, size: Size, *, labelled: bool = True) -> l
         text = chart.mark_text(text="window", color=MUTED.light, fontSize=11, align="left", dx=4, dy=-6)
         layers.append(text.encode(x=x, y=alt.value(0)))
     return layers
-
-
-def _score_axis() -> alt.Y:
-    axis = axis_of(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", grid=True)
-    return alt.Y("mean:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
 
 
 def _legend(size: Size, wanted: bool) -> alt.Legend | None:

@@ -34,7 +34,7 @@ class ComparedSetups:
     @property
     def lengths(self) -> tuple[int, ...]:
         """Tested lengths, ascending."""
-        return tuple(sorted({point.length for one in self.results for point in one.points}))
+        return tuple(sorted({point.length for result in self.results for point in result.points}))
 
     @property
     def within(self) -> tuple[int, ...]:
@@ -44,43 +44,48 @@ class ComparedSetups:
     @property
     def reference(self) -> SetupResult:
         """The result of the base."""
-        return next(one for one in self.results if one.setup.name == self.base)
+        return next(result for result in self.results if result.setup.name == self.base)
 
     @property
     def others(self) -> tuple[SetupResult, ...]:
         """All results but that of the base: those with unchanged weights, then trained ones."""
-        own = [one for one in self.results if one.setup.name != self.base]
-        return tuple(sorted(own, key=lambda one: bool(one.setup.trained)))
+        own = [result for result in self.results if result.setup.name != self.base]
+        return tuple(sorted(own, key=lambda result: bool(result.setup.trained)))
+
+    @property
+    def order(self) -> tuple[SetupResult, ...]:
+        """The base, then all other results: the order of colours."""
+        return (self.reference, *self.others)
 
     @property
     def families(self) -> tuple[tuple[str, tuple[SetupResult, ...]], ...]:
         """Titles and results of the families that there are, each beginning with the base."""
-        parts = [(ZERO_SHOT, [one for one in self.others if not one.setup.trained])]
-        parts.append((TRAINED, [one for one in self.others if one.setup.trained]))
+        parts = [(ZERO_SHOT, [result for result in self.others if not result.setup.trained])]
+        parts.append((TRAINED, [result for result in self.others if result.setup.trained]))
         return tuple((title, (self.reference, *own)) for title, own in parts if own)
 
 
-def shown(setup: Setup | str) -> str:
+def setup_name(setup: Setup | str) -> str:
     """The name of a setup, without control characters."""
     return printable(setup if isinstance(setup, str) else setup.name)
 
 
-def answer(one: SetupResult, base: str) -> str:
+def answer(result: SetupResult, base: str) -> str:
     """From which length on a setup scores higher than the base, in a sentence."""
-    name, other = quoted(one.setup), quoted(base)
-    point = one.at(one.first_better) if one.first_better is not None else None
+    name, other = quoted(result.setup), quoted(base)
+    point = result.at(result.first_better) if result.first_better is not None else None
     if point is None or point.difference is None:
-        refused = [f"{words.tokens(at.length)} ({at.gap})" for at in one.points if at.gap]
+        refused = [f"{words.tokens(at.length)} ({at.gap})" for at in result.points if at.gap]
         why = f"; it has no score at {words.listed(refused)}" if refused else ""
         return f"No length was found from which on {name} scores higher than {other}{why}."
     length, gap = words.tokens(point.length), point.difference
     shares = [
         f"{share} of its {what}"
-        for what, value in (("tokens", one.tokens_ratio), ("cost", one.dollars_ratio))
+        for what, value in (("tokens", result.tokens_ratio), ("cost", result.dollars_ratio))
         if value is not None and (share := share_of(value)) != "100%"
     ]
     cheaper = f", with {words.listed(shares)}" if shares else ""
-    longest = point.length == max(at.length for at in one.points)
+    longest = point.length == max(at.length for at in result.points)
     start = f"Only at {length}, the longest tested length," if longest else f"From {length} on,"
     at = "" if longest else f" at {length}"
     return (
@@ -91,7 +96,7 @@ def answer(one: SetupResult, base: str) -> str:
 
 def quoted(setup: Setup | str) -> str:
     """The name of a setup in a sentence: in quotation marks if it has a comma."""
-    return f"“{shown(setup)}”" if "," in shown(setup) else shown(setup)
+    return f"“{setup_name(setup)}”" if "," in setup_name(setup) else setup_name(setup)
 
 
 def share_of(ratio: float) -> str:
@@ -105,16 +110,18 @@ def tokens_at(family: Sequence[SetupResult], length: int) -> dict[str, Amount]:
 
     They are those of prompt and reply if they are known for every setup of the family, and those of prompts otherwise.
     """
-    points = {one.setup.name: point for one in family if (point := one.at(length)) and point.spent.tokens_in}
+    points = {result.setup.name: point for result in family if (point := result.at(length)) and point.spent.tokens_in}
     whole = all(point.tokens_out is not None for point in points.values())
-    found = {name: point.spent.tokens if whole else point.tokens_in for name, point in points.items()}
-    return {name: amount for name, amount in found.items() if amount is not None}
+    amounts = {name: point.spent.tokens if whole else point.tokens_in for name, point in points.items()}
+    return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
 def on_frontier(family: Sequence[SetupResult], length: int) -> frozenset[str]:
     """The setups of a family on the frontier of score and tokens at a length, by point estimates."""
     tokens = tokens_at(family, length)
-    scored = {one.setup.name: point.mean for one in family if (point := one.at(length)) and point.mean is not None}
+    scored = {
+        result.setup.name: point.mean for result in family if (point := result.at(length)) and point.mean is not None
+    }
     return frozenset(frontier((name, scored[name], amount.mean) for name, amount in tokens.items() if name in scored))
 
 
@@ -131,15 +138,15 @@ def numbers(compared: ComparedSetups) -> dict[str, Any]:
         "lengths": compared.lengths,
         "setups": [
             {
-                **asdict(one),
-                "answer": "" if one.setup.name == compared.base else answer(one, compared.base),
+                **asdict(result),
+                "answer": "" if result.setup.name == compared.base else answer(result, compared.base),
                 "on_frontier": [
                     length
                     for length in compared.lengths
-                    if any(one.setup.name in names for (_, at), names in best.items() if at == length)
+                    if any(result.setup.name in names for (_, at), names in best.items() if at == length)
                 ],
             }
-            for one in compared.results
+            for result in compared.results
         ],
         "tuned": list(compared.tuned),
         "published": [

@@ -4,9 +4,13 @@ The page begins with it, the terminal shows it, and Markdown and JSON are made f
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
 
 from fathom.analysis import Counts
 from fathom.analysis.drops import Drop
@@ -14,16 +18,22 @@ from fathom.analysis.ranking import Ranked
 from fathom.printing import printable
 from fathom.report import words
 from fathom.report.by_question import OVERALL, ByQuestion
-from fathom.report.known import said_of_filter
-from fathom.report.results import ALL, DRAFTED, Results, System, system_of
+from fathom.report.markdown import MODELS, escaped, table_lines
+from fathom.report.results import ALL, Results, System, system_of
+from fathom.report.sections.breakdown import sentence_on_thinking
+from fathom.report.sections.known import sentence_on_filter
+from fathom.report.sections.settings import DRAFTED
 from fathom.report.table import Replies, Table
 from fathom.report.tables import headline
 from fathom.report.tally import replies_of
+from fathom.report.terminal import rendered
 from fathom.stats.intervals import Interval
 
 NAMED = 3
 """Models, or cells of a model, that a sentence names."""
 LENGTHS = 8  # that are all listed
+SENTENCES = 7
+"""Sentences of a list in Markdown."""
 DROPS = 5
 HIGHEST_NAMED = 3
 AGAIN, JUDGE = "resume the run", "run `fathom judge`"
@@ -69,9 +79,9 @@ class Summary:
 
 def summary(results: Results) -> Summary:
     """The summary of a report; control characters in texts from outside are replaced."""
-    found = results.by_question
+    measured = results.by_question
     if not results.systems:
-        scope, *notes = averages_alone(found)
+        scope, *notes = averages_alone(measured)
         return Summary(scope, (), None, (), tuple(filter(None, notes)), _made(results))
     notes = [
         _families(results),
@@ -80,26 +90,26 @@ def summary(results: Results) -> Summary:
         _uneven(results),
         _apart(results),
         _chance(results),
-        thinking(found),
+        sentence_on_thinking(measured),
     ]
     return Summary(
         scope=_scope(results),
         unmeasured=tuple(_unmeasured(results)),
         ranking=headline(results),
         drops=tuple(map(_drop, results.drops[:DROPS])),
-        notes=tuple(filter(None, (*notes, published_note(found)))),
+        notes=tuple(filter(None, (*notes, published_note(measured)))),
         made=_made(results),
     )
 
 
 def _made(results: Results) -> tuple[tuple[str, str], ...]:
     kept = ("Suite", "Tokenizer of the lengths", "fathom version", "Published averages")
-    return (*(one for one in results.settings if one[0] in kept), *results.made)
+    return (*(setting for setting in results.settings if setting[0] in kept), *results.made)
 
 
 def _scope(results: Results) -> str:
     counts = _counts(results).values()
-    replies, scored = sum(one.replies for one in counts), sum(one.scored for one in counts)
+    replies, scored = sum(outcomes.replies for outcomes in counts), sum(outcomes.scored for outcomes in counts)
     lengths = [words.tokens(length) for length in results.lengths if length] or [""]
     over = f"at {lengths[0]} tokens"
     if len(lengths) > 1:
@@ -116,7 +126,7 @@ def _scope(results: Results) -> str:
 
 
 def _counts(results: Results) -> dict[System, Counts]:
-    return {system: one for system in results.systems if (one := results.every(system))}
+    return {system: counts for system in results.systems if (counts := results.every(system))}
 
 
 # ------------------------------------------------------------------------------------------------- not measured
@@ -133,49 +143,49 @@ def _unmeasured(results: Results) -> Iterable[Sentence]:
             continue
         asked = {
             (task, length)
-            for (name, task, length), one in results.by_cell.items()
-            if name == system and one.replies > one.not_asked
+            for (name, task, length), own in results.by_cell.items()
+            if name == system and own.replies > own.not_asked
         }
-        cells = [one for one in results.unmeasured if system_of(one) == system and (one.task, one.length) in asked]
-        lost = {(one.task, one.length): str(one) for one in cells}
+        cells = [cell for cell in results.unmeasured if system_of(cell) == system and (cell.task, cell.length) in asked]
+        lost = {(cell.task, cell.length): str(cell) for cell in cells}
         if lost:
             reasons = list(dict.fromkeys(lost.values()))
             why = reasons[0] if len(reasons) == 1 else f"for instance {reasons[0]}"
             yield Sentence(system.name, f"has no score on {_cells(results, lost)}: {why}.")
-        absent = [cell for cell in _asked(results) if cell not in asked]
+        absent = [cell for cell in _cells_asked(results) if cell not in asked]
         if absent:
             yield Sentence(system.name, f"was not asked: {_cells(results, absent)}.")
-    yield from (Sentence("", said) for said in (*_scorer_errors(results), *_replies(results)))
+    yield from (Sentence("", sentence) for sentence in (*_scorer_errors(results), *_replies(results)))
     filtered = results.filtered
     if filtered is not None and filtered.removed:
-        yield from (Sentence("", text) for text in (said_of_filter(filtered), *map(printable, filtered.notes)))
+        yield from (Sentence("", text) for text in (sentence_on_filter(filtered), *map(printable, filtered.notes)))
 
 
-def _asked(results: Results) -> list[tuple[str, int]]:
+def _cells_asked(results: Results) -> list[tuple[str, int]]:
     """Tasks and lengths that any model was asked at, in the order of the page."""
-    there = {(task, length) for _, task, length in results.by_cell}
-    return [(task, length) for task in results.tasks for length in results.lengths if (task, length) in there]
+    asked = {(task, length) for _, task, length in results.by_cell}
+    return [(task, length) for task in results.tasks for length in results.lengths if (task, length) in asked]
 
 
 def _cells(results: Results, cells: Iterable[tuple[str, int]]) -> str:
     """Cells in words: whole lengths and whole tasks by their names, then task by task."""
-    left, asked = set(cells), set(_asked(results))
+    left, asked = set(cells), set(_cells_asked(results))
     whole = []
     for length in results.lengths:
         column = {cell for cell in asked if cell[1] == length}
         if len(results.tasks) > 1 and column and column <= left:
             whole.append(words.tokens(length))
             left -= column
-    said = [f"any task at {words.listed(whole)}"] if whole else []
+    parts = [f"any task at {words.listed(whole)}"] if whole else []
     for task in results.tasks:
         lengths = [length for length in results.lengths if (task, length) in left]
         if not lengths:
             continue
         every = {cell for cell in asked if cell[0] == task} <= left
         at = "at all lengths" if every and len(lengths) > 1 else f"at {words.listed(list(map(words.tokens, lengths)))}"
-        said.append(f"{task} {at}")
-    more = [f"{len(said) - NAMED} more"] if len(said) > NAMED + 1 else []
-    return words.listed([*(said[:NAMED] if more else said), *more])
+        parts.append(f"{task} {at}")
+    more = [f"{len(parts) - NAMED} more"] if len(parts) > NAMED + 1 else []
+    return words.listed([*(parts[:NAMED] if more else parts), *more])
 
 
 def _scorer_errors(results: Results) -> Iterable[str]:
@@ -196,79 +206,99 @@ def _replies(results: Results) -> Iterable[str]:
     """How many replies are missing, prompts too long, and so on, with the models that they belong to."""
     zero = results.unanswered == "zero"
     kinds: tuple[tuple[str, Callable[[Counts], int], str, str], ...] = (
-        ("request", lambda one: one.error, f"failed: {AGAIN}", f"failed: {AGAIN}"),
-        ("prompt", lambda one: one.not_asked, f"was not asked: {AGAIN}", f"were not asked: {AGAIN}"),
-        ("reply", lambda one: one.not_judged, f"is not judged: {JUDGE}", f"are not judged: {JUDGE}"),
-        ("reply", _without_score, f"has no score: {REASONS}", f"have no score: {REASONS}"),
-        ("prompt", lambda one: one.overflow, "did not fit the window", "did not fit the window"),
-        ("prompt", lambda one: one.truncated, "was truncated to fit the window", "were truncated to fit the window"),
+        ("request", lambda counts: counts.error, f"failed: {AGAIN}", f"failed: {AGAIN}"),
+        (
+            "prompt",
+            lambda counts: counts.not_asked,
+            f"was not asked: {AGAIN}",
+            f"were not asked: {AGAIN}",
+        ),
         (
             "reply",
-            lambda one: one.unanswered,
+            lambda counts: counts.not_judged,
+            f"is not judged: {JUDGE}",
+            f"are not judged: {JUDGE}",
+        ),
+        ("reply", _without_score, f"has no score: {REASONS}", f"have no score: {REASONS}"),
+        ("prompt", lambda counts: counts.overflow, "did not fit the window", "did not fit the window"),
+        (
+            "prompt",
+            lambda counts: counts.truncated,
+            "was truncated to fit the window",
+            "were truncated to fit the window",
+        ),
+        (
+            "reply",
+            lambda counts: counts.unanswered,
             f"left unanswered {'counts 0' if zero else 'is left out of the means'}",
             f"left unanswered {'count 0' if zero else 'are left out of the means'}",
         ),
         (
             "reply",
-            lambda one: one.cut,
+            lambda counts: counts.cut,
             "was truncated at the output cap and is scored as received",
             "were truncated at the output cap and are scored as received",
         ),
     )
     counts = _counts(results)
     for noun, number, one_said, many_said in kinds:
-        own = {system: number(one) for system, one in counts.items() if number(one)}
-        total = sum(own.values())
+        affected = {system: number(own) for system, own in counts.items() if number(own)}
+        total = sum(affected.values())
         if total:
-            said = words.several(total, noun, "replies" if noun == "reply" else "")
-            yield f"{said} {one_said if total == 1 else many_said} ({_shares(own, counts)})."
+            replies = words.several(total, noun, "replies" if noun == "reply" else "")
+            yield f"{replies} {one_said if total == 1 else many_said} ({_shares(affected, counts)})."
 
 
-def _without_score(one: Counts) -> int:
+def _without_score(counts: Counts) -> int:
     """Missing replies with none of the other causes, such as an unreadable judgement."""
-    return one.missing - one.error - one.not_asked - one.not_judged
+    return counts.missing - counts.error - counts.not_asked - counts.not_judged
 
 
 def _shares(own: Mapping[System, int], counts: Mapping[System, Counts]) -> str:
     """ "model-a 12 of 1,215", for the models with the most."""
     ordered = sorted(own, key=lambda system: -own[system])
-    said = [f"{one.name} {words.count(own[one])} of {words.count(counts[one].replies)}" for one in ordered[:NAMED]]
-    return ", ".join([*said, *([f"{len(ordered) - NAMED} more models"] if len(ordered) > NAMED else [])])
+    shares = [
+        f"{system.name} {words.count(own[system])} of {words.count(counts[system].replies)}"
+        for system in ordered[:NAMED]
+    ]
+    return ", ".join([*shares, *([f"{len(ordered) - NAMED} more models"] if len(ordered) > NAMED else [])])
 
 
 # ------------------------------------------------------------------------------------------- losses and comparisons
 
 
-def _drop(one: Drop) -> Sentence:
+def _drop(drop: Drop) -> Sentence:
     """ "loses 33.3 points [22.8, 38.9] on passkey: 100.0% at 1k, 66.7% at 8k." """
-    interval = Interval(-one.interval.high, -one.interval.low)
+    interval = Interval(-drop.interval.high, -drop.interval.low)
     return Sentence(
-        system_of(one).name,
-        f"loses {words.percent(-one.difference)} points {words.bounds(interval)} on {one.task}: "
-        f"{words.percent(one.before)}% at {words.tokens(one.shortest)}, "
-        f"{words.percent(one.after)}% at {words.tokens(one.length)}.",
-        replies_of(system_of(one), one.task, one.length),
+        system_of(drop).name,
+        f"loses {words.percent(-drop.difference)} points {words.bounds(interval)} on {drop.task}: "
+        f"{words.percent(drop.before)}% at {words.tokens(drop.shortest)}, "
+        f"{words.percent(drop.after)}% at {words.tokens(drop.length)}.",
+        replies_of(system_of(drop), drop.task, drop.length),
     )
 
 
 def _ties(results: Results) -> str:
     """Which models cannot be ranked, and which are not significantly different."""
-    ranked = {system_of(one) for one in results.ranked}
+    ranked = {system_of(place) for place in results.ranked}
     apart = [
         system.name
         for system in results.systems
-        if system not in ranked and (one := results.average.get((system, ALL))) and one.mean is not None
+        if system not in ranked and (average := results.average.get((system, ALL))) and average.mean is not None
     ]
-    said = []
+    sentences = []
     if apart and ranked and len(apart) <= NAMED:
         noun, verb = ("average", "is") if len(apart) == 1 else ("averages", "are")
-        said.append(f"The {noun} of {words.listed(apart)} {verb} over other tasks or lengths and {verb} not ranked.")
+        sentences.append(
+            f"The {noun} of {words.listed(apart)} {verb} over other tasks or lengths and {verb} not ranked."
+        )
     elif apart and ranked:
-        said.append(f"The averages of {len(apart)} models are over other tasks or lengths and are not ranked.")
+        sentences.append(f"The averages of {len(apart)} models are over other tasks or lengths and are not ranked.")
     if len(ranked) > 1:
         scores = "average scores" if results.by_average else "means over questions"
-        said.append(_distinguishable(results.ranked, scores))
-    return " ".join(said)
+        sentences.append(_distinguishable(results.ranked, scores))
+    return " ".join(sentences)
 
 
 def _families(results: Results) -> str:
@@ -280,8 +310,8 @@ def _families(results: Results) -> str:
 
 def _uneven(results: Results) -> str:
     """The lengths that LongScores are averaged over, if models have different ones."""
-    scores = [one for (_, task), one in results.longscore.items() if task == ALL and one.average is not None]
-    if all(len(one.shared_lengths) == len(one.points) for one in scores):
+    scores = [score for (_, task), score in results.longscore.items() if task == ALL and score.average is not None]
+    if all(len(score.shared_lengths) == len(score.points) for score in scores):
         return ""
     shared = [words.tokens(length) for length in scores[0].shared_lengths]
     if not shared:
@@ -292,8 +322,8 @@ def _uneven(results: Results) -> str:
 
 
 def _distinguishable(ranking: Sequence[Ranked], scores: str) -> str:
-    tied = [system_of(one).name for one in ranking if one.best < one.worst]
-    apart = any(gap is None for one in ranking if one.best < one.worst for gap in one.gaps)
+    tied = [system_of(model).name for model in ranking if model.best < model.worst]
+    apart = any(gap is None for model in ranking if model.best < model.worst for gap in model.gaps)
     if not tied:
         return f"The {scores} of all models are significantly different."
     who = words.listed(tied) if len(tied) <= NAMED else f"{len(tied)} models"
@@ -307,7 +337,9 @@ def _distinguishable(ranking: Sequence[Ranked], scores: str) -> str:
 
 def _apart(results: Results) -> str:
     """A caveat if lengths are compared over different questions."""
-    natural = [task for task in results.tasks if any(key[1] == task and one.note for key, one in results.curve.items())]
+    natural = [
+        task for task in results.tasks if any(key[1] == task and point.note for key, point in results.curve.items())
+    ]
     if not natural:
         return ""
     few = natural[0] if len(natural) == 1 else words.several(len(natural), "task")
@@ -329,42 +361,85 @@ def _chance(results: Results) -> str:
     return "The chance level is unknown." if all(level is None for level in levels) else ""
 
 
-def averages_alone(found: ByQuestion) -> list[str]:
+def averages_alone(measured: ByQuestion) -> list[str]:
     """Sentences for a report on published averages alone: how many, the highest, and the gain by thinking."""
-    scores = {(one.model, one.variant): one.score for one in found.scores if one.dimension == OVERALL}
+    scores = {(score.model, score.variant): score.score for score in measured.scores if score.dimension == OVERALL}
     highest = [
-        f"{System(*system).name} ({words.percent(scores[system])}%)" for system in found.systems if system in scores
+        f"{System(*system).name} ({words.percent(scores[system])}%)" for system in measured.systems if system in scores
     ]
     return [
-        f"These are published averages of {_models(found)}. Without the replies there are no intervals.",
+        f"These are published averages of {_models(measured)}. Without the replies there are no intervals.",
         f"The highest overall scores: {words.listed(highest[:HIGHEST_NAMED])}." if highest else "",
-        thinking(found),
+        sentence_on_thinking(measured),
     ]
 
 
-def published_note(found: ByQuestion) -> str:
+def published_note(measured: ByQuestion) -> str:
     """A note on published averages; "" without any."""
-    if not found.published:
+    if not measured.published:
         return ""
-    return f"Published averages of {_models(found)} are shown for comparison; they have no intervals."
+    return f"Published averages of {_models(measured)} are shown for comparison; they have no intervals."
 
 
-def thinking(found: ByQuestion) -> str:
-    """How many models gain by thinking; "" if fewer than two were asked in both modes."""
-    gains = [one for one in found.gains if one.dimension == OVERALL]
-    if len(gains) < 2:
-        return ""
-    higher = sum(one.gain > 0 for one in gains)
-    most = max(gains, key=lambda one: one.gain)
-    best = f"; {most.model} gains most, {words.change(most.gain)} points" if most.gain > 0 else ""
-    verb = "scores" if higher == 1 else "score"
-    return (
-        f"Of {words.several(len(gains), 'model')} asked with and without thinking, {higher or 'none'} {verb} higher "
-        f"with it{best}."
-    )
-
-
-def _models(found: ByQuestion) -> str:
-    models = len({model for model, _ in found.published})
-    modes = f" ({len(found.published)} with their modes)" if len(found.published) > models else ""
+def _models(measured: ByQuestion) -> str:
+    models = len({model for model, _ in measured.published})
+    modes = f" ({len(measured.published)} with their modes)" if len(measured.published) > models else ""
     return f"{words.several(models, 'model')}{modes}"
+
+
+# ------------------------------------------------------------------------------------- in a terminal, and as Markdown
+
+
+def show_summary(shown: Summary, console: Console | None = None) -> None:
+    """Prints a summary: what was not measured, the ranking, the largest drops."""
+    console = console or Console()
+    lists = [("Not measured", list(map(str, shown.unmeasured)) or [WHOLE])] if shown.ranking else []
+    console.print(Text(shown.scope))
+    for title, sentences in (*lists, ("Largest drops", list(map(str, shown.drops)))):
+        if sentences:
+            console.print(Text(f"\n{title}", style="bold"))
+            for sentence in sentences:
+                console.print(Padding(Text(f"- {sentence}"), 0))
+        if shown.ranking and title == "Not measured":
+            console.print(rendered(shown.ranking, console.width))
+    for note in shown.notes:
+        console.print(Text(f"\n{note}"))
+
+
+def summary_text(shown: Summary, title: str) -> str:
+    """A summary of at most 40 lines."""
+    parts = [[f"### {escaped(title)}"], [escaped(shown.scope)]]
+    if shown.ranking is not None:
+        parts.append(["**Not measured**", *_listed(shown.unmeasured, SENTENCES)])
+        table = replace(shown.ranking, rows=shown.ranking.rows[:MODELS])
+        more = len(shown.ranking.rows) - MODELS
+        also = [f"{words.several(more, 'more model')} in the page of the report."] if more > 0 else []
+        notes = [f"({number}) {note}" for number, note in enumerate(table.notes, start=1)]
+        parts.append(table_lines(table))
+        parts.append([escaped(" ".join(filter(None, (*also, table.about, table.divided_by, *notes))))])
+    parts.append(["**Largest drops**", *_listed(shown.drops, len(shown.drops))] if shown.drops else [])
+    parts.append([escaped(" ".join(shown.notes))] if shown.notes else [])
+    parts.append(["; ".join(f"{escaped(name)}: {_value(name, value)}" for name, value in shown.made)])
+    return "\n\n".join("\n".join(part) for part in parts if any(part)) + "\n"
+
+
+def _listed(sentences: Sequence[Sentence], most: int) -> Iterable[str]:
+    shown = sentences if len(sentences) <= most else sentences[: most - 1]
+    for sentence in shown:
+        yield (
+            f"- **{escaped(sentence.subject)}** {escaped(sentence.text)}"
+            if sentence.subject
+            else f"- {escaped(sentence.text)}"
+        )
+    if len(shown) < len(sentences):
+        yield f"- and {len(sentences) - len(shown)} more, which the page of the report has"
+    if not sentences:
+        yield f"- {WHOLE}"
+
+
+def _value(name: str, value: str) -> str:
+    """A value; a command is code."""
+    if name != "Command":
+        return escaped(value)
+    plain = printable(value).replace("`", "'")
+    return f"`{plain}`"

@@ -1,12 +1,15 @@
 """A table as values, with all figures and words as text; the page and the terminal both show it."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, TypeVar
 
-from fathom.report.words import ABSENT
+from fathom.report.words import ABSENT, bounds, count, percent
+from fathom.stats.intervals import Interval
 from fathom.types.denominators import Denominator, denominator_line
 
+Record = TypeVar("Record")
 LONG, SHOWN = 12, 8
 """Rows from which a table is folded on the page, and rows that are shown then."""
 
@@ -79,9 +82,7 @@ class Table:
 
     Attributes:
         name: Unique among the tables of a report, fit for an HTML id.
-        section: The part of the report: "headline", "setups", "scores", "categories", "breakdown", "thinking",
-            "repeats", "longscore", "effective", "position", "answers", "truncation", "known", "graders", "counts",
-            "published" or "settings".
+        section: Name of the section of the report, "headline", or "" outside of a report.
         title: A heading; the model's name if the table is about one model.
         about: One or two sentences on what it shows, or "".
         columns: As many as each row has cells.
@@ -128,3 +129,34 @@ class Table:
     def notes(self) -> tuple[str, ...]:
         """The different notes of its cells in reading order; a note's number is its index here, from 1."""
         return tuple(dict.fromkeys(cell.note for row in self.rows for cell in row if cell.note))
+
+
+Fields: TypeAlias = Sequence[tuple[Column, Callable[[Record], Cell]]]
+"""Columns, each with what makes its cell of a record."""
+
+
+def table_of(
+    name: str,
+    title: str,
+    fields: Fields[Record],
+    records: Iterable[Record],
+    *,
+    about: str = "",
+    denominator: Denominator,
+    detail: bool = False,
+    notable: Sequence[int] = (),
+) -> Table:
+    """A table with a row for each record; arguments as those of :class:`Table`."""
+    columns = tuple(column for column, _ in fields)
+    rows = tuple(tuple(cell(record) for _, cell in fields) for record in records)
+    return Table(name, "", title, about, columns, rows, detail, tuple(notable), denominator=denominator)
+
+
+def score_cell(mean: float | None, interval: Interval | None = None, note: str = "") -> Cell:
+    """A score in percent with its interval."""
+    return Cell(percent(mean), bounds(interval), note)
+
+
+def count_cell(number: int) -> Cell:
+    """A number of replies or questions; 0 is muted."""
+    return Cell(count(number), quiet=not number)

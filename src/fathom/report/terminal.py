@@ -8,7 +8,6 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from fathom.printing import folded
-from fathom.report.summary import WHOLE, Summary
 from fathom.report.table import Cell, Column, Table
 
 GAP = 2
@@ -29,22 +28,6 @@ def show(tables: Iterable[Table], console: Console | None = None, *, details: bo
     for table in tables:
         if details or not table.detail:
             console.print(rendered(table, console.width))
-
-
-def show_summary(found: Summary, console: Console | None = None) -> None:
-    """Prints a summary: what was not measured, the ranking, the largest drops."""
-    console = console or Console()
-    lists = [("Not measured", list(map(str, found.unmeasured)) or [WHOLE])] if found.ranking else []
-    console.print(Text(found.scope))
-    for title, sentences in (*lists, ("Largest drops", list(map(str, found.drops)))):
-        if sentences:
-            console.print(Text(f"\n{title}", style="bold"))
-            for sentence in sentences:
-                console.print(Padding(Text(f"- {sentence}"), 0))
-        if found.ranking and title == "Not measured":
-            console.print(rendered(found.ranking, console.width))
-    for note in found.notes:
-        console.print(Text(f"\n{note}"))
 
 
 def rendered(table: Table, width: int) -> RenderableType:
@@ -113,8 +96,8 @@ def _block(table: Table, numbers: Sequence[int], widths: Sequence[int]) -> Rende
 
 
 def _text(cell: Cell, table: Table, width: int = 0) -> Text:
-    said = cell.text + (_mark(table.notes.index(cell.note) + 1) if cell.note else "")
-    text = Text(folded(said, width) if width else said, style="dim" if cell.quiet else "")
+    content = cell.text + (_mark(table.notes.index(cell.note) + 1) if cell.note else "")
+    text = Text(folded(content, width) if width else content, style="dim" if cell.quiet else "")
     for line in cell.small:
         text.append(f"\n{line}", style="dim")
     return text

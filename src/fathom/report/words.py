@@ -45,6 +45,16 @@ def bounds(interval: Interval | None, *, signed: bool = False) -> str:
     return f"[{write(interval.low)}, {write(interval.high)}]"
 
 
+def whole_bounds(interval: Interval | None, sign: str = "") -> str:
+    """The interval of a fraction in whole percent: "[64, 78]"; "" without one."""
+    return minus(f"[{100 * interval.low:{sign}.0f}, {100 * interval.high:{sign}.0f}]") if interval is not None else ""
+
+
+def minus(text: str) -> str:
+    """Numbers with a typographic minus."""
+    return text.replace("-", "−")
+
+
 def length(value: float | None) -> str:
     """A length of prompts: as ``tokens``; 0 is an unknown one, since samples without context are in no table."""
     return "unknown" if value == 0 else tokens(value)
@@ -66,10 +76,10 @@ def tokens(value: float | None) -> str:
     return f"{value:.0f}"
 
 
-def between(found: Bounds, *, signed: bool = False) -> str:
+def between(ends: Bounds, *, signed: bool = False) -> str:
     """What a mean would be with missing replies wrong or right: "60.0 to 73.3"."""
     write = change if signed else percent
-    return f"{write(found.low)} to {write(found.high)}"
+    return f"{write(ends.low)} to {write(ends.high)}"
 
 
 def token_bounds(interval: Interval | None) -> str:

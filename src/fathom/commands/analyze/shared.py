@@ -1,14 +1,15 @@
 """What studies share: options, the rows that they are of, and how results are printed."""
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeAlias, TypeVar
 
 from fathom.commands.shared import Json, JudgeOfRows, Known, Seed, Sources, Tell, Unanswered
 from fathom.options.declare import Command, arg, at_least, command, opt, unset
-from fathom.options.values import ManyPaths, Names, Tokens, levels_of, paths_of, texts_of
+from fathom.options.values import ManyPaths, Tokens, levels_of, paths_of, texts_of
 from fathom.types.choices import BaseRule
 
 if TYPE_CHECKING:
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 Given = TypeVar("Given")
 Result = TypeVar("Result")
-
-Dimensions: TypeAlias = Annotated[
-    Names,
-    opt(
-        "What to group by, separated by commas: overall, language, length, task, suite, run, or any facet (difficulty, "
-        "primary_task, ...)."
-    ),
-]
 
 
 class OfRows(Known):
@@ -142,7 +135,7 @@ def profiles_of(options: OfScores) -> "list[Profile]":
 
     paths, lengths = paths_of(options.sources), options.lengths
     tables = score_tables(paths)
-    found: list[Profile] = []
+    ready: list[Profile] = []
     for path in tables:
         table = read_scores(
             path,
@@ -152,57 +145,85 @@ def profiles_of(options: OfScores) -> "list[Profile]":
             chance=options.chance,
             several=lengths is not None,
         )
-        found += score_profiles(table, base=options.base, seed=options.seed)
+        ready += score_profiles(table, base=options.base, seed=options.seed)
     others = [path for path in paths if path not in tables]
     if others or not tables:
         left = known_removed(options.but(sources=others))
         frame = counted_rows(left.rows, options.unanswered, options.tell, lengths)
-        found += profiles(frame, seed=options.seed, base=options.base or "paper")
-    return found if lengths is None else at_lengths(found, lengths)
+        ready += profiles(frame, seed=options.seed, base=options.base or "paper")
+    return ready if lengths is None else at_lengths(ready, lengths)
 
 
-# -------------------------------------------------------------------------------------------------------- results
+# ------------------------------------------------------------------------------------------------------------ studies
+
+Printing: TypeAlias = Callable[[Any, Callable[[Any], Any]], None]
+"""Does a study with the options of a command line, and prints the results."""
+
+
+@dataclass(frozen=True)
+class StudyCommand:
+    """A study on the command line, as ``fathom.options.line`` makes a command of it.
+
+    Attributes:
+        function: The study as a function of its options.
+        main: Does it with the options of a command line, and prints the results.
+        summary: Its line in the help of ``fathom analyze``.
+    """
+
+    function: Any
+    main: Callable[[Any], None]
+    summary: str
+
+
+COMMANDS: dict[str, StudyCommand] = {}
+"""The studies by name, in the order of the help."""
+
+
+def printing(empty: str = "", section: str = "") -> Printing:
+    """Prints the results of a study as tables or JSON.
+
+    Args:
+        empty: A note where there are none.
+        section: The section of the report that is printed instead, with all that it holds.
+    """
+
+    def prints(line: Any, body: Callable[[Any], Any]) -> None:
+        from fathom.report.studies import print_results, print_section
+
+        if section and not line.as_json:
+            return print_section(known_removed(line), section, line.seed, line.unanswered, empty)
+        print_results(body(line), line.as_json, empty)
+
+    return prints
 
 
 def study(
-    options: Callable[P, Given],
+    options: Callable[P, Given], prints: Printing, *, summary: str = ""
 ) -> Callable[[Callable[[Given], list[Result]]], Command[P, Given, "StudyResults[Result]"]]:
     """Make a body that takes options a study: a function that takes each option by name and gives ``StudyResults``.
 
+    Its command is added to ``COMMANDS``.
+
     Args:
         options: The class of its options.
+        prints: How the command prints its results.
+        summary: The line of the command in the help; by default the first line of the body's docstring.
     """
 
     def wrap(body: Callable[[Given], list[Result]]) -> Command[P, Given, "StudyResults[Result]"]:
         @functools.wraps(body)
-        def found(given: Given) -> "StudyResults[Result]":
+        def results(given: Given) -> "StudyResults[Result]":
             from fathom.report.studies import StudyResults
 
             return StudyResults(body(given))
 
-        return command(options)(found)
+        function = command(options)(results)
+        name = body.__name__.removeprefix("analyze_").replace("_", "-")
+        line = summary or (inspect.getdoc(body) or "").partition("\n")[0]
+        COMMANDS[name] = StudyCommand(function, lambda given: prints(telling(given), function.body), line)
+        return function
 
     return wrap
-
-
-def on_line(function: Any, *, empty: str = "", section: str = "") -> Callable[[Any], None]:
-    """What prints the results of a study.
-
-    Args:
-        function: The study.
-        empty: A note where it found nothing.
-        section: The section of the report that is printed instead of the results, with all that it holds.
-    """
-
-    def main(given: Any) -> None:
-        from fathom.report.studies import print_results, print_section
-
-        line = telling(given)
-        if section and not line.as_json:
-            return print_section(known_removed(line), section, line.seed, line.unanswered, empty)
-        print_results(function.body(line), line.as_json, empty)
-
-    return main
 
 
 def telling(line: Any) -> Any:

@@ -1,0 +1,47 @@
+"""The sections of a report, in their order."""
+
+from fathom.report.section import Section
+from fathom.report.sections import (
+    answers,
+    breakdown,
+    categories,
+    counts,
+    graders,
+    hundred,
+    known,
+    lengths,
+    position,
+    reading,
+    repeats,
+    scores,
+    settings,
+    setups,
+    truncation,
+)
+
+SECTIONS: tuple[Section, ...] = (
+    setups.SECTION,
+    scores.SECTION,
+    lengths.CURVES,
+    categories.SECTION,
+    breakdown.BREAKDOWN,
+    breakdown.THINKING,
+    repeats.SECTION,
+    lengths.LONGSCORE,
+    lengths.EFFECTIVE,
+    hundred.SECTION,
+    position.SECTION,
+    answers.SECTION,
+    truncation.SECTION,
+    known.SECTION,
+    graders.SECTION,
+    counts.SECTION,
+    settings.SECTION,
+    reading.SECTION,
+)
+MEASUREMENTS = tuple(measurement for section in SECTIONS for measurement in section.measurements)
+"""What sections measure on the rows of each model."""
+CHARTS = {chart.kind: chart for section in SECTIONS for chart in section.charts}
+"""The figures that can be drawn into files, by kind."""
+STUDIES = {kind: tables for section in SECTIONS for kind, tables in section.studies.items()}
+"""Tables of results of ``fathom.analysis``, by their type."""
