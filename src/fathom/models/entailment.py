@@ -139,6 +139,14 @@ class EntailmentClient:
         self._model = model
         self._thread = ThreadPoolExecutor(1, "entailment")
 
+    def load(self) -> None:
+        """Load the model before the first request.
+
+        Raises:
+            FathomError: See ``Entailment``.
+        """
+        self._model.load()
+
     async def complete(self, prompt: str, call: Call) -> Reply:
         """Classify one statement."""
         if prompt == TINY_PROMPT:

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
@@ -161,6 +162,15 @@ class BatchStore:
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+
+def batches_of(judge: str) -> str:
+    """The file of the batches of a model that is asked about cases, such as a judge.
+
+    Args:
+        judge: Its name.
+    """
+    return f"batches-{sha256(judge.encode()).hexdigest()[:12]}.sqlite"
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -93,6 +93,9 @@ class Spent:
     tokens_out: int = 0
     paid: float = 0.0
     unpriced: int = 0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(*(own + more for own, more in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def cost(self) -> float | None:

@@ -96,6 +96,31 @@ class JudgeSettings(Limits, kw_only=True):
     backoff: Backoff = 1.0
 
 
+class CaseSettings(JudgeSettings, kw_only=True):
+    """Options."""
+
+    model_base_url: BaseUrl = None
+    max_output_tokens: Annotated[
+        int | None,
+        opt("Cap on every reply; by default 1024, with room for reasoning.", metavar="TOKENS", check=at_least(1)),
+    ] = None
+    again: Annotated[bool, opt("Ask once more where the reply could not be read.")] = False
+    batch: Annotated[
+        bool,
+        opt(
+            "Send the requests through the provider's batch API, at half the price; each step is answered within 24 "
+            "hours. The same command collects them after an interruption."
+        ),
+    ] = False
+
+
+class DraftSettings(CaseSettings, kw_only=True):
+    """Options."""
+
+    per_document: Annotated[int, opt("Questions to draft for each document.", check=at_least(1))] = 2
+    checker_base_url: Annotated[BaseUrl, opt("Address of the checker's server; default: that of the model.")] = None
+
+
 class LikelihoodSettings(Options, kw_only=True):
     """Options."""
 

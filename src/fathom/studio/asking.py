@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 
 from fathom.models.clients import open_client
 from fathom.models.loop import drive
-from fathom.models.prices import find_price, total_cost
+from fathom.models.prices import cost_of, find_price, total_cost
 from fathom.models.protocol import Call, Client, Settings
 from fathom.models.retry import Health, Retry, ask
 from fathom.models.settings import AskSettings
-from fathom.run.judging import cost_of
 from fathom.run.options import check_settings
 from fathom.run.preflight import sent_cap
 from fathom.score.text import without_reasoning
