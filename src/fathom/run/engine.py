@@ -7,41 +7,19 @@ replies and documents (``cases``), and prompts of the studio (``fathom.studio.as
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from fathom.models.clients import connections_of, timeout_of
 from fathom.models.failures import shorten
 from fathom.models.prices import Price
 from fathom.models.protocol import Call, Client
 from fathom.models.retry import Health, Retry, Sending, ask
+from fathom.models.settings import AskSettings, Limits
 from fathom.run.queue import Queue, Queued
+from fathom.runfile.settings import JudgeSettings, LikelihoodSettings, RunSettings
 from fathom.types import FathomError, Reply
 
 Job = TypeVar("Job")
-
-
-class RequestSettings(Protocol):
-    """Settings of requests, whatever is asked."""
-
-    @property
-    def max_connections(self) -> int:
-        """Requests in flight at once."""
-        ...
-
-    @property
-    def retries(self) -> int:
-        """Retries after a temporary failure."""
-        ...
-
-    @property
-    def timeout(self) -> float:
-        """Seconds for one attempt."""
-        ...
-
-    @property
-    def backoff(self) -> float:
-        """Seconds before the first retry."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -64,12 +42,7 @@ class Terms:
 
 
 def terms_of(
-    settings: RequestSettings,
-    client: Client,
-    price: Price,
-    *,
-    max_tokens_total: int | None = None,
-    max_cost: float | None = None,
+    settings: RunSettings | JudgeSettings | LikelihoodSettings | AskSettings, client: Client, price: Price
 ) -> Terms:
     """The terms of requests to a model.
 
@@ -77,11 +50,10 @@ def terms_of(
         settings: What the user wants.
         client: The model's client; it may take fewer requests at once, or need more time.
         price: The model's prices.
-        max_tokens_total: See ``Terms``.
-        max_cost: See ``Terms``.
     """
     retry = Retry(retries=settings.retries, timeout=timeout_of(client, settings.timeout), first=settings.backoff)
-    return Terms(price, connections_of(client, settings.max_connections), retry, max_tokens_total, max_cost)
+    tokens = settings.max_tokens_total if isinstance(settings, Limits) else None
+    return Terms(price, connections_of(client, settings.max_connections), retry, tokens, settings.max_cost)
 
 
 class Engine:

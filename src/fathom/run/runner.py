@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from fathom.models.clients import connections_of, context_of, extension_of, notes_of, open_client, timeout_of
+from fathom.models.clients import context_of, extension_of, notes_of, open_client
 from fathom.models.hugging_face import is_local
 from fathom.models.loop import drive
 from fathom.models.prices import find_limit
 from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
 from fathom.models.request_mode import request_modes
-from fathom.models.retry import Retry
 from fathom.models.thinking import describe_thinking
 from fathom.plugins import loading
 from fathom.plugins.names import folder_name
@@ -27,6 +26,7 @@ from fathom.run.batches.open import (
 from fathom.run.batches.recording import Recording
 from fathom.run.cache_forecast import forecast_cache, provider_cache, sent_whole
 from fathom.run.chosen import choose
+from fathom.run.engine import terms_of
 from fathom.run.options import check_choice
 from fathom.run.preflight import (
     Preflight,
@@ -211,13 +211,7 @@ def run(
     used = spent.tokens_in + spent.tokens_out + (plan.under_way.tokens if plan.under_way else 0)
     paid = (spent.cost or 0.0) + ((plan.under_way.cost_most if plan.under_way else None) or 0.0)
     if plan.requests or not plan.under_way:
-        check_budget(
-            plan,
-            spent_tokens=used,
-            spent_cost=paid,
-            max_tokens_total=settings.max_tokens_total,
-            max_cost=settings.max_cost,
-        )
+        check_budget(plan, settings, spent_tokens=used, spent_cost=paid)
     if callbacks.confirm is not None and not callbacks.confirm(plan):
         return RunSummary(out, None, stopped="not confirmed")
     progress = callbacks.progress or (lambda state: None)
@@ -230,15 +224,11 @@ def run(
         samples=samples,
         texts=built.texts,
         epochs=epochs,
-        max_connections=connections_of(client, settings.max_connections),
+        terms=terms_of(settings, client, price),
         seed=how.seed,
         limit=window_limit,
-        price=price,
         caps=caps,
         tokenizer=tokenizer,
-        retry=Retry(retries=settings.retries, timeout=timeout_of(client, settings.timeout), first=settings.backoff),
-        max_tokens_total=settings.max_tokens_total,
-        max_cost=settings.max_cost,
         progress=progress,
         request_mode=mode,
         thinking=how.thinking,

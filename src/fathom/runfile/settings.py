@@ -11,16 +11,14 @@ from fathom.models.settings import (
     Reasoning,
     ReasoningEffort,
     ReasoningTokens,
-    Retries,
     Sampling,
     Served,
     Temperature,
-    Timeout,
 )
 from fathom.options.declare import Options, at_least, given, opt, unset
 from fathom.options.values import MaybePath, Names
 from fathom.suites.settings import Lengths, Where
-from fathom.types.choices import RETRIES, TIMEOUT, Method
+from fathom.types.choices import Method
 
 Tasks: TypeAlias = Annotated[Names, opt("Only these tasks, separated by commas.")]
 Epochs: TypeAlias = Annotated[int, opt("How often each sample is asked.", check=at_least(1))]
@@ -121,7 +119,7 @@ class DraftSettings(CaseSettings, kw_only=True):
     checker_base_url: Annotated[BaseUrl, opt("Address of the checker's server; default: that of the model.")] = None
 
 
-class LikelihoodSettings(Options, kw_only=True):
+class LikelihoodSettings(Limits, kw_only=True):
     """Options."""
 
     method: Annotated[
@@ -150,6 +148,4 @@ class LikelihoodSettings(Options, kw_only=True):
     max_connections: Annotated[
         int, opt("Samples processed in parallel; the texts of one sample are sent in sequence.", check=at_least(1))
     ] = 1
-    retries: Retries = RETRIES
-    timeout: Timeout = TIMEOUT
     backoff: Backoff = 1.0

@@ -53,7 +53,9 @@ class BatchSession(Session):
         # Those that a result is expected of.
         self._samples: dict[str, Sample] = {}
         self._in_batches = 0
-        self._sender = Sender(self, ledger.folder, recording, provider, store, retry=work.retry, tell=tell, pace=pace)
+        self._sender = Sender(
+            self, ledger.folder, recording, provider, store, retry=work.terms.retry, tell=tell, pace=pace
+        )
 
     async def _ask_all(self) -> None:
         await self._sender.work_through()
@@ -61,7 +63,7 @@ class BatchSession(Session):
     @property
     def stopped(self) -> bool:
         """See ``Asking``."""
-        return bool(self._stop)
+        return bool(self._engine.stop)
 
     def check_alone(self) -> None:
         """See ``Asking``."""
@@ -113,7 +115,7 @@ class BatchSession(Session):
             if found.kind not in ("overflow", "refused"):
                 return found
             found = ended_by(found)
-        self._health.note_reply()
+        self._engine.health.note_reply()
         requests: list[Reply] = []
         # Nobody knows how long the model took.
         reply = await self._received(replace(found, attempts=tries, seconds=0.0), mode, requests)
@@ -124,7 +126,7 @@ class BatchSession(Session):
     def fail(self, asked: Asked, failure: Failure, tries: int) -> None:
         """See ``Asking``."""
         reply = replace(ended_by(failure), attempts=tries)
-        self._health.errors, self._health.last = self._health.errors + 1, failure.message
+        self._engine.health.errors, self._engine.health.last = self._engine.health.errors + 1, failure.message
         self._keep(self._samples[asked.key[0]], asked.key[1], reply, asked.prompt_hash, [reply])
 
     def show(self, answered: int) -> None:

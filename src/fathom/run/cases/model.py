@@ -226,13 +226,7 @@ class CaseModel:
         """
         if isinstance(client, EmbeddingClient | EntailmentClient):
             client.load()
-        terms = terms_of(
-            self.settings,
-            client,
-            self.price,
-            max_tokens_total=self.settings.max_tokens_total,
-            max_cost=self.settings.max_cost,
-        )
+        terms = terms_of(self.settings, client, self.price)
         state = JudgeProgress(pending.counts, pending.total, self.spent)
         working = _work_through(self, pending.cases, client, terms, state, progress or _ignore, tell or _ignore)
         return drive(working, INTERRUPTED if self.settings.batch else KEPT)

@@ -13,6 +13,7 @@ from fathom.models.prices import FREE, Limit, Price, find_price
 from fathom.models.protocol import Settings
 from fathom.models.retry import Retry
 from fathom.plugins import loading
+from fathom.run.engine import Terms
 from fathom.run.likelihood.client import TIED, LikelihoodClient, Method, how_many, too_many
 from fathom.run.likelihood.completions import CompletionsServer, Via
 from fathom.run.likelihood.local import LocalModel
@@ -111,12 +112,11 @@ def likelihood(
     if confirm is not None and not confirm(ahead):
         return RunSummary(out, None, stopped="not confirmed")
     join_run(out, manifest)
-    work = _work(
-        questions,
-        price=price,
-        max_connections=1 if local else settings.max_connections,
-        progress=progress,
-    )
+    # Each text has its own timeout and retries: a failed sample has used them up.
+    once = Retry(retries=0, timeout=math.inf)
+    connections = 1 if local else settings.max_connections
+    terms = Terms(price, connections, once, settings.max_tokens_total, settings.max_cost)
+    work = _work(questions, terms, progress)
     client = LikelihoodClient(backend, way, questions.ordering, settings.most_orders)
     summary = drive(work_on(out, client, work, total))
     hints = list(summary.hints)
@@ -211,23 +211,16 @@ class _Questions:
         return total, Ahead(total - pending, pending, requests, tokens, cost)
 
 
-def _work(
-    questions: _Questions, *, price: Price, max_connections: int, progress: Callable[[Progress], None] | None
-) -> Work:
+def _work(questions: _Questions, terms: Terms, progress: Callable[[Progress], None] | None) -> Work:
     return Work(
         samples=questions.samples,
         texts=lambda: questions.texts,
         epochs=1,
-        max_connections=max_connections,
+        terms=terms,
         seed=0,
         limit=Limit(None, "", "refuse"),
-        price=price,
         caps=lambda task: 0,
         tokenizer=lambda: get_tokenizer(questions.built.manifest["tokenizer"]),
-        # Each text has its own timeout and retries: a failed sample has used them up.
-        retry=Retry(retries=0, timeout=math.inf),
-        max_tokens_total=None,
-        max_cost=None,
         progress=progress or (lambda state: None),
     )
 
