@@ -142,11 +142,11 @@ class Session:
                 await beat
         if self._engine.stop:
             raise FathomError(f"{self._engine.stop}; all finished replies are kept")
-        if self._engine.health.errors and self._totals.counts["error"] == self._totals.finished:
-            last = self._engine.health.last.rstrip(".")
+        health = self._engine.health
+        if health.errors and self._totals.counts["error"] == self._totals.finished:
             raise FathomError(
-                f"all {self._engine.health.errors} samples failed, the last one with: {last}. Fix the cause and run the same "
-                "command again to retry them"
+                f"all {health.errors} samples failed, the last one with: {health.last.rstrip('.')}. Fix the cause and "
+                "run the same command again to retry them"
             )
 
     async def _ask_all(self) -> None:

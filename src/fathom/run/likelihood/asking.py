@@ -14,12 +14,12 @@ from fathom.models.protocol import Settings
 from fathom.models.retry import Retry
 from fathom.plugins import loading
 from fathom.run.engine import Terms
+from fathom.run.executors import work_on
 from fathom.run.likelihood.client import TIED, LikelihoodClient, Method, how_many, too_many
 from fathom.run.likelihood.completions import CompletionsServer, Via
 from fathom.run.likelihood.local import LocalModel
 from fathom.run.likelihood.tokens import Backend
 from fathom.run.options import check_choice
-from fathom.run.runner import work_on
 from fathom.run.session import Work
 from fathom.runfile.manifest import check_run, describe_run, join_run
 from fathom.runfile.progress import Progress, RunSummary
