@@ -11,6 +11,7 @@ from random import Random
 from fathom.models.clients import open_client
 from fathom.models.embedding_judge import LOCAL, EmbeddingClient, judge_kind, open_embedding_client
 from fathom.models.entailment import PREFIX, Entailment, EntailmentClient, is_entailment
+from fathom.models.failures import Failure
 from fathom.models.loop import KEPT, drive
 from fathom.models.prices import FREE, Price, find_price
 from fathom.models.protocol import Client, Settings
@@ -25,7 +26,7 @@ from fathom.run.batches.open import (
 )
 from fathom.run.batches.recording import Recording
 from fathom.run.cases.pending import JudgePlan, JudgeProgress, PendingCase, PendingCases, likely_prompts
-from fathom.run.cases.session import CaseBatches, CaseSession, KeptReplies
+from fathom.run.cases.session import CaseBatches, CaseSession
 from fathom.run.engine import Engine, Terms, check_cost, check_limit, terms_of
 from fathom.run.options import check_settings, generation_of
 from fathom.run.preflight import output_caps
@@ -295,22 +296,17 @@ async def _work_through(
     # leaves outcomes of a random sample.
     cases = Random(os.getpid()).sample(cases, len(cases))
     store = JudgementStore(model.folder, model.name)
-
-    def session_of(client: Client) -> CaseSession:
-        engine = Engine(client, terms, replied=state.spent.requests > 0)
-        return CaseSession(store, engine, model.cap, state, model.used, progress)
-
+    engine = Engine(client, terms, replied=state.spent.requests > 0)
+    failed: dict[Key, Failure] | None = {} if isinstance(client, Recording) else None
+    session = CaseSession(store, engine, model.cap, state, model.used, progress, failed)
     try:
         if model.settings.again:
             store.forget_unreadable()
-        if isinstance(client, Recording):
-            kept = KeptReplies({})
-            session = session_of(kept)
-            batches, file = CaseBatches(cases, store, session, kept.failed), batches_of(model.name)
+        if isinstance(client, Recording) and failed is not None:
+            batches, file = CaseBatches(cases, store, session, failed), batches_of(model.name)
             await send_in_batches(batches, model.folder, client, file=file, retry=terms.retry, tell=tell)
             await _finish(model, session, cases)
         else:
-            session = session_of(client)
             # Plain asking is for several processes at once, but not beside one that sends batches.
             with asked_plainly(model.folder, model.name):
                 await _finish(model, session, cases)

@@ -6,15 +6,14 @@ nothing is left to ask, the outcomes are made of the replies that are kept.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
 
 from fathom.models.failures import Failure
-from fathom.models.overflow import Overflow
 from fathom.models.prices import cost_of
-from fathom.models.protocol import Call, RequestError
+from fathom.models.protocol import Call
 from fathom.models.retry import ended_by
 from fathom.models.usage import with_counts
 from fathom.run.batches.sender import Wanted
@@ -38,6 +37,8 @@ class CaseSession:
         state: The state at the start.
         used: What other models of the same work have used, which counts against the limits.
         progress: Called after every outcome.
+        failed: With batches, the requests that have failed for good, by key; a reply that is not kept has failed.
+            None for plain requests.
     """
 
     def __init__(
@@ -48,9 +49,11 @@ class CaseSession:
         state: JudgeProgress,
         used: Spent,
         progress: Callable[[JudgeProgress], None],
+        failed: Mapping[Key, Failure] | None = None,
     ) -> None:
         self.engine = engine
         self.state = state
+        self._failed = failed
         self._store = store
         self._cap = cap
         self._used = used
@@ -109,6 +112,10 @@ class CaseSession:
             known = self._store.said(*key)
             if known is not None:
                 return known
+            if self._failed is not None:
+                failure = self._failed.get(key, Failure("bad", "the request was not sent"))
+                self.engine.health.errors, self.engine.health.last = self.engine.health.errors + 1, failure.message
+                return Reply("error", error=failure.message)
             reply = await self.engine.ask(ask.prompt, self.call(key))
             if reply.status != "error":
                 self.keep(key, ask.step, reply)
@@ -127,28 +134,6 @@ class CaseSession:
         self.state = replace(self.state, spent=now)
         every = now + self._used
         self.engine.check_limits(every.tokens_in + every.tokens_out, every.paid)
-
-
-class KeptReplies:
-    """The client of a model whose replies are all in the store: what is not there has failed.
-
-    Attributes:
-        failed: Why, by prompt and attempt.
-    """
-
-    window: int | None = None
-    policy: Overflow = "refuse"
-
-    def __init__(self, failed: dict[Key, Failure]) -> None:
-        self.failed = failed
-
-    async def complete(self, prompt: str, call: Call) -> Reply:
-        """See ``Client``; no request is repeated here."""
-        failure = self.failed.get((call.sample, call.epoch), Failure("bad", "the request was not sent"))
-        raise RequestError(Failure("bad", failure.message))
-
-    async def close(self) -> None:
-        """See ``Client``."""
 
 
 class CaseBatches:
