@@ -307,10 +307,15 @@ def test_a_check_in_batches_finds_what_a_plain_one_does(
     def ask(name: str, **more: Any) -> Any:
         return api.check_gold(suite, "openai/m", tmp_path / name, model_base_url=server.url, backoff=0.01, **more)
 
+    plans: list[Any] = []
+
+    def note(plan: object) -> bool:
+        plans.append(plan)
+        return True
+
     with JudgeServer() as server:
         server.says = json.dumps({"answered": 1, "others": [], "supported": [1, 2, 3]})
-        plans: list[Any] = []
-        batched = ask("batched", batch=True, confirm=lambda plan: not plans.append(plan))
+        batched = ask("batched", batch=True, confirm=note)
         plain = ask("plain")
         assert {json.dumps(body, sort_keys=True) for _, body in server.batches[0].requests} == {
             json.dumps(body, sort_keys=True) for body in server.plain

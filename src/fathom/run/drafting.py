@@ -157,7 +157,7 @@ class DraftSummary:
     def __str__(self) -> str:
         if self.stopped:
             return f"{self.out}: stopped: {self.stopped}"
-        tokens = sum(one.tokens_in + one.tokens_out for one in self.spent)
+        tokens = sum(spent.tokens_in + spent.tokens_out for spent in self.spent)
         lost = sum(self.rejected.values())
         kept = f"{self.kept:,} questions about {self.documents:,} documents"
         return f"{self.out}: {kept}, {lost:,} rejected; {tokens:,} tokens"
@@ -230,27 +230,27 @@ def draft(
     folder.mkdir(parents=True, exist_ok=True)
     _ask(writer, waiting, "drafting", callbacks)
     texts = writer.replies()
-    found = _without_duplicates(one for passage in passages for one in _drafts_of(passage, texts))
+    questions = _without_duplicates(question for passage in passages for question in _drafts_of(passage, texts))
     if reviewer.name != writer.name:
         reviewer = replace(reviewer, used=writer.spent)
     else:  # what could not be read was forgotten before it drafted
         reviewer = replace(reviewer, settings=settings.but(again=False))
-    checks = reviewer.pending((CHECK, _check_case(one)) for one in found if not one.reason)
+    checks = reviewer.pending((CHECK, _check_case(question)) for question in questions if not question.reason)
     _ask(reviewer, checks, "checking", callbacks)
     outcomes = reviewer.outcomes()
-    done = [_checked(one, outcomes) for one in found]
-    kept = [one for one in done if not one.reason]
-    _write(out, COLUMNS, (_row(one, model, checker) for one in kept))
+    done = [_checked(question, outcomes) for question in questions]
+    kept = [question for question in done if not question.reason]
+    _write(out, COLUMNS, (_row(question, model, checker) for question in kept))
     mark.write_text(checksum(out), "utf-8")
-    rejected = [one for one in done if one.reason]
+    rejected = [question for question in done if question.reason]
     columns = ("reason", *COLUMNS)
-    lines = ((one.reason, *_row(one, model, checker)) for one in rejected)
+    lines = ((question.reason, *_row(question, model, checker)) for question in rejected)
     _write(folder / "rejected.csv", columns, map(_as_text, lines))
     return DraftSummary(
         out,
         len(kept),
-        len({one.passage.document.id for one in kept}),
-        Counter(one.reason for one in rejected),
+        len({question.passage.document.id for question in kept}),
+        Counter(question.reason for question in rejected),
         (writer.spent, reviewer.spent),
         hints=_hints(kept, rejected, folder, model, checker),
     )
@@ -277,8 +277,8 @@ def passages_of(document: Document, questions: int) -> list[Passage]:
 
 
 def _draft_steps(case: Case) -> Generator[Ask, str, Parts]:
-    found = yield from asked("draft", case.asked, read_drafts)
-    return {"questions": float(len(found))}
+    questions = yield from asked("draft", case.asked, read_drafts)
+    return {"questions": float(len(questions))}
 
 
 def _check_steps(case: Case) -> Generator[Ask, str, Parts]:
@@ -292,8 +292,8 @@ def _check_steps(case: Case) -> Generator[Ask, str, Parts]:
 
 
 def _agreement(reply: str, case: Case) -> float:
-    found = short_answer(reply)
-    return 0.0 if found is None else max(token_f1(found, answer, case.language) for answer in case.references)
+    short = short_answer(reply)
+    return 0.0 if short is None else max(token_f1(short, answer, case.language) for answer in case.references)
 
 
 DRAFT = Conversation("draft", 1, _draft_steps)
@@ -348,39 +348,39 @@ def _as_text(row: Iterable[str]) -> list[str]:
 
 def _without_duplicates(drafted: Iterable[Drafted]) -> list[Drafted]:
     seen: set[str] = set()
-    found = []
-    for one in drafted:
-        key = one.question.casefold()
-        again = key in seen and not one.reason
+    questions = []
+    for question in drafted:
+        key = question.question.casefold()
+        again = key in seen and not question.reason
         seen.add(key)
-        found.append(replace(one, reason="the question was drafted before") if again else one)
-    return found
+        questions.append(replace(question, reason="the question was drafted before") if again else question)
+    return questions
 
 
-def _check_case(one: Drafted) -> Case:
-    return Case(one.question, one.passage.text, (one.answer,), one.passage.document.language)
+def _check_case(question: Drafted) -> Case:
+    return Case(question.question, question.passage.text, (question.answer,), question.passage.document.language)
 
 
-def _checked(one: Drafted, outcomes: Mapping[str, Judgement]) -> Drafted:
-    if one.reason:
-        return one
-    found = outcomes.get(case_key(CHECK, _check_case(one)))
-    if found is None or found.status != "ok":
+def _checked(question: Drafted, outcomes: Mapping[str, Judgement]) -> Drafted:
+    if question.reason:
+        return question
+    outcome = outcomes.get(case_key(CHECK, _check_case(question)))
+    if outcome is None or outcome.status != "ok":
         reason = "the checking model gave no answer"
-    elif "open" not in found.parts:
+    elif "open" not in outcome.parts:
         reason = "the checking model answers it without the text"
-    elif found.parts["open"] < THRESHOLD:
+    elif outcome.parts["open"] < THRESHOLD:
         reason = "the checking model does not give this answer from the text"
     else:
-        return one
-    return replace(one, reason=reason)
+        return question
+    return replace(question, reason=reason)
 
 
-def _row(one: Drafted, model: str, checker: str) -> tuple[str, ...]:
-    document = one.passage.document
-    place = find_quotation(document.text, one.evidence)
+def _row(question: Drafted, model: str, checker: str) -> tuple[str, ...]:
+    document = question.passage.document
+    place = find_quotation(document.text, question.evidence)
     page = document.page_of(place[0]) if place else None
-    return document.source, one.question, one.answer, one.evidence, str(page or ""), model, checker
+    return document.source, question.question, question.answer, question.evidence, str(page or ""), model, checker
 
 
 def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -392,7 +392,8 @@ def _hints(
     kept: Sequence[Drafted], rejected: Sequence[Drafted], folder: Path, model: str, checker: str
 ) -> tuple[str, ...]:
     hints = [
-        f"rejected: {reason}: {count:,}" for reason, count in Counter(one.reason for one in rejected).most_common()
+        f"rejected: {reason}: {count:,}"
+        for reason, count in Counter(question.reason for question in rejected).most_common()
     ]
     if rejected:
         hints.append(f"the rejected questions are in {folder / 'rejected.csv'}")

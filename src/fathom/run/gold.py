@@ -115,7 +115,7 @@ class GoldSummary:
             return f"{self.out}: stopped: {self.stopped}"
         counts = sum(map(Counter, self.verdicts.values()), Counter[Verdict]())
         cost = "" if self.spent.cost == 0 else f"; {shown_cost(self.spent.cost)}"
-        return f"{self.out}: {_counted(counts)}{cost}"
+        return f"{self.out}: {_verdict_counts(counts)}{cost}"
 
 
 def check_gold(
@@ -163,8 +163,8 @@ def check_gold(
         out.mkdir(parents=True, exist_ok=True)
         checker.ask(waiting, client, progress=progress, tell=tell)
     texts, outcomes = checker.replies(), checker.outcomes()
-    found = [_checked(model, gold, outcomes, texts) for gold in golds]
-    return _summary(built, checker, found)
+    checked = [_checked(model, gold, outcomes, texts) for gold in golds]
+    return _summary(built, checker, checked)
 
 
 def gold_texts(suite: BuiltSuite) -> Iterator[GoldText]:
@@ -209,22 +209,22 @@ def _check_model(model: Settings) -> None:
 
 def _check_folder(out: Path) -> None:
     try:
-        there = sorted(one.name for one in out.iterdir()) if out.is_dir() else [out.name] * out.exists()
+        names = sorted(path.name for path in out.iterdir()) if out.is_dir() else [out.name] * out.exists()
     except OSError as error:
         raise FathomError(f"`out` {out}: cannot be read: {error.strerror or error}") from error
-    if there and FILE not in there:
-        raise FathomError(f"`out` {out}: holds something else ({printable(there[0])}); choose another `out`")
+    if names and FILE not in names:
+        raise FathomError(f"`out` {out}: holds something else ({printable(names[0])}); choose another `out`")
 
 
 # -------------------------------------------------------------------------------------------------- results
 
 
 def _checked(
-    model: str, gold: GoldText, there: Mapping[str, Judgement], texts: Mapping[tuple[str, int], str]
+    model: str, gold: GoldText, outcomes: Mapping[str, Judgement], texts: Mapping[tuple[str, int], str]
 ) -> Checked:
     """A gold text with its verdict; only a reply that could be parsed supports it."""
     wanted = conversation(model, summary=gold.summary)
-    judgement = there.get(case_key(wanted, gold.case))
+    judgement = outcomes.get(case_key(wanted, gold.case))
     if judgement is None or judgement.status == "error":
         return Checked(gold, "missing", judgement.detail if judgement else "not asked yet")
     if judgement.status == "unreadable":
@@ -233,9 +233,9 @@ def _checked(
         finding = replay(wanted, gold.case, texts, hashed)
     except UnreadableError as error:
         return Checked(gold, "undecided", str(error), None)
-    every, lost = len(finding.statements), sum(not supported for _, supported in finding.statements)
+    statements, lost = len(finding.statements), sum(not supported for _, supported in finding.statements)
     if gold.summary and finding.share < KEPT:
-        return Checked(gold, "unsupported", f"{lost} of {every} statements are not in the passages", finding)
+        return Checked(gold, "unsupported", f"{lost} of {statements} statements are not in the passages", finding)
     if not gold.summary and not finding.share:
         return Checked(gold, "unsupported", "the passages do not give the answer", finding)
     if finding.others:
@@ -245,15 +245,15 @@ def _checked(
     return Checked(gold, "supported", "", finding)
 
 
-def _summary(suite: BuiltSuite, checker: CaseModel, found: Sequence[Checked]) -> GoldSummary:
+def _summary(suite: BuiltSuite, checker: CaseModel, checked: Sequence[Checked]) -> GoldSummary:
     """Write the results; what the user changed in the errata stays."""
     out, name = checker.folder, checker.name
     with whole_file(out / SUPPORT) as stream:
-        stream.writelines(json.dumps(_record(one, name), ensure_ascii=False) + "\n" for one in found)
+        stream.writelines(json.dumps(_record(result, name), ensure_ascii=False) + "\n" for result in checked)
     hints = []
     errata, mark = out / ERRATA, out / WRITTEN
     changed = errata.exists() and not (mark.is_file() and mark.read_text("utf-8") == checksum(errata))
-    faulty = _errata(suite, name, found)
+    faulty = _errata(suite, name, checked)
     if changed:
         hints.append(f"{errata} was changed since it was written, and stays; delete it to write it again")
     else:
@@ -262,38 +262,38 @@ def _summary(suite: BuiltSuite, checker: CaseModel, found: Sequence[Checked]) ->
         mark.write_text(checksum(errata), "utf-8")
     verdicts: dict[str, Counter[Verdict]] = {}
     shares: dict[str, list[float]] = {}
-    for one in found:
-        task = one.gold.sample.task
-        verdicts.setdefault(task, Counter())[one.verdict] += 1
-        shares.setdefault(task, []).extend([one.finding.share] if one.finding else [])
+    for result in checked:
+        task = result.gold.sample.task
+        verdicts.setdefault(task, Counter())[result.verdict] += 1
+        shares.setdefault(task, []).extend([result.finding.share] if result.finding else [])
     support = {task: sum(each) / len(each) for task, each in shares.items() if each}
     for task, counts in verdicts.items():
         whole = f"; {support[task]:.0%} of what was decided is supported" if task in support else ""
-        hints.append(f"{task}: {_counted(counts)}{whole}")
-    listed = [one for one in found if one.verdict in _FAULTS]
-    hints += [f"{_named(one)}: {one.reason}" for one in listed[:SHOWN]]
+        hints.append(f"{task}: {_verdict_counts(counts)}{whole}")
+    listed = [result for result in checked if result.verdict in _FAULTS]
+    hints += [f"{_item_and_question(result)}: {result.reason}" for result in listed[:SHOWN]]
     if len(listed) > SHOWN:
         hints.append(f"{len(listed) - SHOWN:,} more: {out / SUPPORT}")
     if faulty:
         hints.append(f"read {errata}, then build again with `errata` {errata} to leave these out")
-    hints += _left(found)
+    hints += _left(checked)
     return GoldSummary(out, verdicts, support, checker.spent, hints=tuple(hints))
 
 
-def _left(found: Sequence[Checked]) -> Iterator[str]:
-    counts = Counter(one.verdict for one in found)
+def _left(checked: Sequence[Checked]) -> Iterator[str]:
+    counts = Counter(result.verdict for result in checked)
     if counts["undecided"]:
         yield f"{counts['undecided']:,} replies could not be parsed: these are undecided; use `again` to repeat them"
     if counts["missing"]:
         yield f"{counts['missing']:,} requests failed; repeat the command for what is missing"
-    records = {one.gold.sample.task for one in found if not one.gold.sample.facets.get("gold")}
+    records = {result.gold.sample.task for result in checked if not result.gold.sample.facets.get("gold")}
     if records:
         yield f"published records are used unchanged, whatever errata say: {', '.join(sorted(records))}"
 
 
-def _record(one: Checked, model: str) -> dict[str, Json]:
+def _record(result: Checked, model: str) -> dict[str, Json]:
     """A line of ``support.jsonl``."""
-    sample, finding = one.gold.sample, one.finding
+    sample, finding = result.gold.sample, result.finding
     return {
         "task": sample.task,
         "language": sample.language,
@@ -301,42 +301,46 @@ def _record(one: Checked, model: str) -> dict[str, Json]:
         "sample": sample.id,
         "question": sample.asked,
         "answers": list(sample.targets),
-        "document": one.gold.source,
-        "fingerprint": one.gold.fingerprint,
+        "document": result.gold.source,
+        "fingerprint": result.gold.fingerprint,
         "model": model,
-        "verdict": one.verdict,
-        "reason": one.reason,
+        "verdict": result.verdict,
+        "reason": result.reason,
         "support": round(finding.share, 4) if finding else None,
         "coverage": sample.facets.get("coverage"),
-        "statements": [{"text": text, "supported": held} for text, held in finding.statements] if finding else [],
+        "statements": [{"text": text, "supported": supported} for text, supported in finding.statements]
+        if finding
+        else [],
         "others": list(finding.others) if finding else [],
         "said": finding.said if finding else "",
     }
 
 
-def _errata(suite: BuiltSuite, model: str, found: Sequence[Checked]) -> dict[str, str]:
+def _errata(suite: BuiltSuite, model: str, checked: Sequence[Checked]) -> dict[str, str]:
     """Entries by fingerprint; none of a gold text that another passage supports."""
-    good = {one.gold.fingerprint for one in found if one.verdict == "supported"}
+    good = {result.gold.fingerprint for result in checked if result.verdict == "supported"}
     where = f"{suite.manifest['suite']} from {min(suite.manifest['lengths'])} tokens"
     entries: dict[str, str] = {}
-    for one in found:
-        if one.verdict in _FAULTS and one.gold.fingerprint not in good:
-            about = (("source", one.gold.source), ("fault", _FAULTS[one.verdict]))
-            fields = (*about, ("reason", f"{one.reason} ({model}; {where})"))
-            lines = [f"# {_named(one)}", f'["{one.gold.fingerprint}"]']
+    for result in checked:
+        if result.verdict in _FAULTS and result.gold.fingerprint not in good:
+            about = (("source", result.gold.source), ("fault", _FAULTS[result.verdict]))
+            fields = (*about, ("reason", f"{result.reason} ({model}; {where})"))
+            lines = [f"# {_item_and_question(result)}", f'["{result.gold.fingerprint}"]']
             lines += [f"{name} = {json.dumps(printable(value), ensure_ascii=False)}" for name, value in fields]
-            entries.setdefault(one.gold.fingerprint, "\n".join(lines) + "\n")
+            entries.setdefault(result.gold.fingerprint, "\n".join(lines) + "\n")
     return entries
 
 
-def _named(one: Checked) -> str:
+def _item_and_question(result: Checked) -> str:
     """The item and its question, on one line."""
-    asked = " ".join(one.gold.sample.asked.split())
+    asked = " ".join(result.gold.sample.asked.split())
     words = f"{asked[: QUOTED - 3]}..." if len(asked) > QUOTED else asked
-    return printable(one.gold.sample.item + (f' "{words}"' if words else ""))
+    return printable(result.gold.sample.item + (f' "{words}"' if words else ""))
 
 
-def _counted(counts: Mapping[Verdict, int]) -> str:
+def _verdict_counts(counts: Mapping[Verdict, int]) -> str:
     order: tuple[Verdict, ...] = ("supported", "unsupported", "ambiguous", "undecided", "missing")
-    every = sum(counts.values())
-    return f"{every:,} gold texts: " + ", ".join(f"{counts[one]:,} {one}" for one in order if counts.get(one))
+    total = sum(counts.values())
+    return f"{total:,} gold texts: " + ", ".join(
+        f"{counts[verdict]:,} {verdict}" for verdict in order if counts.get(verdict)
+    )

@@ -93,8 +93,8 @@ class RunRequest:
             return
         chosen, values = self.settings, Values()
         if chosen.where:
-            every = self.suite.samples(tasks=chosen.tasks, lengths=chosen.lengths, only=self.only, parts=False)
-            wanted_of(every, chosen.where, values)
+            samples = self.suite.samples(tasks=chosen.tasks, lengths=chosen.lengths, only=self.only, parts=False)
+            wanted_of(samples, chosen.where, values)
         if chosen.where and values:
             raise FathomError(f"{self.suite.folder}: {why_none(chosen.where, values)}")
         raise FathomError(

@@ -180,7 +180,9 @@ def run_folder(suite: Path, name: str, end: str, after: str = "") -> Path:
         after: What follows either name, such as that of a subset.
     """
     built = open_suite(suite).manifest
-    new, old = (Path("runs") / folder_name(one + after) / folder_name(end) for one in (name, str(built["suite"])))
+    new, old = (
+        Path("runs") / folder_name(suite_name + after) / folder_name(end) for suite_name in (name, str(built["suite"]))
+    )
     if new.exists() or not (old / FILE).exists():
         return new
     return old if read_manifest(old)["suite"]["fingerprint"] == built["fingerprint"] else new

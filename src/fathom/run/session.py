@@ -153,8 +153,8 @@ class Session:
         await self._work_at_once(self._jobs(self._all()))
         while self._held and not self._engine.stop:
             await asyncio.sleep(LOOK_SECONDS)
-            held, self._held = self._held, []
-            await self._work_at_once(self._jobs(held))
+            jobs, self._held = self._held, []
+            await self._work_at_once(self._jobs(jobs))
             self._work.progress(self._state())
 
     def summary(self) -> RunSummary:
@@ -195,8 +195,8 @@ class Session:
     def _claim(self, batch: Sequence[Job]) -> list[Job]:
         """Claim some pairs, remember those claimed by others, and update the totals."""
         jobs: dict[Key, Job] = {(sample.id, epoch): (sample, epoch) for sample, epoch in batch}
-        mine, held = self._ledger.claim(list(jobs))
-        self._held += [jobs[key] for key in held]
+        mine, others = self._ledger.claim(list(jobs))
+        self._held += [jobs[key] for key in others]
         version = self._ledger.version()
         if version != self._version:
             self._version, self._totals = version, self._ledger.totals()
@@ -204,8 +204,8 @@ class Session:
         return [jobs[key] for key in mine]
 
     async def _work_at_once(self, jobs: Iterator[Job]) -> None:
-        held = AHEAD * self._work.terms.max_connections if self._work.waits else 0
-        await self._engine.work_through(Queue(jobs, lambda job: prefix_key(job[0]), held), self._do)
+        waiting = AHEAD * self._work.terms.max_connections if self._work.waits else 0
+        await self._engine.work_through(Queue(jobs, lambda job: prefix_key(job[0]), waiting), self._do)
 
     async def _do(self, queued: Queued[Job]) -> None:
         sample, epoch = queued.job
@@ -324,21 +324,21 @@ class Session:
         self, chat: Chat, *, call: Call, mode: RequestMode, turn_cap: int, requests: list[Reply]
     ) -> Turn:
         """One turn of a conversation."""
-        client, said = self._engine.client, Turn(Reply(status="error"))
+        client, turn = self._engine.client, Turn(Reply(status="error"))
         if not isinstance(client, Conversing):
             raise FathomError("this model cannot call tools")
         # Words beside a tool call are no answer: nothing but the cap ends a turn.
         own = call if chat.last else replace(call, max_output_tokens=turn_cap, stop=())
 
         async def send() -> Reply:
-            nonlocal said
-            said = await client.converse(chat, own)
-            return said.reply
+            nonlocal turn
+            turn = await client.converse(chat, own)
+            return turn.reply
 
         reply = await self._ask("", own, replace(mode, stop=(), capped=False, endless=False), requests, send)
-        if said.message is None or said.message.tool_calls:
-            return Turn(reply, said.message)
-        return Turn(ended(within(reply, call.max_output_tokens, self._work.tokenizer()), mode), said.message)
+        if turn.message is None or turn.message.tool_calls:
+            return Turn(reply, turn.message)
+        return Turn(ended(within(reply, call.max_output_tokens, self._work.tokenizer()), mode), turn.message)
 
     async def _ask(
         self, prompt: str, call: Call, mode: RequestMode, requests: list[Reply], send: Sending | None = None

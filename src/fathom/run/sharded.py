@@ -130,9 +130,9 @@ def run_on_ray(
     store = open_shards(out)
     plan = read_plan(store)
     of = shards or (plan.shards if plan else SHARDS)
-    there = settings.but(subset=settings.subset and settings.subset.resolve())
+    resolved = settings.but(subset=settings.subset and settings.subset.resolve())
     place = out if isinstance(store, ObjectStore) else Path(store.where).resolve()
-    work = partial(run_shard, Path(suite).resolve(), model, there, out=place, verified=True, command=command)
+    work = partial(run_shard, Path(suite).resolve(), model, resolved, out=place, verified=True, command=command)
     gpus = gpus_of(settings.model_args or {}) if is_ray_vllm(model) else 0
     built = open_suite(Path(suite))
     built.check()

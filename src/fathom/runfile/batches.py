@@ -54,7 +54,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BatchedRequest:
     """One request of a batch.
 
     Attributes:
@@ -106,7 +106,7 @@ class BatchStore:
             self._db.executescript(_SCHEMA)
             opening.pop_all()  # nothing went wrong: it stays open
 
-    def intend(self, id: str, newest: str, requests: Sequence[Asked]) -> Batch:
+    def intend(self, id: str, newest: str, requests: Sequence[BatchedRequest]) -> Batch:
         """Commit what is about to be sent."""
         batch = Batch(id, "", len(requests), time.time(), newest)
         with clear_errors(self.folder, self.file), self._db:
@@ -115,7 +115,10 @@ class BatchStore:
             )
             self._db.executemany(
                 "INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?)",
-                ((id, number, *one.key, one.prompt_hash, one.removed) for number, one in enumerate(requests)),
+                (
+                    (id, number, *request.key, request.prompt_hash, request.removed)
+                    for number, request in enumerate(requests)
+                ),
             )
         return batch
 
@@ -147,12 +150,12 @@ class BatchStore:
         with clear_errors(self.folder, self.file):
             return frozenset(row[0] for row in self._db.execute("SELECT name FROM batches WHERE name != ''"))
 
-    def requests(self, batch: Batch) -> Mapping[int, Asked]:
+    def requests(self, batch: Batch) -> Mapping[int, BatchedRequest]:
         """The requests of a batch by number."""
         query = "SELECT number, sample, epoch, prompt_hash, removed FROM requests WHERE batch = ?"
         with clear_errors(self.folder, self.file):
             rows = self._db.execute(query, (batch.id,))
-            return {row[0]: Asked((row[1], row[2]), row[3], row[4]) for row in rows}
+            return {row[0]: BatchedRequest((row[1], row[2]), row[3], row[4]) for row in rows}
 
     def under_way(self) -> set[Key]:
         """What is in batches that are not closed."""

@@ -37,7 +37,7 @@ class Choice(Options, kw_only=True):
     where: Where = unset
 
 
-class Around(Options, kw_only=True):
+class SystemSettings(Options, kw_only=True):
     """Options."""
 
     system: Annotated[
@@ -62,7 +62,7 @@ class Around(Options, kw_only=True):
     backoff: Backoff = 1.0
 
 
-class RunSettings(Around, Choice, Sampling, Served, Reasoning, Limits, kw_only=True):
+class RunSettings(SystemSettings, Choice, Sampling, Served, Reasoning, Limits, kw_only=True):
     """All settings of a run: which samples are asked, how, and up to which limits."""
 
 

@@ -222,10 +222,10 @@ def read_list(reply: str, name: str, *, most: int, empty: bool = True) -> list[J
 
 
 def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise UnreadableReplyError("the reply names a field twice")
-    return found
+    return fields
 
 
 def _no_constant(name: str) -> None:

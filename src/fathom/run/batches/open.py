@@ -95,8 +95,8 @@ def check_none_waits(folder: Path, file: str = FILE) -> None:
     Raises:
         FathomError: There is one; its requests would be sent, and paid, again.
     """
-    if found := waiting(folder, file):
-        count = sum(one.requests for one in found)
+    if batches := waiting(folder, file):
+        count = sum(batch.requests for batch in batches)
         raise FathomError(
             f"{folder}: {count:,} requests are in batches at the provider; run the same command with `batch` to "
             "collect them"

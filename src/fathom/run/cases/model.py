@@ -64,7 +64,7 @@ def asked_settings(model: str, settings: JudgeSettings, base_url: str | None) ->
         FathomError: A setting is wrong.
     """
     embedding = judge_kind(model) == "embedding"
-    found = Settings(
+    asked = Settings(
         model=model,
         temperature=0.0 if settings.temperature is None and embedding else settings.temperature,
         max_output_tokens=settings.max_output_tokens,
@@ -74,8 +74,8 @@ def asked_settings(model: str, settings: JudgeSettings, base_url: str | None) ->
         model_args=settings.model_args or {},
         base_url=base_url,
     )
-    check_settings(found)
-    return found
+    check_settings(asked)
+    return asked
 
 
 NOTHING = Spent()

@@ -16,11 +16,11 @@ from fathom.models.prices import cost_of
 from fathom.models.protocol import Call
 from fathom.models.retry import ended_by
 from fathom.models.usage import with_counts
-from fathom.run.batches.sender import Wanted
+from fathom.run.batches.sender import UnsentRequest
 from fathom.run.cases.pending import JudgeProgress, PendingCase
 from fathom.run.engine import Engine, unexpected
 from fathom.run.queue import Queue, Queued
-from fathom.runfile.batches import Asked
+from fathom.runfile.batches import BatchedRequest
 from fathom.runfile.judgements import Judgement, JudgementStore, Outcome, Spent
 from fathom.runfile.ledger import Key
 from fathom.score.judge import Ask, UnreadableError
@@ -132,8 +132,8 @@ class CaseSession:
         before = self.state.spent
         now = before + Spent(1, reply.tokens_in or 0, reply.tokens_out or 0, cost or 0.0, int(cost is None))
         self.state = replace(self.state, spent=now)
-        every = now + self._used
-        self.engine.check_limits(every.tokens_in + every.tokens_out, every.paid)
+        used = now + self._used
+        self.engine.check_limits(used.tokens_in + used.tokens_out, used.paid)
 
 
 class CaseBatches:
@@ -163,13 +163,13 @@ class CaseBatches:
     def check_alone(self) -> None:
         """See ``Asking``: the file of the batches is locked, by plain asking too."""
 
-    def wanted(self, under_way: Collection[Key]) -> Iterator[Wanted]:
+    def unsent(self, under_way: Collection[Key]) -> Iterator[UnsentRequest]:
         """See ``Asking``. Cases may need the same prompt, which is sent once."""
         seen = set(under_way)
         for key, ask in self._next():
             if key not in seen:
                 seen.add(key)
-                yield Wanted(Asked(key, key[0], 0), ask.prompt, self._session.call(key))
+                yield UnsentRequest(BatchedRequest(key, key[0], 0), ask.prompt, self._session.call(key))
 
     def _next(self) -> Iterator[tuple[Key, Ask]]:
         """The next request of each case that has one."""
@@ -183,7 +183,7 @@ class CaseBatches:
                     self._steps[key] = ask.step
                     yield key, ask
 
-    def expect(self, asked: Collection[Asked]) -> None:
+    def expect(self, asked: Collection[BatchedRequest]) -> None:
         """See ``Asking``: the steps of requests that another process sent."""
         if any(request.key not in self._steps for request in asked):
             for _ in self._next():
@@ -194,7 +194,7 @@ class CaseBatches:
         return self._store.said(*key) is not None
 
     async def keep(
-        self, asked: Asked, outcome: Callable[[Call], Awaitable[Reply | Failure]], tries: int
+        self, asked: BatchedRequest, outcome: Callable[[Call], Awaitable[Reply | Failure]], tries: int
     ) -> Failure | None:
         """See ``Asking``."""
         reply = await outcome(self._session.call(asked.key))
@@ -207,7 +207,7 @@ class CaseBatches:
         self._session.engine.health.note_reply()
         return None
 
-    def fail(self, asked: Asked, failure: Failure, tries: int) -> None:
+    def fail(self, asked: BatchedRequest, failure: Failure, tries: int) -> None:
         """See ``Asking``."""
         self._failed[asked.key] = failure
 

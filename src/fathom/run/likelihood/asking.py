@@ -124,7 +124,7 @@ def likelihood(
     hints = list(summary.hints)
     if passed_over:
         hints.append(f"skipped, because they do not ask for an order: {', '.join(passed_over)}")
-    if tied := sum(one.reply.text == TIED for one in replies(out)):
+    if tied := sum(row.reply.text == TIED for row in replies(out)):
         hints.append(
             f"{tied} of {total} samples have several equally likely orders, and so no valid answer: the model, or the "
             "tokens that its server shows, do not tell these orders apart"
