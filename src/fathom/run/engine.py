@@ -125,6 +125,10 @@ class Engine:
             raise _first(errors) from None
 
 
+def ignore(_: object) -> None:
+    """The callback of a caller that has none."""
+
+
 def unexpected(error: Exception) -> str:
     """What is said of a failure that nobody has thought of."""
     return shorten(f"unexpected, please report it: {type(error).__name__}: {error}")

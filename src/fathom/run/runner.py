@@ -13,7 +13,7 @@ from fathom.models.request_mode import request_modes
 from fathom.models.thinking import describe_thinking
 from fathom.plugins.names import folder_name
 from fathom.run.cache_forecast import forecast_cache, provider_cache, sent_whole
-from fathom.run.engine import terms_of
+from fathom.run.engine import ignore, terms_of
 from fathom.run.executors import Here, InBatches
 from fathom.run.preflight import (
     Caps,
@@ -131,7 +131,7 @@ def execute(request: RunRequest, executor: Here, callbacks: Callbacks = NO_CALLB
         check_budget(plan, settings, spent_tokens=tokens, spent_cost=paid)
     if callbacks.confirm is not None and not callbacks.confirm(plan):
         return RunSummary(executor.out, None, stopped="not confirmed")
-    tell = callbacks.tell or _ignore
+    tell = callbacks.tell or ignore
     if under_way and not plan.requests:
         tell(str(under_way))  # nobody is shown a forecast without requests
     executor.join(
@@ -150,7 +150,7 @@ def execute(request: RunRequest, executor: Here, callbacks: Callbacks = NO_CALLB
         limit=limit,
         caps=caps,
         tokenizer=request.tokenizer,
-        progress=callbacks.progress or _ignore,
+        progress=callbacks.progress or ignore,
         request_mode=mode,
         thinking=how.thinking,
         reasons=how.max_output_tokens is not None or reasons(how, price),
@@ -162,10 +162,6 @@ def execute(request: RunRequest, executor: Here, callbacks: Callbacks = NO_CALLB
     done = executor.execute(client, work, plan.total, tell)
     # The client knows of the replies too.
     return replace(done, hints=(*done.hints, *notes_of(client, how.server_command), *hints_of(system)))
-
-
-def _ignore(_: object) -> None:
-    """The callback of a caller that has none."""
 
 
 def run_folder(suite: Path, name: str, end: str, after: str = "") -> Path:

@@ -13,7 +13,7 @@ from fathom.models.loop import drive
 from fathom.models.prices import cost_of, find_price, total_cost
 from fathom.models.protocol import Call, Client, Settings
 from fathom.models.settings import AskSettings
-from fathom.run.engine import Engine, terms_of
+from fathom.run.engine import Engine, ignore, terms_of
 from fathom.run.options import check_settings
 from fathom.run.preflight import sent_cap
 from fathom.run.queue import Queue, Queued
@@ -140,7 +140,7 @@ def ask_model(
             passed to ``answered``.
     """
     client = open_client(asking.client_settings(), lambda: get_tokenizer(tokenizer))
-    return drive(_ask_all(client, asking, prompts, cap, answered or (lambda answer: None)))
+    return drive(_ask_all(client, asking, prompts, cap, answered or ignore))
 
 
 async def _ask_all(

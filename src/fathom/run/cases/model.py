@@ -27,7 +27,7 @@ from fathom.run.batches.open import (
 from fathom.run.batches.recording import Recording
 from fathom.run.cases.pending import JudgePlan, JudgeProgress, PendingCase, PendingCases, likely_prompts
 from fathom.run.cases.session import CaseBatches, CaseSession
-from fathom.run.engine import Engine, Terms, check_cost, check_limit, terms_of
+from fathom.run.engine import Engine, Terms, check_cost, check_limit, ignore, terms_of
 from fathom.run.options import check_settings, generation_of
 from fathom.run.preflight import output_caps
 from fathom.runfile.batches import batches_of
@@ -229,7 +229,7 @@ class CaseModel:
             client.load()
         terms = terms_of(self.settings, client, self.price)
         state = JudgeProgress(pending.counts, pending.total, self.spent)
-        working = _work_through(self, pending.cases, client, terms, state, progress or _ignore, tell or _ignore)
+        working = _work_through(self, pending.cases, client, terms, state, progress or ignore, tell or ignore)
         return drive(working, INTERRUPTED if self.settings.batch else KEPT)
 
 
@@ -277,10 +277,6 @@ def open_asked(asked: Settings, tokenizer: str, settings: JudgeSettings) -> Clie
 def _is_here(model: str) -> bool:
     """Whether an embedding or entailment model is computed on this machine."""
     return model.startswith(LOCAL) or is_entailment(model)
-
-
-def _ignore(_: object) -> None:
-    """The callback of a caller that has none."""
 
 
 async def _work_through(

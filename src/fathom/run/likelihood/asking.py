@@ -14,7 +14,7 @@ from fathom.models.protocol import Settings
 from fathom.models.retry import Retry
 from fathom.models.settings import Limits
 from fathom.plugins import loading
-from fathom.run.engine import Terms, check_cost, check_limit
+from fathom.run.engine import Terms, check_cost, check_limit, ignore
 from fathom.run.executors import work_on
 from fathom.run.likelihood.client import TIED, LikelihoodClient, Method, how_many, too_many
 from fathom.run.likelihood.completions import CompletionsServer, Via
@@ -241,7 +241,7 @@ def _work(questions: _Questions, terms: Terms, progress: Callable[[Progress], No
         limit=Limit(None, "", "refuse"),
         caps=lambda task: 0,
         tokenizer=lambda: get_tokenizer(questions.built.manifest["tokenizer"]),
-        progress=progress or (lambda state: None),
+        progress=progress or ignore,
     )
 
 
