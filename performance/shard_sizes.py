@@ -28,7 +28,7 @@ from fathom.run.chosen import choose
 from fathom.run.shards.cutting import Shard, cut, shards
 from fathom.run.shards.files import COLUMNS, Plan, Row, finished_file, join_plan, read_rows, write_rows
 from fathom.run.shards.merging import merge
-from fathom.run.shards.share import Share
+from fathom.run.shards.share import rows_in
 from fathom.run.shards.store import FolderStore
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.manifest import describe_run
@@ -56,7 +56,7 @@ def rows_of(folder: Path, samples: list[Sample]) -> list[Row]:
             text = " ".join(f"w{rng.randrange(9999)}" for _ in range(WORDS))
             reply = Reply("ok", text, tokens_in=1_000_000, tokens_out=100, seconds=60.0)
             ledger.finish(one, 1, reply, prompt_hash=f"{rng.getrandbits(64):016x}", cost=0.0)
-    return Share(FolderStore(folder), Shard(1, 1), folder).rows()
+    return rows_in(folder)
 
 
 def in_shard(row: Row, number: int) -> Row:

@@ -24,14 +24,14 @@ LEAST = 256
 """The smallest window and length that users can give, in tokens."""
 
 
-def run(suite: Path, model: str, *, out: Path, command: Any = None, share: Any = None, **given: Any) -> RunSummary:
+def run(suite: Path, model: str, *, out: Path, command: Any = None, **given: Any) -> RunSummary:
     """See ``fathom.run.run``."""
     callbacks, window = _callbacks(given), given.get("window")
     small = isinstance(window, int) and 0 < window < LEAST
     settings = RunSettings(**(given | {"window": None} if small else given))
     if small:  # for prompts of some hundred tokens; users cannot give such a window
         object.__setattr__(settings, "window", window)
-    return runner.run(suite, model, settings, out=out, command=command, callbacks=callbacks, share=share)
+    return runner.run(suite, model, settings, out=out, command=command, callbacks=callbacks)
 
 
 def run_shard(

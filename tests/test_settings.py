@@ -10,14 +10,14 @@ import pytest
 import fathom
 from fathom.models.settings import AskSettings, Limits, Reasoning, Sampling, Served
 from fathom.options.declare import OptionError, Options, fields_of
-from fathom.runfile.settings import Around, Choice, JudgeSettings, LikelihoodSettings, RunSettings
+from fathom.runfile.settings import Choice, JudgeSettings, LikelihoodSettings, RunSettings, SystemSettings
 from fathom.suites.settings import Build, BuildSettings, Contents
 
 SOURCE = Path(fathom.__file__).parent
 ENGINE = ("run", "models", "runfile", "lab", "studio", "suites")
 DECLARED = ("models/settings.py", "runfile/settings.py", "suites/settings.py")
 GROUPS = (
-    *(AskSettings, Around, Build, Choice, Contents, JudgeSettings, LikelihoodSettings, Limits, Reasoning),
+    *(AskSettings, SystemSettings, Build, Choice, Contents, JudgeSettings, LikelihoodSettings, Limits, Reasoning),
     *(Sampling, Served),
 )
 
@@ -49,7 +49,7 @@ def test_a_setting_that_nobody_uses_is_found() -> None:
 
 @pytest.mark.parametrize(
     ("whole", "groups"),
-    [(RunSettings, (Around, Choice, Sampling, Served, Reasoning, Limits)), (BuildSettings, (Contents, Build))],
+    [(RunSettings, (SystemSettings, Choice, Sampling, Served, Reasoning, Limits)), (BuildSettings, (Contents, Build))],
 )
 def test_there_are_the_settings_of_the_groups_and_no_others(
     whole: type[Options], groups: tuple[type[Options], ...]

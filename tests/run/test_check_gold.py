@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batch_server import JudgeServer
 from scripted_server import Act, ScriptedServer, completion
 
 from fathom import api
 from fathom.documents.sources.errata import fingerprint, read_errata
 from fathom.run import gold_prompts
+from fathom.run.batches import open as opening
+from fathom.run.batches.sender import Pace
 from fathom.run.gold import gold_spans, gold_texts
 from fathom.runfile.judgements import judgements
 from fathom.score.judge import Case
@@ -84,7 +87,7 @@ def good(prompt: str) -> str:
 
 def check(suite: Path, monkeypatch: pytest.MonkeyPatch, says: Callable[[str], Reply | str], **more: Any) -> Any:
     model = Judge(says=says)
-    monkeypatch.setattr(sys.modules["fathom.run.gold"], "open_client", lambda settings, tokenizer: model)
+    monkeypatch.setattr(sys.modules["fathom.run.cases.model"], "open_client", lambda settings, tokenizer: model)
     settings: dict[str, Any] = {"backoff": 0.0, "max_connections": 1} | more
     return api.check_gold(suite, "lab/m", settings.pop("out"), **settings), model
 
@@ -293,6 +296,33 @@ def test_an_entailment_model_is_asked_about_answers_until_one_is_supported() -> 
     case = Case("How was the sea?", "The sea was calm.", ("wild", "calm", "quiet"))
     found, asked = found_by(scored({"How was the sea? wild": 0.1, "How was the sea? calm": 0.5}), False, case)
     assert (len(asked), found.statements, found.others, found.said) == (2, (("calm", True),), (), "here")
+
+
+@pytest.mark.slow
+def test_a_check_in_batches_finds_what_a_plain_one_does(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "PACE", Pace(first=0.01, longest=0.05, settle=0.1, patience=5.0))
+
+    def ask(name: str, **more: Any) -> Any:
+        return api.check_gold(suite, "openai/m", tmp_path / name, model_base_url=server.url, backoff=0.01, **more)
+
+    plans: list[Any] = []
+
+    def note(plan: object) -> bool:
+        plans.append(plan)
+        return True
+
+    with JudgeServer() as server:
+        server.says = json.dumps({"answered": 1, "others": [], "supported": [1, 2, 3]})
+        batched = ask("batched", batch=True, confirm=note)
+        plain = ask("plain")
+        assert {json.dumps(body, sort_keys=True) for _, body in server.batches[0].requests} == {
+            json.dumps(body, sort_keys=True) for body in server.plain
+        }
+    assert batched.verdicts == plain.verdicts
+    assert lines(tmp_path / "batched") == lines(tmp_path / "plain")
+    assert "in batches, to be answered within 24 hours" in str(plans[0])
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from fathom import api
 from fathom.documents.corpus import read_corpus
 from fathom.run.drafting import passages_of, read_drafts
 from fathom.suites.suitefile import open_suite
-from fathom.types import Document, FathomError
+from fathom.types import Document, FathomError, Reply
 from judged_runs import Judge
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -59,7 +59,7 @@ def good(prompt: str) -> str:
 
 def model_of(monkeypatch: pytest.MonkeyPatch, says: Callable[[str], str]) -> Judge:
     there = Judge(says=says)
-    monkeypatch.setattr(sys.modules["fathom.run.drafting"], "open_client", lambda settings, tokenizer: there)
+    monkeypatch.setattr(sys.modules["fathom.run.cases.model"], "open_client", lambda settings, tokenizer: there)
     return there
 
 
@@ -201,7 +201,7 @@ def test_a_table_that_was_edited_is_not_replaced(folder: Path, monkeypatch: pyte
     draft_with(folder, monkeypatch, good)
     out = folder.parent / "questions.csv"
     out.write_text(out.read_text() + "0.md,Mine?,yes,,,,\n")
-    with pytest.raises(FathomError, match=r"was changed, or not written by this command; choose another `out`"):
+    with pytest.raises(FathomError, match=r"was changed, or not written by this command; choose another --out"):
         draft(folder)
     assert "Mine?" in out.read_text()
 
@@ -209,15 +209,18 @@ def test_a_table_that_was_edited_is_not_replaced(folder: Path, monkeypatch: pyte
 def test_nothing_is_sent_unless_confirmed_or_beyond_a_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = model_of(monkeypatch, good)
     assert draft(folder, confirm=lambda plan: False).stopped == "not confirmed"
-    with pytest.raises(FathomError, match=r"`max_cost` 1: the price is unknown; nothing was sent"):
+    with pytest.raises(FathomError, match=r"`max_cost` 1: the price of 'lab/writer' is unknown.*nothing was sent"):
         draft(folder, max_cost=1.0)
     with pytest.raises(FathomError, match="an offline baseline cannot write"):
         api.draft(folder, "fathom/guess", "lab/checker", folder.parent / "q.csv")
     with pytest.raises(FathomError, match=r"must end in \.csv"):
         draft(folder, out=folder.parent / "q.txt")
-    assert model.prompts == []
-    with pytest.raises(FathomError, match=r"`max_tokens_total` is 150; all finished replies are kept"):
+    with pytest.raises(FathomError, match=r"drafting needs about [\d,]+ tokens, more than `max_tokens_total` 150"):
         draft(folder, max_tokens_total=150)
+    assert model.prompts == []
+    model.says = lambda prompt: Reply("ok", good(prompt), tokens_in=4_000, tokens_out=10)
+    with pytest.raises(FathomError, match=r"`max_tokens_total` is 5,000; all finished replies are kept"):
+        draft(folder, max_tokens_total=5_000)
     assert len(model.prompts) == 2
     assert draft(folder).kept == 3
     assert len(model.prompts) == 9

@@ -151,7 +151,7 @@ def test_long_replies_are_cut_and_that_is_told_once(
 def chat(monkeypatch: pytest.MonkeyPatch) -> Judge:
     """A judge that chats, in this process."""
     there = Judge()
-    monkeypatch.setattr(sys.modules["fathom.run.judge"], "open_client", lambda settings, tokenizer: there)
+    monkeypatch.setattr(sys.modules["fathom.run.cases.model"], "open_client", lambda settings, tokenizer: there)
     return there
 
 

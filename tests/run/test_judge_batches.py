@@ -11,13 +11,11 @@ import pytest
 from batch_server import Faults, JudgeServer, OpenAIServer
 
 from engine_calls import judge
-from fathom.run import JudgePlan, JudgeSummary
+from fathom.run import JudgePlan, JudgeProgress, JudgeSummary
 from fathom.run.batches import open as opening
-from fathom.run.batches.judging import batches_of
 from fathom.run.batches.sender import Pace
-from fathom.run.judging import JudgeProgress
 from fathom.runfile import batches as batch_store
-from fathom.runfile.batches import BatchStore
+from fathom.runfile.batches import BatchStore, batches_of
 from fathom.runfile.judgements import judgements
 from fathom.types import FathomError
 from judged_runs import GOOD, install_tasks, make_run, sample

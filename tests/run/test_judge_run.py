@@ -18,8 +18,9 @@ from engine_calls import judge
 from fathom import api
 from fathom.models.protocol import Settings
 from fathom.run import JudgePlan, JudgeProgress, JudgeSummary
+from fathom.run.cases.session import CaseSession
 from fathom.runfile.judgements import FILE, JudgementStore, case_key, judge_name, judgements, judges, said, spent
-from fathom.score.judge import Case, rubrics
+from fathom.score.judge import Ask, Case, rubrics
 from fathom.types import FathomError, Reply
 from judged_runs import GOOD, Judge, install_tasks, make_run, sample
 from processes import start_program, until
@@ -43,7 +44,7 @@ def plain_tracebacks(monkeypatch: pytest.MonkeyPatch) -> None:
 def here(monkeypatch: pytest.MonkeyPatch) -> Judge:
     """A judge in this process, whatever its name."""
     there = Judge()
-    monkeypatch.setattr(sys.modules["fathom.run.judge"], "open_client", lambda settings, tokenizer: there)
+    monkeypatch.setattr(sys.modules["fathom.run.cases.model"], "open_client", lambda settings, tokenizer: there)
     return there
 
 
@@ -190,14 +191,14 @@ def test_a_sample_without_references_cannot_be_judged(tmp_path: Path, here: Judg
 def test_whatever_fails_around_one_judgement_is_its_error(
     tmp_path: Path, here: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fathom.runfile.judgements import hashed
+    reply = CaseSession._reply
 
-    def odd(prompt: str) -> str:
-        if "[sample 1]" in prompt:
+    async def odd(session: CaseSession, key: tuple[str, int], ask: Ask) -> Reply:
+        if "[sample 1]" in ask.prompt:
             raise ZeroDivisionError("odd")
-        return hashed(prompt)
+        return await reply(session, key, ask)
 
-    monkeypatch.setattr("fathom.run.judging.hashed", odd)
+    monkeypatch.setattr(CaseSession, "_reply", odd)
     run = answers(tmp_path / "run", 3)
     assert counts(ask(run)) == (2, 0, 1)
     failed = [one for one in judgements(run, "lab/judge").values() if one.status == "error"]

@@ -162,6 +162,20 @@ def test_lengths_and_a_limit_choose_samples(tmp_path: Path) -> None:
     assert [row.sample for row in replies(tmp_path / "run")] == [f"story{n}@2048" for n in range(3)]
 
 
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ({"max_tokens_total": 10}, r"the texts have up to [\d,]+ tokens \(0 used\), more than `max_tokens_total` 10"),
+        ({"max_cost": 1.0}, "`max_cost` 1: the price of 'openai/scripted' is unknown"),
+    ],
+)
+def test_nothing_is_scored_beyond_a_limit(tmp_path: Path, limit: dict[str, Any], message: str) -> None:
+    suite = make_order_suite(tmp_path, 1)
+    with pytest.raises(FathomError, match=message):
+        likelihood(suite, "openai/scripted", out=tmp_path / "run", model_base_url="http://127.0.0.1:9/v1", **limit)
+    assert not (tmp_path / "run").exists()
+
+
 def test_many_orders_are_asked_only_where_that_is_said(tmp_path: Path) -> None:
     suite = make_order_suite(tmp_path, 1, segments=6)
     with LikelihoodServer() as server:

@@ -65,7 +65,7 @@ class Odd:
 def test_whatever_a_client_raises_is_one_samples_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    monkeypatch.setattr("fathom.run.runner.open_client", lambda settings, tokenizer: Odd(error))
+    monkeypatch.setattr("fathom.run.executors.open_client", lambda settings, tokenizer: Odd(error))
     run(make_suite(tmp_path, 4), "openai/odd", out=tmp_path / "run", retries=0, max_output_tokens=5)
     found = {number: row.reply.status for number, row in by_number(tmp_path / "run").items()}
     assert found == {0: "ok", 1: "error", 2: "ok", 3: "ok"}
@@ -102,7 +102,7 @@ def test_a_suite_that_cannot_be_read_ends_the_run(
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt(), FathomError("the model is gone")])
 def test_what_should_end_a_run_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: BaseException) -> None:
-    monkeypatch.setattr("fathom.run.runner.open_client", lambda settings, tokenizer: Odd(stop))
+    monkeypatch.setattr("fathom.run.executors.open_client", lambda settings, tokenizer: Odd(stop))
     with pytest.raises((FathomError, KeyboardInterrupt)):
         run(make_suite(tmp_path, 4), "openai/odd", out=tmp_path / "run", retries=0, max_output_tokens=5)
 

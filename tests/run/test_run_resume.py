@@ -25,6 +25,7 @@ from fathom.models.prices import FREE, Limit
 from fathom.models.protocol import Call
 from fathom.models.retry import Retry
 from fathom.run import Progress, replies, status
+from fathom.run.engine import Terms
 from fathom.run.session import Session, Work
 from fathom.runfile import ledger as ledger_module
 from fathom.runfile.ledger import Ledger
@@ -226,15 +227,11 @@ def work(epochs: int, connections: int) -> Work:
         samples=samples,
         texts=lambda: {"doc": FILLER},
         epochs=epochs,
-        max_connections=connections,
+        terms=Terms(FREE, connections, Retry()),
         seed=0,
         limit=Limit(None, "", "refuse"),
-        price=FREE,
         caps=lambda task: 10,
         tokenizer=lambda: get_tokenizer("words"),
-        retry=Retry(),
-        max_tokens_total=None,
-        max_cost=None,
         progress=lambda state: None,
     )
 

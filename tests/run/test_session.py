@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from fathom.models.request_mode import RequestMode
 from fathom.models.retry import Retry
 from fathom.models.thinking import Thinking
 from fathom.run import replies
-from fathom.run.session import LOOK_SECONDS, Session, Work, _first
+from fathom.run.engine import Terms, _first
+from fathom.run.session import LOOK_SECONDS, Session, Work
 from fathom.runfile.ledger import Key, Ledger
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.runfile.store import StoredReply
@@ -59,12 +60,13 @@ class Client:
 
 def work(count: int = 1, **options: Any) -> Work:
     usual: dict[str, Any] = {
-        "samples": lambda: map(sample, range(count)), "texts": lambda: TEXTS, "epochs": 1, "max_connections": 1,
-        "seed": 7, "limit": Limit(None, "", "refuse"), "price": FREE, "caps": lambda task: {"passkey": 10}[task],
-        "tokenizer": lambda: get_tokenizer("words"), "retry": Retry(retries=0), "max_tokens_total": None,
-        "max_cost": None, "progress": lambda state: None,
+        "samples": lambda: map(sample, range(count)), "texts": lambda: TEXTS, "epochs": 1, "seed": 7,
+        "limit": Limit(None, "", "refuse"), "caps": lambda task: {"passkey": 10}[task],
+        "tokenizer": lambda: get_tokenizer("words"), "progress": lambda state: None,
     }  # fmt: skip
-    return Work(**{**usual, **options})
+    names = {one.name for one in fields(Terms)} & options.keys()
+    terms = replace(Terms(FREE, 1, Retry(retries=0)), **{name: options.pop(name) for name in names})
+    return Work(terms=terms, **{**usual, **options})
 
 
 @dataclass

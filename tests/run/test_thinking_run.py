@@ -351,7 +351,7 @@ def test_the_tokenizer_is_loaded_once_and_only_for_thoughts(
         loaded.append(name)
         return get_tokenizer(name)
 
-    monkeypatch.setattr("fathom.run.runner.get_tokenizer", load_once)
+    monkeypatch.setattr("fathom.run.request.get_tokenizer", load_once)
     suite = make_suite(tmp_path, 5)
     go(suite, server, tmp_path / "a", thinking="on", model_kind="mixed")
     assert loaded == []
@@ -366,7 +366,7 @@ def test_thoughts_stay_uncounted_where_the_tokenizer_is_not_at_hand(
     def absent(name: str) -> Tokenizer:
         raise FathomError("no such tokenizer")
 
-    monkeypatch.setattr("fathom.run.runner.get_tokenizer", absent)
+    monkeypatch.setattr("fathom.run.request.get_tokenizer", absent)
     server.script = lambda number, before: completion("nine", reasoning=THOUGHTS)
     go(make_suite(tmp_path), server, tmp_path / "run", thinking="on", model_kind="mixed")
     reply = only_reply(tmp_path / "run").reply

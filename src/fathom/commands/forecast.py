@@ -22,10 +22,10 @@ TIMES = (1, 4, 16)
 def _numbers(given: Sequence[int | str] | int | str) -> tuple[int, ...]:
     from fathom.types import FathomError
 
-    found = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int) else list(given)
-    if not all(str(one).strip().isdecimal() and int(one) > 0 for one in found):
+    values = given.split(",") if isinstance(given, str) else [given] if isinstance(given, int) else list(given)
+    if not all(str(value).strip().isdecimal() and int(value) > 0 for value in values):
         raise FathomError(f"expected numbers such as 1,16, found {given!r}")
-    return tuple(map(int, found))
+    return tuple(map(int, values))
 
 
 class ForecastOptions(Choice, Json):
@@ -92,7 +92,7 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
         caps = output_caps(settings, price, task_cap)
         caches, prices = [cache], [(False, price), (True, price.in_batches(share_of_price(settings)))]
     elif not caches:
-        longest = max((one.tokens for one in built.samples(**choice, only=only, parts=False)), default=1)
+        longest = max((entry.tokens for entry in built.samples(**choice, only=only, parts=False)), default=1)
         caches = [server_cache(times * longest) for times in TIMES]
     asked = ((sample, options.epochs) for sample in built.samples(**choice, only=only))
     return cache_table(sent_whole(asked, limit, caps), caches, options.max_connections, prices)
@@ -102,21 +102,21 @@ def main(line: ForecastOptions) -> None:
     """Print a table, or JSON."""
     from fathom.options.terminal import print_json, print_records
 
-    found = forecast.body(line)
+    rows = forecast.body(line)
     if line.as_json:
-        return print_json(found)
-    print_records([_shown(one) for one in found], denominator="none")
+        return print_json(rows)
+    print_records([_table_row(row) for row in rows], denominator="none")
 
 
-def _shown(one: "CacheRow") -> dict[str, str]:
-    cost = {} if one.cost_most is None else {"dollars": f"{one.cost_least:,.2f} to {one.cost_most:,.2f}"}
-    held = "the provider's" if one.cache is None else f"{one.cache:,}"
+def _table_row(row: "CacheRow") -> dict[str, str]:
+    cost = {} if row.cost_most is None else {"dollars": f"{row.cost_least:,.2f} to {row.cost_most:,.2f}"}
+    cache = "the provider's" if row.cache is None else f"{row.cache:,}"
     return {
-        "order": one.order,
-        "connections": str(one.connections),
-        "cache": held,
-        **({"sent": "in batches" if one.batch else "plainly"} if one.cost_most is not None else {}),
-        "read": f"{one.read:.1%}",
-        "written": f"{one.written:.1%}",
+        "order": row.order,
+        "connections": str(row.connections),
+        "cache": cache,
+        **({"sent": "in batches" if row.batch else "plainly"} if row.cost_most is not None else {}),
+        "read": f"{row.read:.1%}",
+        "written": f"{row.written:.1%}",
         **cost,
     }

@@ -11,7 +11,7 @@ from fathom.runfile.settings import LikelihoodSettings
 
 if TYPE_CHECKING:
     from fathom.run import RunSummary
-    from fathom.run.likelihood.asking import Ahead
+    from fathom.run.likelihood.asking import LikelihoodPlan
 
 
 class LikelihoodOptions(LikelihoodSettings, Asking):
@@ -23,7 +23,7 @@ class LikelihoodOptions(LikelihoodSettings, Asking):
     _: KW_ONLY
     tell: Annotated[Callable[[str], None] | None, hidden("Called with what is ahead, before the first text.")] = None
     confirm: Annotated[
-        Callable[["Ahead"], bool] | None, hidden("Shown what is ahead before the first text; False stops.")
+        Callable[["LikelihoodPlan"], bool] | None, hidden("Shown what is ahead before the first text; False stops.")
     ] = None
     progress: OnReply = None
 

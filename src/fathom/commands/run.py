@@ -156,8 +156,8 @@ def _run_shards(options: RunOptions) -> "RunSummary":
         )
     suite, _ = _suite(options)
     record = options.record()
-    for one in fields_of(Machines):
-        record["options"].pop(one.name, None)  # of a process, not of the run
+    for field in fields_of(Machines):
+        record["options"].pop(field.name, None)  # of a process, not of the run
     settings, callbacks = options.part(RunSettings), _callbacks(options)
     if options.shard is not None:
         shard = parse_shard(options.shard)
@@ -185,7 +185,7 @@ def _suite(options: RunOptions) -> tuple[Path, str]:
     wanted = options.of(Build)
     target, folder = str(options.suite), Path(options.suite)
     if is_suite(folder) or folder.is_dir():
-        given = [one.flag for one in fields_of(Build) if wanted[one.name]]
+        given = [field.flag for field in fields_of(Build) if wanted[field.name]]
         if given:
             raise FathomError(f"{folder} is built already: {', '.join(given)} cannot be changed; build another suite")
         return folder, folder.resolve().name

@@ -33,17 +33,17 @@ def status(options: StatusOptions) -> Union["RunStatus", "ShardsStatus"]:
 
     if isinstance(options.folder, str) or holds_shards(options.folder):
         return shards_status(options.folder)
-    found = status(options.folder)
-    if not found.finished:
-        return found
-    return replace(found, scorer_errors=said_of_scorers(options.folder, SCORING_SECONDS))
+    state = status(options.folder)
+    if not state.finished:
+        return state
+    return replace(state, scorer_errors=said_of_scorers(options.folder, SCORING_SECONDS))
 
 
 def main(line: StatusOptions) -> None:
     """Print a table, or JSON."""
     from fathom.options.terminal import print_json, print_records
 
-    found = status.body(line)
+    state = status.body(line)
     if line.as_json:
-        return print_json(found)
-    print_records([{"": name, " ": fact} for name, fact in found.facts().items()], denominator="none")
+        return print_json(state)
+    print_records([{"": name, " ": fact} for name, fact in state.facts().items()], denominator="none")

@@ -135,8 +135,8 @@ def too_long(text: str, reasoning: str) -> Failure | None:
     characters = len(text) + len(reasoning)
     if characters <= MOST_CHARACTERS:
         return None
-    told = f"the reply holds {characters:,} characters, more than the {MOST_CHARACTERS:,} (8 MB) that are kept"
-    return Failure("bad", told)
+    reason = f"the reply holds {characters:,} characters, more than the {MOST_CHARACTERS:,} (8 MB) that are kept"
+    return Failure("bad", reason)
 
 
 def checked(reply: Reply) -> Reply:

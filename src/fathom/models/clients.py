@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fathom.extend.servers import notes_of_command
+from fathom.models.entailment import EntailmentClient
 from fathom.models.hugging_face import is_local
 from fathom.models.local_client import LocalClient, open_local_client
 from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
@@ -71,6 +72,8 @@ def connections_of(client: Client, wanted: int) -> int:
 
     Others would wait for it, and their time limit would pass. vLLM on a cluster gets many, whatever was wanted.
     """
+    if isinstance(client, EntailmentClient):
+        return 1
     if isinstance(client, RayVllmClient):
         return client.at_once
     return min(wanted, client.batch_size) if isinstance(client, LocalClient) else wanted

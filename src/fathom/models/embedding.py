@@ -51,8 +51,10 @@ class SentenceTransformer:
     def __call__(self, texts: Sequence[str]) -> Floats:
         """Vectors of the texts, shape (N, D); texts longer than the model's window are truncated."""
         check_texts(texts)
-        found = self._loaded.encode(list(texts), batch_size=self.batch, show_progress_bar=False, convert_to_numpy=True)
-        return _checked(np.asarray(found, dtype=np.float64), len(texts), self.model)
+        vectors = self._loaded.encode(
+            list(texts), batch_size=self.batch, show_progress_bar=False, convert_to_numpy=True
+        )
+        return _checked(np.asarray(vectors, dtype=np.float64), len(texts), self.model)
 
     def load(self) -> None:
         """Load the model.
@@ -125,8 +127,8 @@ class Endpoint:
         tokens = 0
         with OpenAI(api_key=key or "none", base_url=self.base_url, max_retries=0, timeout=self.timeout) as client:
             for start in range(0, len(shortened), self.batch):
-                found, read = self._asked(client, shortened[start : start + self.batch])
-                vectors += found
+                vectors_of_batch, read = self._asked(client, shortened[start : start + self.batch])
+                vectors += vectors_of_batch
                 tokens += read
         widths = {len(vector) for vector in vectors}
         if len(widths) > 1:
@@ -158,11 +160,11 @@ class Endpoint:
                 continue
             except openai.OpenAIError as error:
                 raise FathomError(f"{self.model}: the server refused to embed: {shorten(str(error))}") from error
-            if sorted(one.index for one in reply.data) != list(range(len(texts))):
+            if sorted(entry.index for entry in reply.data) != list(range(len(texts))):
                 raise FathomError(f"{self.model} returned {len(reply.data)} vectors for {len(texts)} texts")
             usage: Any = reply.usage  # some servers omit it
             read = count(getattr(usage, "prompt_tokens", None)) or 0
-            return [one.embedding for one in sorted(reply.data, key=lambda one: one.index)], read
+            return [entry.embedding for entry in sorted(reply.data, key=lambda entry: entry.index)], read
         raise AssertionError("the last attempt returns or raises")
 
 

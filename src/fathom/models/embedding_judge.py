@@ -167,7 +167,7 @@ def _check(settings: Settings) -> None:
         "`generation` or --reasoning": bool(settings.generation),
         "`model_args`": bool(settings.model_args),
     }
-    if senseless := [name for name, there in given.items() if there]:
+    if senseless := [name for name, present in given.items() if present]:
         raise FathomError(f"judge {settings.model}: an embedding model generates no text; leave out {senseless[0]}")
 
 

@@ -67,8 +67,8 @@ class Entailment:
             return None
         pieces = self._pieces(passage)
         pairs = [{"text": piece, "text_pair": statement} for piece in pieces]
-        found = classify(pairs, batch_size=BATCH, top_k=None, function_to_apply="softmax")
-        each = [next(float(one["score"]) for one in scores if one["label"] == label) for scores in found]
+        classified = classify(pairs, batch_size=BATCH, top_k=None, function_to_apply="softmax")
+        each = [next(float(entry["score"]) for entry in scores if entry["label"] == label) for scores in classified]
         best = max(range(len(each)), key=each.__getitem__)
         return each[best], pieces[best]
 
@@ -139,6 +139,14 @@ class EntailmentClient:
         self._model = model
         self._thread = ThreadPoolExecutor(1, "entailment")
 
+    def load(self) -> None:
+        """Load the model before the first request.
+
+        Raises:
+            FathomError: See ``Entailment``.
+        """
+        self._model.load()
+
     async def complete(self, prompt: str, call: Call) -> Reply:
         """Classify one statement."""
         if prompt == TINY_PROMPT:
@@ -155,10 +163,10 @@ class EntailmentClient:
     def _answer(self, prompt: str) -> Reply:
         # A lone surrogate cannot be tokenized.
         asked = {name: str(text).encode("utf-8", "replace").decode() for name, text in json.loads(prompt).items()}
-        found = self._model(asked["passage"], asked["statement"])
-        said = (
+        result = self._model(asked["passage"], asked["statement"])
+        content = (
             {"problem": "the statement is longer than half of what the model reads at once"}
-            if found is None
-            else {"entailment": round(found[0], 4), "piece": found[1]}
+            if result is None
+            else {"entailment": round(result[0], 4), "piece": result[1]}
         )
-        return Reply("ok", json.dumps(said, ensure_ascii=False), stop="stop", tokens_in=None, tokens_out=0)
+        return Reply("ok", json.dumps(content, ensure_ascii=False), stop="stop", tokens_in=None, tokens_out=0)

@@ -129,10 +129,10 @@ def _found(pattern: str, message: str) -> bool:
     """Whether the parts of a pattern occur in a message in this order, in linear time."""
     place = 0
     for part in pattern.split("*"):
-        found = message.find(part, place)
-        if found < 0:
+        at = message.find(part, place)
+        if at < 0:
             return False
-        place = found + len(part)
+        place = at + len(part)
     return True
 
 
@@ -154,8 +154,8 @@ def _entry(entry: object, where: str) -> Line:
         raise FathomError(f"{where}: expected either stop, or pattern, status or both")
     if pattern and len("".join(pattern.replace("*", "").split())) < LEAST_LETTERS:
         raise FathomError(f"{where}: pattern = {pattern!r} is too short; expected {LEAST_LETTERS} letters or more")
-    said = {name: str(entry.get(name, "")) for name in ("provider", "example", "source")}
-    return Line(known, pattern, status, stop.lower(), **said)
+    about = {name: str(entry.get(name, "")) for name in ("provider", "example", "source")}
+    return Line(known, pattern, status, stop.lower(), **about)
 
 
 def _codes(status: object, where: str) -> tuple[int, ...]:
@@ -195,9 +195,9 @@ def classify(error: BaseException) -> Failure:
         status 200 are returned unchanged.
     """
     chain = list(chain_of(error))
-    found = next((found for link in chain if isinstance(found := getattr(link, "failure", None), Failure)), None)
-    if found is not None:
-        return found
+    known = next((known for link in chain if isinstance(known := getattr(link, "failure", None), Failure)), None)
+    if known is not None:
+        return known
     code = next((code for link in chain if (code := status_code(link)) is not None), None)
     message = describe(chain)
     wait = next((wait for link in chain if (wait := retry_after(_headers(link))) is not None), None)

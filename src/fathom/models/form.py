@@ -119,5 +119,5 @@ def _heading(opening: str, between: Sequence[str]) -> Heading | None:
         return None
     before, after = max(shapes, key=lambda shape: (shapes[shape], -len(shape[0]) - len(shape[1])))
     first = f"{before}1{after}"
-    lead = next((one.strip().removesuffix(first) for one in between if one.strip().endswith(first)), "")
+    lead = next((line.strip().removesuffix(first) for line in between if line.strip().endswith(first)), "")
     return Heading(before, after, not written[before, after].endswith("\n"), lead)

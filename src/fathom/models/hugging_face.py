@@ -114,7 +114,9 @@ def load_model(name: str, arguments: Mapping[str, Json] | None = None) -> Loaded
         raise FathomError(f"model {name}: auto_model_class={kind}: expected a class such as AutoModelForCausalLM")
     if extension is not None:
         # What changed the configuration is in it; models take no such argument.
-        options = {key: one for key, one in options.items() if key == "dtype" or not hasattr(extension.config, key)}
+        options = {
+            key: option for key, option in options.items() if key == "dtype" or not hasattr(extension.config, key)
+        }
         options["config"] = extension.config
         if extension.attention is not None:
             options["attn_implementation"] = extension.attention
@@ -162,18 +164,18 @@ def plan(name: str, arguments: Mapping[str, Json]) -> "Extension | None":
 
     try:
         config = _configuration(name, arguments)
-        found = plan_extension(config, method, cache)
-        if found.attention is not None and "attn_implementation" in arguments:
-            named = method.name if is_mapped(found.method) else cache.name
+        extension = plan_extension(config, method, cache)
+        if extension.attention is not None and "attn_implementation" in arguments:
+            named = method.name if is_mapped(extension.method) else cache.name
             raise FathomError(f"{named} has an attention of its own; leave out -M attn_implementation")
         text = config.get_text_config()
         given = arguments.get("dtype") or arguments.get("torch_dtype")
         dtype = str(text.dtype or "float32") if given in (None, "auto") else str(given)
         room = _room(arguments)
-        check_memory(text, found.window, dtype.removeprefix("torch."), _bytes(name, arguments), room, cache)
+        check_memory(text, extension.window, dtype.removeprefix("torch."), _bytes(name, arguments), room, cache)
     except FathomError as error:
         raise FathomError(f"model {name}: {error}") from None
-    return found
+    return extension
 
 
 def method_of(name: str) -> Method:
@@ -256,7 +258,7 @@ def _room(arguments: Mapping[str, Json]) -> int | None:
         return free_memory()
     if device.startswith("cuda") or (device == "auto" and torch.cuda.is_available()):
         chosen = range(torch.cuda.device_count()) if device == "auto" else [torch.device(device)]
-        return sum(int(torch.cuda.mem_get_info(one)[0]) for one in chosen)
+        return sum(int(torch.cuda.mem_get_info(gpu)[0]) for gpu in chosen)
     return None
 
 
@@ -301,16 +303,16 @@ def load_tokenizer(name: str, arguments: Mapping[str, Json]) -> Any:
 def window_of(config: Any) -> int | None:
     """Tokens that a model holds by its configuration; None if that does not say."""
     text = config.get_text_config() if hasattr(config, "get_text_config") else config
-    held = getattr(text, "max_position_embeddings", None)
-    if not isinstance(held, int) or held < 1:
+    positions = getattr(text, "max_position_embeddings", None)
+    if not isinstance(positions, int) or positions < 1:
         return None
     scaling = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None)
     if isinstance(scaling, Mapping) and scaling.get("rope_type", scaling.get("type")) == "yarn":
         # YaRN is often added to a configuration that still has the length of the pretraining.
         factor, first = scaling.get("factor"), scaling.get("original_max_position_embeddings")
         if isinstance(factor, int | float) and isinstance(first, int):
-            held = max(held, int(first * factor))
-    return held
+            positions = max(positions, int(first * factor))
+    return positions
 
 
 def failure_of_model(error: Exception, tokens: int) -> Failure:

@@ -185,7 +185,7 @@ def open_inspect_client(settings: Settings, http_client: object = None) -> Inspe
                 raise
             model = get(api_key=NO_KEY)
     except PrerequisiteError as error:
-        raise FathomError(f"model {settings.model!r}: {_in_short(_plain(error.message))}") from None
+        raise FathomError(f"model {settings.model!r}: {_in_short(_without_markup(error.message))}") from None
     except (ValueError, TypeError, ImportError) as error:
         if "not recognized" in str(error) or "should be in the format" in str(error):
             raise _unknown_model(settings.model) from None
@@ -209,8 +209,8 @@ def _outside_notebooks() -> Iterator[None]:
         setattr(platform, "set_exception_hook", lambda: None)  # noqa: B010
         yield
     finally:
-        for name, one in before.items():
-            setattr(platform, name, one)
+        for name, value in before.items():
+            setattr(platform, name, value)
 
 
 def _writes_cost(model: str) -> bool:
@@ -268,7 +268,7 @@ def _innermost(error: BaseException) -> Exception:
     return cause if isinstance(cause, Exception) else error if isinstance(error, Exception) else RuntimeError()
 
 
-def _plain(message: object) -> str:
+def _without_markup(message: object) -> str:
     """Inspect's messages without their terminal markup."""
     from rich.text import Text
 

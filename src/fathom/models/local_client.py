@@ -124,11 +124,11 @@ class LocalClient:
         cache = cache_of(self._settings.model)
         if not self._single or not evicts(cache) or is_apart(cache):
             return self._loaded.notes
-        told = (
+        note = (
             f"{self._single:,} of {self._replies:,} replies have one token, which comes from the full cache: they say "
             "nothing about what was left out of it"
         )
-        return *self._loaded.notes, told
+        return *self._loaded.notes, note
 
     async def complete(self, prompt: str, call: Call) -> Reply:
         """Compute one reply, with others that wait, if batches are allowed."""
@@ -139,7 +139,7 @@ class LocalClient:
                 if not job.finished:
                     if len(self._waiting) < self.batch_size:
                         await asyncio.sleep(GATHER_SECONDS)
-                    await self._compute([one for one in self._waiting if not one.finished][: self.batch_size])
+                    await self._compute([other for other in self._waiting if not other.finished][: self.batch_size])
         finally:
             job.given_up = True
             self._waiting.remove(job)
@@ -200,11 +200,11 @@ class LocalClient:
         # Templates of some reasoning models begin the reasoning themselves.
         job.opened = text.rstrip().endswith("<think>")
         if self._held is not None and len(job.ids) + call.max_output_tokens > self._held:
-            told = (
+            reason = (
                 f"the prompt has {len(job.ids):,} tokens of the model; with a reply of {call.max_output_tokens:,} they "
                 f"exceed the {self._held:,} of its window"
             )
-            job.failure = Failure("overflow", told)
+            job.failure = Failure("overflow", reason)
         elif self._loaded.extension is not None:
             try:
                 job.context = self._context(job, text, special=plain) if is_apart(self._loaded.extension.cache) else 0
@@ -226,10 +226,10 @@ class LocalClient:
                 "leave out question=apart, or these samples (`tasks`)"
             )
         place = start + len(prompt) - ending - (len(prompt) - len(prompt.lstrip()))
-        found = tokens_before(self._loaded.tokenizer, text, place, special)
-        if not found:
+        tokens = tokens_before(self._loaded.tokenizer, text, place, special)
+        if not tokens:
             raise FathomError("question=apart: nothing comes before the question of this sample; leave out its task")
-        return min(found, len(job.ids) - 1)
+        return min(tokens, len(job.ids) - 1)
 
     def _generate(self, jobs: list[_Job], ended: threading.Event) -> None:
         import torch
@@ -258,7 +258,7 @@ class LocalClient:
                     base = model.base_model
                     base(torch.tensor([rows[0][:context]], device=model.device), **with_cache(base, cache))
             with nullcontext() if context else thinning:
-                found = model.generate(
+                output = model.generate(
                     input_ids=torch.tensor(rows, device=model.device),
                     attention_mask=torch.tensor(mask, device=model.device),
                     generation_config=config,
@@ -266,16 +266,16 @@ class LocalClient:
                     **with_cache(model, cache),
                 )
             last = _now(model.device)
-        if extension is not None and extension.cache != FULL and cache_in(found) is not cache:
+        if extension is not None and extension.cache != FULL and cache_in(output) is not cache:
             raise FathomError(f"{extension.cache.name}: the model replaced its cache by another one; leave out cache")
         if ended.is_set():
             self._forget()
             return
         at_end = _bytes_of(ends.cache)
         self.cached = None if ends.after_prompt is None or at_end is None else (ends.after_prompt, at_end)
-        written = [row[longest:] for row in found.sequences.tolist()]
+        written = [row[longest:] for row in output.sequences.tolist()]
         if len(jobs) == 1:
-            self._cache, self._ids = cache_in(found), [*jobs[0].ids, *written[0][:-1]]
+            self._cache, self._ids = cache_in(output), [*jobs[0].ids, *written[0][:-1]]
         for job, ids in zip(jobs, written, strict=True):
             job.output = self._output(job, ids, shared)
             job.first, job.whole = ends.first - start, last - start
@@ -309,12 +309,12 @@ class LocalClient:
         # The last token is computed in any case: its logits give the first of the reply.
         while same < min(len(self._ids), len(ids) - 1) and self._ids[same] == ids[same]:
             same += 1
-        held = len(self._ids)
+        cached = len(self._ids)
         self._forget()
         if len(jobs) > 1 or 2 * same < len(ids) or not keeps_all(cache):
             return None, 0
-        if held > same:
-            cache.crop(same - held)
+        if cached > same:
+            cache.crop(same - cached)
         return cache, same
 
     def _forget(self) -> None:
@@ -345,8 +345,8 @@ class _Ends:
 
         if not self.first:
             self.first, self.after_prompt = _now(input_ids.device), _bytes_of(self.cache)
-        told = [self._ends(job, row) for job, row in zip(self._jobs, input_ids, strict=True)]
-        return torch.tensor(told, device=input_ids.device, dtype=torch.bool)
+        ended = [self._ends(job, row) for job, row in zip(self._jobs, input_ids, strict=True)]
+        return torch.tensor(ended, device=input_ids.device, dtype=torch.bool)
 
     def _ends(self, job: _Job, row: Any) -> bool:
         written = len(row) - self._start
@@ -487,10 +487,10 @@ def tokens_before(tokenizer: Any, text: str, place: int, special: bool = True) -
         special: Whether the text gets the tokenizer's special tokens.
     """
     if tokenizer.is_fast:
-        told = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)["offset_mapping"]
-        return next((number for number, (_, end) in enumerate(told) if end > place), len(told))
-    whole, start = (tokenizer(one, add_special_tokens=special)["input_ids"] for one in (text, text[:place]))
-    same = (one == two for one, two in zip(whole, start, strict=False))
+        offsets = tokenizer(text, add_special_tokens=special, return_offsets_mapping=True)["offset_mapping"]
+        return next((number for number, (_, end) in enumerate(offsets) if end > place), len(offsets))
+    whole, start = (tokenizer(part, add_special_tokens=special)["input_ids"] for part in (text, text[:place]))
+    same = (part == two for part, two in zip(whole, start, strict=False))
     return next((number for number, alike in enumerate(same) if not alike), min(len(whole), len(start)))
 
 
@@ -538,8 +538,8 @@ def _template_options(settings: Settings) -> dict[str, Json]:
     if "reasoning_effort" in settings.generation:
         options["reasoning_effort"] = settings.generation["reasoning_effort"]
     body = settings.generation.get("extra_body")
-    told = body.get("chat_template_kwargs") if isinstance(body, Mapping) else None
-    return {**options, **(told if isinstance(told, Mapping) else {})}
+    given = body.get("chat_template_kwargs") if isinstance(body, Mapping) else None
+    return {**options, **(given if isinstance(given, Mapping) else {})}
 
 
 def _generation(loaded: Loaded, settings: Settings, chunk: int | None) -> Any:

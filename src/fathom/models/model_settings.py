@@ -86,7 +86,7 @@ def reasoning_settings(model: str) -> ModelSettings | None:
     entry = find_settings(model)
     if entry is None:
         last = _last(model).replace(":", "-")
-        table = {name.lower(): one for name, one in model_table().items()}
+        table = {name.lower(): entry_of_table for name, entry_of_table in model_table().items()}
         near = max((name for name in table if f"{last}-".startswith(f"{name}-")), key=len, default="")
         entry = table.get(near)
     return entry if entry is not None and entry.by_default else None

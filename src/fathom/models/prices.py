@@ -9,7 +9,7 @@ from fathom.models.hugging_face import is_local
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
 from fathom.plugins.usertable import read_table, users_table
-from fathom.types import FathomError
+from fathom.types import FathomError, Reply
 
 VARIABLE = "FATHOM_PRICES"
 
@@ -89,6 +89,11 @@ class Price:
         added = 0.0 if self.write is None else stored * (self.write * share - read)
         return (tokens_in * read - saved + added + tokens_out * written) / 1_000_000
 
+    @property
+    def is_free(self) -> bool:
+        """Whether requests cost nothing."""
+        return self.input == 0 == self.output
+
     def in_batches(self, share: float) -> "Price":
         """The prices of requests in batches.
 
@@ -131,6 +136,25 @@ def total_cost(costs: Iterable[float | None]) -> float | None:
 def shown_cost(cost: float | None) -> str:
     """What work has cost, in words."""
     return "unknown price" if cost is None else f"${cost:,.4f}"
+
+
+def cost_of(reply: Reply, price: Price, tokens_in: int | None = None) -> float | None:
+    """The cost of a reply.
+
+    Args:
+        reply: The reply.
+        price: The model's prices.
+        tokens_in: Prompt tokens if the provider has not counted them; None if unknown.
+
+    Returns:
+        US dollars; None if the price or the tokens are unknown.
+    """
+    if price.is_free:
+        return 0.0
+    read = tokens_in if reply.tokens_in is None else reply.tokens_in
+    if read is None or reply.tokens_out is None:
+        return None
+    return price.cost(read, reply.tokens_out, reply.tokens_cached or 0, tokens_written=reply.tokens_written or 0)
 
 
 FREE = Price(input=0.0, output=0.0)

@@ -77,13 +77,13 @@ class RayVllmClient:
             async with self._working:
                 if not job.reply.done():
                     await self._gathered()
-                    await self._compute([one for one in self._waiting if not one.reply.done()][: self.at_once])
+                    await self._compute([other for other in self._waiting if not other.reply.done()][: self.at_once])
         finally:
             self._waiting.remove(job)
-        found = await job.reply
-        if isinstance(found, Failure):
-            raise RequestError(found)
-        return checked(to_reply(found))
+        answer = await job.reply
+        if isinstance(answer, Failure):
+            raise RequestError(answer)
+        return checked(to_reply(answer))
 
     async def close(self) -> None:
         """Nothing stays open."""
@@ -192,8 +192,8 @@ def _template_options(settings: Settings) -> dict[str, Json]:
     if "reasoning_effort" in settings.generation:
         options["reasoning_effort"] = settings.generation["reasoning_effort"]
     body = settings.generation.get("extra_body")
-    told = body.get("chat_template_kwargs") if isinstance(body, Mapping) else None
-    return {**options, **(told if isinstance(told, Mapping) else {})}
+    given = body.get("chat_template_kwargs") if isinstance(body, Mapping) else None
+    return {**options, **(given if isinstance(given, Mapping) else {})}
 
 
 @cache
@@ -228,8 +228,8 @@ def _tell(job: _Job, row: Mapping[str, Any]) -> None:
     if job.reply.done():  # its request was given up
         return
     if row.get(_ERROR):
-        told = str(row[_ERROR])
-        job.reply.set_result(failure_of(None, told) or Failure("bad", told))
+        reason = str(row[_ERROR])
+        job.reply.set_result(failure_of(None, reason) or Failure("bad", reason))
         return
     text, written = str(row["generated_text"]), int(row["num_generated_tokens"])
     job.reply.set_result(

@@ -153,8 +153,8 @@ def within(reply: Reply, cap: int, tokenizer: Tokenizer) -> Reply:
     short = reply.tokens_out is not None and reply.tokens_out <= cap
     if short or not reply.answered or tokenizer.count(reply.text) <= cap:
         return reply
-    told = "stopped at the output cap inside the answer; raise --max-output-tokens"
-    return replace(reply, text=tokenizer.head(reply.text, cap), status="incomplete", stop="max_tokens", error=told)
+    reason = "stopped at the output cap inside the answer; raise --max-output-tokens"
+    return replace(reply, text=tokenizer.head(reply.text, cap), status="incomplete", stop="max_tokens", error=reason)
 
 
 def together(first: Reply, second: Reply) -> Reply:
@@ -167,10 +167,10 @@ def together(first: Reply, second: Reply) -> Reply:
     Returns:
         The reply with the summed tokens, seconds and attempts; None for a number that one of them lacks.
     """
-    said = (first.reasoning, first.text, second.reasoning)
+    texts = (first.reasoning, first.text, second.reasoning)
     return replace(
         second,
-        reasoning="\n\n".join(text for text in said if text.strip()),
+        reasoning="\n\n".join(text for text in texts if text.strip()),
         tokens_in=_sum(first.tokens_in, second.tokens_in),
         tokens_out=_sum(first.tokens_out, second.tokens_out),
         tokens_reasoning=_sum(first.tokens_reasoning, second.tokens_reasoning),

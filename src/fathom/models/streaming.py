@@ -41,11 +41,11 @@ class _Heard:
         choices = getattr(chunk, "choices", None)
         if not choices:
             return
-        said = _text(choices[0])
-        if self.first is None and not said:  # an event that only opens the message
+        text = _text(choices[0])
+        if self.first is None and not text:  # an event that only opens the message
             return
         self.first = now if self.first is None else self.first
-        if said is not None:
+        if text is not None:
             self.last, self.pieces = now, self.pieces + 1
 
 
@@ -120,21 +120,21 @@ def _measured(heard: _Heard, start: float, asked: int) -> Measured:
     tokens_in, tokens_out = (count(getattr(heard.usage, name, None)) for name in ("prompt_tokens", "completion_tokens"))
     cached = count(getattr(getattr(heard.usage, "prompt_tokens_details", None), "cached_tokens", None)) or 0
     if cached > _MOST_CACHED * (tokens_in or 0):
-        told = f"the server had computed {cached:,} of the {tokens_in or 0:,} tokens of the prompt before"
-        raise RequestError(Failure("bad", told))
+        reason = f"the server had computed {cached:,} of the {tokens_in or 0:,} tokens of the prompt before"
+        raise RequestError(Failure("bad", reason))
     if heard.pieces < (2 if tokens_out is None and asked > 1 else _LEAST_PIECES * (tokens_out or 0)):
         sent = "the reply" if tokens_out is None else f"{tokens_out:,} tokens"
-        told = f"the server sent {sent} in {heard.pieces:,} pieces, which hides when the first token came"
-        raise RequestError(Failure("bad", told))
+        reason = f"the server sent {sent} in {heard.pieces:,} pieces, which hides when the first token came"
+        raise RequestError(Failure("bad", reason))
     return Measured(heard.first - start, heard.last - start, tokens_in, tokens_out)
 
 
 def _text(choice: Any) -> str | None:
     """The text of a piece, reasoning included; None if it has none, not even an empty one."""
     delta = getattr(choice, "delta", None)
-    found = [getattr(choice, "text", None)]
-    found += [getattr(delta, name, None) for name in ("content", "reasoning_content", "reasoning")]
-    texts = [one for one in found if isinstance(one, str)]
+    values = [getattr(choice, "text", None)]
+    values += [getattr(delta, name, None) for name in ("content", "reasoning_content", "reasoning")]
+    texts = [value for value in values if isinstance(value, str)]
     return "".join(texts) if texts else None
 
 

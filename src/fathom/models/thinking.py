@@ -253,8 +253,8 @@ def _truncation(entry: ModelSettings) -> int | None:
 def _output(entry: ModelSettings | None, window: int | None, known_window: int | None) -> int:
     if entry is not None and entry.output_thinking is not None:
         return entry.output_thinking
-    held = window or (entry and entry.context) or known_window or 0
-    return LONG_OUTPUT if held >= LONG_WINDOW else OUTPUT
+    tokens = window or (entry and entry.context) or known_window or 0
+    return LONG_OUTPUT if tokens >= LONG_WINDOW else OUTPUT
 
 
 def _temperature(mode: Mode, entry: ModelSettings | None) -> float:
@@ -320,7 +320,7 @@ def unknown_switch(message: str, generation: Mapping[str, Json]) -> str:
         message: The error.
         generation: The generation options that were sent.
     """
-    places = [one.partition("=")[0] for one in describe_switch(generation)]
+    places = [setting.partition("=")[0] for setting in describe_switch(generation)]
     named = [name for place in places for name in place.split(".") if re.search(rf"\b{name}\b", message)]
     if not named:
         return ""
@@ -357,10 +357,10 @@ def _merged(ours: Mapping[str, Any], users: Mapping[str, Any]) -> dict[str, Json
 
 
 def _leaves(value: Mapping[str, Json], place: str = "") -> list[str]:
-    found = []
+    leaves = []
     for name, inner in value.items():
         if isinstance(inner, Mapping):
-            found += _leaves(inner, f"{place}{name}.")
+            leaves += _leaves(inner, f"{place}{name}.")
         else:
-            found.append(f"{place}{name}={str(inner).lower() if isinstance(inner, bool) else inner}")
-    return found
+            leaves.append(f"{place}{name}={str(inner).lower() if isinstance(inner, bool) else inner}")
+    return leaves

@@ -148,15 +148,15 @@ _APART = ("reasoning_details", "reasoning_content", "reasoning")
 
 
 def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
-    found = choice.get("message")
-    message: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+    content = choice.get("message")
+    message: Mapping[str, Any] = content if isinstance(content, Mapping) else {}
     text = _text(choice.get("text") if "text" in choice else message.get("content"))
     apart = {name: message[name] for name in _APART if message.get(name)}
     if (long := too_long(text, "".join(str(thought) for thought in apart.values()))) is not None:
         raise RequestError(long)
-    said = bool(text or apart or message.get("refusal") or message.get("tool_calls"))
-    stop = _stop(choice.get("finish_reason"), said=said, text=text)
-    if "text" not in choice and not isinstance(found, Mapping) and stop not in _WITHOUT_MESSAGE:
+    has_content = bool(text or apart or message.get("refusal") or message.get("tool_calls"))
+    stop = _stop(choice.get("finish_reason"), said=has_content, text=text)
+    if "text" not in choice and not isinstance(content, Mapping) and stop not in _WITHOUT_MESSAGE:
         raise RequestError(Failure("busy", "the reply holds no message"))
     if "text" in choice:
         return {"index": 0, "text": text, "finish_reason": stop, "logprobs": None}
@@ -179,7 +179,7 @@ def tool_calls(calls: object) -> list[dict[str, Any]]:
         calls: What the server sent. Calls without the name of a function are left out; ids that are missing or occur
             twice are replaced; arguments that are no text are written as JSON.
     """
-    found: list[dict[str, Any]] = []
+    valid: list[dict[str, Any]] = []
     for call in calls if isinstance(calls, list) else ():
         function = call.get("function") if isinstance(call, Mapping) else None
         name = function.get("name") if isinstance(function, Mapping) else None
@@ -188,10 +188,10 @@ def tool_calls(calls: object) -> list[dict[str, Any]]:
         given = function.get("arguments")
         arguments = given if isinstance(given, str) else json.dumps({} if given is None else given)
         key = call.get("id")
-        known = {one["id"] for one in found}
-        own = key if isinstance(key, str) and key and key not in known else f"call_{len(found)}"
-        found.append({"id": own, "type": "function", "function": {"name": name, "arguments": arguments}})
-    return found
+        known = {tool_call["id"] for tool_call in valid}
+        own = key if isinstance(key, str) and key and key not in known else f"call_{len(valid)}"
+        valid.append({"id": own, "type": "function", "function": {"name": name, "arguments": arguments}})
+    return valid
 
 
 def _stop(reason: object, *, said: bool, text: str) -> str | None:
@@ -239,5 +239,5 @@ def _usage(usage: object) -> dict[str, Any] | None:
 
 
 def _known(value: object) -> int:
-    found = count(value)
-    return -1 if found is None else found
+    number = count(value)
+    return -1 if number is None else number

@@ -1,8 +1,7 @@
 """Run suites against models, keep every reply, and resume after interruptions."""
 
+from fathom.run.cases.pending import JudgePlan, JudgeProgress
 from fathom.run.judge import JudgeSummary, check_judge, judge
-from fathom.run.judge_plan import JudgePlan
-from fathom.run.judging import JudgeProgress
 from fathom.run.likelihood import likelihood
 from fathom.run.preflight import Forecast, Preflight
 from fathom.run.runner import Callbacks, run, run_folder

@@ -86,16 +86,18 @@ def forecast_cache(
     return _cached(prompts, simulate(prompts, prefixes, cache, connections=connections), price, batch)
 
 
-def _cached(prompts: Sequence[Prompt], found: Sequence[tuple[int, int]], price: Price, batch: bool) -> Cached:
-    both = list(zip(prompts, found, strict=True))
-    least = total_cost(price.cost(one.tokens, 0, read, tokens_written=written) for one, (read, written) in both)
-    most = total_cost(price.cost(one.tokens, one.cap, read, tokens_written=written) for one, (read, written) in both)
-    touched = [(one.tokens, max(pair)) for one, pair in both] if price.write is not None else []
+def _cached(prompts: Sequence[Prompt], reads: Sequence[tuple[int, int]], price: Price, batch: bool) -> Cached:
+    both = list(zip(prompts, reads, strict=True))
+    least = total_cost(price.cost(prompt.tokens, 0, read, tokens_written=written) for prompt, (read, written) in both)
+    most = total_cost(
+        price.cost(prompt.tokens, prompt.cap, read, tokens_written=written) for prompt, (read, written) in both
+    )
+    touched = [(prompt.tokens, max(pair)) for prompt, pair in both] if price.write is not None else []
     risks = (
         (price.cost(tokens, 0, tokens_written=marked) or 0.0) - (price.cost(tokens, 0) or 0.0)
         for tokens, marked in touched
     )
-    return Cached(share(prompts, found), least, most, sum(risks), batch)
+    return Cached(share(prompts, reads), least, most, sum(risks), batch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +150,10 @@ def cache_table(
     for cache in caches:
         for name, ordered in orders:
             for count in connections:
-                found = simulate(ordered, prefixes, cache, connections=count, wait=not cache.at_once, seconds=seconds)
-                read, written = (sum(pair[place] for pair in found) / total for place in (0, 1))
+                reads = simulate(ordered, prefixes, cache, connections=count, wait=not cache.at_once, seconds=seconds)
+                read, written = (sum(pair[place] for pair in reads) / total for place in (0, 1))
                 for batch, price in prices:
-                    cost = _cached(ordered, found, price, batch)
+                    cost = _cached(ordered, reads, price, batch)
                     rows.append(
                         CacheRow(name, count, cache.tokens, batch, read, written, cost.cost_least, cost.cost_most)
                     )

@@ -9,49 +9,34 @@ import json
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
 from fathom.documents.corpus.questions import checksum, find_quotation
 from fathom.documents.corpus.text import normalise
-from fathom.models.clients import connections_of, open_client
-from fathom.models.loop import drive
-from fathom.models.prices import find_price, price_range, total_cost
-from fathom.models.protocol import Settings, is_baseline
-from fathom.models.retry import Retry
+from fathom.models.prices import price_range, total_cost
+from fathom.models.protocol import is_baseline
 from fathom.printing import readable
-from fathom.run.judge_plan import PendingCase, estimate
-from fathom.run.judging import JudgeProgress, JudgeWork, Judging
-from fathom.run.preflight import output_caps
-from fathom.runfile.judgements import (
-    Judgement,
-    JudgementStore,
-    Spent,
-    case_key,
-    hashed,
-    judge_name,
-    judgements,
-    said,
-    spent,
-)
+from fathom.run.batches.open import described
+from fathom.run.cases.model import CaseModel, asked_settings, check_plan
+from fathom.run.cases.pending import PendingCases, estimate
+from fathom.runfile.judgements import Judgement, Spent, case_key, hashed
+from fathom.runfile.settings import DraftSettings
 from fathom.score.answers import short_answer
 from fathom.score.judge import Ask, Case, Conversation, Parts, asked
 from fathom.score.judge_texts import REMINDER
 from fathom.score.text import token_f1, without_reasoning
 from fathom.storage.atomic import whole_file
 from fathom.tokens.counts import cut_points
-from fathom.tokens.tokenizers import DEFAULT, get_tokenizer
 from fathom.types import Document, FathomError
 from fathom.types.choices import THRESHOLD
 
 COLUMNS = ("document", "question", "answer", "evidence", "page", "drafted", "checked")
 PASSAGE = 8_000  # characters of a passage that questions are about, at most
-REPLY_TOKENS = 1024  # output cap of a reply; a model that reasons gets more
 LONGEST_ANSWER = 100  # characters
 FORMULA = "=+-@"
 """First characters of what a spreadsheet takes for a formula."""
-NOTHING = Spent()
 SHORTEST = 200  # characters of a passage
 
 DRAFT_PROMPT = """Below is a passage of a document. Write {count} questions that a reader can answer from this passage \
@@ -125,6 +110,7 @@ class DraftPlan:
         cost_least: US dollars if all replies are empty; None if a price is unknown.
         cost_most: US dollars if all replies reach their cap.
         checked: Month in which the prices were last checked.
+        batches: How the requests are sent if they are sent in batches; "" for plain requests.
     """
 
     documents: int
@@ -134,12 +120,14 @@ class DraftPlan:
     cost_least: float | None
     cost_most: float | None
     checked: str = ""
+    batches: str = ""
 
     def __str__(self) -> str:
         price = price_range(self.cost_least, self.cost_most, self.checked)
         return (
             f"questions about {self.documents:,} documents: {self.passages:,} passages to be drafted; about "
             f"{self.requests:,} requests to both models, {self.tokens_in:,} tokens in, {price}"
+            f"{f'; {self.batches}' if self.batches else ''}"
         )
 
 
@@ -169,40 +157,38 @@ class DraftSummary:
     def __str__(self) -> str:
         if self.stopped:
             return f"{self.out}: stopped: {self.stopped}"
-        tokens = sum(one.tokens_in + one.tokens_out for one in self.spent)
+        tokens = sum(spent.tokens_in + spent.tokens_out for spent in self.spent)
         lost = sum(self.rejected.values())
         kept = f"{self.kept:,} questions about {self.documents:,} documents"
         return f"{self.out}: {kept}, {lost:,} rejected; {tokens:,} tokens"
 
 
-@dataclass(frozen=True)
-class DraftWork:
-    """How both models are asked.
+@dataclass(frozen=True, slots=True)
+class DraftCallbacks:
+    """Functions of the caller; None for nothing.
 
     Attributes:
-        max_connections: Requests in flight at once.
-        retry: When failed requests are repeated.
-        max_tokens_total: Tokens at which the drafting stops; None for no limit.
-        max_cost: US dollars at which it stops; None for no limit.
+        confirm: Called with the plan before any request; False stops.
         progress: Called with the stage, finished passages or questions, and all of them.
+        tell: Called with a line about each batch.
     """
 
-    max_connections: int = 16
-    retry: Retry = field(default_factory=Retry)
-    max_tokens_total: int | None = None
-    max_cost: float | None = None
-    progress: Callable[[str, int, int], None] = lambda stage, done, total: None
+    confirm: Callable[[DraftPlan], bool] | None = None
+    progress: Callable[[str, int, int], None] | None = None
+    tell: Callable[[str], None] | None = None
+
+
+NO_CALLBACKS = DraftCallbacks()
 
 
 def draft(
     documents: Sequence[Document],
-    model: Settings,
-    checker: Settings,
-    out: Path,
-    work: DraftWork,
+    model: str,
+    checker: str,
+    settings: DraftSettings,
     *,
-    per_document: int = 2,
-    confirm: Callable[[DraftPlan], bool] | None = None,
+    out: Path,
+    callbacks: DraftCallbacks = NO_CALLBACKS,
 ) -> DraftSummary:
     """Write a table of questions about documents; repeating the call asks only for what is missing.
 
@@ -213,56 +199,59 @@ def draft(
         documents: The documents.
         model: The model that writes questions.
         checker: The model that checks them.
+        settings: How both models are asked, and up to which limits; and how many questions are written.
         out: The table to write, a ``.csv`` file.
-        work: How both models are asked.
-        per_document: Questions per document.
-        confirm: Called with the plan before any request; False stops.
+        callbacks: Functions of the caller.
 
     Raises:
         FathomError: No document is long enough, the table was changed since it was written, a model cannot be asked, or
             a limit is reached. All replies are kept.
     """
-    for settings in (model, checker):
-        if is_baseline(settings.model):
-            raise FathomError(f"{settings.model}: an offline baseline cannot write or check questions; name a model")
+    for name in (model, checker):
+        if is_baseline(name):
+            raise FathomError(f"{name}: an offline baseline cannot write or check questions; name a model")
     if out.suffix.lower() != ".csv":
         raise FathomError(f"`out` {out}: the name of the table must end in .csv")
-    passages = [passage for document in documents for passage in passages_of(document, per_document)]
+    passages = [passage for document in documents for passage in passages_of(document, settings.per_document)]
     if not passages:
         raise FathomError(f"no document has at least {SHORTEST} characters of text")
     folder = out.with_suffix(".draft")
     mark = folder / "written"
     if out.exists() and not (mark.is_file() and mark.read_text("utf-8") == checksum(out)):
         raise FathomError(f"{out} was changed, or not written by this command; choose another `out`, or rename it")
-    names = judge_name(model), judge_name(checker)
-    plan = _plan(folder, passages, model, checker)
-    if work.max_cost is not None and plan.requests and (plan.cost_least is None or plan.cost_least > work.max_cost):
-        why = "the price is unknown" if plan.cost_least is None else f"it costs at least ${plan.cost_least:,.2f}"
-        raise FathomError(f"`max_cost` {work.max_cost:g}: {why}; nothing was sent")
-    if confirm is not None and not confirm(plan):
+    writer = _model(folder, model, settings, settings.model_base_url, "drafting with")
+    reviewer = _model(folder, checker, settings, settings.checker_base_url or settings.model_base_url, "checking with")
+    waiting = writer.pending((DRAFT, Case(passage.prompt, "", ())) for passage in passages)
+    plan = _plan(passages, waiting, writer, reviewer)
+    if plan.requests:
+        check_plan("drafting", model, settings, writer.spent, plan.tokens_in, plan.cost_least)
+    if callbacks.confirm is not None and not callbacks.confirm(plan):
         return DraftSummary(out, 0, 0, {}, (Spent(), Spent()), "not confirmed")
     folder.mkdir(parents=True, exist_ok=True)
-    cases = {case_key(DRAFT, case): case for case in (Case(passage.prompt, "", ()) for passage in passages)}
-    _work_through(folder, model, DRAFT, cases, work, "drafting")
-    texts = said(folder, names[0])
-    found = _without_duplicates(one for passage in passages for one in _drafts_of(passage, texts))
-    checks = {case_key(CHECK, case): case for case in (_check_case(one) for one in found if not one.reason)}
-    _work_through(folder, checker, CHECK, checks, work, "checking", spent(folder, names[0]))
-    outcomes = judgements(folder, names[1])
-    done = [_checked(one, outcomes) for one in found]
-    kept = [one for one in done if not one.reason]
-    _write(out, COLUMNS, (_row(one, model.model, checker.model) for one in kept))
+    _ask(writer, waiting, "drafting", callbacks)
+    texts = writer.replies()
+    questions = _without_duplicates(question for passage in passages for question in _drafts_of(passage, texts))
+    if reviewer.name != writer.name:
+        reviewer = replace(reviewer, used=writer.spent)
+    else:  # what could not be read was forgotten before it drafted
+        reviewer = replace(reviewer, settings=settings.but(again=False))
+    checks = reviewer.pending((CHECK, _check_case(question)) for question in questions if not question.reason)
+    _ask(reviewer, checks, "checking", callbacks)
+    outcomes = reviewer.outcomes()
+    done = [_checked(question, outcomes) for question in questions]
+    kept = [question for question in done if not question.reason]
+    _write(out, COLUMNS, (_row(question, model, checker) for question in kept))
     mark.write_text(checksum(out), "utf-8")
-    rejected = [one for one in done if one.reason]
+    rejected = [question for question in done if question.reason]
     columns = ("reason", *COLUMNS)
-    lines = ((one.reason, *_row(one, model.model, checker.model)) for one in rejected)
+    lines = ((question.reason, *_row(question, model, checker)) for question in rejected)
     _write(folder / "rejected.csv", columns, map(_as_text, lines))
     return DraftSummary(
         out,
         len(kept),
-        len({one.passage.document.id for one in kept}),
-        Counter(one.reason for one in rejected),
-        (spent(folder, names[0]), spent(folder, names[1])),
+        len({question.passage.document.id for question in kept}),
+        Counter(question.reason for question in rejected),
+        (writer.spent, reviewer.spent),
         hints=_hints(kept, rejected, folder, model, checker),
     )
 
@@ -288,8 +277,8 @@ def passages_of(document: Document, questions: int) -> list[Passage]:
 
 
 def _draft_steps(case: Case) -> Generator[Ask, str, Parts]:
-    found = yield from asked("draft", case.asked, read_drafts)
-    return {"questions": float(len(found))}
+    questions = yield from asked("draft", case.asked, read_drafts)
+    return {"questions": float(len(questions))}
 
 
 def _check_steps(case: Case) -> Generator[Ask, str, Parts]:
@@ -303,8 +292,8 @@ def _check_steps(case: Case) -> Generator[Ask, str, Parts]:
 
 
 def _agreement(reply: str, case: Case) -> float:
-    found = short_answer(reply)
-    return 0.0 if found is None else max(token_f1(found, answer, case.language) for answer in case.references)
+    short = short_answer(reply)
+    return 0.0 if short is None else max(token_f1(short, answer, case.language) for answer in case.references)
 
 
 DRAFT = Conversation("draft", 1, _draft_steps)
@@ -359,39 +348,39 @@ def _as_text(row: Iterable[str]) -> list[str]:
 
 def _without_duplicates(drafted: Iterable[Drafted]) -> list[Drafted]:
     seen: set[str] = set()
-    found = []
-    for one in drafted:
-        key = one.question.casefold()
-        again = key in seen and not one.reason
+    questions = []
+    for question in drafted:
+        key = question.question.casefold()
+        again = key in seen and not question.reason
         seen.add(key)
-        found.append(replace(one, reason="the question was drafted before") if again else one)
-    return found
+        questions.append(replace(question, reason="the question was drafted before") if again else question)
+    return questions
 
 
-def _check_case(one: Drafted) -> Case:
-    return Case(one.question, one.passage.text, (one.answer,), one.passage.document.language)
+def _check_case(question: Drafted) -> Case:
+    return Case(question.question, question.passage.text, (question.answer,), question.passage.document.language)
 
 
-def _checked(one: Drafted, outcomes: Mapping[str, Judgement]) -> Drafted:
-    if one.reason:
-        return one
-    found = outcomes.get(case_key(CHECK, _check_case(one)))
-    if found is None or found.status != "ok":
+def _checked(question: Drafted, outcomes: Mapping[str, Judgement]) -> Drafted:
+    if question.reason:
+        return question
+    outcome = outcomes.get(case_key(CHECK, _check_case(question)))
+    if outcome is None or outcome.status != "ok":
         reason = "the checking model gave no answer"
-    elif "open" not in found.parts:
+    elif "open" not in outcome.parts:
         reason = "the checking model answers it without the text"
-    elif found.parts["open"] < THRESHOLD:
+    elif outcome.parts["open"] < THRESHOLD:
         reason = "the checking model does not give this answer from the text"
     else:
-        return one
-    return replace(one, reason=reason)
+        return question
+    return replace(question, reason=reason)
 
 
-def _row(one: Drafted, model: str, checker: str) -> tuple[str, ...]:
-    document = one.passage.document
-    place = find_quotation(document.text, one.evidence)
+def _row(question: Drafted, model: str, checker: str) -> tuple[str, ...]:
+    document = question.passage.document
+    place = find_quotation(document.text, question.evidence)
     page = document.page_of(place[0]) if place else None
-    return document.source, one.question, one.answer, one.evidence, str(page or ""), model, checker
+    return document.source, question.question, question.answer, question.evidence, str(page or ""), model, checker
 
 
 def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -400,14 +389,15 @@ def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) ->
 
 
 def _hints(
-    kept: Sequence[Drafted], rejected: Sequence[Drafted], folder: Path, model: Settings, checker: Settings
+    kept: Sequence[Drafted], rejected: Sequence[Drafted], folder: Path, model: str, checker: str
 ) -> tuple[str, ...]:
     hints = [
-        f"rejected: {reason}: {count:,}" for reason, count in Counter(one.reason for one in rejected).most_common()
+        f"rejected: {reason}: {count:,}"
+        for reason, count in Counter(question.reason for question in rejected).most_common()
     ]
     if rejected:
         hints.append(f"the rejected questions are in {folder / 'rejected.csv'}")
-    if model.model == checker.model:
+    if model == checker:
         hints.append("the same model drafted and checked the questions; another checker finds more faults")
     if kept:
         hints.append("read the questions before you rely on them: a model wrote them")
@@ -417,75 +407,34 @@ def _hints(
 # ------------------------------------------------------------------------------------------------ requests
 
 
-def _plan(folder: Path, passages: Sequence[Passage], model: Settings, checker: Settings) -> DraftPlan:
+def _model(folder: Path, model: str, settings: DraftSettings, base_url: str | None, purpose: str) -> CaseModel:
+    return CaseModel(folder, asked_settings(model, settings, base_url), settings, purpose=purpose, results="replies")
+
+
+def _plan(passages: Sequence[Passage], waiting: PendingCases, writer: CaseModel, reviewer: CaseModel) -> DraftPlan:
     """What is ahead; the checks as if every question of a pending passage were written."""
-    there = judgements(folder, judge_name(model)) if folder.is_dir() else {}
-    pending = [
-        passage for passage in passages if not _is_final(there.get(case_key(DRAFT, Case(passage.prompt, "", ()))))
-    ]
-    drafting = [estimate(passage.prompt) for passage in pending]
-    checking = [tokens for passage in pending for tokens in (estimate(passage.text) + 100, 100) * passage.count]
-    costs = [_cost(model, drafting), _cost(checker, checking)]
-    least, most = total_cost(cost[0] for cost in costs), total_cost(cost[1] for cost in costs)
+    prompts = {pending.case.asked for pending in waiting.cases}
+    missing = [passage for passage in passages if passage.prompt in prompts]
+    drafting = [estimate(passage.prompt) for passage in missing]
+    checking = [tokens for passage in missing for tokens in (estimate(passage.text) + 100, 100) * passage.count]
+    both = (writer, drafting), (reviewer, checking)
+    least = total_cost(model.price.cost(sum(tokens), 0) for model, tokens in both)
+    most = total_cost(model.price.cost(sum(tokens), model.cap * len(tokens)) for model, tokens in both)
     return DraftPlan(
         documents=len({passage.document.id for passage in passages}),
-        passages=len(pending),
+        passages=len(missing),
         requests=len(drafting) + len(checking),
         tokens_in=sum(drafting) + sum(checking),
         cost_least=least,
         cost_most=most,
-        checked=min(cost[2] for cost in costs) if least is not None else "",
+        checked=min(writer.price.checked, reviewer.price.checked) if least is not None else "",
+        batches=described() if writer.settings.batch else "",
     )
 
 
-def _cost(settings: Settings, prompts: Sequence[int]) -> tuple[float | None, float | None, str]:
-    """The least and the most that prompts of so many tokens cost, and when the price was checked."""
-    price = find_price(settings.model, settings.base_url)
-    cap = output_caps(settings, price, lambda task: REPLY_TOKENS)("")
-    return price.cost(sum(prompts), 0), price.cost(sum(prompts), cap * len(prompts)), price.checked
-
-
-def _is_final(judgement: Judgement | None) -> bool:
-    return judgement is not None and judgement.status != "error"
-
-
-def _work_through(
-    folder: Path,
-    settings: Settings,
-    conversation: Conversation,
-    cases: Mapping[str, Case],
-    work: DraftWork,
-    stage: str,
-    before: Spent = NOTHING,
-) -> None:
+def _ask(model: CaseModel, waiting: PendingCases, stage: str, callbacks: DraftCallbacks) -> None:
     """Send the requests of all cases that have no outcome yet."""
-    name = judge_name(settings)
-    there = judgements(folder, name)
-    pending = [PendingCase(key, conversation, case, 1) for key, case in cases.items() if not _is_final(there.get(key))]
-    if not pending:
-        return
-    price = find_price(settings.model, settings.base_url)
-    client = open_client(settings, lambda: get_tokenizer(DEFAULT))
-    tokens, dollars = work.max_tokens_total, work.max_cost
-    how = JudgeWork(
-        cap=output_caps(settings, price, lambda task: REPLY_TOKENS)(""),
-        price=price,
-        max_connections=connections_of(client, work.max_connections),
-        retry=work.retry,
-        max_tokens_total=None if tokens is None else max(0, tokens - before.tokens_in - before.tokens_out),
-        max_cost=None if dollars is None else max(0.0, dollars - before.paid),
-        progress=lambda state: work.progress(stage, state.finished, state.total),
-        purpose=f"{stage} with",
-        results="replies",
-    )
-    state = JudgeProgress(Counter({"ok": 0, "unreadable": 0, "error": 0}), len(pending), spent(folder, name))
-
-    async def ask() -> None:
-        store = JudgementStore(folder, name)
-        try:
-            await Judging(store, client, how, state).work_through(pending)
-        finally:
-            store.close()
-            await client.close()
-
-    drive(ask())
+    if waiting.cases:
+        show, tell = callbacks.progress, callbacks.tell
+        progress = None if show is None else lambda state: show(stage, state.finished, state.total)
+        model.ask(waiting, model.open(), progress=progress, tell=tell)

@@ -11,46 +11,30 @@ paid for twice. A reply that cannot be parsed leaves its gold text undecided: ne
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from fathom.documents.corpus.questions import checksum
 from fathom.documents.sources.errata import Fault, fingerprint
-from fathom.models.clients import connections_of, open_client
-from fathom.models.entailment import PREFIX, Entailment, EntailmentClient, is_entailment
-from fathom.models.loop import drive
-from fathom.models.prices import FREE, Price, find_price, shown_cost
-from fathom.models.protocol import Client, Settings, is_baseline
-from fathom.models.retry import Retry
+from fathom.models.embedding_judge import judge_kind
+from fathom.models.entailment import is_entailment
+from fathom.models.prices import shown_cost
+from fathom.models.protocol import Settings, is_baseline
 from fathom.plugins import loading
 from fathom.printing import printable, readable
+from fathom.run.cases.model import CaseModel, asked_settings
+from fathom.run.cases.pending import JudgePlan, JudgeProgress
 from fathom.run.gold_prompts import Finding, conversation, replay
-from fathom.run.judge_plan import JudgePlan, PendingCase, PendingCases, check_limits, plan_judging
-from fathom.run.judging import JudgeProgress, JudgeWork, Judging
-from fathom.run.preflight import output_caps
-from fathom.runfile.judgements import (
-    FILE,
-    Judgement,
-    JudgementStore,
-    Outcome,
-    Spent,
-    case_key,
-    hashed,
-    judge_name,
-    judgements,
-    said,
-    spent,
-)
+from fathom.runfile.judgements import FILE, Judgement, Spent, case_key, hashed
+from fathom.runfile.settings import CaseSettings
 from fathom.score.judge import Case, UnreadableError
 from fathom.storage.atomic import whole_file
 from fathom.suites.registry import get_task
 from fathom.suites.suitefile import BuiltSuite, open_suite
 from fathom.suites.tasks.support import KEPT
-from fathom.tokens.tokenizers import DEFAULT, get_tokenizer
 from fathom.types import FathomError, Json, Sample, Span
 
-REPLY_TOKENS = 1024  # output cap of a reply; a model that reasons gets more
 SHOWN = 10  # gold texts that are printed
 QUOTED = 80  # characters of a question that are printed
 SUPPORT, ERRATA, WRITTEN = "support.jsonl", "errata.toml", "errata.written"
@@ -131,74 +115,56 @@ class GoldSummary:
             return f"{self.out}: stopped: {self.stopped}"
         counts = sum(map(Counter, self.verdicts.values()), Counter[Verdict]())
         cost = "" if self.spent.cost == 0 else f"; {shown_cost(self.spent.cost)}"
-        return f"{self.out}: {_counted(counts)}{cost}"
-
-
-@dataclass(frozen=True)
-class GoldWork:
-    """How the model is asked.
-
-    Attributes:
-        max_connections: Requests in flight at once.
-        retry: When failed requests are repeated.
-        max_tokens_total: Tokens at which the check stops; None for no limit.
-        max_cost: US dollars at which it stops; None for no limit.
-        again: Whether to repeat what could not be parsed.
-        progress: Called after every gold text.
-    """
-
-    max_connections: int = 16
-    retry: Retry = field(default_factory=Retry)
-    max_tokens_total: int | None = None
-    max_cost: float | None = None
-    again: bool = False
-    progress: Callable[[JudgeProgress], None] = lambda state: None
+        return f"{self.out}: {_verdict_counts(counts)}{cost}"
 
 
 def check_gold(
-    suite: Path, model: Settings, out: Path, work: GoldWork, *, confirm: Callable[[JudgePlan], bool] | None = None
+    suite: Path,
+    model: str,
+    settings: CaseSettings,
+    *,
+    out: Path,
+    confirm: Callable[[JudgePlan], bool] | None = None,
+    progress: Callable[[JudgeProgress], None] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> GoldSummary:
     """Check the gold texts of a suite; repeating the call asks only for what is missing.
 
     Args:
         suite: A built suite.
         model: A chat model, or an entailment model ``nli/NAME``.
+        settings: How the model is asked, and up to which limits.
         out: The folder to write: ``support.jsonl`` with every gold text, ``errata.toml`` with those that are not
             supported or ambiguous, and the model's replies.
-        work: How the model is asked.
         confirm: Called with the plan before any request; False stops.
+        progress: Called after every gold text.
+        tell: Called with a line about each batch.
 
     Raises:
         FathomError: The suite has no gold texts, the folder holds something else, the model cannot be asked, or a limit
             is reached. All replies are kept.
     """
+    asked = asked_settings(model, settings, settings.model_base_url)
     built = open_suite(suite)
     loading.use_again(built.manifest.get("plugins"), suite)
-    _check_model(model)
+    _check_model(asked)
     _check_folder(out)
     golds = list(gold_texts(built))
     if not golds:
         raise FathomError(
             f"{suite}: no task of this suite has its gold answers in passages, so there is nothing to check"
         )
-    name = judge_name(model)
-    there = judgements(out, name)
-    waiting = _pending(model.model, golds, there, again=work.again)
+    checker = CaseModel(out, asked, settings, purpose="check of gold texts by", results="replies")
+    waiting = checker.pending((conversation(model, summary=gold.summary), gold.case) for gold in golds)
     if waiting.cases:
-        price = FREE if is_entailment(model.model) else find_price(model.model, model.base_url)
-        cap = 0 if is_entailment(model.model) else output_caps(model, price, lambda task: REPLY_TOKENS)("")
-        known, before = said(out, name, again=work.again), spent(out, name)
-        plan = plan_judging(out, name, waiting, said=known, price=price, cap=cap, what="gold texts")
-        check_limits(plan, before, max_tokens_total=work.max_tokens_total, max_cost=work.max_cost)
+        client, plan = checker.open(), checker.plan(waiting, "gold texts")
         if confirm is not None and not confirm(plan):
-            return GoldSummary(out, {}, {}, before, "not confirmed")
-        client = _open(model)
+            return GoldSummary(out, {}, {}, checker.spent, "not confirmed")
         out.mkdir(parents=True, exist_ok=True)
-        state = JudgeProgress(waiting.counts, waiting.total, before)
-        drive(_ask(out, name, client, _how(client, work, price, cap), state, waiting.cases, again=work.again))
-    texts, there = said(out, name), judgements(out, name)
-    found = [_checked(model.model, gold, there, texts) for gold in golds]
-    return _summary(built, out, name, found)
+        checker.ask(waiting, client, progress=progress, tell=tell)
+    texts, outcomes = checker.replies(), checker.outcomes()
+    checked = [_checked(model, gold, outcomes, texts) for gold in golds]
+    return _summary(built, checker, checked)
 
 
 def gold_texts(suite: BuiltSuite) -> Iterator[GoldText]:
@@ -229,8 +195,9 @@ def gold_spans(sample: Sample) -> list[Span]:
 
 
 def _check_model(model: Settings) -> None:
-    if is_baseline(model.model):
-        raise FathomError(f"{model.model}: an offline baseline cannot check gold texts; name a model")
+    if is_baseline(model.model) or judge_kind(model.model) == "embedding":
+        kind = "an offline baseline" if is_baseline(model.model) else "an embedding model"
+        raise FathomError(f"{model.model}: {kind} cannot check gold texts; name a model")
     if is_entailment(model.model) and (
         model.base_url or model.max_output_tokens or model.model_args or model.generation or model.temperature
     ):
@@ -242,81 +209,22 @@ def _check_model(model: Settings) -> None:
 
 def _check_folder(out: Path) -> None:
     try:
-        there = sorted(one.name for one in out.iterdir()) if out.is_dir() else [out.name] * out.exists()
+        names = sorted(path.name for path in out.iterdir()) if out.is_dir() else [out.name] * out.exists()
     except OSError as error:
         raise FathomError(f"`out` {out}: cannot be read: {error.strerror or error}") from error
-    if there and FILE not in there:
-        raise FathomError(f"`out` {out}: holds something else ({printable(there[0])}); choose another `out`")
-
-
-def _pending(model: str, golds: Sequence[GoldText], there: Mapping[str, Judgement], *, again: bool) -> PendingCases:
-    """The gold texts that the model has not judged; equal ones once."""
-    final = ("ok",) if again else ("ok", "unreadable")
-    counts: Counter[Outcome] = Counter({"ok": 0, "unreadable": 0, "error": 0})
-    cases: dict[str, PendingCase] = {}
-    for gold in golds:
-        wanted = conversation(model, summary=gold.summary)
-        key = case_key(wanted, gold.case)
-        if key in there and there[key].status in final:
-            counts[there[key].status] += 1
-        else:
-            same = cases[key].replies if key in cases else 0
-            cases[key] = PendingCase(key, wanted, gold.case, same + 1)
-    return PendingCases(tuple(cases.values()), counts)
-
-
-def _open(model: Settings) -> Client:
-    if is_entailment(model.model):
-        entailment = Entailment(model.model.removeprefix(PREFIX))
-        entailment.load()
-        return EntailmentClient(entailment)
-    return open_client(model, lambda: get_tokenizer(DEFAULT))
-
-
-def _how(client: Client, work: GoldWork, price: Price, cap: int) -> JudgeWork:
-    local = isinstance(client, EntailmentClient)
-    return JudgeWork(
-        cap=cap,
-        price=price,
-        max_connections=1 if local else connections_of(client, work.max_connections),
-        retry=work.retry,
-        max_tokens_total=work.max_tokens_total,
-        max_cost=work.max_cost,
-        progress=work.progress,
-        purpose="check of gold texts by",
-        results="replies",
-    )
-
-
-async def _ask(
-    out: Path,
-    name: str,
-    client: Client,
-    how: JudgeWork,
-    state: JudgeProgress,
-    cases: Sequence[PendingCase],
-    *,
-    again: bool,
-) -> None:
-    store = JudgementStore(out, name)
-    try:
-        if again:
-            store.forget_unreadable()
-        await Judging(store, client, how, state).work_through(cases)
-    finally:
-        store.close()
-        await client.close()
+    if names and FILE not in names:
+        raise FathomError(f"`out` {out}: holds something else ({printable(names[0])}); choose another `out`")
 
 
 # -------------------------------------------------------------------------------------------------- results
 
 
 def _checked(
-    model: str, gold: GoldText, there: Mapping[str, Judgement], texts: Mapping[tuple[str, int], str]
+    model: str, gold: GoldText, outcomes: Mapping[str, Judgement], texts: Mapping[tuple[str, int], str]
 ) -> Checked:
     """A gold text with its verdict; only a reply that could be parsed supports it."""
     wanted = conversation(model, summary=gold.summary)
-    judgement = there.get(case_key(wanted, gold.case))
+    judgement = outcomes.get(case_key(wanted, gold.case))
     if judgement is None or judgement.status == "error":
         return Checked(gold, "missing", judgement.detail if judgement else "not asked yet")
     if judgement.status == "unreadable":
@@ -325,9 +233,9 @@ def _checked(
         finding = replay(wanted, gold.case, texts, hashed)
     except UnreadableError as error:
         return Checked(gold, "undecided", str(error), None)
-    every, lost = len(finding.statements), sum(not supported for _, supported in finding.statements)
+    statements, lost = len(finding.statements), sum(not supported for _, supported in finding.statements)
     if gold.summary and finding.share < KEPT:
-        return Checked(gold, "unsupported", f"{lost} of {every} statements are not in the passages", finding)
+        return Checked(gold, "unsupported", f"{lost} of {statements} statements are not in the passages", finding)
     if not gold.summary and not finding.share:
         return Checked(gold, "unsupported", "the passages do not give the answer", finding)
     if finding.others:
@@ -337,14 +245,15 @@ def _checked(
     return Checked(gold, "supported", "", finding)
 
 
-def _summary(suite: BuiltSuite, out: Path, name: str, found: Sequence[Checked]) -> GoldSummary:
+def _summary(suite: BuiltSuite, checker: CaseModel, checked: Sequence[Checked]) -> GoldSummary:
     """Write the results; what the user changed in the errata stays."""
+    out, name = checker.folder, checker.name
     with whole_file(out / SUPPORT) as stream:
-        stream.writelines(json.dumps(_record(one, name), ensure_ascii=False) + "\n" for one in found)
+        stream.writelines(json.dumps(_record(result, name), ensure_ascii=False) + "\n" for result in checked)
     hints = []
     errata, mark = out / ERRATA, out / WRITTEN
     changed = errata.exists() and not (mark.is_file() and mark.read_text("utf-8") == checksum(errata))
-    faulty = _errata(suite, name, found)
+    faulty = _errata(suite, name, checked)
     if changed:
         hints.append(f"{errata} was changed since it was written, and stays; delete it to write it again")
     else:
@@ -353,38 +262,38 @@ def _summary(suite: BuiltSuite, out: Path, name: str, found: Sequence[Checked]) 
         mark.write_text(checksum(errata), "utf-8")
     verdicts: dict[str, Counter[Verdict]] = {}
     shares: dict[str, list[float]] = {}
-    for one in found:
-        task = one.gold.sample.task
-        verdicts.setdefault(task, Counter())[one.verdict] += 1
-        shares.setdefault(task, []).extend([one.finding.share] if one.finding else [])
+    for result in checked:
+        task = result.gold.sample.task
+        verdicts.setdefault(task, Counter())[result.verdict] += 1
+        shares.setdefault(task, []).extend([result.finding.share] if result.finding else [])
     support = {task: sum(each) / len(each) for task, each in shares.items() if each}
     for task, counts in verdicts.items():
         whole = f"; {support[task]:.0%} of what was decided is supported" if task in support else ""
-        hints.append(f"{task}: {_counted(counts)}{whole}")
-    listed = [one for one in found if one.verdict in _FAULTS]
-    hints += [f"{_named(one)}: {one.reason}" for one in listed[:SHOWN]]
+        hints.append(f"{task}: {_verdict_counts(counts)}{whole}")
+    listed = [result for result in checked if result.verdict in _FAULTS]
+    hints += [f"{_item_and_question(result)}: {result.reason}" for result in listed[:SHOWN]]
     if len(listed) > SHOWN:
         hints.append(f"{len(listed) - SHOWN:,} more: {out / SUPPORT}")
     if faulty:
         hints.append(f"read {errata}, then build again with `errata` {errata} to leave these out")
-    hints += _left(found)
-    return GoldSummary(out, verdicts, support, spent(out, name), hints=tuple(hints))
+    hints += _left(checked)
+    return GoldSummary(out, verdicts, support, checker.spent, hints=tuple(hints))
 
 
-def _left(found: Sequence[Checked]) -> Iterator[str]:
-    counts = Counter(one.verdict for one in found)
+def _left(checked: Sequence[Checked]) -> Iterator[str]:
+    counts = Counter(result.verdict for result in checked)
     if counts["undecided"]:
         yield f"{counts['undecided']:,} replies could not be parsed: these are undecided; use `again` to repeat them"
     if counts["missing"]:
         yield f"{counts['missing']:,} requests failed; repeat the command for what is missing"
-    records = {one.gold.sample.task for one in found if not one.gold.sample.facets.get("gold")}
+    records = {result.gold.sample.task for result in checked if not result.gold.sample.facets.get("gold")}
     if records:
         yield f"published records are used unchanged, whatever errata say: {', '.join(sorted(records))}"
 
 
-def _record(one: Checked, model: str) -> dict[str, Json]:
+def _record(result: Checked, model: str) -> dict[str, Json]:
     """A line of ``support.jsonl``."""
-    sample, finding = one.gold.sample, one.finding
+    sample, finding = result.gold.sample, result.finding
     return {
         "task": sample.task,
         "language": sample.language,
@@ -392,42 +301,46 @@ def _record(one: Checked, model: str) -> dict[str, Json]:
         "sample": sample.id,
         "question": sample.asked,
         "answers": list(sample.targets),
-        "document": one.gold.source,
-        "fingerprint": one.gold.fingerprint,
+        "document": result.gold.source,
+        "fingerprint": result.gold.fingerprint,
         "model": model,
-        "verdict": one.verdict,
-        "reason": one.reason,
+        "verdict": result.verdict,
+        "reason": result.reason,
         "support": round(finding.share, 4) if finding else None,
         "coverage": sample.facets.get("coverage"),
-        "statements": [{"text": text, "supported": held} for text, held in finding.statements] if finding else [],
+        "statements": [{"text": text, "supported": supported} for text, supported in finding.statements]
+        if finding
+        else [],
         "others": list(finding.others) if finding else [],
         "said": finding.said if finding else "",
     }
 
 
-def _errata(suite: BuiltSuite, model: str, found: Sequence[Checked]) -> dict[str, str]:
+def _errata(suite: BuiltSuite, model: str, checked: Sequence[Checked]) -> dict[str, str]:
     """Entries by fingerprint; none of a gold text that another passage supports."""
-    good = {one.gold.fingerprint for one in found if one.verdict == "supported"}
+    good = {result.gold.fingerprint for result in checked if result.verdict == "supported"}
     where = f"{suite.manifest['suite']} from {min(suite.manifest['lengths'])} tokens"
     entries: dict[str, str] = {}
-    for one in found:
-        if one.verdict in _FAULTS and one.gold.fingerprint not in good:
-            about = (("source", one.gold.source), ("fault", _FAULTS[one.verdict]))
-            fields = (*about, ("reason", f"{one.reason} ({model}; {where})"))
-            lines = [f"# {_named(one)}", f'["{one.gold.fingerprint}"]']
+    for result in checked:
+        if result.verdict in _FAULTS and result.gold.fingerprint not in good:
+            about = (("source", result.gold.source), ("fault", _FAULTS[result.verdict]))
+            fields = (*about, ("reason", f"{result.reason} ({model}; {where})"))
+            lines = [f"# {_item_and_question(result)}", f'["{result.gold.fingerprint}"]']
             lines += [f"{name} = {json.dumps(printable(value), ensure_ascii=False)}" for name, value in fields]
-            entries.setdefault(one.gold.fingerprint, "\n".join(lines) + "\n")
+            entries.setdefault(result.gold.fingerprint, "\n".join(lines) + "\n")
     return entries
 
 
-def _named(one: Checked) -> str:
+def _item_and_question(result: Checked) -> str:
     """The item and its question, on one line."""
-    asked = " ".join(one.gold.sample.asked.split())
+    asked = " ".join(result.gold.sample.asked.split())
     words = f"{asked[: QUOTED - 3]}..." if len(asked) > QUOTED else asked
-    return printable(one.gold.sample.item + (f' "{words}"' if words else ""))
+    return printable(result.gold.sample.item + (f' "{words}"' if words else ""))
 
 
-def _counted(counts: Mapping[Verdict, int]) -> str:
+def _verdict_counts(counts: Mapping[Verdict, int]) -> str:
     order: tuple[Verdict, ...] = ("supported", "unsupported", "ambiguous", "undecided", "missing")
-    every = sum(counts.values())
-    return f"{every:,} gold texts: " + ", ".join(f"{counts[one]:,} {one}" for one in order if counts.get(one))
+    total = sum(counts.values())
+    return f"{total:,} gold texts: " + ", ".join(
+        f"{counts[verdict]:,} {verdict}" for verdict in order if counts.get(verdict)
+    )

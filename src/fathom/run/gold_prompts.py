@@ -85,23 +85,25 @@ def conversation(model: str, *, summary: bool) -> Conversation:
     return Conversation(name, 1, lambda case: _parts(_STEPS[name](case)))
 
 
-def replay(found: Conversation, case: Case, said: Mapping[tuple[str, int], str], key: Callable[[str], str]) -> Finding:
+def replay(
+    asked_about: Conversation, case: Case, replies: Mapping[tuple[str, int], str], key: Callable[[str], str]
+) -> Finding:
     """What a model found, from its stored replies.
 
     Args:
-        found: What it was asked.
+        asked_about: What it was asked.
         case: About what.
-        said: Its replies by hash of the prompt and attempt.
+        replies: Its replies by hash of the prompt and attempt.
         key: The hash of a prompt.
 
     Raises:
         UnreadableError: A reply is not there, or could not be parsed.
     """
-    steps = _STEPS[found.name](case)
+    steps = _STEPS[asked_about.name](case)
     try:
         wanted = next(steps)
         while True:
-            if (reply := said.get((key(wanted.prompt), 1))) is None:
+            if (reply := replies.get((key(wanted.prompt), 1))) is None:
                 raise UnreadableError("a reply of the model is missing")
             wanted = steps.send(reply)
     except StopIteration as end:
@@ -115,7 +117,7 @@ def _parts(steps: Steps) -> Generator[Ask, str, Parts]:
 
 
 def _supported_summary(case: Case) -> Steps:
-    found = []
+    findings = []
     for statements in map(_statements, _references(case)):
         texts = [("passages", case.reply), ("request", case.asked), ("statements", numbered(statements))]
         request = prompt(STATEMENTS_INTRO, texts, STATEMENTS_REQUEST.format(last=len(statements)))
@@ -125,57 +127,61 @@ def _supported_summary(case: Case) -> Steps:
             return None if numbers is None else (numbers, reply)
 
         numbers, reply = yield from asked("statements", request, read)
-        found.append(Finding(tuple((text, n in numbers) for n, text in enumerate(statements, 1)), said=_words(reply)))
-    return max(found, key=lambda one: one.share)
+        findings.append(
+            Finding(tuple((text, n in numbers) for n, text in enumerate(statements, 1)), said=_words(reply))
+        )
+    return max(findings, key=lambda finding: finding.share)
 
 
 def _supported_answer(case: Case) -> Steps:
     accepted = _references(case)
     texts = [("passages", case.reply), ("question", case.asked), ("accepted answers", numbered(accepted))]
-    answered, others, said = yield from asked("answer", prompt(ANSWER_INTRO, texts, ANSWER_REQUEST), _read_answer)
-    known = set(map(_plain, accepted))
-    different = tuple(dict.fromkeys(one for one in others if _plain(one) and _plain(one) not in known))
-    return Finding(((accepted[0], answered),), different, said)
+    answered, others, words = yield from asked("answer", prompt(ANSWER_INTRO, texts, ANSWER_REQUEST), _read_answer)
+    known = set(map(_comparable, accepted))
+    different = tuple(
+        dict.fromkeys(answer for answer in others if _comparable(answer) and _comparable(answer) not in known)
+    )
+    return Finding(((accepted[0], answered),), different, words)
 
 
 def _read_answer(reply: str) -> tuple[bool, Sequence[str], str] | None:
     marks, others = read_marks(reply, {"answered": 1}), object_at_end(reply).get("others")
-    if marks is None or not isinstance(others, list) or not all(isinstance(one, str) for one in others):
+    if marks is None or not isinstance(others, list) or not all(isinstance(answer, str) for answer in others):
         return None
-    return bool(marks["answered"]), [" ".join(one.split()) for one in others], _words(reply)
+    return bool(marks["answered"]), [" ".join(answer.split()) for answer in others], _words(reply)
 
 
 def _entailed_summary(case: Case) -> Steps:
-    found = []
+    findings = []
     supported: dict[str, bool] = {}
     for statements in map(_statements, _references(case)):
         for statement in statements:
             if statement not in supported:
                 supported[statement] = (yield from _entailment(case, statement))[0] >= ENTAILED
-        found.append(Finding(tuple((statement, supported[statement]) for statement in statements)))
-    return max(found, key=lambda one: one.share)
+        findings.append(Finding(tuple((statement, supported[statement]) for statement in statements)))
+    return max(findings, key=lambda finding: finding.share)
 
 
 def _entailed_answer(case: Case) -> Steps:
     """The question and an answer together are the statement, until one is supported."""
-    found = Finding(())
+    finding = Finding(())
     for answer in _references(case):
         share, piece = yield from _entailment(case, f"{case.asked} {answer}".strip())
-        found = Finding(((answer, share >= ENTAILED),), said=piece)
-        if found.share:
-            return found
-    return found
+        finding = Finding(((answer, share >= ENTAILED),), said=piece)
+        if finding.share:
+            return finding
+    return finding
 
 
 def _entailment(case: Case, statement: str) -> Generator[Ask, str, tuple[float, str]]:
     reply = yield Ask("entailment", json.dumps({"passage": case.reply, "statement": statement}, ensure_ascii=False))
     with suppress(ValueError):
-        found = json.loads(reply)
-        share = found.get("entailment") if isinstance(found, dict) else None
+        value = json.loads(reply)
+        share = value.get("entailment") if isinstance(value, dict) else None
         if isinstance(share, int | float) and 0 <= share <= 1:
-            return share, str(found.get("piece", ""))
-        if isinstance(found, dict) and found.get("problem"):
-            raise UnreadableError(str(found["problem"]))
+            return share, str(value.get("piece", ""))
+        if isinstance(value, dict) and value.get("problem"):
+            raise UnreadableError(str(value["problem"]))
     raise UnreadableError("the model gave no probability of entailment")
 
 
@@ -193,10 +199,10 @@ def _references(case: Case) -> list[str]:
 
 
 def _statements(reference: str) -> Sequence[str]:
-    found = sentences(reference)
-    if not found:
+    statements = sentences(reference)
+    if not statements:
         raise UnreadableError("the reference has no statement")
-    return found
+    return statements
 
 
 def _words(reply: str) -> str:
@@ -209,5 +215,5 @@ def _lines(text: str) -> Iterator[str]:
     return (line.strip() for line in text.splitlines() if line.strip(" `*") not in ("", "json"))
 
 
-def _plain(text: str) -> str:
+def _comparable(text: str) -> str:
     return " ".join("".join(letter if letter.isalnum() else " " for letter in text).split()).casefold()

@@ -44,7 +44,7 @@ def invalid() -> Metric:
     """Share of replies that lack the requested format; they count as 0 in the mean."""
 
     def share(scores: list[SampleScore]) -> float:
-        flags = [not (found.score.metadata or {}).get("valid", True) for found in scores]
+        flags = [not (scored.score.metadata or {}).get("valid", True) for scored in scores]
         return sum(flags) / len(flags) if flags else math.nan
 
     return share

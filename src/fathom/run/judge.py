@@ -4,49 +4,28 @@ Some rubrics need a chat model, others an embedding model (``embedding_judge``);
 kind, and a run can be judged by one of each.
 """
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 
-from fathom.models.clients import connections_of, open_client
-from fathom.models.embedding_judge import LOCAL, PAPERS, EmbeddingClient, judge_kind, open_embedding_client
+from fathom.models.embedding_judge import PAPERS, judge_kind
+from fathom.models.entailment import is_entailment
 from fathom.models.hugging_face import is_local
 from fathom.models.local_client import check_local_model
-from fathom.models.loop import KEPT, drive
-from fathom.models.prices import FREE, Price, find_price, shown_cost
-from fathom.models.protocol import Client, Settings
-from fathom.models.retry import Retry
+from fathom.models.prices import shown_cost
+from fathom.models.protocol import Settings
 from fathom.plugins import loading
 from fathom.printing import readable
-from fathom.run.batches.judging import Collected, JudgeAsking, batches_of
-from fathom.run.batches.open import (
-    INTERRUPTED,
-    asked_plainly,
-    check_none_waits,
-    described,
-    judge_in_batches,
-    open_recording,
-    share_of_price,
-)
-from fathom.run.batches.recording import Recording
-from fathom.run.judge_plan import JudgePlan, PendingCase, PendingCases, check_limits, find_cases, plan_judging
-from fathom.run.judging import JudgeProgress, JudgeWork, Judging
-from fathom.run.options import check_settings, generation_of
-from fathom.run.preflight import output_caps
-from fathom.runfile.judgements import JudgementStore, Spent, judge_name, judgements, said, spent
+from fathom.run.cases.model import CaseModel, asked_settings, open_asked
+from fathom.run.cases.pending import JudgePlan, JudgeProgress, PendingCases
+from fathom.runfile.judgements import Spent, case_of
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.settings import JudgeSettings
+from fathom.runfile.store import replies
 from fathom.safety.address import check_address
-from fathom.score.judge import JudgeKind
-from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
+from fathom.score.judge import Case, JudgeKind, Rubric, get_rubric
+from fathom.suites.registry import get_task
 from fathom.types import FathomError
-from fathom.types.choices import TIMEOUT
-
-REPLY_TOKENS = 1024
-"""Output cap of a judge's reply; a judge that reasons gets more."""
 
 
 @readable
@@ -122,63 +101,23 @@ def judge(
     folder = Path(run)
     manifest = read_manifest(folder)
     loading.use_again(manifest["suite"].get("plugins"), folder)
-    _check_address(settings.model_base_url)
-    batch = settings.batch
-    how = Settings(
-        model=model,
-        temperature=0.0 if settings.temperature is None and judge_kind(model) == "embedding" else settings.temperature,
-        max_output_tokens=settings.max_output_tokens,
-        generation=generation_of(
-            settings.generation, reasoning_effort=settings.reasoning_effort, reasoning_tokens=settings.reasoning_tokens
-        ),
-        model_args=settings.model_args or {},
-        base_url=settings.model_base_url,
-    )
-    check_settings(how)
-    name = judge_name(how)
-    waiting = find_cases(folder, judgements(folder, name), again=settings.again, by=judge_kind(model))
+    _check_judge(model, settings.model_base_url)
+    asked = asked_settings(model, settings, settings.model_base_url)
+    judge = CaseModel(folder, asked, settings, manifest["suite"]["tokenizer"])
+    waiting = judge.pending(_cases(folder, judge_kind(model)))
     _check_kind(folder, model, waiting)
-    before = JudgeProgress(waiting.counts, waiting.total, spent(folder, name))
+    state = JudgeProgress(waiting.counts, waiting.total, judge.spent)
     hints = _hints_before(manifest["model"], model, waiting)
-    if not waiting.cases:
-        return _summary(folder, name, before, hints=hints)
-    price = FREE if model.startswith(LOCAL) else find_price(model, settings.model_base_url)
-    client: Client | Recording
-    if batch:
-        client, price = open_recording(how), price.in_batches(share_of_price(how))
-    else:
-        check_none_waits(folder, batches_of(name))
-        client = _open(
-            how,
-            lambda: get_tokenizer(manifest["suite"]["tokenizer"]),
-            connections=settings.max_connections,
-            timeout=settings.timeout,
-        )
-    cap = _cap(how, price)
-    plan = plan_judging(folder, name, waiting, said=said(folder, name, again=settings.again), price=price, cap=cap)
-    plan = replace(plan, batches=described() if batch else "")
-    check_limits(plan, before.spent, max_tokens_total=settings.max_tokens_total, max_cost=settings.max_cost)
-    if confirm is not None and not confirm(plan):
-        return _summary(folder, name, before, stopped="not confirmed", hints=hints)
-    if isinstance(client, EmbeddingClient):
-        client.load()
-    work = JudgeWork(
-        cap=cap,
-        price=price,
-        max_connections=settings.max_connections
-        if isinstance(client, Recording)
-        else connections_of(client, settings.max_connections),
-        retry=Retry(retries=settings.retries, timeout=settings.timeout, first=settings.backoff),
-        max_tokens_total=settings.max_tokens_total,
-        max_cost=settings.max_cost,
-        progress=progress or (lambda state: None),
-    )
-    # Each process has its own order, so that it finds what others have judged instead of asking the same; and a limit
-    # leaves a random sample judged.
-    cases = Random(os.getpid()).sample(waiting.cases, len(waiting.cases))
-    judging = _judge(folder, name, client, work, before, cases, again=settings.again, tell=tell or (lambda line: None))
-    after = drive(judging, INTERRUPTED if batch else KEPT)
-    return _summary(folder, name, after, hints=(*hints, *_hints_after(after)))
+    try:
+        if waiting.cases:
+            client, plan = judge.open(), judge.plan(waiting)
+            if confirm is not None and not confirm(plan):
+                return _summary(judge, state, stopped="not confirmed", hints=hints)
+            state = judge.ask(waiting, client, progress=progress, tell=tell)
+            hints = (*hints, *_hints_after(state))
+    except FathomError as error:
+        raise error.renamed(model_base_url="judge_base_url") from None
+    return _summary(judge, state, hints=hints)
 
 
 def check_judge(model: str, model_base_url: str | None = None) -> None:
@@ -191,78 +130,56 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
     Raises:
         FathomError: The model is unknown, its library is missing, or a key is missing.
     """
-    _check_address(model_base_url)
+    _check_judge(model, model_base_url)
     settings = Settings(model, base_url=model_base_url)
     if is_local(model):
         check_local_model(settings)
-    else:
-        _open(settings, lambda: get_tokenizer("words"))
+        return
+    try:
+        open_asked(settings, "words", JudgeSettings())
+    except FathomError as error:
+        raise error.renamed(model_base_url="judge_base_url") from None
 
 
-def _check_address(url: str | None) -> None:
-    if url is not None:
-        check_address(url, "judge_base_url")
-
-
-def _cap(settings: Settings, price: Price) -> int:
-    """The output cap of the judge's replies; embedding models generate no tokens."""
-    if judge_kind(settings.model) == "embedding":
-        return 0
-    return output_caps(settings, price, lambda task: REPLY_TOKENS)("")
-
-
-def _open(
-    settings: Settings, tokenizer: Callable[[], Tokenizer], *, connections: int = 1, timeout: float = TIMEOUT
-) -> Client:
-    if settings.model == "none":
+def _check_judge(model: str, model_base_url: str | None) -> None:
+    if model == "none":
         raise FathomError("`judge` none means that no judge is used; it is an option of rows, report and analyze")
+    if is_entailment(model):
+        raise FathomError(f"`judge` {model}: entailment models check gold texts (`fathom check-gold`)")
+    if model_base_url is not None:
+        check_address(model_base_url, "judge_base_url")
+
+
+def _cases(folder: Path, kind: JudgeKind) -> Iterator[tuple[Rubric | None, Case]]:
+    """The replies of a run that need a judge, with their rubrics; None for a rubric of the other kind of judges.
+
+    These are replies with visible text, complete or truncated, of tasks that have a rubric.
+
+    Raises:
+        FathomError: The folder holds no run, or one of its tasks names an unknown rubric.
+    """
+    rubrics: dict[str, Rubric | None] = {}
+    for stored in replies(folder):
+        if stored.task not in rubrics:
+            rubrics[stored.task] = _rubric_of(stored.task)
+        rubric, case = rubrics[stored.task], case_of(stored)
+        if rubric is not None and stored.reply.answered and case.said:
+            yield (rubric if rubric.by == kind else None), case
+
+
+def _rubric_of(name: str) -> Rubric | None:
+    """The rubric of a task; None if it has none or is not installed, which its rows say."""
     try:
-        if judge_kind(settings.model) == "embedding":
-            return open_embedding_client(settings, connections=connections, timeout=timeout)
-        return open_client(settings, tokenizer)
-    except FathomError as error:
-        raise error.renamed(model_base_url="judge_base_url") from None
+        task = get_task(name)
+    except FathomError:
+        return None
+    return get_rubric(task.rubric) if task.rubric else None
 
 
-async def _judge(
-    folder: Path,
-    name: str,
-    client: Client | Recording,
-    work: JudgeWork,
-    before: JudgeProgress,
-    cases: Sequence[PendingCase],
-    *,
-    again: bool,
-    tell: Callable[[str], None],
-) -> JudgeProgress:
-    store = JudgementStore(folder, name)
-    try:
-        if again:
-            store.forget_unreadable()
-        if isinstance(client, Recording):
-            collected = Collected({})
-            judging = Judging(store, collected, work, before)
-            asking = JudgeAsking(cases, store, judging, work.cap, collected.failed)
-            await judge_in_batches(folder, name, client, asking, retry=work.retry, tell=tell)
-        else:
-            judging = Judging(store, client, work, before)
-        # Plain judging is for several processes at once, but not beside one that sends batches.
-        with nullcontext() if isinstance(client, Recording) else asked_plainly(folder, name):
-            await judging.work_through(cases)
-        return judging.state
-    except FathomError as error:
-        raise error.renamed(model_base_url="judge_base_url") from None
-    finally:
-        store.close()
-        await client.close()
-
-
-def _summary(
-    folder: Path, name: str, state: JudgeProgress, *, stopped: str = "", hints: tuple[str, ...] = ()
-) -> JudgeSummary:
+def _summary(judge: CaseModel, state: JudgeProgress, *, stopped: str = "", hints: tuple[str, ...] = ()) -> JudgeSummary:
     judged, unreadable = state.counts["ok"], state.counts["unreadable"]
     missing = state.total - judged - unreadable
-    return JudgeSummary(folder, name, judged, unreadable, missing, state.spent, stopped, hints)
+    return JudgeSummary(judge.folder, judge.name, judged, unreadable, missing, state.spent, stopped, hints)
 
 
 _KINDS: Mapping[JudgeKind, str] = {

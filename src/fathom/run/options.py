@@ -104,10 +104,10 @@ def check_choice(manifest: Mapping[str, Any], tasks: Sequence[str] | None, lengt
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
             hint = f"did you mean {near[0]}? " if near else ""
             raise FathomError(f"`tasks` {name}: {hint}Suite {manifest['suite']!r} has the tasks {', '.join(known)}")
-    held = sorted({int(length) for length in (*manifest["lengths"], *manifest.get("truncate", ()))})
+    built = sorted({int(length) for length in (*manifest["lengths"], *manifest.get("truncate", ()))})
     for length in lengths or ():
-        if length not in held:
+        if length not in built:
             raise FathomError(
-                f"`lengths` {format_length(length)}: suite {manifest['suite']!r} was built at {named_lengths(held)}; "
+                f"`lengths` {format_length(length)}: suite {manifest['suite']!r} was built at {named_lengths(built)}; "
                 "choose among these, or build it at other lengths"
             )

@@ -98,20 +98,20 @@ class Prefixes:
 
     def path(self, leaf: int) -> list[int]:
         """The nodes from the beginning of a prompt to its leaf."""
-        found = []
+        nodes = []
         while leaf:
-            found.append(leaf)
+            nodes.append(leaf)
             leaf = self.parents[leaf]
-        return found[::-1]
+        return nodes[::-1]
 
-    def common(self, one: int, other: int) -> int:
+    def common(self, node: int, other: int) -> int:
         """Tokens that two prompts begin with."""
-        while one != other:
-            if self.ends[one] >= self.ends[other]:
-                one = self.parents[one]
+        while node != other:
+            if self.ends[node] >= self.ends[other]:
+                node = self.parents[node]
             else:
                 other = self.parents[other]
-        return self.ends[one]
+        return self.ends[node]
 
     def _new(self, parent: int, end: int) -> int:
         self.parents.append(parent)
@@ -160,7 +160,7 @@ def simulate(
     Returns:
         Tokens read and tokens written of each prompt; written are 0 for caches without marks.
     """
-    found = [(0, 0)] * len(prompts)
+    reads = [(0, 0)] * len(prompts)
     holding: _Holding = (
         _Marked(cache) if cache.marked else _Slots(cache, prefixes) if cache.slots else _Blocks(cache, prefixes)
     )
@@ -169,7 +169,7 @@ def simulate(
     now, coming = 0.0, queue.take()
     while coming or running:
         while coming and len(running) < connections and holding.fits(prompts[coming.job], alone=not running):
-            found[coming.job] = holding.begin(prompts[coming.job], coming.shared, now)
+            reads[coming.job] = holding.begin(prompts[coming.job], coming.shared, now)
             running.append((now + seconds, coming))
             coming = queue.take()
         now = running[0][0]
@@ -178,12 +178,12 @@ def simulate(
             holding.end(prompts[ended.job], now)
             queue.done(ended)
         coming = coming or queue.take()
-    return found
+    return reads
 
 
-def share(prompts: Sequence[Prompt], found: Sequence[tuple[int, int]]) -> float:
+def share(prompts: Sequence[Prompt], reads: Sequence[tuple[int, int]]) -> float:
     """The share of all prompt tokens that were read from the cache."""
-    return sum(read for read, _ in found) / max(1, sum(prompt.tokens for prompt in prompts))
+    return sum(read for read, _ in reads) / max(1, sum(prompt.tokens for prompt in prompts))
 
 
 class _Holding(Protocol):
@@ -345,21 +345,21 @@ def _size(part: Part) -> int:
     return len(part) if isinstance(part, str) else part.end - part.start
 
 
-def _common(one: Sequence[Part], other: Sequence[Part]) -> int:
+def _common(first: Sequence[Part], second: Sequence[Part]) -> int:
     """Characters that two recipes begin with."""
-    found = 0
-    for here, there in zip(one, other, strict=False):
-        if here == there:
-            found += _size(here)
+    characters = 0
+    for part, other in zip(first, second, strict=False):
+        if part == other:
+            characters += _size(part)
             continue
-        if isinstance(here, str) and isinstance(there, str):
-            found += _same(here, there)
-        elif isinstance(here, Span) and isinstance(there, Span) and (here.doc, here.start) == (there.doc, there.start):
-            found += min(_size(here), _size(there))
+        if isinstance(part, str) and isinstance(other, str):
+            characters += _same(part, other)
+        elif isinstance(part, Span) and isinstance(other, Span) and (part.doc, part.start) == (other.doc, other.start):
+            characters += min(_size(part), _size(other))
         break
-    return found
+    return characters
 
 
-def _same(one: str, other: str) -> int:
+def _same(first: str, second: str) -> int:
     """Characters that two texts begin with."""
-    return bisect_left(range(min(len(one), len(other))), True, key=lambda at: one[: at + 1] != other[: at + 1])
+    return bisect_left(range(min(len(first), len(second))), True, key=lambda at: first[: at + 1] != second[: at + 1])

@@ -8,7 +8,9 @@ from fathom.models.overflow import EFFECTS, Overflow
 from fathom.models.prices import TRUNCATION, Limit, Price, price_range
 from fathom.models.protocol import Settings
 from fathom.models.request_mode import PLAIN, RequestModes
+from fathom.models.settings import Limits
 from fathom.run.cache_forecast import Cached
+from fathom.run.engine import check_cost, check_limit
 from fathom.run.systems import Forecasted, System
 from fathom.tokens.length import format_length
 from fathom.types import FathomError, Sample
@@ -308,46 +310,32 @@ def forecast_run(
     )
 
 
-def check_budget(
-    preflight: Preflight,
-    *,
-    spent_tokens: int,
-    spent_cost: float,
-    max_tokens_total: int | None,
-    max_cost: float | None,
-) -> None:
+def check_budget(preflight: Preflight, limits: Limits, *, spent_tokens: int, spent_cost: float) -> None:
     """Check that a run's forecast stays within the user's limits.
 
     Args:
         preflight: The forecast.
+        limits: The limits.
         spent_tokens: Tokens, prompts and replies, that the run has used so far.
         spent_cost: US dollars that it has cost so far.
-        max_tokens_total: The most tokens allowed; None for no limit.
-        max_cost: The most US dollars allowed; None for no limit.
 
     Raises:
         FathomError: The forecast exceeds a limit, or the price is unknown, so that the limit cannot be enforced.
     """
-    tokens = spent_tokens + preflight.tokens_in + preflight.tokens_out
-    if max_tokens_total is not None and tokens > max_tokens_total:
-        raise FathomError(
-            f"the run would use up to {tokens:,} tokens ({spent_tokens:,} used, {preflight.tokens_in:,} input, at "
-            f"most {preflight.tokens_out:,} output), more than `max_tokens_total` {max_tokens_total:,}; "
-            "nothing was sent. Raise the limit, or run fewer samples with `limit` or `lengths`"
-        )
-    if max_cost is None or not preflight.requests:
-        return
-    most = preflight.cost_most
-    if most is None:
-        raise FathomError(
-            f"`max_cost` {max_cost:g}: the price of {preflight.model!r} is unknown, so the limit cannot be enforced; "
-            "nothing was sent. Add the model to ~/.config/fathom/prices.toml, or use `max_tokens_total`"
-        )
-    if spent_cost + most > max_cost:
-        raise FathomError(
-            f"the run would cost up to ${spent_cost + most:,.2f} (${spent_cost:,.2f} spent), more than `max_cost` "
-            f"${max_cost:,.2f}; nothing was sent. Raise the limit, or run fewer samples with `limit` or `lengths`"
-        )
+    tokens, advice = (
+        spent_tokens + preflight.tokens_in + preflight.tokens_out,
+        ", or run fewer samples with `limit` or `lengths`",
+    )
+    used = (
+        f"the run would use up to {tokens:,} tokens ({spent_tokens:,} used, {preflight.tokens_in:,} input, at most "
+        f"{preflight.tokens_out:,} output)"
+    )
+    check_limit(limits.max_tokens_total, tokens, used, advice)
+    if preflight.requests:
+        most = preflight.cost_most
+        cost = None if most is None else spent_cost + most
+        words = f"the run would cost up to ${cost or 0.0:,.2f} (${spent_cost:,.2f} spent)"
+        check_cost(limits.max_cost, cost, preflight.model, words, advice)
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

@@ -62,28 +62,28 @@ class Queue(Generic[Job]):
         """The next request that can be sent; None if there is none, or none before ``done``."""
         if self._ready:
             # While those of one prefix are sent, the first one of the next is on its way.
-            if not self._waiting and (one := self._pull()) is not None:
-                if one.first and one.shared:
-                    return self._begin(one)
-                self._ready.append(one)
+            if not self._waiting and (queued := self._pull()) is not None:
+                if queued.first and queued.shared:
+                    return self._begin(queued)
+                self._ready.append(queued)
             return self._ready.popleft()
         while not self._held or sum(map(len, self._waiting.values())) < self._held:
-            one = self._pull()
-            if one is None or not self._held:
-                return one
-            if one.key not in self._waiting:
-                return self._begin(one) if one.first and one.shared else one
-            self._waiting[one.key].append(one)
+            queued = self._pull()
+            if queued is None or not self._held:
+                return queued
+            if queued.key not in self._waiting:
+                return self._begin(queued) if queued.first and queued.shared else queued
+            self._waiting[queued.key].append(queued)
         return None
 
-    def done(self, one: Queued[Job]) -> None:
+    def done(self, queued: Queued[Job]) -> None:
         """A request has been answered, or has failed: those that wait for it can be sent."""
-        if one.first:
-            self._ready += self._waiting.pop(one.key, ())
+        if queued.first:
+            self._ready += self._waiting.pop(queued.key, ())
 
-    def _begin(self, one: Queued[Job]) -> Queued[Job]:
-        self._waiting[one.key] = []
-        return one
+    def _begin(self, queued: Queued[Job]) -> Queued[Job]:
+        self._waiting[queued.key] = []
+        return queued
 
     def _pull(self) -> Queued[Job] | None:
         here = self._coming or next(self._rest, None)
@@ -106,8 +106,8 @@ def prefix_key(sample: Sample) -> str:
     last = parts[-1] if parts else ""
     if question and isinstance(last, str):
         parts = (*parts[:-1], last[: len(last) - len(question)])
-    told = sha256()
+    digest = sha256()
     for part in parts:
         words = f"\x01{part.doc}\x02{part.start}\x02{part.end}" if isinstance(part, Span) else f"\x03{part}"
-        told.update(words.encode("utf-8", "surrogatepass"))
-    return told.hexdigest()
+        digest.update(words.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

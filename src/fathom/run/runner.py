@@ -1,34 +1,22 @@
 """``run``: run a suite against a model and keep every reply."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from fathom.models.clients import connections_of, context_of, extension_of, notes_of, open_client, timeout_of
+from fathom.models.clients import context_of, extension_of, notes_of
 from fathom.models.hugging_face import is_local
-from fathom.models.loop import drive
-from fathom.models.prices import find_limit
-from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
+from fathom.models.prices import Limit, Price, find_limit
+from fathom.models.protocol import Settings, is_baseline, is_ray_vllm
 from fathom.models.request_mode import request_modes
-from fathom.models.retry import Retry
 from fathom.models.thinking import describe_thinking
-from fathom.plugins import loading
 from fathom.plugins.names import folder_name
-from fathom.run.batches.open import (
-    INTERRUPTED,
-    check_none_waits,
-    check_tasks,
-    described,
-    open_recording,
-    share_of_price,
-    work_in_batches,
-)
-from fathom.run.batches.recording import Recording
 from fathom.run.cache_forecast import forecast_cache, provider_cache, sent_whole
-from fathom.run.chosen import choose
-from fathom.run.options import check_choice
+from fathom.run.engine import ignore, terms_of
+from fathom.run.executors import Here, InBatches
 from fathom.run.preflight import (
+    Caps,
     Preflight,
     UnderWay,
     check_budget,
@@ -38,23 +26,15 @@ from fathom.run.preflight import (
     reasons,
     sent_cap,
 )
-from fathom.run.session import Session, Work, let_others_run
-from fathom.run.shards.share import Share
-from fathom.run.shards.spread import Spread
-from fathom.run.subset import describe_subset, members_of
+from fathom.run.request import RunRequest, request_of
+from fathom.run.session import Work
 from fathom.run.systems import hints_of, open_system
-from fathom.runfile.batches import requests_under_way
-from fathom.runfile.ledger import Key, Ledger
-from fathom.runfile.manifest import FILE, check_run, describe_run, join_run, read_manifest
+from fathom.runfile.manifest import FILE, read_manifest
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.runfile.settings import RunSettings
-from fathom.runfile.store import Peek, Totals, peek
-from fathom.runfile.worker import this_worker
-from fathom.suites.subsetfile import read_subset
-from fathom.suites.suitefile import facts_of, open_suite, values_of, why_none
-from fathom.tokens.length import thinking as with_thoughts
-from fathom.tokens.tokenizers import Tokenizer, get_tokenizer
-from fathom.types import FathomError, Json, Sample
+from fathom.runfile.store import Totals, peek
+from fathom.suites.suitefile import open_suite
+from fathom.types import Json, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +63,6 @@ def run(
     out: Path,
     command: Mapping[str, Json] | None = None,
     callbacks: Callbacks = NO_CALLBACKS,
-    share: Share | Spread | None = None,
 ) -> RunSummary:
     """Run a suite against a model; repeating the call resumes the run.
 
@@ -97,7 +76,6 @@ def run(
         out: The run folder; created if missing.
         command: The options given and the configuration file they came from, for ``run.json``.
         callbacks: Functions of the caller.
-        share: A shard of the run, or an engine for all of them (``fathom.run.shards``); None to run everything here.
 
     Returns:
         The final state.
@@ -106,167 +84,84 @@ def run(
         FathomError: A setting is wrong or differs from the folder's, the forecast exceeds a limit, the server is
             unreachable or denies all requests, the disk is full, or the run was interrupted. Finished replies are kept.
     """
-    epochs, batch = settings.epochs, settings.batch
-    chosen = read_subset(settings.subset) if settings.subset is not None else None
-    asked = choose(
-        model,
-        settings,
-        settings,
-        system=settings.system,
-        server_command=settings.server_command,
-        subset=describe_subset(chosen) if chosen else None,
-    )
-    how, entry = asked.settings, asked.entry
-    price = asked.price.in_batches(share_of_price(how)) if batch else asked.price
-    suite, out = Path(suite), Path(out)
-    built = open_suite(suite)
-    if isinstance(share, Spread):
-        built.check()
-    elif share is not None:
-        built = replace(built, known=share.verified)
-    loading.use_again(built.manifest.get("plugins"), suite)
-    check_choice(built.manifest, settings.tasks, settings.lengths)
-    only = members_of(chosen, built) if chosen else None
-    manifest = describe_run(suite, built.manifest, how, command=command)
-    check_run(out, manifest)
+    request = request_of(open_suite(Path(suite)), model, settings, command)
+    executor = InBatches if settings.batch else Here
+    return execute(request, executor(Path(out), request), callbacks)
 
-    def tokenizer() -> Tokenizer:
-        return get_tokenizer(built.manifest["tokenizer"])
 
-    as_asked = _as_asked(how)
+def execute(request: RunRequest, executor: Here, callbacks: Callbacks = NO_CALLBACKS) -> RunSummary:
+    """Forecast a run, check its limits, let the caller confirm it, and ask for all replies that are missing.
 
-    def stream(parts: bool) -> Iterator[Sample]:
-        found = built.samples(
-            tasks=settings.tasks,
-            lengths=settings.lengths,
-            limit=settings.limit,
-            only=only,
-            where=settings.where,
-            parts=parts,
-        )
-        return map(as_asked, found)
+    Args:
+        request: What is asked.
+        executor: How.
+        callbacks: Functions of the caller.
 
-    facts: Callable[[], Iterator[Sample]] = partial(stream, False)
-    samples: Callable[[], Iterator[Sample]] = partial(stream, True)
-
-    if next(facts(), None) is None:
-        if settings.where:
-            every = built.samples(tasks=settings.tasks, lengths=settings.lengths, only=only, parts=False)
-            if values := values_of(map(facts_of, every)):
-                raise FathomError(f"{suite}: {why_none(settings.where, values)}")
-        raise FathomError(
-            f"{suite}: no sample has both the requested tasks and lengths{' in this subset' if only else ''}; its "
-            "manifest.json lists them"
-        )
-    if share is not None:
-        recipes = built.by_id()
-
-        def recipe(name: str) -> Sample:
-            return as_asked(recipes[name])
-
-        facts, samples = share.take(facts, recipe, epochs, manifest)
-    around = open_system(how.system, notes_cap(how, price), settings.embedding_base_url)
-    client = open_recording(how) if batch else open_client(how, tokenizer)
-    extension = extension_of(client)
-    if extension is not None:
-        manifest["extension"] = extension.record()
-    if notes := notes_of(client, how.server_command):
-        manifest["notes"] = list(notes)
+    Raises:
+        FathomError: See ``run``.
+    """
+    settings, how, suite = request.settings, request.chosen.settings, request.suite
+    executor.check_place(request.manifest)
+    price = executor.price(request.chosen.price)
+    system = open_system(how.system, notes_cap(how, price), settings.embedding_base_url)
+    client = executor.open_client(how, request.tokenizer)
+    extension, notes = extension_of(client), notes_of(client, how.server_command)
+    entry = request.chosen.entry
     known = entry.context if entry and extension is None else None
-    window_limit = find_limit(how, client, price, known, context_of(client))
+    limit = find_limit(how, client, price, known, context_of(client))
     caps = output_caps(how, price, task_cap)
-    cap = sent_cap(how, price)
     mode = request_modes(
         how.chat_template,
         reasons=reasons(how, price),
-        sent=cap,
+        sent=sent_cap(how, price),
         thoughts=how.thinking.thoughts if how.thinking else "",
     )
-    if batch:
-        check_tasks(settings.tasks or built.manifest["tasks"], mode)
-    else:
-        check_none_waits(out)
-    words = describe_thinking(asked.decided, window=None if window_limit.by_client else window_limit.window)
+    executor.check(settings.tasks or suite.manifest["tasks"], mode)
     forecast = partial(
-        forecast_run,
-        model=model,
-        limit=window_limit,
-        price=price,
-        caps=caps,
-        request_mode=mode,
-        system=around,
+        forecast_run, model=how.model, limit=limit, price=price, caps=caps, request_mode=mode, system=system
     )
-    sent = requests_under_way(out)
-    plan, spent = _look_ahead(out, facts, epochs, forecast, sent)
-    cache = provider_cache(how, price) if how.system.name == "whole" else None
-    if cache is not None and plan.requests:
-        with peek(out) as store:
-            whole = sent_whole(_pending(store, samples, epochs, lambda key: key not in sent), window_limit, caps)
-            cached = forecast_cache(whole, cache, price, connections=settings.max_connections, batch=batch)
-        plan = replace(plan, cached=cached)
-    plan = replace(plan, unverified=built.unverified, thinking=words, batches=described() if batch else "")
-    # What is in batches is as good as spent.
-    used = spent.tokens_in + spent.tokens_out + (plan.under_way.tokens if plan.under_way else 0)
-    paid = (spent.cost or 0.0) + ((plan.under_way.cost_most if plan.under_way else None) or 0.0)
-    if plan.requests or not plan.under_way:
-        check_budget(
-            plan,
-            spent_tokens=used,
-            spent_cost=paid,
-            max_tokens_total=settings.max_tokens_total,
-            max_cost=settings.max_cost,
-        )
+    plan, spent = _look_ahead(executor, forecast, limit, caps, price)
+    thinking = describe_thinking(request.chosen.decided, window=None if limit.by_client else limit.window)
+    plan = replace(plan, unverified=suite.unverified, thinking=thinking, batches=executor.batches)
+    under_way = plan.under_way
+    if plan.requests or not under_way:
+        # What is in batches is as good as spent.
+        tokens = spent.tokens_in + spent.tokens_out + (under_way.tokens if under_way else 0)
+        paid = (spent.cost or 0.0) + ((under_way.cost_most if under_way else None) or 0.0)
+        check_budget(plan, settings, spent_tokens=tokens, spent_cost=paid)
     if callbacks.confirm is not None and not callbacks.confirm(plan):
-        return RunSummary(out, None, stopped="not confirmed")
-    progress = callbacks.progress or (lambda state: None)
-    if share is not None:
-        share.join(epochs, manifest)
-    if isinstance(share, Spread):
-        return share.hand_out(progress)
-    join_run(out, manifest)
+        return RunSummary(executor.out, None, stopped="not confirmed")
+    tell = callbacks.tell or ignore
+    if under_way and not plan.requests:
+        tell(str(under_way))  # nobody is shown a forecast without requests
+    executor.join(
+        {
+            **request.manifest,
+            **({} if extension is None else {"extension": extension.record()}),
+            **({"notes": list(notes)} if notes else {}),
+        }
+    )
     work = Work(
-        samples=samples,
-        texts=built.texts,
-        epochs=epochs,
-        max_connections=connections_of(client, settings.max_connections),
+        samples=executor.samples,
+        texts=suite.texts,
+        epochs=settings.epochs,
+        terms=terms_of(settings, client, price),
         seed=how.seed,
-        limit=window_limit,
-        price=price,
+        limit=limit,
         caps=caps,
-        tokenizer=tokenizer,
-        retry=Retry(retries=settings.retries, timeout=timeout_of(client, settings.timeout), first=settings.backoff),
-        max_tokens_total=settings.max_tokens_total,
-        max_cost=settings.max_cost,
-        progress=progress,
+        tokenizer=request.tokenizer,
+        progress=callbacks.progress or ignore,
         request_mode=mode,
         thinking=how.thinking,
         reasons=how.max_output_tokens is not None or reasons(how, price),
-        system=around,
+        system=system,
         sent_cap=notes_cap(how, price),
         forms=is_baseline(how.model),
         waits=_is_provider(how),
-        committed=share.committed if share is not None else let_others_run,
     )
-    if isinstance(client, Recording):
-        tell = callbacks.tell or (lambda line: None)
-        if plan.under_way and not plan.requests:
-            tell(str(plan.under_way))  # nobody is shown a forecast without requests
-        working = work_in_batches(
-            out,
-            client,
-            work,
-            plan.total,
-            named=lambda ids: map(as_asked, built.samples(only=ids, parts=False)),
-            tell=tell,
-        )
-        done = drive(working, INTERRUPTED)
-    else:
-        done = drive(work_on(out, client, work, plan.total))
-    if share is not None:
-        share.finish()
-    return replace(
-        done, hints=(*done.hints, *notes_of(client, how.server_command), *hints_of(around))
-    )  # which knows of the replies too
+    done = executor.execute(client, work, plan.total, tell)
+    # The client knows of the replies too.
+    return replace(done, hints=(*done.hints, *notes_of(client, how.server_command), *hints_of(system)))
 
 
 def run_folder(suite: Path, name: str, end: str, after: str = "") -> Path:
@@ -281,75 +176,40 @@ def run_folder(suite: Path, name: str, end: str, after: str = "") -> Path:
         after: What follows either name, such as that of a subset.
     """
     built = open_suite(suite).manifest
-    new, old = (Path("runs") / folder_name(one + after) / folder_name(end) for one in (name, str(built["suite"])))
+    new, old = (
+        Path("runs") / folder_name(suite_name + after) / folder_name(end) for suite_name in (name, str(built["suite"]))
+    )
     if new.exists() or not (old / FILE).exists():
         return new
     return old if read_manifest(old)["suite"]["fingerprint"] == built["fingerprint"] else new
 
 
-async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSummary:
-    """Work on an existing run, as one of the processes that may share it.
-
-    Args:
-        out: The run folder.
-        client: Answers the prompts; closed at the end.
-        work: What to do.
-        total: Replies that the run will have when finished.
-
-    Raises:
-        FathomError: See ``run``.
-    """
-    ledger = Ledger(out, this_worker())
-    try:
-        # A process that sends batches, and joins later, sees this one.
-        check_none_waits(out)
-        ledger.plan(total, work.samples(), work.epochs)
-        session = Session(ledger, client, work, total)
-        await session.work_through()
-        return session.summary()
-    finally:
-        ledger.close()
-        await client.close()
-
-
 def _look_ahead(
-    out: Path,
-    samples: Callable[[], Iterator[Sample]],
-    epochs: int,
-    forecast: Callable[..., Preflight],
-    sent: Collection[Key],
+    executor: Here, forecast: Callable[..., Preflight], limit: Limit, caps: Caps, price: Price
 ) -> tuple[Preflight, Totals]:
-    with peek(out) as store:
+    """The forecast of a run, and what it has used so far."""
+    settings, how, sent = executor.request.settings, executor.request.chosen.settings, executor.under_way()
+    cache = provider_cache(how, price) if how.system.name == "whole" else None
+    with peek(executor.out) as store:
+
+        def pending(samples: Iterable[Sample], *, in_batches: bool = False) -> Iterator[tuple[Sample, int]]:
+            """The samples, and how many of their epochs are still to be asked; or those that are in batches."""
+            for sample in samples:
+                keys = ((sample.id, epoch) for epoch in range(1, settings.epochs + 1))
+                yield sample, sum((key in sent) == in_batches and not store.is_final(*key) for key in keys)
+
         totals = store.totals()
         finished = sum(totals.counts.values()) - totals.counts.get("error", 0)
-        plan = forecast(_pending(store, samples, epochs, lambda key: key not in sent), finished=finished)
+        plan = forecast(pending(executor.facts()), finished=finished)
         if sent:
-            others = forecast(_pending(store, samples, epochs, lambda key: key in sent), finished=0)
+            others = forecast(pending(executor.facts(), in_batches=True), finished=0)
             under_way = UnderWay(others.requests, others.tokens_in + others.tokens_out, others.cost_most)
             plan = replace(plan, total=plan.total + others.total, under_way=under_way if others.requests else None)
+        if cache is not None and plan.requests:
+            whole = sent_whole(pending(executor.samples()), limit, caps)
+            connections, batch = settings.max_connections, settings.batch
+            plan = replace(plan, cached=forecast_cache(whole, cache, price, connections=connections, batch=batch))
         return plan, totals
-
-
-def _pending(
-    store: Peek, samples: Callable[[], Iterator[Sample]], epochs: int, counts: Callable[[Key], bool]
-) -> Iterator[tuple[Sample, int]]:
-    """The samples, and how many of their epochs that count are still to be run."""
-    for sample in samples():
-        keys = ((sample.id, epoch) for epoch in range(1, epochs + 1))
-        yield sample, sum(counts(key) and not store.is_final(*key) for key in keys)
-
-
-def _as_asked(settings: Settings) -> Callable[[Sample], Sample]:
-    return _thinking_prompt if settings.thinking and settings.thinking.visible else lambda sample: sample
-
-
-def _thinking_prompt(sample: Sample) -> Sample:
-    if not sample.thinking_tokens:
-        raise FathomError(
-            f"`thinking` on: sample {sample.id!r} of task {sample.task} has no thinking prompt, which a model without "
-            "native reasoning needs for a thinking score; leave the task out with `tasks`"
-        )
-    return with_thoughts(sample)
 
 
 def _is_provider(settings: Settings) -> bool:

@@ -11,14 +11,14 @@ from itertools import islice
 from typing import TypeAlias
 
 from fathom.models.answers import LARGE_TEXT
-from fathom.models.failures import shorten
 from fathom.models.form import form_of
 from fathom.models.overflow import fit
-from fathom.models.prices import Limit, Price, total_cost
+from fathom.models.prices import Limit, cost_of, total_cost
 from fathom.models.protocol import Call, Chat, Client, Conversing, Turn
 from fathom.models.request_mode import PLAIN, RequestMode, RequestModes, ended, together, within
-from fathom.models.retry import Health, Retry, Sending, ask
+from fathom.models.retry import Sending
 from fathom.models.thinking import Thinking, doubts
+from fathom.run.engine import Engine, Terms, unexpected
 from fathom.run.preflight import Caps
 from fathom.run.queue import AHEAD, Queue, Queued, prefix_key
 from fathom.run.systems import TURN, Request, System, Task, split_prompt, too_long
@@ -70,15 +70,11 @@ class Work:
         samples: Streams the samples in the order of the suite; can be called again.
         texts: Returns the texts of the suite's documents by id.
         epochs: How often each sample is asked.
-        max_connections: Requests in flight at once.
+        terms: How requests are sent, at what price and up to which limits.
         seed: Seed of the run.
         limit: The window.
-        price: The model's prices.
         caps: Output cap by task name.
         tokenizer: Loads the suite's tokenizer, for truncation and for reasoning that the provider has not counted.
-        retry: When failed requests are repeated.
-        max_tokens_total: Tokens at which the run stops; None for no limit.
-        max_cost: US dollars at which the run stops; None for no limit.
         progress: Called after every reply.
         request_mode: Request mode by task name.
         thinking: How the model should think; None for runs without a thinking mode.
@@ -95,15 +91,11 @@ class Work:
     samples: Callable[[], Iterator[Sample]]
     texts: Callable[[], Mapping[str, str]]
     epochs: int
-    max_connections: int
+    terms: Terms
     seed: int
     limit: Limit
-    price: Price
     caps: Caps
     tokenizer: Callable[[], Tokenizer]
-    retry: Retry
-    max_tokens_total: int | None
-    max_cost: float | None
     progress: Callable[[Progress], None]
     request_mode: RequestModes = field(default=lambda task: PLAIN)
     thinking: Thinking | None = None
@@ -124,15 +116,13 @@ class Session:
 
     def __init__(self, ledger: Ledger, client: Client, work: Work, total: int) -> None:
         self._ledger = ledger
-        self._client = client
+        self._engine = Engine(client, work.terms, replied=ledger.has_replied())
         self._work = work
         self._texts = work.texts()
-        self._health = Health(before=ledger.has_replied())
         self._started = time.monotonic()
         self._asked = 0
         self._replies = self._reasoned = 0
         self._total = total
-        self._stop = ""
         self._held: list[Job] = []
         self._version = ledger.version()
         self._totals = ledger.totals()
@@ -146,27 +136,25 @@ class Session:
         beat = asyncio.create_task(self._beat())
         try:
             await self._ask_all()
-        except* FathomError as errors:
-            raise _first(errors) from None
         finally:
             beat.cancel()
             with suppress(asyncio.CancelledError):
                 await beat
-        if self._stop:
-            raise FathomError(f"{self._stop}; all finished replies are kept")
-        if self._health.errors and self._totals.counts["error"] == self._totals.finished:
-            last = self._health.last.rstrip(".")
+        if self._engine.stop:
+            raise FathomError(f"{self._engine.stop}; all finished replies are kept")
+        health = self._engine.health
+        if health.errors and self._totals.counts["error"] == self._totals.finished:
             raise FathomError(
-                f"all {self._health.errors} samples failed, the last one with: {last}. Fix the cause and run the same "
-                "command again to retry them"
+                f"all {health.errors} samples failed, the last one with: {health.last.rstrip('.')}. Fix the cause and "
+                "run the same command again to retry them"
             )
 
     async def _ask_all(self) -> None:
         await self._work_at_once(self._jobs(self._all()))
-        while self._held and not self._stop:
+        while self._held and not self._engine.stop:
             await asyncio.sleep(LOOK_SECONDS)
-            held, self._held = self._held, []
-            await self._work_at_once(self._jobs(held))
+            jobs, self._held = self._held, []
+            await self._work_at_once(self._jobs(jobs))
             self._work.progress(self._state())
 
     def summary(self) -> RunSummary:
@@ -181,7 +169,7 @@ class Session:
                 f"cap, or contain only reasoning; {mend}, in another run folder"
             )
         if counts["error"]:
-            last = f", the last one with: {self._health.last.rstrip('.')}" if self._health.errors else ""
+            last = f", the last one with: {self._engine.health.last.rstrip('.')}" if self._engine.health.errors else ""
             hints.append(f"{counts['error']} samples failed{last}; run the same command again to retry them")
         if self._work.thinking and (
             doubt := doubts(self._work.thinking, replies=self._replies, reasoned=self._reasoned)
@@ -199,7 +187,7 @@ class Session:
 
     def _jobs(self, wanted: Iterable[Job]) -> Iterator[Job]:
         """The pairs that this process could claim, in the same order."""
-        size = max(LEAST_CLAIMS, self._work.max_connections)
+        size = max(LEAST_CLAIMS, self._work.terms.max_connections)
         rest = iter(wanted)
         while batch := list(islice(rest, size)):
             yield from self._claim(batch)
@@ -207,8 +195,8 @@ class Session:
     def _claim(self, batch: Sequence[Job]) -> list[Job]:
         """Claim some pairs, remember those claimed by others, and update the totals."""
         jobs: dict[Key, Job] = {(sample.id, epoch): (sample, epoch) for sample, epoch in batch}
-        mine, held = self._ledger.claim(list(jobs))
-        self._held += [jobs[key] for key in held]
+        mine, others = self._ledger.claim(list(jobs))
+        self._held += [jobs[key] for key in others]
         version = self._ledger.version()
         if version != self._version:
             self._version, self._totals = version, self._ledger.totals()
@@ -216,24 +204,8 @@ class Session:
         return [jobs[key] for key in mine]
 
     async def _work_at_once(self, jobs: Iterator[Job]) -> None:
-        held = AHEAD * self._work.max_connections if self._work.waits else 0
-        queue, answered = Queue(jobs, lambda job: prefix_key(job[0]), held), asyncio.Event()
-        async with asyncio.TaskGroup() as group:
-            for _ in range(self._work.max_connections):
-                group.create_task(self._work_on(queue, answered))
-
-    async def _work_on(self, queue: Queue[Job], answered: asyncio.Event) -> None:
-        while not self._stop:
-            queued = queue.take()
-            if queued is not None:
-                await self._do(queued)
-                queue.done(queued)
-                answered.set()
-            elif queue.waiting:
-                answered.clear()
-                await answered.wait()
-            else:
-                return
+        waiting = AHEAD * self._work.terms.max_connections if self._work.waits else 0
+        await self._engine.work_through(Queue(jobs, lambda job: prefix_key(job[0]), waiting), self._do)
 
     async def _do(self, queued: Queued[Job]) -> None:
         sample, epoch = queued.job
@@ -246,8 +218,8 @@ class Session:
         except OSError as error:
             raise FathomError(f"the suite cannot be read: {error}; all finished replies are kept") from None
         except Exception as error:
-            words = shorten(f"unexpected, please report it: {type(error).__name__}: {error}")
-            self._health.errors, self._health.last = self._health.errors + 1, words
+            words = unexpected(error)
+            self._engine.health.errors, self._engine.health.last = self._engine.health.errors + 1, words
             prompt_hash, reply = "", Reply(status="error", stop="error", attempts=0, error=words)
         self._keep(sample, epoch, reply, prompt_hash, requests)
         await self._work.committed(sample.id, epoch)
@@ -352,27 +324,26 @@ class Session:
         self, chat: Chat, *, call: Call, mode: RequestMode, turn_cap: int, requests: list[Reply]
     ) -> Turn:
         """One turn of a conversation."""
-        client, said = self._client, Turn(Reply(status="error"))
+        client, turn = self._engine.client, Turn(Reply(status="error"))
         if not isinstance(client, Conversing):
             raise FathomError("this model cannot call tools")
         # Words beside a tool call are no answer: nothing but the cap ends a turn.
         own = call if chat.last else replace(call, max_output_tokens=turn_cap, stop=())
 
         async def send() -> Reply:
-            nonlocal said
-            said = await client.converse(chat, own)
-            return said.reply
+            nonlocal turn
+            turn = await client.converse(chat, own)
+            return turn.reply
 
         reply = await self._ask("", own, replace(mode, stop=(), capped=False, endless=False), requests, send)
-        if said.message is None or said.message.tool_calls:
-            return Turn(reply, said.message)
-        return Turn(ended(within(reply, call.max_output_tokens, self._work.tokenizer()), mode), said.message)
+        if turn.message is None or turn.message.tool_calls:
+            return Turn(reply, turn.message)
+        return Turn(ended(within(reply, call.max_output_tokens, self._work.tokenizer()), mode), turn.message)
 
     async def _ask(
         self, prompt: str, call: Call, mode: RequestMode, requests: list[Reply], send: Sending | None = None
     ) -> Reply:
-        reply = await ask(self._client, prompt, call, self._work.retry, self._health, send)
-        return await self._received(reply, mode, requests)
+        return await self._received(await self._engine.ask(prompt, call, send), mode, requests)
 
     async def _received(self, reply: Reply, mode: RequestMode, requests: list[Reply]) -> Reply:
         """Count the reply to a request, and end it where the task ends it."""
@@ -399,18 +370,9 @@ class Session:
 
     def _price(self, sample: Sample, requests: Sequence[Reply]) -> float | None:
         """The price of all requests for a sample, each by itself: long prompts have prices of their own."""
-        if self._work.price.input == 0 == self._work.price.output:
-            return 0.0
         # After others that were answered, one that failed without a count adds nothing.
-        answered = [one for one in requests if one.status in ("ok", "incomplete") or one.tokens_out is not None]
-        return total_cost(self._price_of_one(sample, one) for one in answered or requests)
-
-    def _price_of_one(self, sample: Sample, reply: Reply) -> float | None:
-        if reply.tokens_out is None:
-            return None
-        tokens_in = sample.tokens if reply.tokens_in is None else reply.tokens_in
-        read, written = reply.tokens_cached or 0, reply.tokens_written or 0
-        return self._work.price.cost(tokens_in, reply.tokens_out, read, tokens_written=written)
+        answered = [reply for reply in requests if reply.status in ("ok", "incomplete") or reply.tokens_out is not None]
+        return total_cost(cost_of(reply, self._work.terms.price, sample.tokens) for reply in answered or requests)
 
     def _count(self, sample: Sample, reply: Reply, cost: float | None, *, sent: bool, before: Status | None) -> None:
         """Add a reply to the totals, which are only read again if another process has written."""
@@ -433,12 +395,7 @@ class Session:
         self._work.progress(self._state())
 
     def _check_limits(self) -> None:
-        tokens, paid = self._totals.tokens_in + self._totals.tokens_out, self._totals.paid
-        most, dollars = self._work.max_tokens_total, self._work.max_cost
-        if most is not None and tokens > most:
-            self._stop = f"stopped: {tokens:,} tokens used, `max_tokens_total` is {most:,}"
-        if dollars is not None and paid > dollars:
-            self._stop = f"stopped: ${paid:,.2f} spent, `max_cost` is ${dollars:,.2f}"
+        self._engine.check_limits(self._totals.tokens_in + self._totals.tokens_out, self._totals.paid)
 
     def _state(self) -> Progress:
         totals = self._totals
@@ -459,8 +416,3 @@ class Session:
             await asyncio.sleep(BEAT_SECONDS)
             with suppress(FathomError):
                 self._ledger.beat()
-
-
-def _first(errors: BaseExceptionGroup[FathomError]) -> FathomError:
-    first = errors.exceptions[0]
-    return _first(first) if isinstance(first, BaseExceptionGroup) else first

@@ -9,17 +9,19 @@ from fathom.models.hugging_face import is_local
 from fathom.models.protocol import is_ray_vllm
 from fathom.models.ray_vllm import gpus_of
 from fathom.models.settings import Limits
-from fathom.run.runner import NO_CALLBACKS, Callbacks, run
+from fathom.run.request import request_of
+from fathom.run.runner import NO_CALLBACKS, Callbacks, execute
 from fathom.run.shards.cutting import Shard
 from fathom.run.shards.files import read_plan
 from fathom.run.shards.on_ray import ray_engine
 from fathom.run.shards.scratch import scratch_folder
-from fathom.run.shards.share import Share
-from fathom.run.shards.spread import Spread
+from fathom.run.shards.share import OneShard
+from fathom.run.shards.spread import AllShards
 from fathom.run.shards.store import FolderStore, ObjectStore, Store, open_store
 from fathom.runfile.manifest import FILE
 from fathom.runfile.progress import RunSummary
 from fathom.runfile.settings import RunSettings
+from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError, Json
 
 SHARDS = 64
@@ -84,10 +86,9 @@ def run_shard(
     """
     check_shared(settings)
     store = open_shards(out)
+    request = request_of(replace(open_suite(Path(suite)), known=verified), model, settings, command)
     with scratch_folder() as place:
-        folder = place / shard.name
-        share = Share(store, shard, folder, verified=verified)
-        done = run(suite, model, settings, out=folder, command=command, callbacks=callbacks, share=share)
+        done = execute(request, OneShard(store, shard, place / shard.name, request), callbacks)
     return replace(done, folder=Path(out), shard=f"{store.where.rstrip('/')}/{shard.name}")
 
 
@@ -129,10 +130,14 @@ def run_on_ray(
     store = open_shards(out)
     plan = read_plan(store)
     of = shards or (plan.shards if plan else SHARDS)
-    there = settings.but(subset=settings.subset and settings.subset.resolve())
+    resolved = settings.but(subset=settings.subset and settings.subset.resolve())
     place = out if isinstance(store, ObjectStore) else Path(store.where).resolve()
-    work = partial(run_shard, Path(suite).resolve(), model, there, out=place, verified=True, command=command)
+    work = partial(run_shard, Path(suite).resolve(), model, resolved, out=place, verified=True, command=command)
     gpus = gpus_of(settings.model_args or {}) if is_ray_vllm(model) else 0
-    spread = Spread(store, of, ray_engine(work, address, gpus))
+    built = open_suite(Path(suite))
+    built.check()
+    request = request_of(built, model, settings, command)
     with scratch_folder() as folder:
-        return run(suite, model, settings, out=folder / "run", command=command, callbacks=callbacks, share=spread)
+        return execute(
+            request, AllShards(store, of, ray_engine(work, address, gpus), folder / "run", request), callbacks
+        )

@@ -18,11 +18,11 @@ def members_of(subset: Subset, suite: BuiltSuite) -> frozenset[str]:
     known = suite.names()
     lacking = [member.item for member in subset.members if member.item not in known]
     if lacking:
-        there = len(subset.members) - len(lacking)
+        rest = len(subset.members) - len(lacking)
         more = ", ..." if len(lacking) > SHOWN else ""
         raise FathomError(
             f"subset {subset.name!r}: {len(lacking)} of its {len(subset.members)} members are in no sample of "
-            f"{suite.folder} ({', '.join(map(repr, lacking[:SHOWN]))}{more}); {there} are. Its weights are only valid "
+            f"{suite.folder} ({', '.join(map(repr, lacking[:SHOWN]))}{more}); {rest} are. Its weights are only valid "
             "for all of them: build the suite from the full data with all items, or choose a subset of what it contains"
         )
     return frozenset(member.item for member in subset.members)

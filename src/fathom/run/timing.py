@@ -118,17 +118,17 @@ async def time_client(
     if (measure := _measure_of(client, settings)) is None:
         return [_unmeasured(length, "its client does not speak OpenAI's protocol") for length in prompts]
     rng = Random(seed)
-    found = []
+    times = []
     for length, prompt in prompts.items():
         continued, ending = settings.chat_template == "never", endings.get(length, 0)
         call = Call(f"timing {length}", 1, settings.seed, reply_tokens, continued=continued, ending=ending)
         try:
             measured = [await measure(_marked(prompt, rng), call) for _ in range(repeats + 1)][1:]
         except RequestError as error:
-            found.append(_unmeasured(length, error.failure.message, kernel_of(client)))
+            times.append(_unmeasured(length, error.failure.message, kernel_of(client)))
         else:
-            found.append(_timed(length, measured, kernel_of(client)))
-    return found
+            times.append(_timed(length, measured, kernel_of(client)))
+    return times
 
 
 def _why_not(settings: Settings) -> str:
@@ -162,15 +162,15 @@ def _marked(prompt: str, rng: Random) -> str:
 
 def _timed(length: int, measured: list[Measured], kernel: str) -> Timed:
     rates = [
-        (one.tokens_out - 1) / (one.whole - one.first)
-        for one in measured
-        if one.tokens_out is not None and one.tokens_out > 1 and one.whole > one.first
+        (request.tokens_out - 1) / (request.whole - request.first)
+        for request in measured
+        if request.tokens_out is not None and request.tokens_out > 1 and request.whole > request.first
     ]
     whole = len(rates) == len(measured)
-    caches = [one.cached for one in measured if one.cached is not None]
+    caches = [request.cached for request in measured if request.cached is not None]
     return Timed(
         length,
-        median(one.first for one in measured),
+        median(request.first for request in measured),
         median(rates) if whole else None,
         max(prompt for prompt, _ in caches) if caches else None,
         max(max(pair) for pair in caches) if caches else None,
@@ -181,7 +181,7 @@ def _timed(length: int, measured: list[Measured], kernel: str) -> Timed:
 
 
 def _why_no_rate(measured: list[Measured]) -> str:
-    if any(one.tokens_out is None for one in measured):
+    if any(request.tokens_out is None for request in measured):
         return "the server does not count the tokens of a reply"
     return "a reply has one token"
 

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
@@ -53,7 +54,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BatchedRequest:
     """One request of a batch.
 
     Attributes:
@@ -105,7 +106,7 @@ class BatchStore:
             self._db.executescript(_SCHEMA)
             opening.pop_all()  # nothing went wrong: it stays open
 
-    def intend(self, id: str, newest: str, requests: Sequence[Asked]) -> Batch:
+    def intend(self, id: str, newest: str, requests: Sequence[BatchedRequest]) -> Batch:
         """Commit what is about to be sent."""
         batch = Batch(id, "", len(requests), time.time(), newest)
         with clear_errors(self.folder, self.file), self._db:
@@ -114,7 +115,10 @@ class BatchStore:
             )
             self._db.executemany(
                 "INSERT INTO requests VALUES (?, ?, ?, ?, ?, ?)",
-                ((id, number, *one.key, one.prompt_hash, one.removed) for number, one in enumerate(requests)),
+                (
+                    (id, number, *request.key, request.prompt_hash, request.removed)
+                    for number, request in enumerate(requests)
+                ),
             )
         return batch
 
@@ -146,12 +150,12 @@ class BatchStore:
         with clear_errors(self.folder, self.file):
             return frozenset(row[0] for row in self._db.execute("SELECT name FROM batches WHERE name != ''"))
 
-    def requests(self, batch: Batch) -> Mapping[int, Asked]:
+    def requests(self, batch: Batch) -> Mapping[int, BatchedRequest]:
         """The requests of a batch by number."""
         query = "SELECT number, sample, epoch, prompt_hash, removed FROM requests WHERE batch = ?"
         with clear_errors(self.folder, self.file):
             rows = self._db.execute(query, (batch.id,))
-            return {row[0]: Asked((row[1], row[2]), row[3], row[4]) for row in rows}
+            return {row[0]: BatchedRequest((row[1], row[2]), row[3], row[4]) for row in rows}
 
     def under_way(self) -> set[Key]:
         """What is in batches that are not closed."""
@@ -161,6 +165,15 @@ class BatchStore:
     def close(self) -> None:
         """Close the file."""
         self._db.close()
+
+
+def batches_of(judge: str) -> str:
+    """The file of the batches of a model that is asked about cases, such as a judge.
+
+    Args:
+        judge: Its name.
+    """
+    return f"batches-{sha256(judge.encode()).hexdigest()[:12]}.sqlite"
 
 
 @contextmanager

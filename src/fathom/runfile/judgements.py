@@ -11,7 +11,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -94,6 +94,9 @@ class Spent:
     paid: float = 0.0
     unpriced: int = 0
 
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(*(own + more for own, more in zip(astuple(self), astuple(other), strict=True)))
+
     @property
     def cost(self) -> float | None:
         """US dollars; None if no price is known."""
@@ -145,8 +148,8 @@ def judges(folder: Path) -> tuple[str, ...]:
     """
     with _reading(folder) as db:
         query = "SELECT DISTINCT judge FROM judgements WHERE status != 'error' ORDER BY judge"
-        found = db.execute(query) if db is not None else ()
-        return tuple(name for (name,) in found)
+        rows = db.execute(query) if db is not None else ()
+        return tuple(name for (name,) in rows)
 
 
 def judgements(folder: Path, judge: str) -> dict[str, Judgement]:
@@ -157,8 +160,8 @@ def judgements(folder: Path, judge: str) -> dict[str, Judgement]:
     """
     query = "SELECT reply, status, parts, detail FROM judgements WHERE judge = ?"
     with _reading(folder) as db:
-        found = db.execute(query, (judge,)) if db is not None else ()
-        return {key: Judgement(status, json.loads(parts), detail) for key, status, parts, detail in found}
+        rows = db.execute(query, (judge,)) if db is not None else ()
+        return {key: Judgement(status, json.loads(parts), detail) for key, status, parts, detail in rows}
 
 
 def spent(folder: Path, judge: str) -> Spent:
@@ -190,8 +193,8 @@ def said(folder: Path, judge: str, *, again: bool = False) -> dict[tuple[str, in
     used = "use = 'kept'" if again else "use != 'retired'"
     with _reading(folder) as db:
         query = f"SELECT prompt, attempt, text FROM said WHERE judge = ? AND {used}"
-        found = db.execute(query, (judge,)) if db is not None else ()
-        return {(prompt, attempt): text for prompt, attempt, text in found}
+        rows = db.execute(query, (judge,)) if db is not None else ()
+        return {(prompt, attempt): text for prompt, attempt, text in rows}
 
 
 @contextmanager
@@ -248,8 +251,8 @@ class JudgementStore:
             "finished_at = excluded.finished_at, fathom_version = excluded.fathom_version WHERE status != 'ok'"
         )
         about = (self.judge, key, rubric.name, rubric.version)
-        said = (judgement.status, json.dumps(dict(judgement.parts)), hide_in_text(judgement.detail))
-        values = (*about, *said, time.time(), self._version)
+        outcome = (judgement.status, json.dumps(dict(judgement.parts)), hide_in_text(judgement.detail))
+        values = (*about, *outcome, time.time(), self._version)
         mark = f"UPDATE judgements SET checksum = {_JUDGEMENTS.checksum} WHERE judge = ? AND reply = ?"
         self._do_together((query, values), (mark, about[:2]))
 
@@ -282,11 +285,11 @@ class JudgementStore:
         """
         reply = without_secrets(reply)
         use = "kept" if reply.status == "ok" else "unreadable"
-        said = (reply.status, reply.text, reply.stop, reply.error, reply.tokens_in, reply.tokens_out)
+        answer = (reply.status, reply.text, reply.stop, reply.error, reply.tokens_in, reply.tokens_out)
         how = (reply.tokens_reasoning, reply.seconds, reply.attempts, cost, time.time())
         query = f"INSERT INTO said ({_SAID.columns}, use) VALUES ({', '.join('?' * 16)})"
         mark = f"UPDATE said SET checksum = {_SAID.checksum} WHERE rowid = last_insert_rowid()"
-        self._do_together((query, (self.judge, prompt, attempt, step, *said, *how, use)), (mark, ()))
+        self._do_together((query, (self.judge, prompt, attempt, step, *answer, *how, use)), (mark, ()))
 
     def mark_unreadable(self, prompt: str, attempt: int) -> None:
         """Note that a reply of the judge could not be parsed, so that ``forget_unreadable`` finds it."""

@@ -74,9 +74,9 @@ class Ledger:
     def _bring_up_to_date(self) -> int:
         """The format of the store. Early versions stored neither the bare question nor the worker of a reply."""
         with self._writing():
-            there = {row[1] for row in self._db.execute("PRAGMA table_info(replies)")}
+            present = {row[1] for row in self._db.execute("PRAGMA table_info(replies)")}
             for name in ("asked", "worker"):
-                if name not in there:
+                if name not in present:
                     self._db.execute(f"ALTER TABLE replies ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
         return add_checksums(self._db, self.folder / FILE, CHECKED)
 
@@ -91,7 +91,9 @@ class Ledger:
         with self._writing():
             self._db.execute("UPDATE workers SET planned = ? WHERE id = ?", (planned, self.worker.id))
         facts = (
-            (one.id, epoch, *self._facts(one), *self._inputs(one)) for one in samples for epoch in range(1, epochs + 1)
+            (sample.id, epoch, *self._facts(sample), *self._inputs(sample))
+            for sample in samples
+            for epoch in range(1, epochs + 1)
         )
         note = f"INSERT OR IGNORE INTO planned ({self._planned.columns}) VALUES ({_marks(self._planned.columns)})"
         while batch := list(islice(facts, PLANNED_AT_ONCE)):
@@ -110,14 +112,14 @@ class Ledger:
             The (sample, epoch) pairs of which another reply is stored; it is kept.
         """
         columns = f"{self._replies.columns}, checksum"
-        said = "status, text, reasoning, stop"
-        at = [columns.split(", ").index(name) for name in said.split(", ")]
+        compared = "status, text, reasoning, stop"
+        at = [columns.split(", ").index(name) for name in compared.split(", ")]
         note = f"INSERT OR IGNORE INTO replies ({columns}) VALUES ({_marks(columns)})"
         with self._writing():
             last = self._db.execute("SELECT coalesce(max(rowid), 0) FROM replies").fetchone()
             for row in rows:
                 if not self._db.execute(note, row).rowcount:
-                    query = f"SELECT {said} FROM replies WHERE sample = ? AND epoch = ?"
+                    query = f"SELECT {compared} FROM replies WHERE sample = ? AND epoch = ?"
                     if self._db.execute(query, row[:2]).fetchone() != tuple(row[number] for number in at):
                         yield str(row[0]), int(str(row[1]))
             facts = self._planned.columns
@@ -162,7 +164,7 @@ class Ledger:
                 "claims.sample AND r.epoch = claims.epoch AND (r.worker = claims.worker OR r.status != 'error'))",
                 (self.worker.id,),
             )
-            mine, held = [], []
+            mine, others = [], []
             for key in keys:
                 if self.is_finished(key):
                     continue
@@ -171,8 +173,8 @@ class Ledger:
                 else:
                     query = "SELECT worker != ? FROM claims WHERE sample = ? AND epoch = ?"
                     if self._db.execute(query, (self.worker.id, *key)).fetchone()[0]:
-                        held.append(key)
-            return mine, held
+                        others.append(key)
+            return mine, others
 
     def finish(
         self, sample: Sample, epoch: int, reply: Reply, *, prompt_hash: str, cost: float | None
@@ -183,7 +185,7 @@ class Ledger:
             The status of the reply it replaces; None if there was none.
         """
         reply = without_secrets(reply)
-        said = (reply.status, reply.text, reply.reasoning, reply.stop, reply.tokens_in, reply.tokens_out)
+        answer = (reply.status, reply.text, reply.reasoning, reply.stop, reply.tokens_in, reply.tokens_out)
         how = (reply.tokens_reasoning, reply.seconds, reply.attempts, reply.truncated, reply.error, reply.tokens_cached)
         row = (
             sample.id,
@@ -191,7 +193,7 @@ class Ledger:
             *self._facts(sample),
             sample.asked,
             prompt_hash,
-            *said,
+            *answer,
             *how,
             cost,
             time.time(),

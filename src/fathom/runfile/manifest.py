@@ -102,7 +102,7 @@ def describe_run(
             "fingerprint": suite_manifest.get("fingerprint"),
             "tokenizer": suite_manifest.get("tokenizer"),
             "samples": sum((suite_manifest.get("samples") or {}).values()) or None,
-            "unread_files": sum(one["missed"] for one in suite_manifest.get("files_of_corpus") or ()) or None,
+            "unread_files": sum(folder["missed"] for folder in suite_manifest.get("files_of_corpus") or ()) or None,
             **{name: suite_manifest[name] for name in ("pools", "plugins") if name in suite_manifest},
         },
         "model": settings.model,
@@ -124,8 +124,8 @@ def describe_run(
         **({} if settings.system == WHOLE else {"system": settings.system.record()}),
         **({} if thinking is None else {"thinking": asdict(thinking)}),
         **({"variant": variant} if (variant := _variant(settings)) else {}),
-        "versions": {name: found for name in packages or ("fathom-eval", *asking) if (found := _version(name))},
-        **({} if command is None else {"command": _shown(command)}),
+        "versions": {name: installed for name in packages or ("fathom-eval", *asking) if (installed := _version(name))},
+        **({} if command is None else {"command": _command_without_keys(command)}),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -142,11 +142,11 @@ def _extension(settings: Settings) -> dict[str, Json]:
     of_cache: dict[str, Json] = {} if cache == FULL else {"cache": cache.record()}
     if of_cache or method is not NONE:
         return {**method.record(), **of_cache}
-    found = method_of_command(settings.server_command or "")
-    return {} if found is None else found.record()
+    of_server = method_of_command(settings.server_command or "")
+    return {} if of_server is None else of_server.record()
 
 
-def _shown(command: Mapping[str, Json]) -> dict[str, Json]:
+def _command_without_keys(command: Mapping[str, Json]) -> dict[str, Json]:
     """The options without keys, also without those in addresses."""
     options = command.get("options")
     given = options if isinstance(options, Mapping) else {}

@@ -11,16 +11,14 @@ from fathom.models.settings import (
     Reasoning,
     ReasoningEffort,
     ReasoningTokens,
-    Retries,
     Sampling,
     Served,
     Temperature,
-    Timeout,
 )
 from fathom.options.declare import Options, at_least, given, opt, unset
 from fathom.options.values import MaybePath, Names
 from fathom.suites.settings import Lengths, Where
-from fathom.types.choices import RETRIES, TIMEOUT, Method
+from fathom.types.choices import Method
 
 Tasks: TypeAlias = Annotated[Names, opt("Only these tasks, separated by commas.")]
 Epochs: TypeAlias = Annotated[int, opt("How often each sample is asked.", check=at_least(1))]
@@ -39,7 +37,7 @@ class Choice(Options, kw_only=True):
     where: Where = unset
 
 
-class Around(Options, kw_only=True):
+class SystemSettings(Options, kw_only=True):
     """Options."""
 
     system: Annotated[
@@ -64,7 +62,7 @@ class Around(Options, kw_only=True):
     backoff: Backoff = 1.0
 
 
-class RunSettings(Around, Choice, Sampling, Served, Reasoning, Limits, kw_only=True):
+class RunSettings(SystemSettings, Choice, Sampling, Served, Reasoning, Limits, kw_only=True):
     """All settings of a run: which samples are asked, how, and up to which limits."""
 
 
@@ -96,7 +94,32 @@ class JudgeSettings(Limits, kw_only=True):
     backoff: Backoff = 1.0
 
 
-class LikelihoodSettings(Options, kw_only=True):
+class CaseSettings(JudgeSettings, kw_only=True):
+    """Options."""
+
+    model_base_url: BaseUrl = None
+    max_output_tokens: Annotated[
+        int | None,
+        opt("Cap on every reply; by default 1024, with room for reasoning.", metavar="TOKENS", check=at_least(1)),
+    ] = None
+    again: Annotated[bool, opt("Ask once more where the reply could not be read.")] = False
+    batch: Annotated[
+        bool,
+        opt(
+            "Send the requests through the provider's batch API, at half the price; each step is answered within 24 "
+            "hours. The same command collects them after an interruption."
+        ),
+    ] = False
+
+
+class DraftSettings(CaseSettings, kw_only=True):
+    """Options."""
+
+    per_document: Annotated[int, opt("Questions to draft for each document.", check=at_least(1))] = 2
+    checker_base_url: Annotated[BaseUrl, opt("Address of the checker's server; default: that of the model.")] = None
+
+
+class LikelihoodSettings(Limits, kw_only=True):
     """Options."""
 
     method: Annotated[
@@ -125,6 +148,4 @@ class LikelihoodSettings(Options, kw_only=True):
     max_connections: Annotated[
         int, opt("Samples processed in parallel; the texts of one sample are sent in sequence.", check=at_least(1))
     ] = 1
-    retries: Retries = RETRIES
-    timeout: Timeout = TIMEOUT
     backoff: Backoff = 1.0

@@ -188,8 +188,8 @@ def unasked(folder: Path) -> Iterator[StoredReply]:
         )
         for *facts, inputs in db.execute(query):
             # In the order of COLUMNS: no bare question, prompt, text or cost.
-            said = ("error", "", "", "not_asked", None, None, None, 0.0, 0, 0, _UNASKED, None)
-            yield _stored((*facts, "", "", *said, None, 0.0, "", inputs))
+            reply = ("error", "", "", "not_asked", None, None, None, 0.0, 0, 0, _UNASKED, None)
+            yield _stored((*facts, "", "", *reply, None, 0.0, "", inputs))
 
 
 def _inputs(form: int) -> str:
@@ -303,8 +303,8 @@ def _open(path: Path, stack: ExitStack) -> sqlite3.Connection:
     # The run was killed: its last replies are still in the log, and merging means writing.
     place = Path(stack.enter_context(TemporaryDirectory(prefix="fathom-")))
     try:
-        for one in (path, log):
-            shutil.copyfile(one, place / one.name)
+        for file in (path, log):
+            shutil.copyfile(file, place / file.name)
     except OSError as error:
         raise FathomError(
             f"{path}: the folder is not writable, and a copy in which to merge the last replies of a killed run could "
@@ -377,7 +377,7 @@ def _check(path: Path, row: tuple[Any, ...]) -> None:
     try:
         targets, facets = json.loads(values["targets"]), json.loads(values["facets"])
         inputs = facets if values["inputs"] is None else json.loads(values["inputs"])
-        right = isinstance(targets, list) and all(isinstance(one, str) for one in targets)
+        right = isinstance(targets, list) and all(isinstance(target, str) for target in targets)
         wrong = wrong or ("" if right else "targets") or ("" if isinstance(facets, dict) else "facets")
         wrong = wrong or ("" if isinstance(inputs, dict) else "inputs")
     except (TypeError, ValueError, RecursionError):
@@ -391,8 +391,8 @@ def _check(path: Path, row: tuple[Any, ...]) -> None:
 
 
 def _stored(row: tuple[Any, ...]) -> StoredReply:
-    (sample, epoch, item, task, length, tokens, language, chance, targets, facets, asked, prompt_hash, *said) = row
-    (status, text, reasoning, stop, read, written, thought, seconds, attempts, truncated, error, cached, *end) = said
+    (sample, epoch, item, task, length, tokens, language, chance, targets, facets, asked, prompt_hash, *answer) = row
+    (status, text, reasoning, stop, read, written, thought, seconds, attempts, truncated, error, cached, *end) = answer
     reply = Reply(status, text, reasoning, stop, read, written, thought, seconds, attempts, truncated, error, cached)
     cost, finished_at, fathom_version, inputs = end
     return StoredReply(

@@ -101,11 +101,11 @@ def check_rows(db: sqlite3.Connection, path: Path, formats: Formats) -> int:
     if version:
         check_format(path, version, max(formats), _ADVICE)
     # This finds what row checksums cannot: missing and duplicate rows.
-    found = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
-    if found != "ok":
-        raise FathomError(f"{path}: damaged ({printable(found)[:200]}); {_ADVICE}")
-    there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    tables = [rows for rows in formats[max(version, min(formats))] if rows.table in there] if version else []
+    verdict = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
+    if verdict != "ok":
+        raise FathomError(f"{path}: damaged ({printable(verdict)[:200]}); {_ADVICE}")
+    present = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    tables = [rows for rows in formats[max(version, min(formats))] if rows.table in present] if version else []
     if missing := _missing(db, tables):
         raise FathomError(f"{path}: damaged (format {version}, without the column {missing[0]}); {_ADVICE}")
     for rows in tables:
@@ -117,20 +117,24 @@ def check_rows(db: sqlite3.Connection, path: Path, formats: Formats) -> int:
                 raise
             raise FathomError(f"{path}: damaged (a text of {rows.table} is not UTF-8); {_ADVICE}") from None
         if bad:
-            where = ", ".join(f"{name} {printable(str(value))[:80]}" for name, value in _named(rows, bad[0]).items())
+            where = ", ".join(
+                f"{name} {printable(str(value))[:80]}" for name, value in _key_values(rows, bad[0]).items()
+            )
             more = f", and {len(bad) - 1:,} more" if len(bad) > 1 else ""
             raise FathomError(f"{path}: damaged ({rows.table} of {where}{more}: checksum mismatch); {_ADVICE}")
     return version
 
 
-def _named(rows: Rows, values: tuple[object, ...]) -> Mapping[str, object]:
+def _key_values(rows: Rows, values: tuple[object, ...]) -> Mapping[str, object]:
     return dict(zip(rows.key.split(", "), values, strict=True))
 
 
 def _missing(db: sqlite3.Connection, tables: Sequence[Rows]) -> list[str]:
     """Missing columns of tables; a missing table has none."""
-    held = ((rows, there) for rows in tables if (there := _columns(db, rows.table)))
-    return [f"{rows.table}.{name}" for rows, there in held for name in rows.columns.split(", ") if name not in there]
+    existing = ((rows, columns) for rows in tables if (columns := _columns(db, rows.table)))
+    return [
+        f"{rows.table}.{name}" for rows, columns in existing for name in rows.columns.split(", ") if name not in columns
+    ]
 
 
 def _columns(db: sqlite3.Connection, table: str) -> frozenset[str]:

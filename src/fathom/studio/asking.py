@@ -3,21 +3,20 @@
 A reply is data from a stranger: it is parsed strictly, and what does not parse is reported, never repaired.
 """
 
-import asyncio
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fathom.models.clients import open_client
 from fathom.models.loop import drive
-from fathom.models.prices import find_price, total_cost
+from fathom.models.prices import cost_of, find_price, total_cost
 from fathom.models.protocol import Call, Client, Settings
-from fathom.models.retry import Health, Retry, ask
 from fathom.models.settings import AskSettings
-from fathom.run.judging import cost_of
+from fathom.run.engine import Engine, ignore, terms_of
 from fathom.run.options import check_settings
 from fathom.run.preflight import sent_cap
+from fathom.run.queue import Queue, Queued
 from fathom.score.text import without_reasoning
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, FathomError, Json, Reply
@@ -140,50 +139,42 @@ def ask_model(
         FathomError: The model is unknown, or the server is unreachable or denies all requests. Answers so far have been
             passed to ``answered``.
     """
-    settings = asking.client_settings()
-    client = open_client(settings, lambda: get_tokenizer(tokenizer))
-    return drive(_ask_all(client, asking, prompts, cap, answered or (lambda answer: None)))
+    client = open_client(asking.client_settings(), lambda: get_tokenizer(tokenizer))
+    return drive(_ask_all(client, asking, prompts, cap, answered or ignore))
 
 
 async def _ask_all(
     client: Client, asking: Asking, prompts: Sequence[Prompt], cap: int, answered: Callable[[Answer], None]
 ) -> list[Answer]:
-    price = find_price(asking.model, asking.settings.base_url)
+    price, most = find_price(asking.model, asking.settings.base_url), asking.settings.max_cost
     sent = sent_cap(asking.client_settings(), price)(cap)
-    retry, health = (
-        Retry(retries=asking.settings.retries, timeout=asking.settings.timeout, first=asking.settings.backoff),
-        Health(),
-    )
-    found: dict[int, Answer] = {}
-    waiting: Iterator[tuple[int, Prompt]] = iter(enumerate(prompts))
+    engine = Engine(client, terms_of(asking.settings, client, price))
+    answers: dict[int, Answer] = {}
     spent = 0.0
 
-    async def work() -> None:
-        nonlocal spent
-        for number, prompt in waiting:
-            if asking.settings.max_cost is not None and spent >= asking.settings.max_cost:
-                reply = Reply(
-                    status="error",
-                    attempts=0,
-                    error=f"not sent: ${spent:,.2f} spent, `max_cost` is ${asking.settings.max_cost:,.2f}",
-                )
-                found[number] = Answer(prompt, reply, 0.0)
-                continue
-            call = Call(prompt.key, prompt.repetition, asking.settings.seed, sent, answer=prompt.answer)
-            reply = await ask(client, prompt.text, call, retry, health)
-            answer = found[number] = Answer(prompt, reply, cost_of(reply, price))
-            spent += answer.cost or 0.0
-            answered(answer)
+    def check_limit() -> None:
+        if most is not None and spent >= most:
+            engine.stop = f"not sent: ${spent:,.2f} spent, `max_cost` is ${most:,.2f}"
 
+    async def send(queued: Queued[tuple[int, Prompt]]) -> None:
+        nonlocal spent
+        number, prompt = queued.job
+        call = Call(prompt.key, prompt.repetition, asking.settings.seed, sent, answer=prompt.answer)
+        reply = await engine.ask(prompt.text, call)
+        answer = answers[number] = Answer(prompt, reply, cost_of(reply, price))
+        spent += answer.cost or 0.0
+        check_limit()
+        answered(answer)
+
+    check_limit()
     try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(asking.settings.max_connections):
-                group.create_task(work())
-    except* FathomError as errors:
-        raise FathomError(f"{asking.model}: {errors.exceptions[0]}") from None
+        await engine.work_through(Queue(enumerate(prompts), lambda job: "", 0), send)
+    except FathomError as error:
+        raise FathomError(f"{asking.model}: {error}") from None
     finally:
         await client.close()
-    return [found[number] for number in range(len(prompts))]
+    unsent = Reply(status="error", attempts=0, error=engine.stop)
+    return [answers.get(number) or Answer(prompt, unsent, 0.0) for number, prompt in enumerate(prompts)]
 
 
 def read_json(reply: str) -> Json:
@@ -231,10 +222,10 @@ def read_list(reply: str, name: str, *, most: int, empty: bool = True) -> list[J
 
 
 def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise UnreadableReplyError("the reply names a field twice")
-    return found
+    return fields
 
 
 def _no_constant(name: str) -> None:
@@ -286,6 +277,6 @@ def plan_requests(models: Sequence[Asking], tokens: Sequence[int], *, cap: int) 
     for asking in models:
         price = find_price(asking.model, asking.settings.base_url)
         sent = sent_cap(asking.client_settings(), price)(cap)
-        costs += [0.0 if price.input == 0 == price.output else price.cost(count, sent) for count in tokens]
+        costs += [0.0 if price.is_free else price.cost(count, sent) for count in tokens]
     names = tuple(asking.model for asking in models)
     return AskPlan(names, len(models) * len(tokens), len(models) * sum(tokens), total_cost(costs))

@@ -111,11 +111,11 @@ def order_reply(numbers: Sequence[int]) -> str:
 
 def _some_sentences(parsed: ParsedPrompt, rng: Random) -> str:
     """A few consecutive sentences of the context."""
-    found = [s for s in sentences(_place(parsed.context, rng)) if any(map(str.isalnum, s))]
-    if not found:
+    meaningful = [s for s in sentences(_place(parsed.context, rng)) if any(map(str.isalnum, s))]
+    if not meaningful:
         return _span(parsed, rng)
-    first = rng.randrange(max(1, len(found) - _SENTENCES + 1))
-    return ("" if parsed.language == "zh" else " ").join(found[first : first + _SENTENCES])
+    first = rng.randrange(max(1, len(meaningful) - _SENTENCES + 1))
+    return ("" if parsed.language == "zh" else " ").join(meaningful[first : first + _SENTENCES])
 
 
 def _span(parsed: ParsedPrompt, rng: Random) -> str:

@@ -113,8 +113,8 @@ def read(prompt: str, answer: AnswerKind, rng: Random, form: PromptForm | None =
         form: The form of the sample's prompt; None for a prompt without a sample.
     """
     parsed = parse_prompt(prompt, answer, form)
-    found = _READINGS[parsed.kind](parsed, rng)
-    return guess_answer(parsed, rng) if found is None else found
+    reply = _READINGS[parsed.kind](parsed, rng)
+    return guess_answer(parsed, rng) if reply is None else reply
 
 
 def _uuid(parsed: ParsedPrompt, rng: Random) -> str | None:
@@ -145,28 +145,31 @@ def _option(parsed: ParsedPrompt, rng: Random) -> str | None:
     scores = rank(parsed.question, candidates, excerpt(parsed.context))
     best = sorted(range(len(candidates)), key=lambda i: -scores[i])[: max(map(len, options.values()))]
     telling = sorted(i for i in best if scores[i] >= _WORTH * scores[best[0]])
-    said = [_NUMBER.findall(candidates[i])[-1] for i in telling]
-    return str(max(sorted(options), key=lambda number: (_in_order(said, options[number]), rng.random())))
+    numbers = [_NUMBER.findall(candidates[i])[-1] for i in telling]
+    return str(max(sorted(options), key=lambda number: (_in_order(numbers, options[number]), rng.random())))
 
 
 def _choice(parsed: ParsedPrompt, rng: Random) -> str | None:
     """The choice of which a single sentence contains most words; words of the question do not count."""
-    found = sentences(parsed.context)
+    every_sentence = sentences(parsed.context)
     known = set(terms(parsed.question))
-    if not found or not parsed.options:
+    if not every_sentence or not parsed.options:
         return None
-    said = {
+    stated = {
         number: " ".join(word for word in dict.fromkeys(terms(text)) if word not in known)
         for number, text in parsed.options.items()
     }
-    scores = {number: max(rank(text, found), default=0.0) / (1 + len(text.split())) for number, text in said.items()}
+    scores = {
+        number: max(rank(text, every_sentence), default=0.0) / (1 + len(text.split()))
+        for number, text in stated.items()
+    }
     return choice_reply(max(sorted(scores), key=lambda number: (scores[number], rng.random())), parsed.kind)
 
 
-def _in_order(said: Sequence[str], option: Sequence[str]) -> int:
+def _in_order(stated: Sequence[str], option: Sequence[str]) -> int:
     """Length of the longest common subsequence."""
     lengths = [0] * (len(option) + 1)
-    for value in said:
+    for value in stated:
         diagonal = 0
         for place, listed in enumerate(option, start=1):
             above = lengths[place]
@@ -196,8 +199,8 @@ def _words(parsed: ParsedPrompt, rng: Random) -> str | None:
     """A short answer from the passages that the question names, or else from the whole context."""
     if parsed.closed:
         return "无法回答" if parsed.language == "zh" else "unanswerable"
-    found = [sentence for text in _named(parsed) for sentence in sentences(text)]
-    return extract(parsed.question, _best_first(parsed.question, found), parsed.language)
+    candidates = [sentence for text in _texts_in_question(parsed) for sentence in sentences(text)]
+    return extract(parsed.question, _best_first(parsed.question, candidates), parsed.language)
 
 
 def _summary(parsed: ParsedPrompt, rng: Random) -> str | None:
@@ -205,12 +208,12 @@ def _summary(parsed: ParsedPrompt, rng: Random) -> str | None:
 
     Each passage contributes at least one; they are in the order of the text.
     """
-    texts = [sentences(text) for text in _named(parsed)]
+    texts = [sentences(text) for text in _texts_in_question(parsed)]
     chosen = []
-    for found in filter(None, texts):
-        scores = rank(parsed.question or _common_words(found), found)
-        best = sorted(range(len(found)), key=lambda i: -scores[i])[: max(1, _SUMMARY // len(texts))]
-        chosen += [found[i] for i in sorted(best)]
+    for entry in filter(None, texts):
+        scores = rank(parsed.question or _common_words(entry), entry)
+        best = sorted(range(len(entry)), key=lambda i: -scores[i])[: max(1, _SUMMARY // len(texts))]
+        chosen += [entry[i] for i in sorted(best)]
     return ("" if parsed.language == "zh" else " ").join(chosen) or None
 
 
@@ -224,20 +227,20 @@ def _notes(parsed: ParsedPrompt, rng: Random) -> str:
     texts = headed(parsed.context[marked.end() :] if marked else parsed.context)
     if parsed.passages and len(texts) > 1:
         texts = [(heading, text) for heading, text in texts if heading and number_of(heading) in parsed.passages]
-    read = dict.fromkeys((heading, one) for heading, text in texts for one in sentences(text))
-    found = [(heading, sentence) for heading, sentence in read if not _MARK.fullmatch(sentence)]
-    scores = rank(parsed.question, [sentence for _, sentence in found])
+    read = dict.fromkeys((heading, candidate) for heading, text in texts for candidate in sentences(text))
+    notes = [(heading, sentence) for heading, sentence in read if not _MARK.fullmatch(sentence)]
+    scores = rank(parsed.question, [sentence for _, sentence in notes])
     left = parsed.words or _NOTES
     chosen: list[int] = []
-    for i in sorted((i for i in range(len(found)) if scores[i] > 0), key=lambda i: -scores[i]):
-        left -= len(terms(" ".join(found[i])))
+    for i in sorted((i for i in range(len(notes)) if scores[i] > 0), key=lambda i: -scores[i]):
+        left -= len(terms(" ".join(notes[i])))
         if left < 0 and chosen:
             break
         chosen.append(i)
     lines: list[str] = []
     last = ""
     for i in sorted(chosen):
-        heading, sentence = found[i]
+        heading, sentence = notes[i]
         if heading != last:
             lines.append(f"\n{heading}")
             last = heading
@@ -247,8 +250,8 @@ def _notes(parsed: ParsedPrompt, rng: Random) -> str:
 
 def _sentence(parsed: ParsedPrompt, rng: Random) -> str | None:
     """The sentence that best matches the question."""
-    found = sentences(parsed.context)
-    return _best_first(parsed.question, found)[0] if found else None
+    candidates = sentences(parsed.context)
+    return _best_first(parsed.question, candidates)[0] if candidates else None
 
 
 def _order(parsed: ParsedPrompt, rng: Random) -> str | None:
@@ -272,16 +275,16 @@ def _label(parsed: ParsedPrompt, rng: Random) -> str | None:
     return f"A{max(texts, key=lambda number: (scores[number], len(texts[number])))}"
 
 
-def _named(parsed: ParsedPrompt) -> list[str]:
+def _texts_in_question(parsed: ParsedPrompt) -> list[str]:
     """The texts that a question is about: the named passages that are visible, or else the whole context."""
     if not parsed.passages:
         return [parsed.context]
     return [passage.text for passage in numbered(parsed.context, parsed.heading) if passage.number in parsed.passages]
 
 
-def _common_words(found: Sequence[str]) -> str:
+def _common_words(texts: Sequence[str]) -> str:
     """The most common words of the sentences, without short function words."""
-    words = (word for sentence in found for word in dict.fromkeys(terms(sentence)))
+    words = (word for sentence in texts for word in dict.fromkeys(terms(sentence)))
     counts = Counter(word for word in words if len(word) > _FUNCTION or word > "~")
     return " ".join(word for word, _ in counts.most_common(_COMMON))
 
@@ -365,7 +368,7 @@ def _vector(edge: Sequence[Sequence[str]], rarity: Mapping[str, float]) -> dict[
         for distance, feature in enumerate(kind):
             near[feature] = near.get(feature, 0.0) + exp(-distance / _NEAR)
     # Repeated words add less, as in BM25.
-    weights = {feature: found / (found + 1) * max(0.0, rarity[feature]) for feature, found in near.items()}
+    weights = {feature: count / (count + 1) * max(0.0, rarity[feature]) for feature, count in near.items()}
     norm = sqrt(sum(weight * weight for weight in weights.values())) or 1.0
     return {feature: weight / norm for feature, weight in weights.items()}
 
@@ -414,9 +417,9 @@ def extract(question: str, best: Sequence[str], language: str) -> str | None:
     return best[0][:_MOST] if best else None
 
 
-def _nearness(found: re.Match[str], sentence: str, known: set[str]) -> float:
+def _nearness(match: re.Match[str], sentence: str, known: set[str]) -> float:
     """Distance in words between the question's words and a possible answer."""
-    before, after = terms(sentence[: found.start()]), terms(sentence[found.end() :])
+    before, after = terms(sentence[: match.start()]), terms(sentence[match.end() :])
     return sum(
         1 / distance
         for side in (reversed(before), after)

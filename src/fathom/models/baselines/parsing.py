@@ -135,7 +135,7 @@ def parse_prompt(prompt: str, kind: AnswerKind, form: PromptForm | None = None) 
         summary = GAP.join(prompt[start:].strip().split(GAP)[1:-1]).strip()
         return replace(parsed, question=summary or question)
     if kind in ("words", "summary", "notes"):
-        numbers, after = _named(prompt, start, end, form)
+        numbers, after = _passage_numbers(prompt, start, end, form)
         if kind == "notes":
             most = _MOST_WORDS.search(reply)
             return replace(parsed, passages=numbers, words=int(most.group(1) or most.group(2)) if most else 0)
@@ -154,14 +154,14 @@ def _last_paragraph(prompt: str) -> int:
 def _question_start(prompt: str, form: PromptForm) -> tuple[int, bool]:
     """Where the question begins, and whether it is the sample's; it is the last paragraph if that cannot be found."""
     if form.reworded or form.heading:
-        if shown := _shown_ending(prompt, form):
+        if shown := _visible_ending(prompt, form):
             return len(prompt) - len(shown.lstrip("\n")), True
         if form.reworded:
             return len(prompt), False
     return _last_paragraph(prompt), False
 
 
-def _shown_ending(prompt: str, form: PromptForm) -> str:
+def _visible_ending(prompt: str, form: PromptForm) -> str:
     """As much of the end of a sample's prompt as is at the end of this one; "" if it does not end like it."""
     ending = form.ending
     if not ending or not prompt.endswith(ending[-_SURE:]):
@@ -169,23 +169,23 @@ def _shown_ending(prompt: str, form: PromptForm) -> str:
     if prompt.endswith(ending) or ending.endswith(prompt):
         return min(prompt, ending, key=len)
     same = next(
-        n for n, (one, other) in enumerate(zip(reversed(prompt), reversed(ending), strict=False)) if one != other
+        n for n, (letter, other) in enumerate(zip(reversed(prompt), reversed(ending), strict=False)) if letter != other
     )
     return ending[len(ending) - same :]
 
 
 def _with_options(parsed: ParsedPrompt, prompt: str, start: int, end: int) -> ParsedPrompt:
     """The options are lines with a number and a list of numbers, in the order of the former."""
-    found: dict[int, re.Match[str]] = {}
+    options: dict[int, re.Match[str]] = {}
     for option in _OPTION.finditer(prompt, start):
-        if int(option[1]) == max(found, default=int(option[1]) - 1) + 1:
-            found[int(option[1])] = option
-    first = next(iter(found.values()), None)
+        if int(option[1]) == max(options, default=int(option[1]) - 1) + 1:
+            options[int(option[1])] = option
+    first = next(iter(options.values()), None)
     asked = prompt[start : first.start() if first else end].strip()
-    return replace(parsed, question=asked, options={number: option[2] for number, option in found.items()})
+    return replace(parsed, question=asked, options={number: option[2] for number, option in options.items()})
 
 
-def _named(prompt: str, start: int, end: int, form: PromptForm) -> tuple[tuple[int, ...], int]:
+def _passage_numbers(prompt: str, start: int, end: int, form: PromptForm) -> tuple[tuple[int, ...], int]:
     """The numbers of the passages that a question names, and where the line that names them ends."""
     word = form.heading.before.strip() if form.heading else ""
     if not word:
@@ -202,15 +202,15 @@ def _choice(prompt: str, start: int) -> ParsedPrompt | None:
     question = _last(_QUESTION, prompt, start)
     if question is None:
         return None
-    found: dict[int, re.Match[str]] = {}
+    marks: dict[int, re.Match[str]] = {}
     for choice in _CHOICE.finditer(prompt, question.end(), start):
         # A choice can have many lines, and text can follow all of them: the first four are used.
-        if ord(choice[1]) - ord("A") == len(found):
-            found[len(found) + 1] = choice
-    if not found:
+        if ord(choice[1]) - ord("A") == len(marks):
+            marks[len(marks) + 1] = choice
+    if not marks:
         return None
-    first, last = found[1], found[len(found)]
-    options = {number: choice[2] for number, choice in found.items()}
+    first, last = marks[1], marks[len(marks)]
+    options = {number: choice[2] for number, choice in marks.items()}
     context = prompt[: question.start()] + prompt[last.end() : start]
     return ParsedPrompt("choice", context, prompt[question.end() : first.start()].strip(), "en", options=options)
 
@@ -239,11 +239,11 @@ def headed(context: str) -> list[tuple[str, str]]:
     """The texts of a context, each with the numbered heading above it; that before the first heading has none."""
     headers = list(_ANY_HEADING.finditer(context))
     ends = [header.start() for header in headers] + [len(context)]
-    found = [("", context[: ends[0]])]
-    found += [
+    sections = [("", context[: ends[0]])]
+    sections += [
         (header.group().strip(), context[header.end() : end]) for header, end in zip(headers, ends[1:], strict=True)
     ]
-    return found
+    return sections
 
 
 def number_of(heading: str) -> int:
@@ -284,8 +284,8 @@ def find_pieces(prompt: str, form: PromptForm, kind: Kind) -> Pieces:
         kind: ``order`` for parts, ``label`` for answers.
     """
     heading = form.heading
-    said = form.intro if form.intro and prompt.startswith(form.intro) else ""
-    start, end = len(said), len(prompt) - len(_shown_ending(prompt, form).lstrip("\n"))
+    intro = form.intro if form.intro and prompt.startswith(form.intro) else ""
+    start, end = len(intro), len(prompt) - len(_visible_ending(prompt, form).lstrip("\n"))
     row = _ascending(_headings(prompt, start, end, form))
     closing = _line(re.escape(form.closing)) if kind == "order" and form.closing else None
     after = _last_of(closing, prompt, row[-1][1].end() if row else start, end) if closing else None
@@ -297,7 +297,7 @@ def find_pieces(prompt: str, form: PromptForm, kind: Kind) -> Pieces:
         texts={number: prompt[match.end() : stop].strip() for (number, match), stop in zip(row, ends, strict=False)},
         before=before.removesuffix(heading.lead.strip()).strip() if heading else before,
         after=prompt[after.end() : end].strip() if after else "",
-        example=form.example if form.example in said else "",
+        example=form.example if form.example in intro else "",
     )
 
 
@@ -373,5 +373,5 @@ def any_entity(words: str, context: str, rng: Random) -> str:
 def known_entities(context: str, question: str) -> str | None:
     """Words of a sentence that are entities in the examples, with their types; None if there are none."""
     known = dict(_ENTITY.findall(context))
-    found = [name for name in known if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question)]
-    return "\n".join(f"{name}: {known[name]}" for name in found) or None
+    asked_about = [name for name in known if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question)]
+    return "\n".join(f"{name}: {known[name]}" for name in asked_about) or None

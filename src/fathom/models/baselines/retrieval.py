@@ -24,17 +24,17 @@ def terms(text: str) -> list[str]:
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text; a line end ends a sentence too."""
-    found: list[str] = []
+    result: list[str] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
         if match.group()[0] == "." and _ABBREVIATED.search(text, max(start, match.start() - 5), match.start() + 1):
             continue
         if piece := text[start : match.end()].strip():
-            found.append(piece)
+            result.append(piece)
         start = match.end()
     if piece := text[start:].strip():
-        found.append(piece)
-    return found
+        result.append(piece)
+    return result
 
 
 def excerpt(text: str) -> list[str]:
@@ -67,9 +67,9 @@ def rank(query: str, texts: Sequence[str], background: Sequence[str] = ()) -> li
 
     indexed: list[list[str]] = []
     for text in (*texts, *background):
-        found = terms(text)
-        kept = [word if word in wanted else _OTHER for word in found]
-        kept += [pairs[pair] for pair in pairwise(found) if pair in pairs]
+        own_terms = terms(text)
+        kept = [word if word in wanted else _OTHER for word in own_terms]
+        kept += [pairs[pair] for pair in pairwise(own_terms) if pair in pairs]
         indexed.append(kept)
     if not any(indexed):
         return [0.0] * len(texts)

@@ -83,20 +83,20 @@ class AnthropicMessages:
             RequestError: A batch that may be this one has ended, and its results are empty, which cannot last.
         """
         undecided, empty = False, ""
-        async for one in self._client.messages.batches.list(limit=100):
+        async for batch_there in self._client.messages.batches.list(limit=100):
             # The newest come first.
-            if one.id == batch.newest or one.created_at.timestamp() < batch.created - _DAY:
+            if batch_there.id == batch.newest or batch_there.created_at.timestamp() < batch.created - _DAY:
                 break
-            if one.id in known or _total(one) != batch.requests:
+            if batch_there.id in known or _total(batch_there) != batch.requests:
                 continue
-            if one.results_url is None:
+            if batch_there.results_url is None:
                 # The results of an archived batch are gone.
-                undecided |= one.archived_at is None
+                undecided |= batch_there.archived_at is None
                 continue
-            id = await self._an_id_in(one.id)
+            id = await self._an_id_in(batch_there.id)
             if number_of(batch.id, id) is not None:
-                return one.id
-            empty = empty or ("" if id else one.id)
+                return batch_there.id
+            empty = empty or ("" if id else batch_there.id)
         if empty and not undecided:
             raise RequestError(Failure("busy", f"batch {empty}, which may be this run's, has ended without results"))
         return None if undecided else ""
@@ -110,14 +110,14 @@ class AnthropicMessages:
 
     async def look(self, name: str) -> State:
         """See ``Provider``."""
-        one = await self._client.messages.batches.retrieve(name)
-        if one.processing_status != "ended":
+        theirs = await self._client.messages.batches.retrieve(name)
+        if theirs.processing_status != "ended":
             return State("working")
-        if one.results_url is None:
+        if theirs.results_url is None:
             raise RequestError(Failure("bad", "the provider has deleted its results, which it keeps for 29 days"))
-        counts = one.request_counts
+        counts = theirs.request_counts
         return State(
-            stage="cancelled" if one.cancel_initiated_at and counts.canceled else "ended",
+            stage="cancelled" if theirs.cancel_initiated_at and counts.canceled else "ended",
             done=counts.succeeded + counts.errored,
             counted=counts.succeeded + counts.errored,
         )
@@ -137,8 +137,8 @@ class AnthropicMessages:
         await self._client.close()
 
 
-def _total(one: MessageBatch) -> int:
-    counts = one.request_counts
+def _total(batch: MessageBatch) -> int:
+    counts = batch.request_counts
     return counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
 
 

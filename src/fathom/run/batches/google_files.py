@@ -72,15 +72,18 @@ class GoogleFiles:
 
     async def find(self, batch: Batch, known: frozenset[str]) -> str | None:
         """See ``Provider``."""
-        async for one in await self._client.batches.list(config={"page_size": 100}):
-            if one.display_name == batch.id:
-                return str(one.name)
+        async for theirs in await self._client.batches.list(config={"page_size": 100}):
+            if theirs.display_name == batch.id:
+                return str(theirs.name)
         return ""
 
     async def look(self, name: str) -> State:
         """See ``Provider``. Google's library does not show how many requests are done."""
-        one = await self._client.batches.get(name=name)
-        stage, file = _STAGES.get(one.state.value if one.state else "", "working"), one.dest and one.dest.file_name
+        theirs = await self._client.batches.get(name=name)
+        stage, file = (
+            _STAGES.get(theirs.state.value if theirs.state else "", "working"),
+            theirs.dest and theirs.dest.file_name,
+        )
         return State(
             stage=stage,
             results=(file,) if file else (),

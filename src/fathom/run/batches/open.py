@@ -9,13 +9,12 @@ from fathom.models.protocol import Settings
 from fathom.models.request_mode import RequestModes
 from fathom.models.retry import Retry
 from fathom.plugins.extras import MissingLibraryError, install
-from fathom.run.batches.judging import JudgeAsking, batches_of
 from fathom.run.batches.provider import HOURS, Provider
 from fathom.run.batches.recording import Recording
-from fathom.run.batches.sender import Pace, Sender
+from fathom.run.batches.sender import Asking, Pace, Sender
 from fathom.run.batches.session import BatchSession
 from fathom.run.session import Work
-from fathom.runfile.batches import FILE, BatchStore, waiting, without_batches
+from fathom.runfile.batches import FILE, BatchStore, batches_of, waiting, without_batches
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.progress import RunSummary
 from fathom.runfile.worker import this_worker
@@ -96,8 +95,8 @@ def check_none_waits(folder: Path, file: str = FILE) -> None:
     Raises:
         FathomError: There is one; its requests would be sent, and paid, again.
     """
-    if found := waiting(folder, file):
-        count = sum(one.requests for one in found)
+    if batches := waiting(folder, file):
+        count = sum(batch.requests for batch in batches)
         raise FathomError(
             f"{folder}: {count:,} requests are in batches at the provider; run the same command with `batch` to "
             "collect them"
@@ -186,31 +185,25 @@ async def work_in_batches(
         await recording.close()
 
 
-async def judge_in_batches(
-    folder: Path,
-    judge: str,
-    recording: Recording,
-    asking: JudgeAsking,
-    *,
-    retry: Retry,
-    tell: Callable[[str], None],
+async def send_in_batches(
+    asking: Asking, folder: Path, recording: Recording, *, file: str, retry: Retry, tell: Callable[[str], None]
 ) -> None:
-    """Ask a judge, as the only process; the replies that come are in its store afterwards.
+    """Send requests in batches, as the only process, and hand the replies on.
 
     Args:
-        folder: The run folder.
-        judge: Name of the judge.
+        asking: What is asked, and who keeps the replies.
+        folder: The folder of the replies.
         recording: Makes requests and reads replies.
-        asking: What is asked.
+        file: Name of the file of the batches.
         retry: When failed requests are repeated.
         tell: Called with a line about each batch.
 
     Raises:
-        FathomError: Another process sends the judge's batches, or the provider denies them or is out of reach.
+        FathomError: Another process sends batches, or the provider denies them or is out of reach.
     """
     provider = open_provider(recording)
     try:
-        store = BatchStore(folder, batches_of(judge), alone=True)
+        store = BatchStore(folder, file, alone=True)
         try:
             await Sender(asking, folder, recording, provider, store, retry=retry, tell=tell, pace=PACE).work_through()
         finally:

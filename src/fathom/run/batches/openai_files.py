@@ -70,30 +70,30 @@ class OpenAIFiles:
     async def find(self, batch: Batch, known: frozenset[str]) -> str | None:
         """See ``Provider``."""
         seen, last, falling = set[str](), 0, 0
-        async for one in self._client.batches.list(limit=_PAGE):
-            if (one.metadata or {}).get(_KEY) == batch.id:
-                return one.id
+        async for theirs in self._client.batches.list(limit=_PAGE):
+            if (theirs.metadata or {}).get(_KEY) == batch.id:
+                return theirs.id
             # OpenAI lists the newest first. Other servers may have another order, or repeat a page for ever.
-            falling = falling + 1 if one.created_at < last else 0 if one.created_at > last else falling
-            if one.id in seen or (falling >= _PAGE and one.created_at < batch.created - _DAY):
+            falling = falling + 1 if theirs.created_at < last else 0 if theirs.created_at > last else falling
+            if theirs.id in seen or (falling >= _PAGE and theirs.created_at < batch.created - _DAY):
                 break
-            seen.add(one.id)
-            last = one.created_at
+            seen.add(theirs.id)
+            last = theirs.created_at
         return ""
 
     async def look(self, name: str) -> State:
         """See ``Provider``."""
-        one = await self._client.batches.retrieve(name)
-        counts = one.request_counts
+        theirs = await self._client.batches.retrieve(name)
+        counts = theirs.request_counts
         return State(
-            stage=_STAGES.get(one.status, "working"),
+            stage=_STAGES.get(theirs.status, "working"),
             done=counts.completed + counts.failed if counts else 0,
-            results=tuple(file for file in (one.output_file_id, one.error_file_id) if file),
+            results=tuple(file for file in (theirs.output_file_id, theirs.error_file_id) if file),
             counted=counts.completed + counts.failed if counts else None,
-            full=any(error.code in _FULL for error in _errors(one)),
+            full=any(error.code in _FULL for error in _errors(theirs)),
             errors=tuple(
                 (None if error.line is None else error.line - 1, f"{error.message or ''} ({error.code})")
-                for error in _errors(one)
+                for error in _errors(theirs)
             ),
         )
 
@@ -109,8 +109,8 @@ class OpenAIFiles:
         await self._client.close()
 
 
-def _errors(one: Theirs) -> list[Any]:
-    return list(one.errors.data or ()) if one.errors else []
+def _errors(theirs: Theirs) -> list[Any]:
+    return list(theirs.errors.data or ()) if theirs.errors else []
 
 
 def _result(line: Mapping[str, Any]) -> Result:

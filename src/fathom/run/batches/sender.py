@@ -18,7 +18,7 @@ from fathom.models.protocol import Call, RequestError
 from fathom.models.retry import Retry
 from fathom.run.batches.provider import HOURS, Provider, Result, State, as_line
 from fathom.run.batches.recording import Recording
-from fathom.runfile.batches import Asked, Batch, BatchStore, new_id, number_of, request_id
+from fathom.runfile.batches import Batch, BatchedRequest, BatchStore, new_id, number_of, request_id
 from fathom.runfile.ledger import Key
 from fathom.types import FathomError, Reply
 
@@ -50,16 +50,16 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class UnsentRequest:
     """A request that is to be sent.
 
     Attributes:
-        asked: What it asks for.
+        batched: What it asks for.
         prompt: Its prompt.
         call: Its other parameters.
     """
 
-    asked: Asked
+    batched: BatchedRequest
     prompt: str
     call: Call
 
@@ -80,11 +80,11 @@ class Asking(Protocol):
         """
         ...
 
-    def wanted(self, under_way: Collection[Key]) -> Iterator[Wanted]:
+    def unsent(self, under_way: Collection[Key]) -> Iterator[UnsentRequest]:
         """The requests that are neither finished nor under way, one prompt at a time."""
         ...
 
-    def expect(self, asked: Collection[Asked]) -> None:
+    def expect(self, asked: Collection[BatchedRequest]) -> None:
         """Get ready for the results of these requests, some of which may not be wanted any more."""
         ...
 
@@ -93,7 +93,7 @@ class Asking(Protocol):
         ...
 
     async def keep(
-        self, asked: Asked, outcome: Callable[[Call], Awaitable[Reply | Failure]], tries: int
+        self, asked: BatchedRequest, outcome: Callable[[Call], Awaitable[Reply | Failure]], tries: int
     ) -> Failure | None:
         """Keep the reply to a request.
 
@@ -107,7 +107,7 @@ class Asking(Protocol):
         """
         ...
 
-    def fail(self, asked: Asked, failure: Failure, tries: int) -> None:
+    def fail(self, asked: BatchedRequest, failure: Failure, tries: int) -> None:
         """Note that a request has failed for good."""
         ...
 
@@ -215,22 +215,22 @@ class Sender:
         finally:
             file.unlink(missing_ok=True)
 
-    async def _write(self, id: str, file: Path) -> list[Asked]:
+    async def _write(self, id: str, file: Path) -> list[BatchedRequest]:
         """Write the requests of one batch to a file, one prompt at a time; what cannot be sent is kept at once."""
-        form, requests = self._provider.form, list[Asked]()
+        form, requests = self._provider.form, list[BatchedRequest]()
         with file.open("wb") as stream:
             size = stream.write(form.start)
-            for wanted in self._asking.wanted(self._store.under_way()):
-                sent = await self._recording.record(wanted.prompt, wanted.call)
+            for request in self._asking.unsent(self._store.under_way()):
+                sent = await self._recording.record(request.prompt, request.call)
                 line = self._provider.line(request_id(id, len(requests)), sent)
                 if len(form.start) + len(line) + len(form.end) > form.size:
                     too_large = f"the request has {len(line):,} bytes, more than a batch may have ({form.size:,})"
-                    self._give_up(wanted.asked, Failure("bad", too_large))
+                    self._give_up(request.batched, Failure("bad", too_large))
                     continue
                 if size + len(form.between) + len(line) + len(form.end) > form.size:
                     break
                 size += stream.write((form.between if requests else b"") + line)
-                requests.append(wanted.asked)
+                requests.append(request.batched)
                 if len(requests) >= self._most:
                     break
             stream.write(form.end)
@@ -292,7 +292,7 @@ class Sender:
         What was on its way when a process was killed may arrive later, so only a batch that does not appear for a while
         is missing. Time in which the provider was out of reach does not count.
         """
-        until, wait, told = float("inf"), self._pace.first, False
+        until, wait, announced = float("inf"), self._pace.first, False
         while True:
             name = await self._patiently(lambda: self._provider.find(batch, self._store.names()))
             until = min(until, time.monotonic() + self._pace.settle)
@@ -302,8 +302,8 @@ class Sender:
                 return True
             if name is not None and time.monotonic() >= until:
                 return False
-            if name is None and not told:
-                told = True
+            if name is None and not announced:
+                announced = True
                 self._tell(
                     f"{batch.requests:,} requests may be at the provider already; that is known when a batch that it "
                     f"works on has ended, within {HOURS} hours"
@@ -368,9 +368,9 @@ class Sender:
                 number = number_of(batch.id, result.custom_id)
                 if number is None or number not in asked or number in seen:
                     continue
-                one = asked[number]
-                if not self._asking.is_finished(one.key):
-                    failure = await self._take(one, result)
+                request = asked[number]
+                if not self._asking.is_finished(request.key):
+                    failure = await self._take(request, result)
                     if failure is not None:
                         again[number] = failure
                 seen.add(number)
@@ -396,7 +396,7 @@ class Sender:
             why = self._last.rstrip(".")
             raise FathomError(f"the provider denies all requests of the batch: {why}. Check the model's name")
 
-    async def _take(self, one: Asked, result: Result) -> Failure | None:
+    async def _take(self, request: BatchedRequest, result: Result) -> Failure | None:
         """Keep the reply in a result; the failure, if there is none that counts."""
         if result.status is None:
             return Failure("busy", result.reason)
@@ -405,17 +405,17 @@ class Sender:
         async def read(call: Call) -> Reply | Failure:
             return await self._recording.read(status, body, call, self._retry)
 
-        return await self._asking.keep(one, read, self._tries[one.key] + 1)
+        return await self._asking.keep(request, read, self._tries[request.key] + 1)
 
-    def _try_again(self, one: Asked, failure: Failure) -> None:
+    def _try_again(self, request: BatchedRequest, failure: Failure) -> None:
         """Leave a request to the next batch, or give it up."""
-        self._tries[one.key] += 1
-        if failure.kind not in ("busy", "silent") or self._tries[one.key] > self._retry.retries:
-            self._give_up(one, failure)
+        self._tries[request.key] += 1
+        if failure.kind not in ("busy", "silent") or self._tries[request.key] > self._retry.retries:
+            self._give_up(request, failure)
 
-    def _give_up(self, one: Asked, failure: Failure) -> None:
+    def _give_up(self, request: BatchedRequest, failure: Failure) -> None:
         self._last = failure.message
-        self._asking.fail(one, failure, max(1, self._tries[one.key]))
+        self._asking.fail(request, failure, max(1, self._tries[request.key]))
 
     async def _patiently(self, ask: Callable[[], Awaitable[Outcome]], of: Batch | None = None) -> Outcome:
         """What a request to the provider returns that may be repeated.
@@ -444,7 +444,7 @@ class Sender:
     def _way_out(self, gone: int) -> str:
         """What to do if the provider has deleted batches, and what that costs."""
         sent, intended = self._store.batches("sent"), self._store.batches("intended")
-        requests = sum(one.requests for one in (*sent, *intended))
+        requests = sum(batch.requests for batch in (*sent, *intended))
         others = len(sent) - gone
         first = (
             f" First repeat it until the other batches ({others}) have ended, to keep their replies." if others else ""

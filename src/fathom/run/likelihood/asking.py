@@ -12,13 +12,15 @@ from fathom.models.loop import drive
 from fathom.models.prices import FREE, Limit, Price, find_price
 from fathom.models.protocol import Settings
 from fathom.models.retry import Retry
+from fathom.models.settings import Limits
 from fathom.plugins import loading
+from fathom.run.engine import Terms, check_cost, check_limit, ignore
+from fathom.run.executors import work_on
 from fathom.run.likelihood.client import TIED, LikelihoodClient, Method, how_many, too_many
 from fathom.run.likelihood.completions import CompletionsServer, Via
 from fathom.run.likelihood.local import LocalModel
 from fathom.run.likelihood.tokens import Backend
 from fathom.run.options import check_choice
-from fathom.run.runner import work_on
 from fathom.run.session import Work
 from fathom.runfile.manifest import check_run, describe_run, join_run
 from fathom.runfile.progress import Progress, RunSummary
@@ -31,7 +33,7 @@ from fathom.types import FathomError, Json, Ordering, Sample
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class LikelihoodPlan:
     """What is to be asked before the first text is sent.
 
     Attributes:
@@ -65,7 +67,7 @@ def likelihood(
     *,
     out: Path,
     tell: Callable[[str], None] | None = None,
-    confirm: Callable[[Ahead], bool] | None = None,
+    confirm: Callable[[LikelihoodPlan], bool] | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> RunSummary:
     """Answer the ordering questions of a suite by how likely a model finds the texts (Ada-LEval, 4.5.1).
@@ -105,24 +107,24 @@ def likelihood(
     backend = _open(model, settings.model_args or {}, settings.model_base_url, settings.via, retry)
     local = is_local(model)
     price = FREE if local else find_price(model, settings.model_base_url)
-    total, ahead = questions.look_ahead(out, way, price)
+    total, plan = questions.plan(out, way, price)
+    _check_limits(out, plan, model, settings)
     if tell is not None:
-        tell(str(ahead))
-    if confirm is not None and not confirm(ahead):
+        tell(str(plan))
+    if confirm is not None and not confirm(plan):
         return RunSummary(out, None, stopped="not confirmed")
     join_run(out, manifest)
-    work = _work(
-        questions,
-        price=price,
-        max_connections=1 if local else settings.max_connections,
-        progress=progress,
-    )
+    # Each text has its own timeout and retries: a failed sample has used them up.
+    once = Retry(retries=0, timeout=math.inf)
+    connections = 1 if local else settings.max_connections
+    terms = Terms(price, connections, once, settings.max_tokens_total, settings.max_cost)
+    work = _work(questions, terms, progress)
     client = LikelihoodClient(backend, way, questions.ordering, settings.most_orders)
     summary = drive(work_on(out, client, work, total))
     hints = list(summary.hints)
     if passed_over:
         hints.append(f"skipped, because they do not ask for an order: {', '.join(passed_over)}")
-    if tied := sum(one.reply.text == TIED for one in replies(out)):
+    if tied := sum(row.reply.text == TIED for row in replies(out)):
         hints.append(
             f"{tied} of {total} samples have several equally likely orders, and so no valid answer: the model, or the "
             "tokens that its server shows, do not tell these orders apart"
@@ -192,8 +194,8 @@ class _Questions:
             if reason:
                 raise FathomError(f"task {task}: {reason}")
 
-    def look_ahead(self, out: Path, method: Method, price: Price) -> tuple[int, Ahead]:
-        """The number of replies that the run will have, and the remaining work."""
+    def plan(self, out: Path, method: Method, price: Price) -> tuple[int, LikelihoodPlan]:
+        """The number of replies that the run will have, and a forecast of the remaining work."""
         total = pending = requests = tokens = 0
         cost: float | None = 0.0
         with peek(out) as store:
@@ -208,27 +210,38 @@ class _Questions:
                 each = price.cost(own, texts)
                 cost = None if cost is None or each is None else cost + each
                 pending, requests, tokens = pending + 1, requests + texts, tokens + own
-        return total, Ahead(total - pending, pending, requests, tokens, cost)
+        return total, LikelihoodPlan(total - pending, pending, requests, tokens, cost)
 
 
-def _work(
-    questions: _Questions, *, price: Price, max_connections: int, progress: Callable[[Progress], None] | None
-) -> Work:
+def _check_limits(out: Path, plan: LikelihoodPlan, model: str, limits: Limits) -> None:
+    """Check that the texts stay within the user's limits.
+
+    Raises:
+        FathomError: They do not, or the price is unknown, so that the limit cannot be enforced.
+    """
+    with peek(out) as store:
+        spent = store.totals()
+    used, paid = spent.tokens_in + spent.tokens_out, spent.paid
+    advice = ", or score fewer samples with `limit` or `lengths`"
+    words = f"the texts have up to {plan.tokens:,} tokens ({used:,} used)"
+    check_limit(limits.max_tokens_total, used + plan.tokens, words, advice)
+    if plan.requests:
+        cost = None if plan.cost_most is None else paid + plan.cost_most
+        words = f"the texts would cost up to ${cost or 0.0:,.2f} (${paid:,.2f} spent)"
+        check_cost(limits.max_cost, cost, model, words, advice)
+
+
+def _work(questions: _Questions, terms: Terms, progress: Callable[[Progress], None] | None) -> Work:
     return Work(
         samples=questions.samples,
         texts=lambda: questions.texts,
         epochs=1,
-        max_connections=max_connections,
+        terms=terms,
         seed=0,
         limit=Limit(None, "", "refuse"),
-        price=price,
         caps=lambda task: 0,
         tokenizer=lambda: get_tokenizer(questions.built.manifest["tokenizer"]),
-        # Each text has its own timeout and retries: a failed sample has used them up.
-        retry=Retry(retries=0, timeout=math.inf),
-        max_tokens_total=None,
-        max_cost=None,
-        progress=progress or (lambda state: None),
+        progress=progress or ignore,
     )
 
 

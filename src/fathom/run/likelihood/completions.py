@@ -157,9 +157,9 @@ def read_echo(body: Mapping[str, Any], text: str) -> TokenLogprobs:
     Raises:
         UnsupportedError: The response does not have them.
     """
-    found = _choice(body).get("logprobs")
-    found = found if isinstance(found, dict) else {}
-    tokens, logprobs, told = (found.get(name) for name in ("tokens", "token_logprobs", "text_offset"))
+    logprobs_of_choice = _choice(body).get("logprobs")
+    logprobs_of_choice = logprobs_of_choice if isinstance(logprobs_of_choice, dict) else {}
+    tokens, logprobs, starts = (logprobs_of_choice.get(name) for name in ("tokens", "token_logprobs", "text_offset"))
     if not (isinstance(tokens, list) and isinstance(logprobs, list) and len(tokens) == len(logprobs)):
         raise UnsupportedError("the response has no log-probabilities of the prompt")
     words = [str(token) for token in tokens]
@@ -168,10 +168,10 @@ def read_echo(body: Mapping[str, Any], text: str) -> TokenLogprobs:
         offsets = offsets_of(words[:size], text)
         if offsets is not None:
             return _checked(offsets, logprobs[:size])
-    if isinstance(told, list) and len(told) == len(words) and all(isinstance(at, int) for at in told):
+    if isinstance(starts, list) and len(starts) == len(words) and all(isinstance(at, int) for at in starts):
         # SentencePiece puts a space before the text, which llama.cpp includes in the offsets.
         for ahead in (0, 1):
-            offsets = tuple(max(0, at - ahead) for at in told if at - ahead < len(text))
+            offsets = tuple(max(0, at - ahead) for at in starts if at - ahead < len(text))
             if len(offsets) > 1 and believed(offsets, words[: len(offsets)], text):
                 return _checked(offsets, logprobs[: len(offsets)])
     raise UnsupportedError(f"the response has {len(words)} tokens, which are not those of the prompt")
@@ -233,9 +233,9 @@ def _choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _first_written(body: Mapping[str, Any]) -> tuple[str, float | None]:
     """The generated token and its log-probability; "" if it is missing."""
-    found = _choice(body).get("logprobs")
-    found = found if isinstance(found, dict) else {}
-    tokens, logprobs = found.get("tokens"), found.get("token_logprobs")
+    by_token = _choice(body).get("logprobs")
+    by_token = by_token if isinstance(by_token, dict) else {}
+    tokens, logprobs = by_token.get("tokens"), by_token.get("token_logprobs")
     if isinstance(tokens, list) and isinstance(logprobs, list) and len(tokens) == len(logprobs) == 1:
         token, logprob = str(tokens[0]), logprobs[0]
         if "\ufffd" not in token and isinstance(logprob, int | float):

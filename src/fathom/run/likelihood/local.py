@@ -68,11 +68,11 @@ class LocalModel:
         self._forget()
 
     def _score(self, text: str) -> TokenLogprobs:
-        found = self._tokenizer(text, return_offsets_mapping=True, return_special_tokens_mask=True)
-        ids, special = list(found["input_ids"]), list(found["special_tokens_mask"])
+        encoded = self._tokenizer(text, return_offsets_mapping=True, return_special_tokens_mask=True)
+        ids, special = list(encoded["input_ids"]), list(encoded["special_tokens_mask"])
         if self._window is not None and len(ids) > self._window:
-            told = f"the text has {len(ids)} tokens, more than the {self._window} of the model's window"
-            raise RequestError(Failure("overflow", told))
+            reason = f"the text has {len(ids)} tokens, more than the {self._window} of the model's window"
+            raise RequestError(Failure("overflow", reason))
         before = self.forwarded
         try:
             logprobs = self._run(ids)
@@ -80,7 +80,7 @@ class LocalModel:
             self._forget()
             raise RequestError(failure_of_model(error, len(ids))) from error
         kept = [None if apart else logprob for logprob, apart in zip(logprobs, special, strict=True)]
-        offsets = tuple(start for start, _ in found["offset_mapping"])
+        offsets = tuple(start for start, _ in encoded["offset_mapping"])
         return TokenLogprobs(offsets, tuple(kept), shared=len(ids) - (self.forwarded - before))
 
     def _run(self, ids: list[int]) -> list[float | None]:

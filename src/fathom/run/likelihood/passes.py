@@ -34,20 +34,20 @@ def turned_for(model: Any, tokens: int) -> Iterator[bool]:
     """
     import torch
 
-    found = [one for one in model.modules() if getattr(one, "rope_type", None) in _TURNING]
-    kinds = [one.rope_type for one in found]
+    embeddings = [module for module in model.modules() if getattr(module, "rope_type", None) in _TURNING]
+    kinds = [module.rope_type for module in embeddings]
     try:
-        for one in found:
-            if one.rope_type == "dynamic":  # which keeps the frequencies of the longest text before
-                one.inv_freq = one.original_inv_freq.clone()
-                one.max_seq_len_cached = one.original_max_seq_len
-            place = one.inv_freq.device
-            one(torch.zeros(1, device=place), torch.tensor([[tokens - 1]], device=place))
-            one.rope_type = "default"
-        yield bool(found)
+        for module in embeddings:
+            if module.rope_type == "dynamic":  # which keeps the frequencies of the longest text before
+                module.inv_freq = module.original_inv_freq.clone()
+                module.max_seq_len_cached = module.original_max_seq_len
+            place = module.inv_freq.device
+            module(torch.zeros(1, device=place), torch.tensor([[tokens - 1]], device=place))
+            module.rope_type = "default"
+        yield bool(embeddings)
     finally:
-        for one, kind in zip(found, kinds, strict=True):
-            one.rope_type = kind
+        for module, kind in zip(embeddings, kinds, strict=True):
+            module.rope_type = kind
 
 
 def way_of(model: Any) -> Way:
@@ -74,8 +74,8 @@ def way_of(model: Any) -> Way:
 
 def logits_of_chunk(model: Any, chunk: Sequence[int], cache: Any) -> tuple[Any, Any]:
     """Logits after each token of a chunk that continues a cache, tokens x vocabulary, and the longer cache."""
-    found = model(input_ids=_row(model, chunk), **with_cache(model, cache), use_cache=True)
-    return found.logits[0], cache_in(found)
+    output = model(input_ids=_row(model, chunk), **with_cache(model, cache), use_cache=True)
+    return output.logits[0], cache_in(output)
 
 
 def logits_in_parts(model: Any, ids: Sequence[int], size: int) -> Iterator[Any]:
@@ -107,8 +107,8 @@ def logprobs_in(logits: Any, following: Sequence[int]) -> list[float]:
 
     rows = logits[: len(following)].float()
     targets = torch.tensor(following, device=rows.device)
-    found: list[float] = (rows.gather(1, targets[:, None])[:, 0] - rows.logsumexp(dim=1)).tolist()
-    return found
+    logprobs: list[float] = (rows.gather(1, targets[:, None])[:, 0] - rows.logsumexp(dim=1)).tolist()
+    return logprobs
 
 
 def _row(model: Any, ids: Sequence[int]) -> Any:
@@ -131,7 +131,7 @@ def _answering(base: Any, output: Any) -> Iterator[None]:
             base.forward = own
 
 
-def _close(found: Any, plain: Any) -> bool:
+def _close(computed: Any, plain: Any) -> bool:
     share = _CLOSE if plain.element_size() >= 4 else _NEARLY
-    difference, largest = (found.float() - plain.float()).abs().max(), plain.float().abs().max()
+    difference, largest = (computed.float() - plain.float()).abs().max(), plain.float().abs().max()
     return bool(difference <= share * largest)

@@ -32,14 +32,14 @@ class TokenLogprobs:
 
         A token across the boundary belongs to the text after it, which would have fewer tokens without it, or none.
         """
-        found, end = list[float](), math.inf  # of the last token, and of special tokens behind it
+        logprobs, end = list[float](), math.inf  # of the last token, and of special tokens behind it
         for place in reversed(range(len(self.offsets))):
             at, logprob = self.offsets[place], self.logprobs[place]
             following = self.offsets[place + 1] if place + 1 < len(self.offsets) else math.inf
             end = following if following > at else end  # tokens that are parts of one character end together
             if end > start and logprob is not None:
-                found.append(logprob)
-        return math.fsum(found), len(found)
+                logprobs.append(logprob)
+        return math.fsum(logprobs), len(logprobs)
 
 
 class Backend(Protocol):
@@ -82,18 +82,18 @@ def offsets_of(tokens: Sequence[str], text: str, *, complete: bool = False) -> t
     parts, in_all = 0, 0  # tokens that are parts of characters: since the last one that was found, and in all
     for token in tokens:
         start = _after_parts(text, place, parts) if complete else place
-        found = _find(token, text, start, REACH * lost) if start < len(text) else None
-        if found is None:
+        at = _find(token, text, start, REACH * lost) if start < len(text) else None
+        if at is None:
             offsets.append(place)
             lost += 1
             parts, in_all = (parts + 1, in_all + 1) if token and not token.strip("\ufffd") else (parts, in_all)
             continue
-        gap = text[place : found[0]]
+        gap = text[place : at[0]]
         # On which side of a line end the tokens before it and after it are cannot be told.
         if not _may_be_parts(parts, lost, gap) or (complete and lost and place and "\n" in gap.rstrip()):
             return None
-        offsets.append(found[0])
-        place, lost, parts, read, covered = found[1], 0, 0, read + 1, covered + found[1] - found[0]
+        offsets.append(at[0])
+        place, lost, parts, read, covered = at[1], 0, 0, read + 1, covered + at[1] - at[0]
     if not _may_be_parts(parts, lost, text[place:]) or len(text[place:].strip()) > REACH * lost:
         return None
     enough = 2 * (read + in_all) >= len(tokens) or 2 * covered >= len(text) if complete else 2 * read >= len(tokens)
@@ -144,7 +144,7 @@ def believed(offsets: Sequence[int], tokens: Sequence[str], text: str) -> bool:
     pairs = zip(offsets, tokens, strict=True)
     readable = [(at, token) for at, token in pairs if token and "\ufffd" not in token]
     # In byte-level tokens of Chinese only line ends are decodable; the first token may be an added space.
-    told = [(at, token) for at, token in readable if token.strip()] or readable[1:]
+    telling = [(at, token) for at, token in readable if token.strip()] or readable[1:]
     # A token may begin with the space before it.
-    right = sum(text.startswith(token, at) or text.startswith(f" {token}", at) for at, token in told)
-    return bool(told) and right >= BELIEVED * len(told)
+    right = sum(text.startswith(token, at) or text.startswith(f" {token}", at) for at, token in telling)
+    return bool(telling) and right >= BELIEVED * len(telling)

@@ -71,10 +71,10 @@ def read_plan(store: Store) -> Plan | None:
     if data is None:
         return None
     try:
-        found = json.loads(data)
-        check_format(where, found.get("format"), FORMAT, _ADVICE)
-        check_content(where, found, _ADVICE)
-        plan = Plan(found["shards"], found["samples"], found["epochs"], found["digest"], found["run"])
+        content = json.loads(data)
+        check_format(where, content.get("format"), FORMAT, _ADVICE)
+        check_content(where, content, _ADVICE)
+        plan = Plan(content["shards"], content["samples"], content["epochs"], content["digest"], content["run"])
     except (ValueError, AttributeError, KeyError, RecursionError):
         raise FathomError(f"{where}: not a file of `fathom run --shard`, or damaged; {_ADVICE}") from None
     if not 1 <= plan.shards <= MOST:
@@ -91,22 +91,22 @@ def check_plan(store: Store, plan: Plan) -> bool:
     Raises:
         FathomError: It holds something else, or shards of another run; the message names the first difference.
     """
-    there = read_plan(store)
-    if there is None:
+    stored = read_plan(store)
+    if stored is None:
         if others := [name for name in store.names() if not name.startswith("shard-")]:
             raise FathomError(f"{store.where}: contains other files ({others[0]}) but no {PLAN}; give another `out`")
         return False
     where, advice = f"{store.where}/{PLAN}", "give another `out`, or the same"
-    compare_runs(where, there.run, plan.run)
-    if there.shards != plan.shards:
+    compare_runs(where, stored.run, plan.run)
+    if stored.shards != plan.shards:
         raise FathomError(
-            f"{where}: this run was cut into {there.shards} shards, not {plan.shards}; {advice} number of shards"
+            f"{where}: this run was cut into {stored.shards} shards, not {plan.shards}; {advice} number of shards"
         )
-    if there.epochs != plan.epochs:
-        raise FathomError(f"{where}: `epochs` was {there.epochs}, not {plan.epochs}; {advice} epochs")
-    if there.digest != plan.digest:
+    if stored.epochs != plan.epochs:
+        raise FathomError(f"{where}: `epochs` was {stored.epochs}, not {plan.epochs}; {advice} epochs")
+    if stored.digest != plan.digest:
         raise FathomError(
-            f"{where}: this run has {there.samples:,} other samples than the {plan.samples:,} requested; {advice} "
+            f"{where}: this run has {stored.samples:,} other samples than the {plan.samples:,} requested; {advice} "
             "`tasks`, `lengths`, `limit`, `subset` and `where`"
         )
     return True
@@ -158,11 +158,11 @@ def state_of(store: Store, of: int) -> State:
     names = store.names()
     files, folders = set(names), {name.partition("/")[0] for name in names if "/" in name}
     all_of = shards(of)
-    left = [one for one in all_of if finished_file(one) not in files]
+    left = [shard for shard in all_of if finished_file(shard) not in files]
     return State(
-        [one for one in all_of if finished_file(one) in files],
-        [one for one in left if one.name in folders],
-        [one for one in left if one.name not in folders],
+        [shard for shard in all_of if finished_file(shard) in files],
+        [shard for shard in left if shard.name in folders],
+        [shard for shard in left if shard.name not in folders],
     )
 
 
@@ -209,12 +209,12 @@ def stored_rows(store: Store, shard: Shard, digest: str) -> tuple[list[Row], boo
 
 def one_each(rows: Iterable[Row]) -> list[Row]:
     """The first row of each sample and epoch; failed requests only where there is no other."""
-    found: dict[tuple[str, int], Row] = {}
+    unique: dict[tuple[str, int], Row] = {}
     for row in rows:
-        old = found.get(key_of(row))
+        old = unique.get(key_of(row))
         if old is None or (failed(old) and not failed(row)):
-            found[key_of(row)] = row
-    return list(found.values())
+            unique[key_of(row)] = row
+    return list(unique.values())
 
 
 def write_rows(rows: Sequence[Row], shard: Shard, digest: str) -> bytes:

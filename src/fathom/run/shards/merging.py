@@ -39,18 +39,18 @@ def merge(place: str | Path, out: Path) -> RunSummary:
         )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise FathomError(f"{out}: contains other files; give a new folder with `out`")
-    found = state_of(store, plan.shards)
-    if found.unfinished or found.missing:
-        words = [_named(found.missing, "missing"), _named(found.unfinished, "unfinished")]
+    state = state_of(store, plan.shards)
+    if state.unfinished or state.missing:
+        words = [_shard_list(state.missing, "missing"), _shard_list(state.unfinished, "unfinished")]
         raise FathomError(
-            f"{store.where}: {len(found.finished):,} of {plan.shards:,} shards are finished; "
+            f"{store.where}: {len(state.finished):,} of {plan.shards:,} shards are finished; "
             f"{'; '.join(filter(None, words))}. Run these with the same command, then merge again"
         )
     with fresh_folder(out) as folder:
         join_run(folder, plan.run)
         with closing(Ledger(folder, this_worker())) as ledger:
             ledger.plan(plan.samples * plan.epochs, (), plan.epochs)
-            for shard in found.finished:
+            for shard in state.finished:
                 _add(ledger, store, shard, plan)
             totals = ledger.totals()
         if totals.finished != plan.samples * plan.epochs:
@@ -83,9 +83,9 @@ def _add(ledger: Ledger, store: Store, shard: Shard, plan: Plan) -> None:
         )
 
 
-def _named(shards: Sequence[Shard], state: str) -> str:
+def _shard_list(shards: Sequence[Shard], state: str) -> str:
     """``3 missing (3/64, 5/64, 6/64)``; "" for none."""
     if not shards:
         return ""
     more = ", ..." if len(shards) > SHOWN else ""
-    return f"{len(shards):,} {state} ({', '.join(f'{one.number}/{one.of}' for one in shards[:SHOWN])}{more})"
+    return f"{len(shards):,} {state} ({', '.join(f'{shard.number}/{shard.of}' for shard in shards[:SHOWN])}{more})"

@@ -27,8 +27,8 @@ def ray_engine(work: Callable[..., RunSummary], address: str | None, gpus: int =
             most = max(1, int(ray.cluster_resources().get("GPU", 0)) // gpus) if gpus else len(todo)
             left, waiting = iter(todo), dict[Any, Shard]()
             while True:
-                while len(waiting) < most and (one := next(left, None)) is not None:
-                    waiting[task.remote(work, one)] = one
+                while len(waiting) < most and (next_shard := next(left, None)) is not None:
+                    waiting[task.remote(work, next_shard)] = next_shard
                 if not waiting:
                     return
                 (ended,), _ = ray.wait(list(waiting), num_returns=1)

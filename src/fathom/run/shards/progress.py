@@ -79,18 +79,18 @@ def shards_status(place: str | Path) -> ShardsStatus:
     plan = read_plan(store)
     if plan is None:
         raise FathomError(f"{store.where}: no run here: {PLAN} is missing")
-    found = state_of(store, plan.shards)
+    shards = state_of(store, plan.shards)
     with ThreadPoolExecutor(READERS) as readers:
-        begun = (*found.finished, *found.unfinished)
-        states = list(readers.map(lambda one: _of(stored_rows(store, one, plan.digest)[0]), begun))
+        begun = (*shards.finished, *shards.unfinished)
+        states = list(readers.map(lambda shard: _of(stored_rows(store, shard, plan.digest)[0]), begun))
     total = reduce(together, (state for state, _ in states), replace(NOTHING, total=plan.samples * plan.epochs))
     return ShardsStatus(
         place=store.where,
         model=plan.run["model"],
         suite=plan.run["suite"]["name"],
         shards=plan.shards,
-        finished=len(found.finished),
-        unfinished=len(found.unfinished),
+        finished=len(shards.finished),
+        unfinished=len(shards.unfinished),
         replies=total,
         last=max((last for _, last in states if last is not None), default=None),
     )
@@ -104,13 +104,13 @@ def _of(rows: Sequence[Row]) -> tuple[Progress, float | None]:
 def counted(rows: Iterable[Row]) -> Progress:
     """Replies by status, their tokens and their cost; without ``total``."""
     values = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
-    costs = [one["cost"] for one in values if one["cost"] is not None]
+    costs = [reply["cost"] for reply in values if reply["cost"] is not None]
     return Progress(
         finished=len(values),
         total=0,
-        counts={name: sum(one["status"] == name for one in values) for name in STATUSES},
-        tokens_in=sum(one["tokens_in"] or 0 for one in values),
-        tokens_out=sum(one["tokens_out"] or 0 for one in values),
+        counts={name: sum(reply["status"] == name for reply in values) for name in STATUSES},
+        tokens_in=sum(reply["tokens_in"] or 0 for reply in values),
+        tokens_out=sum(reply["tokens_out"] or 0 for reply in values),
         cost=sum(costs),
         seconds=0.0,
         asked=0,
@@ -118,15 +118,15 @@ def counted(rows: Iterable[Row]) -> Progress:
     )
 
 
-def together(one: Progress, other: Progress) -> Progress:
+def together(first: Progress, second: Progress) -> Progress:
     """The sum of both, with the total and the seconds of the first."""
     return replace(
-        one,
-        finished=one.finished + other.finished,
-        counts={name: one.counts[name] + other.counts[name] for name in one.counts},
-        tokens_in=one.tokens_in + other.tokens_in,
-        tokens_out=one.tokens_out + other.tokens_out,
-        cost=None if one.cost is None or other.cost is None else one.cost + other.cost,
-        asked=one.asked + other.asked,
-        unpriced=one.unpriced + other.unpriced,
+        first,
+        finished=first.finished + second.finished,
+        counts={name: first.counts[name] + second.counts[name] for name in first.counts},
+        tokens_in=first.tokens_in + second.tokens_in,
+        tokens_out=first.tokens_out + second.tokens_out,
+        cost=None if first.cost is None or second.cost is None else first.cost + second.cost,
+        asked=first.asked + second.asked,
+        unpriced=first.unpriced + second.unpriced,
     )

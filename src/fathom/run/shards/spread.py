@@ -7,10 +7,13 @@ from pathlib import Path
 from time import monotonic
 from typing import TypeAlias
 
-from fathom.run.shards.cutting import Cut, Shard, cut
-from fathom.run.shards.files import check_plan, failed, finished_rows, join_plan, plan_of, state_of
+from fathom.models.protocol import Client
+from fathom.run.executors import Here
+from fathom.run.request import RunRequest
+from fathom.run.session import Work
+from fathom.run.shards.cutting import Shard, cut
+from fathom.run.shards.files import Plan, check_plan, failed, finished_rows, join_plan, plan_of, state_of
 from fathom.run.shards.progress import NOTHING, READERS, counted, together
-from fathom.run.shards.share import Facts
 from fathom.run.shards.store import Store
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.types import FathomError, Json, Sample
@@ -19,8 +22,8 @@ Engine: TypeAlias = Callable[[Sequence[Shard]], Iterator[tuple[Shard, Progress |
 """Runs shards elsewhere; yields each with its final state, or with what went wrong, in the order in which they end."""
 
 
-class Spread:
-    """What ``runner.run`` needs of a run whose shards run elsewhere.
+class AllShards(Here):
+    """Has an engine run all shards elsewhere.
 
     Nothing is kept here: a driver that is started again finds the finished shards in the store, and the engine's tasks
     find what unfinished ones have.
@@ -29,67 +32,49 @@ class Spread:
         store: Where the shards are.
         of: Number of shards.
         engine: Runs them.
+        folder: An empty folder of this machine.
+        request: What is asked in all shards.
+
+    Raises:
+        FathomError: The store cannot be read, or holds another run.
     """
 
-    def __init__(self, store: Store, of: int, engine: Engine) -> None:
+    def __init__(self, store: Store, of: int, engine: Engine, folder: Path, request: RunRequest) -> None:
+        super().__init__(folder, request)
         self._store = store
-        self._of = of
         self._engine = engine
-        self._cut: Cut | None = None
-        self._todo: list[Shard] = []
-        self._state = NOTHING
-
-    def take(
-        self, facts: Facts, recipe: Callable[[str], Sample], epochs: int, manifest: Mapping[str, Json]
-    ) -> tuple[Facts, Facts]:
-        """Find the shards that are not finished, or have failed requests.
-
-        Args:
-            facts: Streams all samples of the run without recipes.
-            recipe: The sample with its recipe, by id.
-            epochs: Repetitions of each sample.
-            manifest: What ``run.json`` will say.
-
-        Returns:
-            The samples of these shards without and with recipes, as functions that stream them.
-
-        Raises:
-            FathomError: The store cannot be read, or holds another run.
-        """
-        self._cut = made = cut(facts(), self._of)
-        started = check_plan(self._store, plan_of(made, epochs, manifest))
-        found = state_of(self._store, self._of)
-        self._todo = sorted((*found.unfinished, *found.missing))
-        total = sum(made.samples.values()) * epochs
-        self._state = replace(self._state, total=total)
+        self._cut = cut(request.facts(), of)
+        started = check_plan(store, self._plan(request.manifest))
+        state = state_of(store, of)
+        # Shards that are not finished, or have failed requests.
+        self._todo = sorted((*state.unfinished, *state.missing))
+        self._state = replace(NOTHING, total=sum(self._cut.samples.values()) * request.settings.epochs)
         with ThreadPoolExecutor(READERS) as readers:
-            read = readers.map(lambda one: finished_rows(self._store, one, made.digest) or [], found.finished)
-            for shard, rows in zip(found.finished if started else (), read, strict=False):
+            read = readers.map(lambda shard: finished_rows(store, shard, self._cut.digest) or [], state.finished)
+            for shard, rows in zip(state.finished if started else (), read, strict=False):
                 if any(map(failed, rows)):
                     self._todo.append(shard)
                     continue
                 self._state = together(self._state, counted(rows))
-        left = {one.number for one in self._todo}
 
-        def mine() -> Iterator[Sample]:
-            return (one for one in facts() if made.numbers[one.item] in left)
+    def facts(self) -> Iterator[Sample]:
+        """See ``Here``."""
+        left = {shard.number for shard in self._todo}
+        return (sample for sample in self.request.facts() if self._cut.numbers[sample.item] in left)
 
-        return mine, lambda: (recipe(one.id) for one in mine())
+    def samples(self) -> Iterator[Sample]:
+        """See ``Here``."""
+        return (self.request.sample(sample.id) for sample in self.facts())
 
-    def join(self, epochs: int, manifest: Mapping[str, Json]) -> None:
-        """Write the plan into the store, or join the run whose plan is there.
+    def join(self, manifest: Mapping[str, Json]) -> None:
+        """Write the plan into the store, or join the run whose plan is there; see ``Here``."""
+        join_plan(self._store, self._plan(manifest))
 
-        Raises:
-            FathomError: The store holds another run.
-        """
-        assert self._cut is not None, "take comes first"
-        join_plan(self._store, plan_of(self._cut, epochs, manifest))
+    def _plan(self, manifest: Mapping[str, Json]) -> Plan:
+        return plan_of(self._cut, self.request.settings.epochs, manifest)
 
-    def hand_out(self, progress: Callable[[Progress], None]) -> RunSummary:
-        """Run the shards, and wait for all of them.
-
-        Args:
-            progress: Called after every shard.
+    def execute(self, client: Client, work: Work, total: int, tell: Callable[[str], None]) -> RunSummary:
+        """Run the shards, and wait for all of them; the progress is reported after every shard.
 
         Raises:
             FathomError: Some shards failed; the message says how many and why. All others are finished.
@@ -101,11 +86,11 @@ class Spread:
                 wrong.append((shard, came))
                 continue
             self._state = replace(together(self._state, came), seconds=monotonic() - began)
-            progress(self._state)
+            work.progress(self._state)
         if wrong:
             first, why = min(wrong)
             raise FathomError(
-                f"{self._store.where}: {len(wrong):,} of {self._of:,} shards failed, the first one "
+                f"{self._store.where}: {len(wrong):,} of {self._cut.of:,} shards failed, the first one "
                 f"({first.number}/{first.of}) with: {why.rstrip('.')}. All others are kept; run the same command again"
             )
         errors = self._state.counts["error"]

@@ -105,9 +105,9 @@ class FolderStore:
 
     def names(self, folder: str = "") -> list[str]:
         """The names of all files, or of those in a folder, sorted."""
-        there = (path for path in (self._folder / folder).rglob("*") if not path.name.startswith("."))
+        visible = (path for path in (self._folder / folder).rglob("*") if not path.name.startswith("."))
         with suppress(FileNotFoundError):  # a folder that is removed meanwhile
-            return sorted(path.relative_to(self._folder).as_posix() for path in there if path.is_file())
+            return sorted(path.relative_to(self._folder).as_posix() for path in visible if path.is_file())
         return self.names(folder)
 
     def remove(self, name: str) -> None:
@@ -165,8 +165,8 @@ class ObjectStore:
     def names(self, folder: str = "") -> list[str]:
         """The names of all files, or of those in a folder, sorted."""
         with self._clear_errors():
-            found = self._objects.list(self._store, prefix=folder or None)
-            return sorted(str(one["path"]) for many in found for one in many)
+            listed = self._objects.list(self._store, prefix=folder or None)
+            return sorted(str(entry["path"]) for many in listed for entry in many)
 
     def remove(self, name: str) -> None:
         """Remove a file, which another process may have removed."""

@@ -51,7 +51,7 @@ LEAST = 64
 """Tokens of results for which another turn is worth while."""
 CALLS = 8
 """Tool calls of one step that are run."""
-SHOWN, TOLD = 160, 300
+SHOWN, CALL_SHOWN = 160, 300
 """Characters of a part in the record of an agent, and of the message of a failed call."""
 
 # Chat templates mark the ends of messages by such words; in JSON they can be written without their first character.
@@ -112,17 +112,17 @@ class Agent:
 
 def parts_of(task: Task, tokens: int) -> list[Passage]:
     """The text in parts of at most so many tokens; sentences that are longer are divided."""
-    found = []
-    for one in passages_of(task.prompt.units, tokens, task.tokenizer):
-        text, place = one.text, one.place
+    parts = []
+    for passage in passages_of(task.prompt.units, tokens, task.tokenizer):
+        text, place = passage.text, passage.place
         while len(text) > 1 and task.tokenizer.count(text) > tokens:
             head = task.tokenizer.head(text, tokens) or text[0]
             if len(head) >= len(text):
                 break
-            found.append(replace(one, text=head, place=place, tokens=tokens))
+            parts.append(replace(passage, text=head, place=place, tokens=tokens))
             text, place = text[len(head) :], place + len(head)
-        found.append(replace(one, text=text, place=place, tokens=min(one.tokens, tokens)))
-    return found
+        parts.append(replace(passage, text=text, place=place, tokens=min(passage.tokens, tokens)))
+    return parts
 
 
 class Library:
@@ -157,11 +157,11 @@ class Library:
 
     async def search(self, query: str) -> str:
         """The parts that resemble a query, the best first."""
-        scores = await asyncio.to_thread(self._rank, query, [one.shown for one in self.parts])
+        scores = await asyncio.to_thread(self._rank, query, [part.shown for part in self.parts])
         # Of parts that are as relevant, the first: sorting is stable.
         order = sorted(range(len(scores)), key=lambda place: -scores[place])
         best = [place for place in order if scores[place] > 0][: self._top]
-        return self._shown("found", best)
+        return self._parts_as_json("found", best)
 
     async def read(self, first: int, last: int) -> str:
         """Parts by their numbers."""
@@ -172,9 +172,9 @@ class Library:
             raise ToolError(f"there is no part {first}; expected a number from 1 to {parts}")
         if last < first:
             raise ToolError(f"last is {last}; expected {first} or more")
-        return self._shown("parts", range(first - 1, min(last, parts)), goes_on=True)
+        return self._parts_as_json("parts", range(first - 1, min(last, parts)), goes_on=True)
 
-    def _shown(self, name: str, places: Sequence[int], *, goes_on: bool = False) -> str:
+    def _parts_as_json(self, name: str, places: Sequence[int], *, goes_on: bool = False) -> str:
         """Some parts as JSON, as many as there is room for; the first one is shortened if it has none."""
         shown: list[dict[str, Any]] = []
         text = as_json({name: shown})
@@ -201,9 +201,9 @@ class Library:
         return as_json({"error": NO_ROOM})
 
     def _part(self, place: int) -> dict[str, Any]:
-        one = self.parts[place]
-        heading = " ".join(one.heading.split())
-        return {"part": place + 1, **({"heading": heading} if heading else {}), "text": one.text.strip()}
+        part = self.parts[place]
+        heading = " ".join(part.heading.split())
+        return {"part": place + 1, **({"heading": heading} if heading else {}), "text": part.text.strip()}
 
     def _next(self, places: Sequence[int], shown: int, goes_on: bool) -> dict[str, Any]:
         return {"next": places[shown] + 1} if goes_on and shown < len(places) else {}
@@ -226,7 +226,7 @@ class _Talk:
         self._library = library
         self._read = read
         self._tools = tuple(library.tools())
-        self._told = False
+        self._answer_requested = False
         self._messages: list[ChatMessage] = [ChatMessageUser(content=task.prompt.with_text(note))]
         self._record: list[str] = []
         self._replies: list[Reply] = []
@@ -240,13 +240,13 @@ class _Talk:
         """Say that the answer is due, and make room for it; an overflow if there is none."""
         from inspect_ai.model import ChatMessageUser
 
-        if not self._told:
+        if not self._answer_requested:
             self._messages.append(ChatMessageUser(content=NOW))
-        self.done = self._told = True
+        self.done = self._answer_requested = True
         while not self.fits(self._task.cap):
             if not self._drop(1):
-                told = f"the conversation has {self._tokens()} tokens, which with a reply of {self._task.cap} exceed"
-                return Reply(status="overflow", stop="not_sent", attempts=0, error=f"{told} the window; not sent")
+                reason = f"the conversation has {self._tokens()} tokens, which with a reply of {self._task.cap} exceed"
+                return Reply(status="overflow", stop="not_sent", attempts=0, error=f"{reason} the window; not sent")
         return None
 
     async def turn(self, *, final: bool) -> Turn:
@@ -279,7 +279,7 @@ class _Talk:
         results += [ChatMessageTool(content="", tool_call_id=call.id, error=many) for call in calls[CALLS:]]
         self._messages += results
         number = len(self._replies)
-        lines = [f"[{number}] {_told(call, result)}" for call, result in zip(calls, results, strict=True)]
+        lines = [f"[{number}] {_call_in_words(call, result)}" for call, result in zip(calls, results, strict=True)]
         self._record.append("\n".join(lines))
 
     def drop_half(self) -> bool:
@@ -298,8 +298,8 @@ class _Talk:
             tokens_reasoning=_sum(replies, "tokens_reasoning"),
             tokens_cached=_sum(replies, "tokens_cached"),
             tokens_written=_sum(replies, "tokens_written"),
-            seconds=sum(one.seconds for one in replies),
-            attempts=sum(one.attempts for one in replies),
+            seconds=sum(answer.seconds for answer in replies),
+            attempts=sum(answer.attempts for answer in replies),
         )
 
     def _drop(self, number: int) -> bool:
@@ -320,8 +320,8 @@ class _Talk:
 
     def _results(self) -> list[int]:
         """The places of all results that are still there, the oldest first."""
-        found = [place for place, message in enumerate(self._messages) if message.role == "tool"]
-        return [place for place in found if self._messages[place].text != DROPPED]
+        places = [place for place, message in enumerate(self._messages) if message.role == "tool"]
+        return [place for place in places if self._messages[place].text != DROPPED]
 
     def _tokens(self) -> int:
         """Tokens of the conversation, about."""
@@ -337,15 +337,17 @@ async def _run(message: "ChatMessageAssistant", tools: Sequence["ToolDef"]) -> l
 
     # In a context of its own, Inspect's record of the calls is freed with it.
     run = asyncio.create_task(execute_tools([message], tools, max_output=0), context=contextvars.copy_context())
-    results = [one for one in (await run).messages if isinstance(one, ChatMessageTool)]
+    results = [result for result in (await run).messages if isinstance(result, ChatMessageTool)]
     return [
-        one if one.error is None else one.model_copy(update={"error": replace(one.error, message=_short(one.error))})
-        for one in results
+        result
+        if result.error is None
+        else result.model_copy(update={"error": replace(result.error, message=_short(result.error))})
+        for result in results
     ]
 
 
 def _short(error: "ToolCallError") -> str:
-    return shorten(error.message, TOLD)
+    return shorten(error.message, CALL_SHOWN)
 
 
 def _words(message: "ChatMessage") -> str:
@@ -362,18 +364,20 @@ def _words(message: "ChatMessage") -> str:
     return "\n".join((*thoughts, message.text, *calls))
 
 
-def _told(call: "ToolCall", result: "ChatMessageTool") -> str:
+def _call_in_words(call: "ToolCall", result: "ChatMessageTool") -> str:
     """A call and its result for people: the numbers and the beginnings of parts."""
     given = call.arguments
-    asked = f"{given.get('query')}" if "query" in given else " to ".join(f"{one}" for one in given.values())
-    head = shorten(f"{call.function}: {asked}", TOLD)
+    asked = f"{given.get('query')}" if "query" in given else " to ".join(f"{value}" for value in given.values())
+    head = shorten(f"{call.function}: {asked}", CALL_SHOWN)
     if result.error is not None:
         return f"{head}\n    error: {result.error.message}"
-    found = json.loads(result.text)
-    if "error" in found:
-        return f"{head}\n    error: {found['error']}"
-    parts = found.get("found", found.get("parts", []))
-    lines = [f"part {one['part']}: {shorten(' '.join((one.get('heading', ''), one['text'])), SHOWN)}" for one in parts]
+    content = json.loads(result.text)
+    if "error" in content:
+        return f"{head}\n    error: {content['error']}"
+    parts = content.get("found", content.get("parts", []))
+    lines = [
+        f"part {part['part']}: {shorten(' '.join((part.get('heading', ''), part['text'])), SHOWN)}" for part in parts
+    ]
     return "\n    ".join((head, *(lines or ["nothing found"])))
 
 
@@ -382,8 +386,8 @@ def _sum(replies: Sequence[Reply], name: str) -> int | None:
 
     Prompt and reply tokens are unknown if one answer has no count. Servers leave out the others where they are 0.
     """
-    counts = [getattr(one, name) for one in replies]
-    answered = [getattr(one, name) for one in replies if one.status in ("ok", "incomplete")]
+    counts = [getattr(reply, name) for reply in replies]
+    answered = [getattr(reply, name) for reply in replies if reply.status in ("ok", "incomplete")]
     if name in ("tokens_in", "tokens_out") and None in answered:
         return None
     known = [count for count in counts if count is not None]

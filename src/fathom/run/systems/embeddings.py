@@ -56,16 +56,16 @@ class Embeddings:
         """
         import numpy as np
 
-        said = [place for place, text in enumerate(texts) if text.strip()]
-        if not question.strip() or not said:
+        places = [place for place, text in enumerate(texts) if text.strip()]
+        if not question.strip() or not places:
             return [0.0] * len(texts)
-        vectors = self._vectors_of([question, *(texts[place] for place in said)])
+        vectors = self._vectors_of([question, *(texts[place] for place in places)])
         if len({vector.shape for vector in vectors}) > 1:
             raise FathomError(f"{self._name} returned vectors of different dimensions")
         table = np.stack(vectors).astype(np.float64)
         lengths = np.linalg.norm(table, axis=1)
         units = table / np.where(lengths > 0, lengths, 1.0)[:, None]
-        scores = dict(zip(said, units[1:] @ units[0], strict=True))
+        scores = dict(zip(places, units[1:] @ units[0], strict=True))
         return [float(scores.get(place, 0.0)) for place in range(len(texts))]
 
     @property
@@ -83,16 +83,16 @@ class Embeddings:
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
         keys = [sha256(text.encode()).digest() for text in clean]
         with self._lock:
-            found = {key: self._vectors[key] for key in keys if key in self._vectors}
-            for key in found:
+            known = {key: self._vectors[key] for key in keys if key in self._vectors}
+            for key in known:
                 self._vectors.move_to_end(key)
-        missing = {key: text for key, text in zip(keys, clean, strict=True) if key not in found}
+        missing = {key: text for key, text in zip(keys, clean, strict=True) if key not in known}
         if missing:
             vectors, read = self._asked(list(missing.values()))
             new = {key: vector.astype(np.float32).tobytes() for key, vector in zip(missing, vectors, strict=True)}
-            found |= new
+            known |= new
             self._keep(new, read)
-        return [np.frombuffer(found[key], dtype=np.float32) for key in keys]
+        return [np.frombuffer(known[key], dtype=np.float32) for key in keys]
 
     def _asked(self, texts: list[str]) -> "tuple[Floats, int | None]":
         if self._turn is None:

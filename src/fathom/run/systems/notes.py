@@ -120,10 +120,10 @@ class _Notes:
         """The reply where parts would be shorter than their notes, which would take ever more requests."""
         if room is None or room >= min(self.size(window, None), self.notes):
             return None
-        told = (
+        reason = (
             f"the window leaves {room} tokens for a part, fewer than its notes may have: give a smaller value of notes"
         )
-        return Reply(status="overflow", stop="not_sent", attempts=0, error=told)
+        return Reply(status="overflow", stop="not_sent", attempts=0, error=reason)
 
 
 class MapReduce(_Notes):
@@ -243,9 +243,9 @@ class Compaction(_Notes):
 
 def _asking(task: Task, opening: str, text: str, closing: str, notes: int) -> str:
     """The prompt that asks for notes: what is asked stands in its last paragraph, before what the notes are to be."""
-    said = closing.format(limit=_words(task).limit(notes))
+    end = closing.format(limit=_words(task).limit(notes))
     after = _MANY.sub("\n", task.prompt.after.strip())
-    return f"{opening}{task.prompt.before}{text}{BREAK}{after}\n{said}"
+    return f"{opening}{task.prompt.before}{text}{BREAK}{after}\n{end}"
 
 
 def _answering(task: Task, notes: str) -> str:

@@ -116,12 +116,12 @@ def split_prompt(sample: Sample, texts: Mapping[str, str]) -> SplitPrompt:
     after = "".join(parts[last + 1 :])
     if not after.startswith(BREAK) and BREAK in inner and isinstance(sample.parts[last - 1], str):
         # The last document is no example: what to do with it is said before it.
-        said = parts[last - 1]
-        at = said.find(BREAK)
+        ending = parts[last - 1]
+        at = ending.find(BREAK)
         return SplitPrompt(
             before,
-            _units(heading, sample.parts[first : last - 1], parts[first : last - 1], said[:at]),
-            said[at:] + parts[last] + after,
+            _units(heading, sample.parts[first : last - 1], parts[first : last - 1], ending[:at]),
+            ending[at:] + parts[last] + after,
         )
     units = _units(heading, sample.parts[first : last + 1], parts[first : last + 1])
     if _hides(sample.task) and not any(unit.heading for unit in units):
@@ -156,11 +156,11 @@ def _finished(whole: str) -> SplitPrompt:
     return SplitPrompt(whole[:before], (Unit("", whole[before:start]),), whole[start:])
 
 
-def _opening(said: str) -> tuple[str, str]:
+def _opening(text: str) -> tuple[str, str]:
     """What is said before the first document, without and with its heading."""
-    before, empty_line, heading = said.rpartition(BREAK)
+    before, empty_line, heading = text.rpartition(BREAK)
     if not empty_line or (heading and not heading.endswith("\n")):
-        return said, ""
+        return text, ""
     return before + empty_line, heading
 
 
@@ -196,18 +196,18 @@ def passages_of(units: Sequence[Unit], tokens: int, tokenizer: Tokenizer) -> lis
         tokens: Tokens of a passage, at most; a sentence that is longer is cut.
         tokenizer: Counts tokens; those of a passage are the sum over its sentences.
     """
-    found = []
+    passages = []
     for number, unit in enumerate(units):
-        start = end = held = 0
+        start = end = tokens_so_far = 0
         for stop in _stops(unit.text):
             for cut in _cuts(unit.text, end, stop, tokens, tokenizer):
                 count = tokenizer.count(unit.text[end:cut])
-                if held and held + count > tokens:
-                    found.append(Passage(number, unit.heading, unit.text[start:end], start, held))
-                    start, held = end, 0
-                end, held = cut, held + count
-        found.append(Passage(number, unit.heading, unit.text[start:], start, held))
-    return found
+                if tokens_so_far and tokens_so_far + count > tokens:
+                    passages.append(Passage(number, unit.heading, unit.text[start:end], start, tokens_so_far))
+                    start, tokens_so_far = end, 0
+                end, tokens_so_far = cut, tokens_so_far + count
+        passages.append(Passage(number, unit.heading, unit.text[start:], start, tokens_so_far))
+    return passages
 
 
 def _stops(text: str) -> Iterator[int]:
@@ -237,28 +237,28 @@ def parts_of(units: Sequence[Unit], tokens: int, tokenizer: Tokenizer) -> list[s
         tokenizer: Counts tokens.
     """
     groups: list[list[Passage]] = [[]]
-    held = 0
-    for one in passages_of(units, max(1, min(SMALL, tokens // 8)), tokenizer):
-        new = not groups[-1] or groups[-1][-1].unit != one.unit
-        heading = tokenizer.count(one.heading) if new else 0
-        if groups[-1] and held + heading + one.tokens > tokens:
+    tokens_so_far = 0
+    for passage in passages_of(units, max(1, min(SMALL, tokens // 8)), tokenizer):
+        new = not groups[-1] or groups[-1][-1].unit != passage.unit
+        heading = tokenizer.count(passage.heading) if new else 0
+        if groups[-1] and tokens_so_far + heading + passage.tokens > tokens:
             groups.append([])
-            held, heading = 0, tokenizer.count(one.heading + GAP)
-        groups[-1].append(one)
-        held += heading + one.tokens
+            tokens_so_far, heading = 0, tokenizer.count(passage.heading + GAP)
+        groups[-1].append(passage)
+        tokens_so_far += heading + passage.tokens
     return [joined(group).strip("\n") for group in groups]
 
 
 def joined(passages: Sequence[Passage]) -> str:
     """Some passages as text, in its order: neighbours as they were, a mark between others, and every heading once."""
-    found: list[str] = []
+    texts: list[str] = []
     last: Passage | None = None
-    for one in sorted(passages, key=lambda one: (one.unit, one.place)):
-        if last is None or last.unit != one.unit:
-            found.append(one.heading if found else one.heading.lstrip("\n"))
+    for passage in sorted(passages, key=lambda passage: (passage.unit, passage.place)):
+        if last is None or last.unit != passage.unit:
+            texts.append(passage.heading if texts else passage.heading.lstrip("\n"))
             last = None
         end = 0 if last is None else last.place + len(last.text)
-        left_out = one.place > end
-        found += [GAP, one.text.lstrip()] if left_out else [one.text]
-        last = one
-    return "".join(found)
+        left_out = passage.place > end
+        texts += [GAP, passage.text.lstrip()] if left_out else [passage.text]
+        last = passage
+    return "".join(texts)

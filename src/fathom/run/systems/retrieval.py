@@ -38,11 +38,11 @@ class Retrieval:
 
     async def answer(self, task: Task) -> Reply:
         """Rank the passages, and ask over the best."""
-        found = await asyncio.to_thread(passages_of, task.prompt.units, self.passage, task.tokenizer)
-        scores = await asyncio.to_thread(self.rank, task.prompt.query, [one.shown for one in found])
+        passages = await asyncio.to_thread(passages_of, task.prompt.units, self.passage, task.tokenizer)
+        scores = await asyncio.to_thread(self.rank, task.prompt.query, [passage.shown for passage in passages])
         # Of passages that are as relevant, the first: sorting is stable.
-        best = sorted(range(len(found)), key=lambda place: -scores[place])[: self.top]
-        prompt = _with([found[place] for place in best], task)
+        best = sorted(range(len(passages)), key=lambda place: -scores[place])[: self.top]
+        prompt = _with([passages[place] for place in best], task)
         return too_long(task, prompt, "one passage with the question") or await answered_by(task.send, prompt)
 
 

@@ -147,5 +147,5 @@ def too_long(task: Task, prompt: str, words: str, cap: int | None = None) -> Rep
     room = task.room(cap)
     if room is None or (tokens := task.tokenizer.count(prompt)) <= room:
         return None
-    told = f"{words}: {tokens} tokens and a reply of {cap} exceed the window; not sent"
-    return Reply(status="overflow", stop="not_sent", attempts=0, error=told)
+    reason = f"{words}: {tokens} tokens and a reply of {cap} exceed the window; not sent"
+    return Reply(status="overflow", stop="not_sent", attempts=0, error=reason)

@@ -1,0 +1,168 @@
+"""How the samples of a run are asked: from this process, in plain requests or in batches. Shards are executors too."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from fathom.models.clients import open_client
+from fathom.models.loop import drive
+from fathom.models.prices import Price
+from fathom.models.protocol import Client, Settings
+from fathom.models.request_mode import RequestModes
+from fathom.run.batches.open import (
+    INTERRUPTED,
+    check_none_waits,
+    check_tasks,
+    described,
+    open_recording,
+    share_of_price,
+    work_in_batches,
+)
+from fathom.run.batches.recording import Recording
+from fathom.run.request import RunRequest
+from fathom.run.session import Session, Work
+from fathom.runfile.batches import requests_under_way
+from fathom.runfile.ledger import Key, Ledger
+from fathom.runfile.manifest import check_run, join_run
+from fathom.runfile.progress import RunSummary
+from fathom.runfile.worker import this_worker
+from fathom.tokens.tokenizers import Tokenizer
+from fathom.types import Json, Sample
+
+
+class Here:
+    """Asks from this process in plain requests; other processes may do the same at once.
+
+    Args:
+        out: The run folder.
+        request: What is asked.
+
+    Attributes:
+        out: The run folder.
+        request: What is asked.
+        batches: How the requests are sent, for the forecast, if they are sent in batches; "" for plain requests.
+    """
+
+    batches = ""
+
+    def __init__(self, out: Path, request: RunRequest) -> None:
+        self.out = out
+        self.request = request
+
+    def facts(self) -> Iterator[Sample]:
+        """The samples that are asked, without recipes."""
+        return self.request.facts()
+
+    def samples(self) -> Iterator[Sample]:
+        """The samples that are asked."""
+        return self.request.samples()
+
+    def price(self, price: Price) -> Price:
+        """The prices of requests that are sent so."""
+        return price
+
+    def open_client(self, settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Client:
+        """The client of the model.
+
+        Raises:
+            FathomError: The model is unknown or cannot be asked so, its library is absent, or a key is missing.
+        """
+        return open_client(settings, tokenizer)
+
+    def check(self, tasks: Iterable[str], modes: RequestModes) -> None:
+        """Check that requests can be sent so.
+
+        Args:
+            tasks: Names of the tasks.
+            modes: Their request modes.
+
+        Raises:
+            FathomError: They cannot.
+        """
+        check_none_waits(self.out)
+
+    def under_way(self) -> Collection[Key]:
+        """Samples and epochs of requests that are in batches already."""
+        return ()
+
+    def check_place(self, manifest: Mapping[str, Json]) -> None:
+        """Check that the run folder can hold the run, without creating anything.
+
+        Raises:
+            FathomError: It holds something else, or a run with different settings.
+        """
+        check_run(self.out, manifest)
+
+    def join(self, manifest: Mapping[str, Json]) -> None:
+        """Create the run, or join the one that another process has created.
+
+        Raises:
+            FathomError: See ``check_place``.
+        """
+        join_run(self.out, manifest)
+
+    def execute(self, client: Client, work: Work, total: int, tell: Callable[[str], None]) -> RunSummary:
+        """Ask for all replies that are missing.
+
+        Args:
+            client: Answers the prompts; closed at the end.
+            work: What to do.
+            total: Replies that the run will have when finished.
+            tell: Called with a line about each batch.
+
+        Raises:
+            FathomError: See ``fathom.run.run``.
+        """
+        return drive(work_on(self.out, client, work, total))
+
+
+class InBatches(Here):
+    """Asks through the provider's batch API, as the only process."""
+
+    batches = described()
+
+    def price(self, price: Price) -> Price:
+        """See ``Here``."""
+        return price.in_batches(share_of_price(self.request.chosen.settings))
+
+    def open_client(self, settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Client:
+        """See ``Here``: it sends nothing."""
+        return open_recording(settings)
+
+    def check(self, tasks: Iterable[str], modes: RequestModes) -> None:
+        """See ``Here``: no task may send a second request."""
+        check_tasks(tasks, modes)
+
+    def under_way(self) -> Collection[Key]:
+        """See ``Here``."""
+        return requests_under_way(self.out)
+
+    def execute(self, client: Client, work: Work, total: int, tell: Callable[[str], None]) -> RunSummary:
+        """See ``Here``."""
+        assert isinstance(client, Recording), "it was opened here"
+        working = work_in_batches(self.out, client, work, total, named=self.request.named, tell=tell)
+        return drive(working, INTERRUPTED)
+
+
+async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSummary:
+    """Work on an existing run, as one of the processes that may share it.
+
+    Args:
+        out: The run folder.
+        client: Answers the prompts; closed at the end.
+        work: What to do.
+        total: Replies that the run will have when finished.
+
+    Raises:
+        FathomError: See ``fathom.run.run``.
+    """
+    ledger = Ledger(out, this_worker())
+    try:
+        # A process that sends batches, and joins later, sees this one.
+        check_none_waits(out)
+        ledger.plan(total, work.samples(), work.epochs)
+        session = Session(ledger, client, work, total)
+        await session.work_through()
+        return session.summary()
+    finally:
+        ledger.close()
+        await client.close()
