@@ -50,7 +50,7 @@ def test_a_companion_that_is_gone_is_missed(tmp_path: Path) -> None:
     known = made_scores(6)
     write_sampled(select(known, 12), known, tmp_path / "small.json")
     (tmp_path / "small.known.parquet").unlink()
-    with pytest.raises(FathomError, match=r"small\.known\.parquet: missing; .*or give the scores with --known"):
+    with pytest.raises(FathomError, match=r"small\.known\.parquet: missing; .*or give the scores with `known`"):
         read_sampled(tmp_path / "small.json")
 
 

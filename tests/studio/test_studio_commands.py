@@ -119,7 +119,7 @@ def test_a_backup_is_restored(place: str, tmp_path: Path) -> None:
         assert held.entries == (head.number if "://" not in place else 0)
         with store.engine.begin() as connection:
             connection.exec_driver_sql("DELETE FROM entries WHERE number > 9")
-    with pytest.raises(FathomError, match="--force"):
+    with pytest.raises(FathomError, match="with `force`"):
         restore(tmp_path / "backup", place, KIND)
     restore(tmp_path / "backup", place, KIND, force=True)
     with closing(Store(place)) as store:

@@ -124,12 +124,12 @@ def test_a_quote_that_is_not_in_the_documents_is_left_out_and_noted() -> None:
         ({"candidates": ["text"]}, "expected an object"),
         ({"candidates": [{"question": "?"}]}, "answer is missing"),
         ({"candidates": [candidate(extra=1)]}, "unknown field 'extra'"),
-        ({"candidates": [candidate(question=" ")]}, "question: expected a text"),
-        ({"candidates": [candidate(question=5)]}, "question: expected a text"),
+        ({"candidates": [candidate(question=" ")]}, "question: it is empty"),
+        ({"candidates": [candidate(question=5)]}, "question: expected text"),
         ({"candidates": [candidate(question="a\0b")]}, "NUL or a surrogate"),
-        ({"candidates": [candidate(answer=[])]}, "at least one element"),
-        ({"candidates": [candidate(answer=["[2]"])]}, "text and quotes"),
-        ({"candidates": [candidate(answer=[{"text": "[2]", "quotes": [1]}])]}, "list of texts"),
+        ({"candidates": [candidate(answer=[])]}, "answer: it is empty"),
+        ({"candidates": [candidate(answer=["[2]"])]}, "answer[0]: expected an object"),
+        ({"candidates": [candidate(answer=[{"text": "[2]", "quotes": [1]}])]}, "quotes[0]: expected text"),
         ({"candidates": [candidate(answer=[{"text": "a\nb", "quotes": []}])]}, "several lines"),
         ({"candidates": [candidate(answer=[{"text": "A", "quotes": []}] * 2)]}, "occurs twice"),
         ({"candidates": [candidate(answer=[{"text": str(n), "quotes": []} for n in range(501)])]}, "at most 500"),
@@ -144,7 +144,7 @@ def test_what_has_not_the_form_is_rejected_with_the_reason(value: object, reason
 def test_one_bad_candidate_does_not_spoil_the_others() -> None:
     found = said({"candidates": [candidate(question=""), candidate()]})
     assert len(found.candidates) == len(found.rejected) == 1
-    assert str(found.rejected[0]) == "openai/gpt: rejected: candidate 1: question: expected a text"
+    assert str(found.rejected[0]) == "openai/gpt: rejected: candidate 1: question: it is empty"
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_choice_needs_options_and_one_letter(question: str, answer: list[str],
     ("reply", "reason"),
     [
         (Reply("error", error="the server is down"), "the server is down"),
-        (Reply("incomplete", "{"), "output cap; raise --max-output-tokens"),
+        (Reply("incomplete", "{"), "output cap; raise `max_output_tokens`"),
         (Reply("refused"), "refused"),
         (Reply("ok", " "), "empty"),
     ],
@@ -242,7 +242,7 @@ def test_no_request_is_sent_beyond_the_cost(monkeypatch: pytest.MonkeyPatch, tmp
     asking = Asking("openai/a", AskSettings(max_connections=1, max_cost=3))
     answers = ask_model(asking, prompts, cap=10, answered=came.append)
     assert [one.reply.status for one in answers] == ["ok", "ok", "error", "error", "error"]
-    assert "not sent: $4.00 spent, --max-cost is $3.00" in answers[-1].reply.error
+    assert "not sent: $4.00 spent, `max_cost` is $3.00" in answers[-1].reply.error
     assert [one.cost for one in came] == [2.0, 2.0]
 
 

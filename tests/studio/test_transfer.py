@@ -147,7 +147,7 @@ def test_a_limit_of_cost_stops_between_samples(store: Store, monkeypatch: pytest
     plan = DraftPlan("T5.2", bucket=bucket, samples=5)
     found = draft_samples(store, TASKS, plan, [Asking("openai/a", AskSettings(max_connections=1))], max_cost=3)
     assert len(found.samples) == 2
-    assert [one.reason for one in found.drafted.rejected] == ["not sent: $4.00 spent, --max-cost is $3.00"] * 3
+    assert [one.reason for one in found.drafted.rejected] == ["not sent: $4.00 spent, `max_cost` is $3.00"] * 3
     assert len(list(store.samples())) == 2
 
 
@@ -234,7 +234,7 @@ def test_answers_of_models_are_stored_once(store: Store) -> None:
     assert [(one.model, one.closed_book) for one in store.sample(ids[0]).predictions] == [
         ("fathom/lexical", False), ("fathom/guess", False), ("fathom/guess", True)
     ]  # fmt: skip
-    with pytest.raises(FathomError, match="--states nowhere: expected some of"):
+    with pytest.raises(FathomError, match="`states` nowhere: expected some of"):
         states_of(["nowhere"])
 
 
@@ -360,7 +360,7 @@ def test_nothing_accepted_other_files_and_unknown_formats_are_refused(store: Sto
     accept(store, drafted(store, samples=1)[0])
     with pytest.raises(FathomError, match="contains other files than an export"):
         export_samples(store, TASKS, tmp_path, ExportOptions())
-    with pytest.raises(FathomError, match="--formats parquet: expected some of pro, suite, jsonl, card"):
+    with pytest.raises(FathomError, match="`formats` parquet: expected some of pro, suite, jsonl, card"):
         formats_of(["parquet"])
 
 

@@ -8,13 +8,16 @@ its evidence and the objection.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, get_args
 
+from pydantic import StringConstraints
+
+from fathom.storage.validation import Amount, Count, Items, Text, Words
 from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, limited, read_list
 from fathom.studio.candidates import shortened_text
-from fathom.studio.drafting import find_quote, quotes_of, text_of
+from fathom.studio.drafting import find_quote
 from fathom.studio.exports import Collection, context_of, joined
-from fathom.studio.records import RecordError
+from fathom.studio.records import RecordError, from_record
 from fathom.studio.tasks import find_task
 from fathom.studio.types import Evidence, Sample
 from fathom.types import Json
@@ -88,10 +91,10 @@ class Claim:
     """
 
     kind: ClaimKind
-    component: int | None
-    text: str
-    reason: str
-    evidence: tuple[Evidence, ...] = ()
+    component: Count | None
+    text: Text
+    reason: Text
+    evidence: Items[Evidence] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,27 @@ class Objection:
     """
 
     stand: Stand
-    reason: str
+    reason: Text
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A claim, as a model writes it."""
+
+    kind: ClaimKind
+    element: Count
+    text: Annotated[Text, StringConstraints(strip_whitespace=True)]
+    reason: Words
+    quotes: Items[Text]
+
+
+@dataclass(frozen=True, slots=True)
+class _Objection:
+    """An objection, as a model writes it."""
+
+    claim: Count
+    stand: Stand
+    reason: Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +145,14 @@ class Critique:
         cost: US dollars; None if a price is unknown.
     """
 
-    sample: str
-    version: int
-    critic: str
-    claims: tuple[Claim, ...] = ()
-    objector: str = ""
-    objections: tuple[Objection | None, ...] = ()
-    notes: tuple[str, ...] = ()
-    cost: float | None = 0.0
+    sample: Text
+    version: Count
+    critic: Text
+    claims: Items[Claim] = ()
+    objector: Text = ""
+    objections: Items[Objection | None] = ()
+    notes: Items[Text] = ()
+    cost: Amount | None = 0.0
 
     @property
     def standing(self) -> tuple[Claim, ...]:
@@ -153,11 +176,11 @@ class ClaimDecision:
         version: Version of the sample that they saw.
     """
 
-    critique: int
-    claim: int
+    critique: Count
+    claim: Count
     decision: Outcome
-    reason: str
-    version: int
+    reason: Text
+    version: Count
 
 
 def criticise(
@@ -273,37 +296,32 @@ def read_objections(answer: Answer, claims: int) -> tuple[tuple[Objection | None
         return none, (f"{error}: {shortened_text(answer.text, 200)!r}",)
     for number, one in enumerate(listed, start=1):
         try:
-            if not isinstance(one, dict) or set(one) != {"claim", "stand", "reason"}:
-                raise UnreadableReplyError("expected an object with claim, stand and reason")
-            place = _number(one["claim"], 1, claims, "claim")
-            stand = next((stand for stand in STANDS if stand == one["stand"]), None)
-            if stand is None:
-                raise UnreadableReplyError(f"stand: expected {', '.join(STANDS)}")
+            written = from_record(_Objection, one, "")
+            place = _checked_number(written.claim, claims, "claim")
             if place in found:
                 raise UnreadableReplyError(f"claim {place} has an objection already")
-            found[place] = Objection(stand, text_of(one, "reason"))
+            found[place] = Objection(written.stand, written.reason)
         except (UnreadableReplyError, RecordError) as error:
             notes.append(f"objection {number}: {error}")
     return tuple(found.get(place) for place in range(1, claims + 1)), tuple(notes)
 
 
 def _claim(value: Json, components: int, texts: Mapping[str, str]) -> Claim:
-    if not isinstance(value, dict) or set(value) != {"kind", "element", "text", "reason", "quotes"}:
-        raise UnreadableReplyError("expected an object with kind, element, text, reason and quotes")
-    kind = next((kind for kind in CLAIM_KINDS if kind == value["kind"]), None)
-    if kind is None:
-        raise UnreadableReplyError(f"kind: expected {', '.join(CLAIM_KINDS)}")
-    evidence = tuple(dict.fromkeys(one for quote in quotes_of(value) if (one := find_quote(quote, texts))))
-    reason = text_of(value, "reason")
-    if kind == "missing":
-        return Claim(kind, None, text_of(value, "text"), reason, evidence)
-    return Claim(kind, _number(value["element"], 1, components, "element") - 1, "", reason, evidence)
+    written = from_record(_Claim, value, "")
+    evidence = tuple(dict.fromkeys(filter(None, (find_quote(quote, texts) for quote in written.quotes))))
+    if written.kind == "missing":
+        if not written.text:
+            raise UnreadableReplyError("text: it is empty")
+        return Claim(written.kind, None, written.text, written.reason, evidence)
+    return Claim(
+        written.kind, _checked_number(written.element, components, "element") - 1, "", written.reason, evidence
+    )
 
 
-def _number(value: Json, least: int, most: int, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise UnreadableReplyError(f"{name}: expected a number from {least} to {most}")
-    return value
+def _checked_number(number: int, most: int, name: str) -> int:
+    if not 1 <= number <= most:
+        raise UnreadableReplyError(f"{name}: expected a number from 1 to {most}")
+    return number
 
 
 def _numbered(sample: Sample) -> str:

@@ -1,6 +1,5 @@
 """Difficulty tiers of samples from runs of models, with how sure they are."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import polars as pl
 
 from fathom.stats.columns import facet
 from fathom.stats.outcomes import scored_rows
+from fathom.storage.validation import Items, Text, read_toml
 from fathom.types import FathomError
 
 Tier: TypeAlias = Literal["high", "middle", "low"]
@@ -34,6 +34,15 @@ class Difficulty:
     stability: float
     right: Mapping[Tier, int]
     models: Mapping[Tier, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tiers:
+    """A file of tiers: names of models, as in rows."""
+
+    high: Items[Text]
+    middle: Items[Text]
+    low: Items[Text]
 
 
 def difficulty(
@@ -109,19 +118,11 @@ def read_tiers(path: Path) -> dict[str, Tier]:
     Raises:
         FathomError: The file cannot be read, or a model is in two tiers.
     """
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise FathomError(f"{path}: cannot be read: {error}") from None
+    tiers = read_toml(_Tiers, path)
     found: dict[str, Tier] = {}
     for tier in TIERS:
-        models = table.pop(tier, None)
-        if not isinstance(models, list) or not all(isinstance(one, str) for one in models):
-            raise FathomError(f"{path}: {tier} must be a list of names of models, as in rows")
-        for model in models:
+        for model in getattr(tiers, tier):
             if model in found:
                 raise FathomError(f"{path}: {model} is in the tiers {found[model]} and {tier}; keep one")
             found[model] = tier
-    if table:
-        raise FathomError(f"{path}: unknown name {sorted(table)[0]!r}; expected {', '.join(TIERS)}")
     return found

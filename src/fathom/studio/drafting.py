@@ -8,15 +8,19 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
+
+from annotated_types import MaxLen, MinLen
 
 from fathom.benchmarks.pro.official import fold
 from fathom.benchmarks.pro.tasks import options_of
 from fathom.models.protocol import is_baseline
+from fathom.storage.validation import Items, Text, Words
 from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, limited, read_list
 from fathom.studio.candidates import Drafted, Rejected, candidate_id, shortened_text, without_repeats
 from fathom.studio.exports import Collection, context_of, joined
 from fathom.studio.offline import draft_offline
-from fathom.studio.records import MOST_TEXT, RecordError, checked_text
+from fathom.studio.records import RecordError, from_record
 from fathom.studio.tasks import StudioTask, find_task, wording_of
 from fathom.studio.types import Candidate, Component, Content, Evidence, Requirement, Sample
 from fathom.types import FathomError, Json
@@ -30,7 +34,6 @@ MOST_CANDIDATES = 100
 MOST_COMPONENTS = 500
 MOST_QUOTE = 5000
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
-_FIELDS = {"question", "answer", "rationale", "solution"}
 
 _DRAFT = """You write samples for a benchmark of long-context language models. A sample is a question about the text \
 below, with a reference answer that experts will check against the text.
@@ -58,6 +61,24 @@ _REQUIREMENTS: Mapping[Requirement, str] = {
     "full": "the question needs the whole text; nobody who reads only parts of it can answer",
     "partial": "the question needs a few parts of the text only, which have to be found",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Component:
+    """An element of an answer, as a model writes it."""
+
+    text: Words
+    quotes: Items[Text]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A candidate, as a model writes it."""
+
+    question: Words
+    answer: Annotated[tuple[_Component, ...], MinLen(1), MaxLen(MOST_COMPONENTS)]
+    rationale: Words
+    solution: Words
 
 
 def draft_prompt(
@@ -210,9 +231,8 @@ def read_candidates(
     texts = {id: collection.texts[id] for id in sample.documents}
     candidates, rejected, notes = [], [], []
     for number, one in enumerate(listed, start=1):
-        remarks: list[str] = []
         try:
-            content = _content(one, task, sample.language, texts, remarks)
+            content, remarks = _content(one, task, texts)
         except (UnreadableReplyError, RecordError) as error:
             rejected.append(Rejected(drafter, f"candidate {number}: {error}", shortened_text(str(one))))
             continue
@@ -224,27 +244,23 @@ def read_candidates(
     return Drafted(tuple(candidates), tuple(rejected), tuple(notes), answer.cost)
 
 
-def _content(value: Json, task: StudioTask, language: str, texts: Mapping[str, str], remarks: list[str]) -> Content:
-    if not isinstance(value, dict):
-        raise UnreadableReplyError("expected an object")
-    if missing := sorted(_FIELDS - set(value)):
-        raise UnreadableReplyError(f"{missing[0]} is missing")
-    if strange := sorted(set(value) - _FIELDS):
-        raise UnreadableReplyError(f"unknown field {strange[0][:60]!r}; expected {', '.join(sorted(_FIELDS))}")
-    question = text_of(value, "question")
-    listed = value["answer"]
-    if not isinstance(listed, list) or not listed:
-        raise UnreadableReplyError("answer: expected a list of at least one element")
-    if len(listed) > MOST_COMPONENTS:
-        raise UnreadableReplyError(f"answer: {len(listed):,} elements; at most {MOST_COMPONENTS} are allowed")
-    components = tuple(_component(one, texts, f"answer[{at}]", remarks) for at, one in enumerate(listed))
-    check_answer(question, [one.text for one in components], task)
-    return Content(
-        question=question,
-        components=components,
-        rationale=text_of(value, "rationale"),
-        solution=text_of(value, "solution"),
+def _content(value: Json, task: StudioTask, texts: Mapping[str, str]) -> tuple[Content, list[str]]:
+    """The content of a candidate, and what of its evidence was left out."""
+    written = from_record(_Candidate, value, "")
+    components, remarks = [], []
+    for place, component in enumerate(written.answer):
+        found = {quote: find_quote(quote, texts) for quote in component.quotes}
+        lost = [shortened_text(quote, 60) for quote, evidence in found.items() if evidence is None]
+        remarks += [f"answer[{place}]: a quote is not in the documents: {quote!r}" for quote in lost]
+        components.append(Component(component.text, tuple(dict.fromkeys(filter(None, found.values())))))
+    check_answer(written.question, [component.text for component in components], task)
+    content = Content(
+        question=written.question,
+        components=tuple(components),
+        rationale=written.rationale,
+        solution=written.solution,
     )
+    return content, remarks
 
 
 def check_answer(question: str, answer: Sequence[str], task: StudioTask) -> None:
@@ -266,44 +282,6 @@ def check_answer(question: str, answer: Sequence[str], task: StudioTask) -> None
             raise UnreadableReplyError("question: it has no options; put A., B., C., D. at the start of lines")
         if answer[0].strip() not in [*options]:
             raise UnreadableReplyError(f"answer: expected one of the letters {', '.join(options)}")
-
-
-def _component(value: Json, texts: Mapping[str, str], where: str, remarks: list[str]) -> Component:
-    if not isinstance(value, dict) or set(value) != {"text", "quotes"}:
-        raise UnreadableReplyError(f"{where}: expected an object with text and quotes")
-    evidence = []
-    for quote in quotes_of(value, where):
-        if one := find_quote(quote, texts):
-            evidence.append(one)
-        else:
-            remarks.append(f"{where}: a quote is not in the documents: {shortened_text(quote, 60)!r}")
-    return Component(text_of(value, "text", where), tuple(dict.fromkeys(evidence)))
-
-
-def text_of(value: Mapping[str, Json], name: str, where: str = "") -> str:
-    """A field with text.
-
-    Raises:
-        UnreadableReplyError: It is missing, empty or something else.
-        RecordError: It cannot be stored.
-    """
-    place = f"{where}.{name}" if where else name
-    text = value.get(name)
-    if not isinstance(text, str) or not text.strip():
-        raise UnreadableReplyError(f"{place}: expected a text")
-    return checked_text(text.strip(), place, MOST_TEXT)
-
-
-def quotes_of(value: Mapping[str, Json], where: str = "") -> tuple[str, ...]:
-    """The field ``quotes`` with different texts.
-
-    Raises:
-        UnreadableReplyError: It is something else.
-    """
-    quotes = value["quotes"]
-    if not isinstance(quotes, list) or not all(isinstance(one, str) for one in quotes):
-        raise UnreadableReplyError(f"{where}.quotes: expected a list of texts".removeprefix("."))
-    return tuple(dict.fromkeys(map(str, quotes)))
 
 
 def find_quote(quote: str, texts: Mapping[str, str]) -> Evidence | None:

@@ -1,13 +1,12 @@
 """The tables as a projection of the log: entries and values as rows, and back."""
 
-import json
 from collections.abc import Generator
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, select
 
 from fathom.studio.log import Entry, NoteEntry
-from fathom.studio.records import as_record, canonical, from_record
+from fathom.studio.records import as_record, canonical, from_json
 from fathom.studio.schema import entries
 from fathom.studio.states import involved
 from fathom.studio.types import Sample, StudioDocument
@@ -47,4 +46,4 @@ def note_row(entry: NoteEntry) -> dict[str, Any]:
 
 def value_of(kind: type[Kind], body: str) -> Kind:
     """A value from the column ``body`` of its row."""
-    return from_record(kind, json.loads(body))
+    return from_json(kind, body)

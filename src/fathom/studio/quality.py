@@ -5,7 +5,6 @@ and Krippendorff's alpha (``fathom.stats.agreement``). Raters do not know who ma
 has all that it needs: then nobody rates it any more, and so nobody is led by the results.
 """
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -27,12 +26,11 @@ from fathom.stats.intervals import (
 from fathom.studio.histories import History, Origin
 from fathom.studio.log import NoteEntry
 from fathom.studio.quotas import Design, cell_of, draw
-from fathom.studio.records import from_record
+from fathom.studio.records import from_json
 from fathom.studio.states import DONE
 from fathom.studio.statistics import with_interval
 from fathom.studio.types import Sample
 from fathom.tokens.length import format_length
-from fathom.types import FathomError
 
 Dimension: TypeAlias = Literal["task", "requirement", "authenticity", "difficulty", "correctness"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
@@ -146,13 +144,9 @@ def read_rating(body: str) -> Rating:
     """The rating in the body of a note.
 
     Raises:
-        FathomError: It is not a rating.
+        RecordError: It is not a rating.
     """
-    try:
-        record = json.loads(body)
-    except (ValueError, RecursionError):
-        raise FathomError(f"rating: expected an object with {', '.join(DIMENSIONS)}") from None
-    return from_record(Rating, record)
+    return from_json(Rating, body, "rating")
 
 
 def rated_samples(histories: Iterable[History], design: Design, studio: str) -> tuple[History, ...]:

@@ -1,16 +1,15 @@
 """The balanced design: which samples are wanted and missing, and which are drawn for audits and ratings."""
 
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 from fathom.benchmarks.pro.secondary_tasks import BY_NAME, LANGUAGES, LENGTHS, SECONDARY
+from fathom.storage.validation import Amount, Count, Items, Text, parsed, read_toml
 from fathom.studio.histories import History
-from fathom.studio.records import RecordError, from_record
 from fathom.studio.states import DONE
 from fathom.studio.tasks import StudioTask, find_task
 from fathom.studio.types import STATES, State
@@ -20,6 +19,7 @@ from fathom.types import FathomError
 CellKey: TypeAlias = tuple[str, str, int]
 """Task, language, length bucket in tokens."""
 FILE = "design.toml"
+_Length: TypeAlias = Annotated[Count, parsed(parse_length)]
 PROPOSED = 5
 """Drafts that are proposed at once."""
 
@@ -40,15 +40,15 @@ class Design:
         hourly: Price of an hour of people's time in US dollars.
     """
 
-    tasks: tuple[str, ...] = tuple(one.name for one in SECONDARY)
-    languages: tuple[str, ...] = tuple(LANGUAGES.values())
-    lengths: tuple[int, ...] = tuple(LENGTHS.values())
-    each: int = 5
-    audit_one_in: int = 5
-    rate_one_in: int = 10
-    raters: int = 3
-    seed: int = 0
-    hourly: float = 0.0
+    tasks: Items[Text] = tuple(task.name for task in SECONDARY)
+    languages: Items[Text] = tuple(LANGUAGES.values())
+    lengths: Items[_Length] = tuple(LENGTHS.values())
+    each: Count = 5
+    audit_one_in: Count = 5
+    rate_one_in: Count = 10
+    raters: Count = 3
+    seed: Count = 0
+    hourly: Amount = 0.0
 
     @property
     def total(self) -> int:
@@ -87,28 +87,17 @@ def read_design(path: Path, tasks: Mapping[str, StudioTask]) -> Design:
         tasks: Tasks of the studio, which the file can name by their codes.
 
     Raises:
-        FathomError: It cannot be read, or a field is invalid.
+        FathomError: It cannot be read, a field is invalid, or a task is unknown.
     """
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-        lengths = table.get("lengths")
-        if isinstance(lengths, list):
-            table["lengths"] = [parse_length(str(one)) for one in lengths]
-        found = from_record(Design, table, str(path))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise FathomError(f"{path}: cannot be read: {error}; correct the file") from None
-    except RecordError:
-        raise
-    except FathomError as error:
-        raise FathomError(f"{path}: {error}") from None
+    design = read_toml(Design, path)
     for name in ("tasks", "languages", "lengths", "each", "raters"):
-        if not getattr(found, name):
+        if not getattr(design, name):
             raise FathomError(f"{path}: {name} is empty or 0; expected at least one, or leave it out")
     return replace(
-        found,
-        tasks=tuple(dict.fromkeys(find_task(tasks, one).name for one in found.tasks)),
-        languages=tuple(dict.fromkeys(found.languages)),
-        lengths=tuple(sorted(set(found.lengths))),
+        design,
+        tasks=tuple(dict.fromkeys(find_task(tasks, name).name for name in design.tasks)),
+        languages=tuple(dict.fromkeys(design.languages)),
+        lengths=tuple(sorted(set(design.lengths))),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from fathom.benchmarks.pro.secondary_tasks import LENGTHS
+from fathom.storage.validation import Amount, Count, Flag, Items, Text
 
 Role: TypeAlias = Literal["reader", "annotator", "expert", "administrator"]
 """Roles in ascending order: each may do what the roles before it may."""
@@ -77,9 +78,9 @@ class Person:
         active: Whether they may log in; accounts are never deleted, because the log names them.
     """
 
-    name: str
+    name: Text
     role: Role
-    active: bool = True
+    active: Flag = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +102,18 @@ class StudioDocument:
         reason: Reason of its state.
     """
 
-    id: str
-    title: str
-    language: str
-    source: str = ""
-    licence: str = ""
-    tokens: int = 0
-    bucket: int = 0
+    id: Text
+    title: Text
+    language: Text
+    source: Text = ""
+    licence: Text = ""
+    tokens: Count = 0
+    bucket: Count = 0
     state: DocumentState = "collected"
-    domain: str = ""
-    format: str = ""
-    duplicate_of: str = ""
-    reason: str = ""
+    domain: Text = ""
+    format: Text = ""
+    duplicate_of: Text = ""
+    reason: Text = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +127,10 @@ class Evidence:
         quote: The characters between.
     """
 
-    document: str
-    start: int
-    end: int
-    quote: str
+    document: Text
+    start: Count
+    end: Count
+    quote: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +142,8 @@ class Component:
         evidence: Passages that support it.
     """
 
-    text: str
-    evidence: tuple[Evidence, ...] = ()
+    text: Text
+    evidence: Items[Evidence] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +160,13 @@ class Content:
         prompt_answering: Standardised prompt that asks for the answer at once; "" before.
     """
 
-    question: str = ""
-    components: tuple[Component, ...] = ()
-    rationale: str = ""
-    solution: str = ""
+    question: Text = ""
+    components: Items[Component] = ()
+    rationale: Text = ""
+    solution: Text = ""
     requirement: Requirement = "full"
-    prompt_thinking: str = ""
-    prompt_answering: str = ""
+    prompt_thinking: Text = ""
+    prompt_answering: Text = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +181,11 @@ class Candidate:
         seconds: Time that the model took.
     """
 
-    id: str
-    drafter: str
+    id: Text
+    drafter: Text
     content: Content
-    cost: float | None = None
-    seconds: float = 0.0
+    cost: Amount | None = None
+    seconds: Amount = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,11 +200,11 @@ class Prediction:
         cost: Price in US dollars; None if unknown.
     """
 
-    model: str
-    components: tuple[str, ...]
-    closed_book: bool = False
-    score: float | None = None
-    cost: float | None = None
+    model: Text
+    components: Items[Text]
+    closed_book: Flag = False
+    score: Amount | None = None
+    cost: Amount | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +218,8 @@ class ComponentVerdict:
     """
 
     mark: Mark
-    note: str = ""
-    evidence: tuple[Evidence, ...] = ()
+    note: Text = ""
+    evidence: Items[Evidence] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,15 +238,15 @@ class Review:
         not_missing: Components that models give and that do not belong to the answer.
     """
 
-    reviewer: str
-    round: int
-    verdicts: tuple[ComponentVerdict, ...]
-    missing: tuple[Component, ...]
+    reviewer: Text
+    round: Count
+    verdicts: Items[ComponentVerdict]
+    missing: Items[Component]
     verdict: Verdict
-    note: str = ""
-    seconds: float = 0.0
-    at: str = ""
-    not_missing: tuple[str, ...] = ()
+    note: Text = ""
+    seconds: Amount = 0.0
+    at: Text = ""
+    not_missing: Items[Text] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,12 +262,12 @@ class Ruling:
         at: Time.
     """
 
-    by: str
+    by: Text
     kind: Literal["expert_review", "adjudication", "audit", "rejection"]
-    round: int
-    outcome: str
-    reason: str
-    at: str
+    round: Count
+    outcome: Text
+    reason: Text
+    at: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,24 +296,24 @@ class Sample:
         updated: Time of the last action.
     """
 
-    id: str
-    task: str
-    language: str
-    bucket: int
-    documents: tuple[str, ...]
+    id: Text
+    task: Text
+    language: Text
+    bucket: Count
+    documents: Items[Text]
     state: State = "drafted"
-    version: int = 1
+    version: Count = 1
     content: Content = Content()
-    author: str = ""
-    round: int = 1
-    writers: tuple[str, ...] = ()
-    candidates: tuple[Candidate, ...] = ()
-    predictions: tuple[Prediction, ...] = ()
-    first_verdicts: tuple[Review, ...] = ()
-    reviews: tuple[Review, ...] = ()
-    rulings: tuple[Ruling, ...] = ()
-    difficulty: str = ""
-    updated: str = ""
+    author: Text = ""
+    round: Count = 1
+    writers: Items[Text] = ()
+    candidates: Items[Candidate] = ()
+    predictions: Items[Prediction] = ()
+    first_verdicts: Items[Review] = ()
+    reviews: Items[Review] = ()
+    rulings: Items[Ruling] = ()
+    difficulty: Text = ""
+    updated: Text = ""
 
     @property
     def current_reviews(self) -> tuple[Review, ...]:
@@ -343,49 +344,49 @@ class SampleAction:
         seconds: Time that they spent.
     """
 
-    sample: str
-    version: int
-    seconds: float = field(default=0.0, kw_only=True)
+    sample: Text
+    version: Count
+    seconds: Amount = field(default=0.0, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Create(SampleAction):
     """A new sample with its first candidates; version 0."""
 
-    version: int = field(default=0, kw_only=True)
-    task: str
-    language: str
-    bucket: int
-    documents: tuple[str, ...]
-    candidates: tuple[Candidate, ...] = ()
+    version: Count = field(default=0, kw_only=True)
+    task: Text
+    language: Text
+    bucket: Count
+    documents: Items[Text]
+    candidates: Items[Candidate] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AddCandidates(SampleAction):
     """Further candidates."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: Items[Candidate]
 
 
 @dataclass(frozen=True, slots=True)
 class AddPredictions(SampleAction):
     """Answers of models to the question."""
 
-    predictions: tuple[Prediction, ...]
+    predictions: Items[Prediction]
 
 
 @dataclass(frozen=True, slots=True)
 class SetDifficulty(SampleAction):
     """The difficulty tier."""
 
-    difficulty: str
+    difficulty: Text
 
 
 @dataclass(frozen=True, slots=True)
 class Select(SampleAction):
     """Chooses a candidate."""
 
-    candidate: str
+    candidate: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,43 +412,43 @@ class SubmitForReview(SampleAction):
 class ExpertPass(SampleAction):
     """The expert finds no fault with question, answer and evidence."""
 
-    note: str = ""
+    note: Text = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpertReturn(SampleAction):
     """The expert returns the sample for revision."""
 
-    reason: str
+    reason: Text
 
 
 @dataclass(frozen=True, slots=True)
 class Standardise(SampleAction):
     """Confirms both prompts, which begins the answer review."""
 
-    prompt_thinking: str
-    prompt_answering: str
+    prompt_thinking: Text
+    prompt_answering: Text
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitVerdicts(SampleAction):
     """What a reviewer says before they see the models' answers: the first step of a review; see ``Review``."""
 
-    verdicts: tuple[ComponentVerdict, ...]
-    missing: tuple[Component, ...]
+    verdicts: Items[ComponentVerdict]
+    missing: Items[Component]
     verdict: Verdict
-    note: str = ""
+    note: Text = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitReview(SampleAction):
     """A blind review of the answer; see ``Review``."""
 
-    verdicts: tuple[ComponentVerdict, ...]
-    missing: tuple[Component, ...]
+    verdicts: Items[ComponentVerdict]
+    missing: Items[Component]
     verdict: Verdict
-    note: str = ""
-    not_missing: tuple[str, ...] = ()
+    note: Text = ""
+    not_missing: Items[Text] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,7 +456,7 @@ class Adjudicate(SampleAction):
     """An expert decides on a sample with a negative review."""
 
     decision: Decision
-    reason: str
+    reason: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,7 +468,7 @@ class Reconstruct(SampleAction):
 class Reject(SampleAction):
     """An expert rejects the sample."""
 
-    reason: str
+    reason: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,7 +476,7 @@ class Audit(SampleAction):
     """An expert audits an accepted sample; every verdict but ``pass`` leads to adjudication."""
 
     verdict: AuditVerdict
-    reason: str = ""
+    reason: Text = ""
 
 
 # Actions on documents and accounts, which have no version.
@@ -486,17 +487,17 @@ class AddDocument:
     """A document was collected; ``digest`` is the SHA-256 of its text in UTF-8."""
 
     document: StudioDocument
-    digest: str
+    digest: Text
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewDocument:
     """The compliance review of a document, or its exhaustion."""
 
-    document: str
+    document: Text
     state: DocumentState
-    reason: str = ""
-    seconds: float = 0.0
+    reason: Text = ""
+    seconds: Amount = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,10 +511,10 @@ class SetIntake:
         near: Share of the shorter text from which two texts are nearly equal.
     """
 
-    tokenizer: str = TOKENIZER
-    buckets: tuple[int, ...] = BUCKETS
-    tolerance: float = TOLERANCE
-    near: float = NEAR
+    tokenizer: Text = TOKENIZER
+    buckets: Items[Count] = BUCKETS
+    tolerance: Amount = TOLERANCE
+    near: Amount = NEAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -533,10 +534,10 @@ class Note:
         body: JSON text, in canonical form.
     """
 
-    topic: str
-    subject: str
-    body: str
-    seconds: float = 0.0
+    topic: Text
+    subject: Text
+    body: Text
+    seconds: Amount = 0.0
 
 
 Action: TypeAlias = (

@@ -16,7 +16,7 @@ from fathom.studio.critique import (
     Objection,
 )
 from fathom.studio.log import Entry
-from fathom.studio.records import as_record, canonical, from_record
+from fathom.studio.records import as_record, canonical, from_json
 from fathom.studio.states import RefusedError, sees_claims
 from fathom.studio.types import Note, Sample
 from fathom.studio.web.visit import Visit
@@ -83,7 +83,7 @@ def claims_of(visit: Visit, sample: Sample) -> tuple[ShownClaim, ...]:
     decided = _decisions(visit, sample)
     found = []
     for entry in notes:
-        critique = from_record(Critique, json.loads(entry.note.body))
+        critique = from_json(Critique, entry.note.body)
         for place, (claim, objection) in enumerate(zip(critique.claims, critique.objections, strict=True)):
             said = [one for one in decided if (one.said.critique, one.said.claim) == (entry.number, place)]
             mine = next((one.said for one in said if one.by == visit.me.name), None)
@@ -128,6 +128,6 @@ def _decisions(visit: Visit, sample: Sample) -> list[Decided]:
     for entry in visit.store.notes(topic=CRITIQUE_DECISION, subject=sample.id):
         if sample.state == "answer_review" and entry.person != visit.me.name:
             continue
-        said = from_record(ClaimDecision, json.loads(entry.note.body))
+        said = from_json(ClaimDecision, entry.note.body)
         found[entry.person, said.critique, said.claim] = Decided(entry.person, said)
     return list(found.values())

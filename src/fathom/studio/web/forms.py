@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from fathom.server.answers import AnswerError
-from fathom.studio.records import MOST_ITEMS, RecordError, as_record, from_record
+from fathom.storage.validation import Items
+from fathom.studio.records import MOST_ITEMS, RecordError, as_record, from_json
 from fathom.studio.types import (
     AUDIT_VERDICTS,
     DECISIONS,
@@ -38,11 +39,6 @@ from fathom.studio.types import (
 from fathom.studio.web.visit import Form
 
 Choice = TypeVar("Choice", bound=str)
-
-
-@dataclass(frozen=True, slots=True)
-class _Evidences:
-    evidence: tuple[Evidence, ...]
 
 
 MINED = ("missing", "not missing")
@@ -147,12 +143,7 @@ def evidence_of(form: Form, name: str) -> tuple[Evidence, ...]:
     text = form.text(name)
     if not text:
         return ()
-    try:
-        return from_record(_Evidences, {"evidence": json.loads(text)}, name).evidence
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, RecordError):
-            raise
-        raise RecordError(f"{name}: expected JSON; reload the page") from None
+    return from_json(Items[Evidence], text, name)
 
 
 def _review(sample: Sample, form: Form) -> SubmitReview:
