@@ -21,8 +21,8 @@ MOST_TEXT = 200_000
 """Maximum characters of one text."""
 MOST_ITEMS = 5_000
 """Maximum items of one list."""
-_NO_NUL = r"^[^\x00]*$"
-Text: TypeAlias = Annotated[str, Strict(), StringConstraints(max_length=MOST_TEXT, pattern=_NO_NUL)]
+NO_NUL = StringConstraints(pattern=r"^[^\x00]*$")
+Text: TypeAlias = Annotated[str, Strict(), MaxLen(MOST_TEXT), NO_NUL]
 """A text that every database and page can hold."""
 Words: TypeAlias = Annotated[Text, StringConstraints(strip_whitespace=True, min_length=1)]
 """A text that says something, without white space around it."""

@@ -7,10 +7,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from fathom.benchmarks.pro.records import read_record
 from fathom.benchmarks.pro.secondary_tasks import LANGUAGES, LENGTHS
@@ -21,8 +21,11 @@ from fathom.studio.states import DONE
 from fathom.studio.tasks import StudioTask, find_task, standard_prompts
 from fathom.studio.types import Evidence, Sample, StudioDocument
 from fathom.tokens.length import format_length
+from fathom.tokens.tokenizers import DEFAULT
 from fathom.types import Document, FathomError, Part, Span
 
+ExportFormat: TypeAlias = Literal["pro", "suite", "jsonl", "card"]
+EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 VERSION = 1
 """Of the lines in ``samples.jsonl`` and ``documents.jsonl``."""
 SAMPLES, DOCUMENTS, RECORDS, CARD = "samples.jsonl", "documents.jsonl", "longbench_pro.jsonl", "README.md"
@@ -31,6 +34,27 @@ _HEADING = {"en": "[Document {number}] {title}", "zh": "[文档 {number}] {title
 _LANGUAGE = {code: name for name, code in LANGUAGES.items()}
 _LENGTH = {tokens: name for name, tokens in LENGTHS.items()}
 _ID = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What an export contains.
+
+    Attributes:
+        formats: Some of ``EXPORT_FORMATS``.
+        title: Title of the data set.
+        licence: Identifier of its licence.
+        tokenizer: Measures the prompts of the suite.
+        lengths: Shorter lengths in tokens at which samples are also in the suite.
+        closed_book: Whether the suite asks each question also without its context.
+    """
+
+    formats: tuple[ExportFormat, ...] = EXPORT_FORMATS
+    title: str = "Samples made with fathom studio"
+    licence: str = ""
+    tokenizer: str = DEFAULT
+    lengths: tuple[int, ...] = ()
+    closed_book: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,19 +78,20 @@ class Collection:
         return sorted((one for one in self.samples if one.state in DONE), key=lambda one: one.id)
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Why samples are not in an export.
+    """Something that is not in an export.
 
     Attributes:
-        reasons: Reason by id of the sample.
+        name: Id of the sample, and its length if it is only left out at one.
+        reason: Why.
     """
 
-    reasons: dict[str, str] = field(default_factory=dict)
+    name: str
+    reason: str
 
-    def lines(self) -> tuple[str, ...]:
-        """One line for each."""
-        return tuple(f"sample {id}: left out: {reason}" for id, reason in self.reasons.items())
+    def __str__(self) -> str:
+        return f"sample {self.name}: left out: {self.reason}"
 
 
 # ------------------------------------------------------------------------------------------------------------- contexts
@@ -138,20 +163,17 @@ def item_name(id: str) -> str:
 # ------------------------------------------------------------------------------------------------- LongBench Pro, JSONL
 
 
-def pro_records(collection: Collection, left_out: LeftOut) -> Iterator[dict[str, Any]]:
+def pro_records(collection: Collection) -> Iterator[dict[str, Any] | LeftOut]:
     """Records in LongBench Pro's schema, which ``fathom build pro --data FILE`` and the released code read.
 
     Args:
         collection: The samples; those that are accepted and of one of the 25 tasks are exported.
-        left_out: Receives why others are not.
     """
     for sample in collection.done():
         try:
-            record = pro_record(sample, collection)
+            yield pro_record(sample, collection)
         except FathomError as error:
-            left_out.reasons[sample.id] = str(error)
-        else:
-            yield record
+            yield LeftOut(sample.id, str(error))
 
 
 def pro_record(sample: Sample, collection: Collection) -> dict[str, Any]:
@@ -190,19 +212,14 @@ def pro_record(sample: Sample, collection: Collection) -> dict[str, Any]:
     return record
 
 
-def sample_lines(collection: Collection, left_out: LeftOut) -> Iterator[dict[str, Any]]:
-    """Accepted samples as the studio reads them back: content, evidence and difficulty, without people.
-
-    Args:
-        collection: The samples.
-        left_out: Receives why some are not exported.
-    """
+def sample_lines(collection: Collection) -> Iterator[dict[str, Any] | LeftOut]:
+    """Accepted samples as the studio reads them back: content, evidence and difficulty, without people."""
     for sample in collection.done():
         try:
             context_of(sample, collection)
             evidence_of(sample, collection.texts)
         except FathomError as error:
-            left_out.reasons[sample.id] = str(error)
+            yield LeftOut(sample.id, str(error))
             continue
         yield {
             "fathom": "studio sample",
@@ -225,21 +242,23 @@ def document_lines(collection: Collection) -> Iterator[dict[str, Any]]:
             yield {"fathom": "studio document", "version": VERSION, **about, "text": collection.texts[id]}
 
 
-def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
+def write_lines(path: Path, records: Iterable[Mapping[str, Any] | LeftOut]) -> tuple[LeftOut, ...]:
     """Write records as JSON lines.
 
     Returns:
-        Their number.
+        What is left out.
 
     Raises:
         FathomError: The file cannot be written.
     """
-    count = 0
+    left_out = []
     with whole_file(path) as stream:
         for record in records:
-            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-            count += 1
-    return count
+            if isinstance(record, LeftOut):
+                left_out.append(record)
+            else:
+                stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+    return tuple(left_out)
 
 
 # --------------------------------------------------------------------------------------------------------- dataset card

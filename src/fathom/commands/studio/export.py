@@ -46,10 +46,10 @@ def studio_export(options: ExportOptions) -> "Exported":
     Needs the extra studio of fathom-eval.
     """
     with libraries():
-        from fathom.studio.transfer import ExportOptions as Wanted
+        from fathom.studio.exports import ExportOptions as Content
         from fathom.studio.transfer import export_samples, formats_of
         from fathom.studio.work import tasks_of
-    wanted = Wanted(
+    content = Content(
         formats=formats_of(options.formats),
         title=options.title,
         licence=options.licence,
@@ -59,7 +59,7 @@ def studio_export(options: ExportOptions) -> "Exported":
     )
     with opened(options.store) as store:
         tasks = tasks_of(options.store, options.tasks)
-        return export_samples(store, tasks, Path(options.out), wanted, progress=options.progress)
+        return export_samples(store, tasks, Path(options.out), content, progress=options.progress)
 
 
 class Line(ExportOptions, kw_only=True):
