@@ -179,7 +179,7 @@ def adapted(
         asked = items_of(paths[0].with_suffix(".json"))
         return replies(asked, wrong(asked), **other)
 
-    patch.setattr("fathom.commands.run.run", lambda *_, **__: SimpleNamespace(stopped=""))
+    patch.setattr("fathom.commands.run.run", SimpleNamespace(body=lambda _: SimpleNamespace(stopped="")))
     patch.setattr("fathom.compress.adaptive.load", load)
     write_matrix(KNOWN, folder / "known.parquet")
     try:

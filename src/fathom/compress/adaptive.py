@@ -46,6 +46,27 @@ _MOST, _LEAST = 2.0, 0.5  # bounds of a model's own spread relative to that of k
 
 
 @dataclass(frozen=True)
+class AdaptiveSettings:
+    """What an evaluation is to reach, and how.
+
+    Attributes:
+        width: Half-width of the 95% interval of the whole score, at which to stop.
+        budget: Most items to ask; a round that would exceed it is not started.
+        first: Items of the first round.
+        step: Items of every other.
+        seed: Seed of the draws.
+        unanswered: How replies count that were not answered.
+    """
+
+    width: float
+    budget: int
+    first: int = FIRST
+    step: int = STEP
+    seed: int = 0
+    unanswered: Unanswered = "zero"
+
+
+@dataclass(frozen=True)
 class Progress:
     """State of an adaptive evaluation of one model.
 
@@ -141,26 +162,15 @@ Rounds: TypeAlias = Generator[tuple[Progress, NDArray[np.int64]], Floats, Progre
 
 
 def rounds(
-    design: Design,
-    *,
-    width: float,
-    budget: int,
-    stretch: float,
-    rng: np.random.Generator,
-    first: int = FIRST,
-    step: int = STEP,
-    top_up: bool = False,
+    design: Design, settings: AdaptiveSettings, *, stretch: float, rng: np.random.Generator, top_up: bool = False
 ) -> Rounds:
     """The rounds of an evaluation as a generator: it yields items to ask and is sent the scores on them.
 
     Args:
         design: The benchmark.
-        width: Half-width of the 95% interval of the whole score, at which to stop.
-        budget: Most items to ask; a round that would exceed it is not started.
+        settings: Width, budget and sizes of the rounds.
         stretch: See ``stretch``.
         rng: Random generator.
-        first: Items of the first round.
-        step: Items of every other round.
         top_up: Whether rounds are drawn by ``topped_up``.
 
     Yields:
@@ -170,11 +180,11 @@ def rounds(
         The final state.
     """
     progress, wanted = start(design), np.zeros(len(design.matrix.items))
-    while len(progress.items) < budget:
+    while len(progress.items) < settings.budget:
         asked, whole = len(progress.items), len(design.matrix.items)
-        count = min(step, whole - asked) if asked else min(first, budget)
+        count = min(settings.step, whole - asked) if asked else min(settings.first, settings.budget)
         # No partial rounds: an evaluation with a larger budget could not resume from them.
-        if not count or asked + count > budget:
+        if not count or asked + count > settings.budget:
             break
         if top_up:
             items, wanted = topped_up(design, progress, wanted, count, rng)
@@ -183,7 +193,7 @@ def rounds(
             items, chances = next_items(design, progress, count, rng)
         scores = yield progress, items
         progress = Progress(np.concatenate([progress.items, items]), np.concatenate([progress.scores, scores]), chances)
-        if half_width(current(design, progress, stretch)) <= width:
+        if half_width(current(design, progress, stretch)) <= settings.width:
             break
     return progress
 
@@ -216,18 +226,13 @@ def half_width(found: Estimates) -> float:
 
 
 @one_thread("scipy.cluster.hierarchy")
-def stretch(
-    design: Design, *, width: float, budget: int, first: int = FIRST, step: int = STEP, top_up: bool = False
-) -> float:
+def stretch(design: Design, settings: AdaptiveSettings, *, top_up: bool = False) -> float:
     """Factor by which intervals at the stop must be wider than nominal ones: each known model is evaluated as if new.
 
     Args:
         design: The benchmark.
-        width: See ``rounds``.
-        budget: See ``rounds``.
-        first: See ``rounds``.
-        step: See ``rounds``.
-        top_up: See ``rounds``.
+        settings: Width, budget and sizes of the rounds.
+        top_up: Whether rounds are drawn by ``topped_up``.
 
     Returns:
         A factor of 1 or more; 1 with fewer than five known models.
@@ -240,8 +245,7 @@ def stretch(
         others = np.delete(matrix.scores, model, axis=0)
         without = replace(design, known=learn(others, design.strata), tree=likeness_tree(others.T, groups_of(matrix)))
         rng = np.random.default_rng([design.seed, 2, model])
-        plan = rounds(without, width=width, budget=budget, stretch=1.0, rng=rng, first=first, step=step, top_up=top_up)
-        end = drive(plan, matrix.scores[model].__getitem__)
+        end = drive(rounds(without, settings, stretch=1.0, rng=rng, top_up=top_up), matrix.scores[model].__getitem__)
         found = current(without, end, 1.0)
         error = half_width(found) / Z
         squares += float(((found.values[0, 0] - truth[model]) / error) ** 2) if error > 0 else 0.0
@@ -365,27 +369,6 @@ def estimate_of(
 # ------------------------------------------------------------------------------------------------ rounds of a model
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What an evaluation is to reach, and how.
-
-    Attributes:
-        width: Half-width of the 95% interval of the whole score, at which to stop.
-        budget: Most items to ask.
-        first: Items of the first round.
-        step: Items of every other.
-        seed: Seed of the draws.
-        unanswered: How replies count that were not answered.
-    """
-
-    width: float
-    budget: int
-    first: int = FIRST
-    step: int = STEP
-    seed: int = 0
-    unanswered: Unanswered = "zero"
-
-
 @readable
 @dataclass(frozen=True)
 class Adapted:
@@ -426,7 +409,7 @@ class Adapted:
 def evaluate(
     model: str,
     matrix: ScoreMatrix,
-    wanted: Wanted,
+    settings: AdaptiveSettings,
     folder: Path,
     ask: Callable[[Path, Path], str],
     told: Callable[[int, float, float], None] | None = None,
@@ -436,7 +419,7 @@ def evaluate(
     Args:
         model: Its name.
         matrix: Scores of known models on the items of the benchmark.
-        wanted: What is to be reached.
+        settings: What is to be reached, and how.
         folder: Where the rounds are written.
         ask: Runs the subset in a file into a run folder; gives why it was stopped, or "".
         told: Called with the items asked, the estimate and the half-width, after every round.
@@ -444,12 +427,12 @@ def evaluate(
     Raises:
         FathomError: A round was stopped, or asked other items than it would now.
     """
-    budget, seed = min(wanted.budget, len(matrix.items)), wanted.seed
-    made = design(matrix, budget, seed=seed)
-    sizes = {"budget": budget, "first": wanted.first, "step": wanted.step}
+    settings = replace(settings, budget=min(settings.budget, len(matrix.items)))
+    made = design(matrix, settings.budget, seed=settings.seed)
     top_up = _is_topped_up(folder)
-    factor = stretch(made, width=wanted.width, top_up=top_up, **sizes)
-    choices: dict[str, Json] = {"unit": "items", "seed": seed, "width": wanted.width, **sizes}
+    factor = stretch(made, settings, top_up=top_up)
+    choices: dict[str, Json] = {"unit": "items"}
+    choices |= {name: getattr(settings, name) for name in ("seed", "width", "budget", "first", "step")}
     choices |= {} if top_up else {"draw": DRAW}
     asked: list[Path] = []
     answers: list[Answers] = []
@@ -461,16 +444,15 @@ def evaluate(
         if stopped := ask(subset, asked[-1]):
             raise FathomError(f"{asked[-1]}: stopped: {stopped}; the same command resumes")
         answers.append(answers_of(of_rows(load([asked[-1]]), str(asked[-1]), names), names))
-        return counted(answers, wanted.unanswered, str(folder))
+        return counted(answers, settings.unanswered, str(folder))
 
     def watch(progress: Progress) -> None:
         if told is not None and len(progress.items):
             found = current(made, progress, factor)
             told(len(progress.items), float(found.values[0, 0]), half_width(found))
 
-    rng = np.random.default_rng([seed, 3])
-    plan = rounds(made, width=wanted.width, stretch=factor, rng=rng, top_up=top_up, **sizes)
-    progress = drive(plan, ask_items, watch)
+    rng = np.random.default_rng([settings.seed, 3])
+    progress = drive(rounds(made, settings, stretch=factor, rng=rng, top_up=top_up), ask_items, watch)
     half = half_width(current(made, progress, factor))
     subset = subset_of(made, progress, {**choices, "stretch": factor})
     write_sampled(subset, matrix, folder / SUBSET)
@@ -479,10 +461,10 @@ def evaluate(
         tuple(asked),
         len(progress.items),
         len(matrix.items),
-        estimate_of(model, subset, made, progress, answers, wanted.unanswered),
+        estimate_of(model, subset, made, progress, answers, settings.unanswered),
         half,
-        half <= wanted.width,
-        wanted.unanswered,
+        half <= settings.width,
+        settings.unanswered,
     )
 
 

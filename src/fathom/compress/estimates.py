@@ -6,15 +6,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict
 
 from fathom.compress.assisted import Estimates, Z, estimated, stretched
-from fathom.compress.design import ADAPTIVE, METHOD, OVERALL, design, strata_of
+from fathom.compress.design import ADAPTIVE, METHOD, OVERALL, Unit, design, strata_of
 from fathom.compress.matrix import ENDED, Floats, ScoreMatrix, check_scores
 from fathom.compress.methods import ratio
 from fathom.compress.minilongbench import MiniBenchmark, MiniScore, predict
 from fathom.stats.intervals import REPLICATES, generator
 from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered
 from fathom.stats.ranks import MaxT, ranks_of
+from fathom.storage.validation import Amount, Count, RecordError, from_record
 from fathom.types import FathomError, Subset
 
 _SAME = 1e-6  # relative difference up to which probabilities are equal
@@ -76,6 +78,18 @@ class Unestimated:
     def __str__(self) -> str:
         """The missing items, as text."""
         return f"{self.model}: {self.missing:,} of the subset's {self.items:,} items are missing"
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """What the file of a subset says about its design; see ``design.design``."""
+
+    __pydantic_config__ = ConfigDict(extra="ignore")
+
+    budget: Amount
+    unit: Unit
+    seed: Count
+    stretch: Amount = 1.0
 
 
 def estimate(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None = None) -> list[ModelEstimate]:
@@ -191,10 +205,11 @@ def ranked(models: Sequence[ModelEstimate]) -> list[ModelEstimate]:
 def _assisted(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix) -> tuple[tuple[str, ...], Estimates, Floats]:
     places = {name: number for number, name in enumerate(known.items)}
     items = _numbers(subset, places, "the scores that it was chosen with")
-    budget, unit, seed = (subset.design.get(name) for name in ("budget", "unit", "seed"))
-    if not isinstance(budget, int | float) or unit not in ("items", "cost") or not isinstance(seed, int):
-        raise FathomError(f"subset {subset.name!r}: its design has no budget, unit and seed; select it again")
-    made = design(known, budget, unit="cost" if unit == "cost" else "items", seed=seed)
+    try:
+        stated = from_record(_Stated, dict(subset.design), "")
+    except RecordError as error:
+        raise FathomError(f"subset {subset.name!r}: its design: {error}; select it again") from None
+    made = design(known, stated.budget, unit=stated.unit, seed=stated.seed)
     chances = _chances(subset)
     if subset.method == METHOD and not np.allclose(chances, made.chances[items], rtol=_SAME):
         raise FathomError(
@@ -202,11 +217,8 @@ def _assisted(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix) -> tuple[
             " the table that it was chosen with"
         )
     asked = _aligned([member.item for member in subset.members], scores)
-    stretch = subset.design.get("stretch", 1.0)
-    if not isinstance(stretch, int | float):
-        raise FathomError(f"subset {subset.name!r}: its design has a stretch of {stretch!r}, expected a number")
     adaptive = subset.method == ADAPTIVE
-    calibration = stretched(made.targets.shares, float(stretch)) if adaptive else made.calibration()
+    calibration = stretched(made.targets.shares, stated.stretch) if adaptive else made.calibration()
     found = estimated(made.known, made.targets.shares, items, chances, asked, calibration)
     return made.targets.names, found, asked
 

@@ -398,8 +398,9 @@ def _fewest(enough: Callable[[int], bool], least: int, most: int) -> int:
 
 def _adaptive(matrix: ScoreMatrix, split: Split, width: float, budget: int) -> dict[str, object]:
     made = design(matrix.of_models(split.known), min(budget, len(matrix.items)), seed=split.number)
-    stretch = adaptive.stretch(made, width=width, budget=budget)
-    ends = list(_ends(matrix, split, made, width, budget, stretch))
+    settings = adaptive.AdaptiveSettings(width, budget)
+    stretch = adaptive.stretch(made, settings)
+    ends = [_end(matrix, split, made, settings, stretch, model) for model in split.new]
     counts = np.array([len(end.items) for end in ends], dtype=np.float64)
     found = [adaptive.current(made, end, stretch) for end in ends]
     together = Estimates(*(np.concatenate([getattr(one, part) for one in found]) for part in ("values", "low", "high")))
@@ -407,13 +408,17 @@ def _adaptive(matrix: ScoreMatrix, split: Split, width: float, budget: int) -> d
     return {"mean_items": float(counts.mean()), "most_items": float(np.quantile(counts, GUARANTEE)), **quality}
 
 
-def _ends(
-    matrix: ScoreMatrix, split: Split, made: Design, width: float, budget: int, stretch: float
-) -> Iterator[adaptive.Progress]:
-    for model in split.new:
-        ask = matrix.scores[model].__getitem__
-        rng = np.random.default_rng([split.number, model])
-        yield adaptive.drive(adaptive.rounds(made, width=width, budget=budget, stretch=stretch, rng=rng), ask)
+def _end(
+    matrix: ScoreMatrix,
+    split: Split,
+    made: Design,
+    settings: adaptive.AdaptiveSettings,
+    stretch: float,
+    model: int,
+) -> adaptive.Progress:
+    rng = np.random.default_rng([split.number, model])
+    rounds = adaptive.rounds(made, settings, stretch=stretch, rng=rng)
+    return adaptive.drive(rounds, matrix.scores[model].__getitem__)
 
 
 def _quality(found: Estimates, truth: Floats) -> dict[str, object]:

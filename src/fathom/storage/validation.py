@@ -103,6 +103,19 @@ def from_toml(kind: type[Value], content: bytes, where: str) -> Value:
         raise RecordError(f"{where}: {error}") from None
 
 
+def read_json(kind: type[Value], path: Path) -> Value:
+    """A value from a JSON file.
+
+    Raises:
+        FathomError: The file cannot be read.
+        RecordError: It is no JSON, or a field is missing, unknown, too long, or of another type.
+    """
+    try:
+        return from_json(kind, content_of(path), "")
+    except RecordError as error:
+        raise RecordError(f"{path}: {error}") from None
+
+
 def read_toml(kind: type[Value], path: Path) -> Value:
     """A value from a TOML file.
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.compress.shared import half_width
 from fathom.commands.shared import Asking, Confirm, Json, OnReply, Recorded, Unanswered
@@ -49,18 +49,21 @@ def compress_adaptive(options: AdaptiveOptions) -> "Adapted":
     benchmark is as narrow as wanted. If interrupted, the same command resumes. Limits on tokens and cost hold for
     each round.
     """
-    from fathom.commands.run import run
-    from fathom.compress.adaptive import Wanted, evaluate
+    from fathom.commands.run import RunOptions, run
+    from fathom.compress.adaptive import AdaptiveSettings, evaluate
     from fathom.compress.tables import read_matrix
 
-    settings: dict[str, Any] = options.of(Sampling, Served, Reasoning, Limits, Recorded)
-    settings |= {name: getattr(options, name) for name in ("seed", "epochs", "backoff", "confirm", "progress")}
+    groups = [options.part(group) for group in (Sampling, Served, Reasoning, Limits, Recorded)]
+    named = {name: getattr(options, name) for name in ("suite", "model", "epochs", "backoff", "confirm", "progress")}
 
     def ask(subset: Path, folder: Path) -> str:
-        return run(options.suite, options.model, folder, subset=subset, **settings).stopped
+        given = RunOptions(**named, out=folder, subset=subset)
+        return run.body(RunOptions.joined(given, *groups)).stopped
 
-    wanted = Wanted(options.width, options.budget, options.first, options.step, options.seed, options.unanswered)
-    return evaluate(options.model, read_matrix(options.known), wanted, Path(options.out), ask, options.told)
+    settings = AdaptiveSettings(
+        options.width, options.budget, options.first, options.step, options.seed, options.unanswered
+    )
+    return evaluate(options.model, read_matrix(options.known), settings, Path(options.out), ask, options.told)
 
 
 def main(line: AdaptiveOptions) -> None:
