@@ -182,6 +182,13 @@ def may(role: Role, least: Role) -> bool:
     return ROLES.index(role) >= ROLES.index(least)
 
 
+def states_waiting_for(role: Role) -> tuple[State, ...]:
+    """States in which a sample waits for people of a role: those from which one of their forms leads on."""
+    rules = [rule for kind, rule in RULES.items() if kind.words.form and may(role, rule.role) and rule.states != _LIVE]
+    waiting = {state for rule in rules for state in rule.states}
+    return tuple(state for state in STATES if state in waiting - DONE)
+
+
 def why_not(sample: Sample, kind: type[Action], by: Person) -> str:
     """Why a person may not do something to a sample now; "" if they may.
 

@@ -5,7 +5,7 @@ with seconds, offsets are in characters.
 """
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 from fathom.benchmarks.pro.secondary_tasks import LENGTHS
 from fathom.storage.validation import Amount, Count, Flag, Items, Text
@@ -335,6 +335,23 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class ActionWords:
+    """How pages name an action.
+
+    Attributes:
+        deed: What somebody did, in the log.
+        form: Name of its form on the page of a sample; "" if it has none.
+        notice: What the next page says.
+        stays: Whether the next page is that of the sample, not the queue.
+    """
+
+    deed: str
+    form: str = ""
+    notice: str = ""
+    stays: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SampleAction:
     """What all actions on a sample have.
 
@@ -344,6 +361,7 @@ class SampleAction:
         seconds: Time that they spent.
     """
 
+    words: ClassVar[ActionWords]
     sample: Text
     version: Count
     seconds: Amount = field(default=0.0, kw_only=True)
@@ -353,6 +371,7 @@ class SampleAction:
 class Create(SampleAction):
     """A new sample with its first candidates; version 0."""
 
+    words: ClassVar = ActionWords("began the sample")
     version: Count = field(default=0, kw_only=True)
     task: Text
     language: Text
@@ -365,6 +384,7 @@ class Create(SampleAction):
 class AddCandidates(SampleAction):
     """Further candidates."""
 
+    words: ClassVar = ActionWords("added drafts")
     candidates: Items[Candidate]
 
 
@@ -372,6 +392,7 @@ class AddCandidates(SampleAction):
 class AddPredictions(SampleAction):
     """Answers of models to the question."""
 
+    words: ClassVar = ActionWords("added answers of models")
     predictions: Items[Prediction]
 
 
@@ -379,6 +400,7 @@ class AddPredictions(SampleAction):
 class SetDifficulty(SampleAction):
     """The difficulty tier."""
 
+    words: ClassVar = ActionWords("set the difficulty")
     difficulty: Text
 
 
@@ -386,6 +408,7 @@ class SetDifficulty(SampleAction):
 class Select(SampleAction):
     """Chooses a candidate."""
 
+    words: ClassVar = ActionWords("selected a draft", "select", "Selected: now edit it.", stays=True)
     candidate: Text
 
 
@@ -393,6 +416,7 @@ class Select(SampleAction):
 class Write(SampleAction):
     """Writes a sample without a candidate."""
 
+    words: ClassVar = ActionWords("wrote the sample", "write", "Saved.", stays=True)
     content: Content
 
 
@@ -400,6 +424,7 @@ class Write(SampleAction):
 class Edit(SampleAction):
     """Changes the content."""
 
+    words: ClassVar = ActionWords("edited", "edit", "Saved.", stays=True)
     content: Content
 
 
@@ -407,11 +432,14 @@ class Edit(SampleAction):
 class SubmitForReview(SampleAction):
     """Hands the sample to an expert."""
 
+    words: ClassVar = ActionWords("handed it to an expert", "submit", "Handed to an expert.")
+
 
 @dataclass(frozen=True, slots=True)
 class ExpertPass(SampleAction):
     """The expert finds no fault with question, answer and evidence."""
 
+    words: ClassVar = ActionWords("passed it", "pass", "Passed.")
     note: Text = ""
 
 
@@ -419,6 +447,7 @@ class ExpertPass(SampleAction):
 class ExpertReturn(SampleAction):
     """The expert returns the sample for revision."""
 
+    words: ClassVar = ActionWords("returned it for revision", "return", "Returned for revision.")
     reason: Text
 
 
@@ -426,6 +455,7 @@ class ExpertReturn(SampleAction):
 class Standardise(SampleAction):
     """Confirms both prompts, which begins the answer review."""
 
+    words: ClassVar = ActionWords("confirmed the prompts", "standardise", "The answer review has begun.")
     prompt_thinking: Text
     prompt_answering: Text
 
@@ -434,6 +464,9 @@ class Standardise(SampleAction):
 class SubmitVerdicts(SampleAction):
     """What a reviewer says before they see the models' answers: the first step of a review; see ``Review``."""
 
+    words: ClassVar = ActionWords(
+        "sent first verdicts", "verdicts", "Your verdicts are stored. Now look at what models found.", stays=True
+    )
     verdicts: Items[ComponentVerdict]
     missing: Items[Component]
     verdict: Verdict
@@ -444,6 +477,7 @@ class SubmitVerdicts(SampleAction):
 class SubmitReview(SampleAction):
     """A blind review of the answer; see ``Review``."""
 
+    words: ClassVar = ActionWords("sent a review", "review", "Your review is stored.")
     verdicts: Items[ComponentVerdict]
     missing: Items[Component]
     verdict: Verdict
@@ -455,6 +489,7 @@ class SubmitReview(SampleAction):
 class Adjudicate(SampleAction):
     """An expert decides on a sample with a negative review."""
 
+    words: ClassVar = ActionWords("adjudicated", "adjudicate", "Decided.")
     decision: Decision
     reason: Text
 
@@ -463,11 +498,14 @@ class Adjudicate(SampleAction):
 class Reconstruct(SampleAction):
     """Begins the next round of a sample that must be reconstructed."""
 
+    words: ClassVar = ActionWords("began the next round", "reconstruct", "A new round has begun.", stays=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Reject(SampleAction):
     """An expert rejects the sample."""
 
+    words: ClassVar = ActionWords("rejected it", "reject", "Rejected.")
     reason: Text
 
 
@@ -475,6 +513,7 @@ class Reject(SampleAction):
 class Audit(SampleAction):
     """An expert audits an accepted sample; every verdict but ``pass`` leads to adjudication."""
 
+    words: ClassVar = ActionWords("audited it", "audit", "Audited.")
     verdict: AuditVerdict
     reason: Text = ""
 
@@ -486,6 +525,7 @@ class Audit(SampleAction):
 class AddDocument:
     """A document was collected; ``digest`` is the SHA-256 of its text in UTF-8."""
 
+    words: ClassVar = ActionWords("added a document")
     document: StudioDocument
     digest: Text
 
@@ -494,6 +534,7 @@ class AddDocument:
 class ReviewDocument:
     """The compliance review of a document, or its exhaustion."""
 
+    words: ClassVar = ActionWords("decided on a document")
     document: Text
     state: DocumentState
     reason: Text = ""
@@ -511,6 +552,7 @@ class SetIntake:
         near: Share of the shorter text from which two texts are nearly equal.
     """
 
+    words: ClassVar = ActionWords("set how documents are measured")
     tokenizer: Text = TOKENIZER
     buckets: Items[Count] = BUCKETS
     tolerance: Amount = TOLERANCE
@@ -521,6 +563,7 @@ class SetIntake:
 class SetPerson:
     """A new account, or another role or activity of one."""
 
+    words: ClassVar = ActionWords("added or changed an account")
     person: Person
 
 
@@ -534,6 +577,7 @@ class Note:
         body: JSON text, in canonical form.
     """
 
+    words: ClassVar = ActionWords("wrote a note")
     topic: Text
     subject: Text
     body: Text

@@ -1,14 +1,15 @@
 """Forms of samples: fields to actions, and back."""
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
 from typing import TypeVar
 
 from fathom.server.answers import AnswerError
 from fathom.storage.validation import Items
 from fathom.studio.records import MOST_ITEMS, RecordError, as_record, from_json
 from fathom.studio.types import (
+    ACTIONS,
     AUDIT_VERDICTS,
     DECISIONS,
     MARKS,
@@ -22,15 +23,9 @@ from fathom.studio.types import (
     Content,
     Edit,
     Evidence,
-    ExpertPass,
-    ExpertReturn,
-    Reconstruct,
-    Reject,
     Review,
     Sample,
-    Select,
-    Standardise,
-    SubmitForReview,
+    SampleAction,
     SubmitReview,
     SubmitVerdicts,
     Verdict,
@@ -43,22 +38,11 @@ Choice = TypeVar("Choice", bound=str)
 
 MINED = ("missing", "not missing")
 """What a reviewer says of a component that models give and the reference lacks."""
-FORMS: dict[str, type[Action]] = {
-    "select": Select,
-    "write": Write,
-    "edit": Edit,
-    "submit": SubmitForReview,
-    "pass": ExpertPass,
-    "return": ExpertReturn,
-    "standardise": Standardise,
-    "verdicts": SubmitVerdicts,
-    "review": SubmitReview,
-    "adjudicate": Adjudicate,
-    "reconstruct": Reconstruct,
-    "reject": Reject,
-    "audit": Audit,
-}
+FORMS: dict[str, type[Action]] = {kind.words.form: kind for kind in ACTIONS.values() if kind.words.form}
 """Actions by the name of their form."""
+_COMMON = {field.name for field in fields(SampleAction)}
+_FIELDS = {"note": "reason"}
+"""Fields of forms that have another name than that of the action."""
 
 
 def action_of(name: str, sample: Sample, form: Form) -> Action:
@@ -77,39 +61,30 @@ def action_of(name: str, sample: Sample, form: Form) -> Action:
 
 
 def _action(name: str, sample: Sample, form: Form) -> Action:
-    id, version, reason = sample.id, form.number("version"), form.text("reason")
+    kind: Callable[..., Action] | None = FORMS.get(name)
+    if kind is None:
+        raise AnswerError(404, "there is no such page")
+    id, version = sample.id, form.number("version")
     match name:
-        case "select":
-            return Select(id, version, form.text("candidate"))
         case "write":
             return Write(id, version, content_of(form, Content()))
         case "edit":
             return Edit(id, version, content_of(form, sample.content))
-        case "submit":
-            return SubmitForReview(id, version)
         case "verdicts":
-            one = _review(sample, form)
-            return SubmitVerdicts(id, version, one.verdicts, one.missing, one.verdict, one.note)
-        case "pass":
-            return ExpertPass(id, version, reason)
-        case "return":
-            return ExpertReturn(id, version, reason)
-        case "standardise":
-            return Standardise(id, version, form.text("prompt_thinking"), form.text("prompt_answering"))
+            review = _review(sample, form)
+            return SubmitVerdicts(id, version, review.verdicts, review.missing, review.verdict, review.note)
         case "review":
             return _review(sample, form)
         case "adjudicate":
             decision = _one_of(form.text("decision"), DECISIONS, "a decision: accept or reconstruct")
-            return Adjudicate(id, version, decision, reason)
-        case "reconstruct":
-            return Reconstruct(id, version)
-        case "reject":
-            return Reject(id, version, reason)
+            return Adjudicate(id, version, decision, form.text("reason"))
         case "audit":
             verdict = _one_of(form.text("verdict"), VERDICTS, "a verdict: pass or problem")
             wrong = _one_of(form.text("wrong", "problem"), AUDIT_VERDICTS[1:], "what is wrong")
-            return Audit(id, version, "pass" if verdict == "pass" else wrong, reason)
-    raise AnswerError(404, "there is no such page")
+            return Audit(id, version, "pass" if verdict == "pass" else wrong, form.text("reason"))
+    # The fields of all others are texts.
+    own = [field.name for field in fields(FORMS[name]) if field.name not in _COMMON]
+    return kind(id, version, **{field: form.text(_FIELDS.get(field, field)) for field in own})
 
 
 def content_of(form: Form, before: Content) -> Content:

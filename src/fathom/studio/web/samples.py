@@ -13,10 +13,10 @@ from fathom.studio.log import Entry
 from fathom.studio.predicting import closed_book_results, known_without_text, mined
 from fathom.studio.quality import without_origin
 from fathom.studio.records import RecordError
-from fathom.studio.states import RefusedError, StaleError, may, visible, why_not
+from fathom.studio.states import RefusedError, StaleError, may, states_waiting_for, visible, why_not
 from fathom.studio.statistics import efforts, total
 from fathom.studio.store import new_id
-from fathom.studio.types import STATES, Component, Content, Create, Evidence, Sample, State, SubmitForReview
+from fathom.studio.types import STATES, Component, Content, Create, Evidence, Sample, SubmitForReview
 from fathom.studio.unsent import Draft
 from fathom.studio.web import claims
 from fathom.studio.web.accounts import hidden
@@ -27,14 +27,10 @@ from fathom.studio.web.visit import Form, Visit, texts_of
 from fathom.types import FathomError
 
 SHOWN = 50
-WAITING: tuple[State, ...] = ("drafted", "selected", "revision", "standardised", "answer_review", "reconstruct")
-WAITING_FOR_EXPERTS: tuple[State, ...] = ("expert_review", "adjudication")
 TO_AUDIT = "to_audit"
 """Accepted samples that are drawn for an audit, as a filter of the queue beside the states."""
 MOST_MINED = 50
 """Components of models that a reviewer decides on; the models' whole answers have the rest."""
-STAYING = ("select", "write", "edit", "verdicts", "reconstruct")
-"""Forms after which the same sample goes on."""
 EMPTY_ROWS = 2
 """Empty components at the end of a form, for browsers without scripts."""
 
@@ -49,9 +45,7 @@ def queue(visit: Visit) -> Response:
         return _to_audit(visit, filters, offset)
     else:
         state = ""
-        mine = WAITING if may(visit.me.role, "annotator") else ()
-        mine += WAITING_FOR_EXPERTS if may(visit.me.role, "expert") else ()
-        wanted = {"states": mine or STATES, "waiting_for": visit.me.name}
+        wanted = {"states": states_waiting_for(visit.me.role) or STATES, "waiting_for": visit.me.name}
     return _queue(
         visit, visit.store.listed(**wanted, **filters, offset=offset, limit=SHOWN + 1), state, filters, offset
     )
@@ -137,7 +131,7 @@ def act(visit: Visit) -> Response:
         except RefusedError as error:
             return _refused(visit, visit.store.sample(sample.id), "submit", Form(), error)
         return visit.to("/", "submit")
-    return visit.to(f"/samples/{sample.id}" if name in STAYING else "/", name)
+    return visit.to(f"/samples/{sample.id}" if FORMS[name].words.stays else "/", name)
 
 
 def decide_on_claim(visit: Visit) -> Response:

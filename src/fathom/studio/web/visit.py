@@ -26,7 +26,7 @@ from fathom.studio.states import may
 from fathom.studio.store import Store
 from fathom.studio.types import Person, Role
 from fathom.studio.web.receiving import close, pieces_of, receive_files
-from fathom.studio.web.words import deed, language
+from fathom.studio.web.words import NOTICES, deed, language
 
 if TYPE_CHECKING:
     from fathom.studio.web.settings import Settings
@@ -164,6 +164,7 @@ def templates() -> Environment:
     """Templates, in which every value is escaped."""
     rules: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
     found = Environment(loader=FileSystemLoader(PAGES), auto_reload=False, **rules)
+    found.globals["notices"] = NOTICES
     found.filters["plain"] = printable
     found.filters["thousands"] = lambda number: f"{number:,}"
     found.filters["label"] = lambda name: str(name).replace("_", " ")
