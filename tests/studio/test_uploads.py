@@ -20,8 +20,7 @@ from fathom.documents.corpus.text import normalise
 from fathom.server.backup import backup, restore
 from fathom.server.database import FullStoreError
 from fathom.studio import reading, uploads
-from fathom.studio.auditing import audit
-from fathom.studio.backup import KIND
+from fathom.studio.auditing import KIND, audit
 from fathom.studio.intake import SKETCHES, IntakeRules, sketch_of
 from fathom.studio.reading import own_name, reason_of
 from fathom.studio.states import RefusedError

@@ -35,6 +35,11 @@ FORMER = {
     "fathom.run.batches.store": "fathom.runfile.batches",
     "fathom.run.shards.running": "fathom.run.sharded",
     "fathom.corpus.world": "fathom.documents.world",
+    "fathom.compress.estimated": "fathom.compress.estimates",
+    "fathom.studio.agreements": "fathom.studio.statistics",
+    "fathom.studio.audits": "fathom.studio.statistics",
+    "fathom.studio.backup": "fathom.studio.auditing",
+    "fathom.studio.projection": "fathom.studio.schema",
     "fathom.cluster": "fathom.parallel.on_ray",
     "fathom.failures": "fathom.cli.failures",
 }

@@ -1,4 +1,4 @@
-"""Verifies a store: the chain of its log, and its tables against a replay of the log."""
+"""Verifies a store and its backups: the chain of its log, and its tables against a replay of the log."""
 
 import hashlib
 from collections.abc import Iterator
@@ -9,10 +9,22 @@ from typing import Any
 from sqlalchemy import Connection, Table, select
 
 from fathom.printing import readable
+from fathom.server.backup import Kind
 from fathom.server.database import clear_errors
 from fathom.studio.log import BrokenLogError, Head, Replayed, step, verified
-from fathom.studio.projection import document_row, entries_of, note_row, sample_row
-from fathom.studio.schema import documents, head, notes, people, samples, texts
+from fathom.studio.schema import (
+    STUDIO,
+    document_row,
+    documents,
+    entries_of,
+    head,
+    note_row,
+    notes,
+    people,
+    sample_row,
+    samples,
+    texts,
+)
 from fathom.studio.store import Store
 from fathom.types import FathomError
 
@@ -130,3 +142,23 @@ def _texts(connection: Connection, world: Replayed) -> Iterator[str]:
             yield f"texts: the text of document {id} was changed"
     for id in sorted(missing):
         yield f"texts: the text of document {id} is missing"
+
+
+@readable
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Content of a studio or a backup.
+
+    Attributes:
+        samples: Number of samples.
+        entries: Number of entries of the log, which was verified; 0 for a dump of PostgreSQL, which is verified after
+            restoring.
+        size: Bytes of the backup.
+    """
+
+    samples: int
+    entries: int
+    size: int
+
+
+KIND = Kind(STUDIO, samples, check_intact, Held)

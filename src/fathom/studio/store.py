@@ -4,6 +4,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Collection, Hashable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -11,13 +12,27 @@ from sqlalchemy import Connection, Table, bindparam, delete, func, insert, selec
 from sqlalchemy.exc import IntegrityError
 
 from fathom.server.database import Database, StoreError, clear_errors, now
-from fathom.studio import lists, unsent
+from fathom.studio import lists
 from fathom.studio.checks import added_evidence, check_action, check_document, check_draft, check_evidence, check_names
 from fathom.studio.lists import Asked, Kept, Listed
 from fathom.studio.log import INTAKE, Entry, Head, NoteEntry, new_entry
-from fathom.studio.projection import document_row, entries_of, note_row, sample_row, value_of
-from fathom.studio.records import as_record, from_record
-from fathom.studio.schema import STUDIO, documents, entries, head, notes, people, samples, sketches, texts
+from fathom.studio.records import as_record, from_json, from_record
+from fathom.studio.schema import (
+    STUDIO,
+    document_row,
+    documents,
+    drafts,
+    entries,
+    entries_of,
+    head,
+    note_row,
+    notes,
+    people,
+    sample_row,
+    samples,
+    sketches,
+    texts,
+)
 from fathom.studio.states import (
     RefusedError,
     StaleError,
@@ -43,7 +58,6 @@ from fathom.studio.types import (
     State,
     StudioDocument,
 )
-from fathom.studio.unsent import Draft
 from fathom.types import FathomError
 
 Kind = TypeVar("Kind")
@@ -55,6 +69,21 @@ AT_SERVER = Person(OPERATOR, "administrator")
 
 class MissingError(FathomError):
     """There is no such thing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A form that somebody began to fill in.
+
+    Attributes:
+        version: Version of the sample that they saw.
+        saved: Time, in UTC.
+        body: The form's values as JSON text.
+    """
+
+    version: int
+    saved: str
+    body: str
 
 
 class Store(Database):
@@ -95,7 +124,7 @@ class Store(Database):
             with clear_errors(), self.engine.begin() as connection:
                 end = _locked(connection)
                 row = connection.execute(select(samples.c.body).where(samples.c.id == checked.sample)).one_or_none()
-                before = None if row is None else value_of(Sample, row.body)
+                before = None if row is None else from_json(Sample, row.body)
                 entry = new_entry(end, now(), by.name, checked)
                 try:
                     after = apply(before, checked, _person(connection, by), entry.at)
@@ -137,7 +166,7 @@ class Store(Database):
             check_new_document(document, _person(connection, by))
             row = connection.execute(select(documents.c.body).where(documents.c.id == document.id)).one_or_none()
             if row is not None:
-                return value_of(StudioDocument, row.body)
+                return from_json(StudioDocument, row.body)
             _append(connection, new_entry(end, now(), by.name, AddDocument(document, hashlib.sha256(data).hexdigest())))
             _put(connection, documents, document_row(document))
             connection.execute(insert(texts).values(document=document.id, content=data))
@@ -176,7 +205,7 @@ class Store(Database):
             row = connection.execute(select(documents.c.body).where(documents.c.id == action.document)).one_or_none()
             if row is None:
                 raise _no_document(action.document)
-            before = value_of(StudioDocument, row.body)
+            before = from_json(StudioDocument, row.body)
             if was is not None and before.state != was:
                 raise RefusedError(f"document {before.id}: somebody else has reviewed it: it is {before.state} now")
             after = review_document(before, action, _person(connection, by))
@@ -234,7 +263,7 @@ class Store(Database):
             row = connection.execute(select(samples.c.body).where(samples.c.id == id)).one_or_none()
         if row is None:
             raise MissingError(f"there is no sample {id[:60]!r}; look for it in the queue")
-        return value_of(Sample, row.body)
+        return from_json(Sample, row.body)
 
     def samples(self, *, states: Collection[State] = (), ids: Collection[str] = ()) -> Iterator[Sample]:
         """Whole samples in the order of their ids, for exports and statistics.
@@ -250,7 +279,7 @@ class Store(Database):
             query = query.where(samples.c.id.in_(ids))
         with clear_errors(), self.reading.connect() as connection:
             for row in connection.execute(query):
-                yield value_of(Sample, row.body)
+                yield from_json(Sample, row.body)
 
     def listed(
         self,
@@ -311,7 +340,7 @@ class Store(Database):
             row = connection.execute(select(documents.c.body).where(documents.c.id == id)).one_or_none()
         if row is None:
             raise _no_document(id)
-        return value_of(StudioDocument, row.body)
+        return from_json(StudioDocument, row.body)
 
     def documents(
         self, *, state: str = "", language: str = "", bucket: int = 0, offset: int = 0, limit: int | None = None
@@ -330,7 +359,7 @@ class Store(Database):
             if value:
                 query = query.where(documents.c[name] == value)
         with clear_errors(), self.reading.connect() as connection:
-            return [value_of(StudioDocument, row.body) for row in connection.execute(query)]
+            return [from_json(StudioDocument, row.body) for row in connection.execute(query)]
 
     def document_ids(self, *, state: str = "") -> list[str]:
         """Ids of documents in order.
@@ -382,7 +411,8 @@ class Store(Database):
             query = query.where(notes.c.subject == subject)
         with clear_errors(), self.reading.connect() as connection:
             return [
-                NoteEntry(row.number, row.at, row.person, value_of(Note, row.body)) for row in connection.execute(query)
+                NoteEntry(row.number, row.at, row.person, from_json(Note, row.body))
+                for row in connection.execute(query)
             ]
 
     def log(self, *, subject: str = "", before: int = 0, limit: int = PAGE) -> list[Entry]:
@@ -422,17 +452,22 @@ class Store(Database):
         """
         check_draft(subject, form, body)
         with clear_errors(), self.engine.begin() as connection:
-            return unsent.save(connection, person, subject, form, version, body)
+            made = {"person": person, "subject": subject, "form": form}
+            connection.execute(delete(drafts).filter_by(**made))
+            connection.execute(insert(drafts).values(**made, version=version, saved=(at := now()), body=body))
+        return at
 
     def draft(self, person: str, subject: str, form: str) -> Draft | None:
         """What somebody typed last; None if it was sent or nothing was typed."""
         with clear_errors(), self.reading.connect() as connection:
-            return unsent.find(connection, person, subject, form)
+            query = select(drafts).filter_by(person=person, subject=subject, form=form)
+            row = connection.execute(query).one_or_none()
+        return None if row is None else Draft(row.version, row.saved, row.body)
 
     def drop_drafts(self, person: str, subject: str) -> None:
         """Forgets what somebody typed about a sample."""
         with clear_errors(), self.engine.begin() as connection:
-            unsent.drop(connection, person, subject)
+            connection.execute(delete(drafts).filter_by(person=person, subject=subject))
 
     def _check(self, action: Action) -> None:
         check_action(action)
@@ -507,4 +542,4 @@ def _intake(connection: Connection) -> SetIntake:
     own = (entries.c.subject == INTAKE) & (entries.c.kind == SetIntake.__name__)
     query = select(entries.c.body).where(own).order_by(entries.c.number.desc()).limit(1)
     body = connection.execute(query).scalar_one_or_none()
-    return SetIntake() if body is None else value_of(SetIntake, body)
+    return SetIntake() if body is None else from_json(SetIntake, body)

@@ -2,13 +2,11 @@
 
 from typing import Literal, TypeAlias, assert_never, get_args
 
-from fathom.studio.agreements import agreements, pairs_of
-from fathom.studio.audits import audits
 from fathom.studio.histories import Histories
 from fathom.studio.quality import makings, rated_samples, study
 from fathom.studio.quotas import Design, progress
 from fathom.studio.states import RATING
-from fathom.studio.statistics import efforts
+from fathom.studio.statistics import agreements, audits, efforts, pairs_of
 from fathom.studio.store import Store
 
 Topic: TypeAlias = Literal["state", "sample", "task", "origin", "quota", "agreement", "audit", "quality"]

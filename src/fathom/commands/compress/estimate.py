@@ -10,7 +10,7 @@ from fathom.options.values import MaybePath, paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
-    from fathom.compress.estimated import Estimated
+    from fathom.compress.estimates import Estimated
 
 
 class EstimateOptions(Json):
@@ -32,7 +32,7 @@ def compress_estimate(options: EstimateOptions) -> "Estimated":
 
     Models of one tie group do not differ significantly; ranks are those that the data allow.
     """
-    from fathom.compress.estimated import estimated, read_chosen
+    from fathom.compress.estimates import estimated, read_chosen
     from fathom.rows.schema import write_table
 
     if (options.published is None) == (options.subset is None):

@@ -9,7 +9,7 @@ from fathom.commands.studio.shared import STORE, Store, libraries
 from fathom.options.declare import Options, command, opt
 
 if TYPE_CHECKING:
-    from fathom.studio.backup import Held
+    from fathom.studio.auditing import Held
 
 
 class BackupOptions(Options):
@@ -29,7 +29,7 @@ def studio_backup(options: BackupOptions) -> "Held":
     """
     with libraries():
         from fathom.server.backup import backup
-        from fathom.studio.backup import KIND
+        from fathom.studio.auditing import KIND
     return backup(options.store, Path(options.out), KIND, force=options.force)
 
 

@@ -4,8 +4,18 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.shared import Json
-from fathom.commands.studio.asking import NAME, Models, Start, States, TasksFolder, asking_of
-from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.commands.studio.shared import (
+    NAME,
+    STORE,
+    Models,
+    Start,
+    States,
+    Store,
+    TasksFolder,
+    asking_of,
+    libraries,
+    opened,
+)
 from fathom.options.declare import command, given, opt, unset
 
 if TYPE_CHECKING:

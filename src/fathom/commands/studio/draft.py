@@ -3,8 +3,7 @@
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.studio.asking import NAME, Models, Start, TasksFolder, asking_of
-from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.commands.studio.shared import NAME, STORE, Models, Start, Store, TasksFolder, asking_of, libraries, opened
 from fathom.options.declare import Read, at_least, command, given, opt, unset
 from fathom.options.values import length_of, names_of
 

@@ -5,8 +5,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.studio.asking import TasksFolder
-from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.commands.studio.shared import STORE, Store, TasksFolder, libraries, opened
 from fathom.options.declare import Options, Read, command, given, hidden, line_only, opt, unset
 from fathom.options.values import Tokens, names_of
 

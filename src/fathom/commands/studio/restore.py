@@ -8,7 +8,7 @@ from fathom.commands.studio.shared import STORE, Store, libraries
 from fathom.options.declare import Options, arg, command, opt
 
 if TYPE_CHECKING:
-    from fathom.studio.backup import Held
+    from fathom.studio.auditing import Held
 
 
 class RestoreOptions(Options):
@@ -28,7 +28,7 @@ def studio_restore(options: RestoreOptions) -> "Held":
     """
     with libraries():
         from fathom.server.backup import restore
-        from fathom.studio.backup import KIND
+        from fathom.studio.auditing import KIND
     return restore(Path(options.backup), options.store, KIND, force=options.force)
 
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from fathom.commands.shared import Json
-from fathom.commands.studio.asking import TasksFolder
-from fathom.commands.studio.shared import STORE, DesignFile, Store, libraries, opened
+from fathom.commands.studio.shared import STORE, DesignFile, Store, TasksFolder, libraries, opened
 from fathom.options.declare import at_least, command, opt, unset
 from fathom.types.denominators import Denominator
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from fathom.studio.agreements import agreements, pairs_of
-from fathom.studio.audits import Audits, audits
 from fathom.studio.quotas import Cell, Design, next_drafts, progress
-from fathom.studio.statistics import efforts, total
+from fathom.studio.statistics import Audits, agreements, audits, efforts, pairs_of, total
 from fathom.studio.types import STATES, State
 from fathom.studio.web.visit import Visit
 from fathom.tokens.length import format_length

@@ -15,9 +15,8 @@ from fathom.studio.quality import without_origin
 from fathom.studio.records import RecordError
 from fathom.studio.states import RefusedError, StaleError, may, states_waiting_for, visible, why_not
 from fathom.studio.statistics import efforts, total
-from fathom.studio.store import new_id
+from fathom.studio.store import Draft, new_id
 from fathom.studio.types import STATES, Component, Content, Create, Evidence, Sample, SubmitForReview
-from fathom.studio.unsent import Draft
 from fathom.studio.web import claims
 from fathom.studio.web.accounts import hidden
 from fathom.studio.web.forms import FORMS, action_of, components_of, content_of, evidence_of, form_of
