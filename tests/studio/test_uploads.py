@@ -26,7 +26,7 @@ from fathom.studio.reading import own_name, reason_of
 from fathom.studio.states import RefusedError
 from fathom.studio.store import Store
 from fathom.studio.types import Person, ReviewDocument, SetIntake
-from fathom.studio.uploads import Outcome, Upload, add_uploads, remove_left
+from fathom.studio.uploads import Upload, UploadReport, add_uploads, remove_left
 from fathom.studio.work import add_documents, sketches_of
 from fathom.types import FathomError
 from made_studio import made_text
@@ -47,7 +47,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     assert list(folder.iterdir()) == [], "temporary files are left"
 
 
-def send(store: Store, **files: bytes | str) -> Outcome:
+def send(store: Store, **files: bytes | str) -> UploadReport:
     sent = [(name.replace("__", "."), one if isinstance(one, bytes) else one.encode()) for name, one in files.items()]
     return add_uploads(store, [Upload(name, io.BytesIO(one)) for name, one in sent], IntakeRules(), person("bo"))
 

@@ -219,9 +219,9 @@ def drive(
         return final
 
 
-def half_width(found: Estimates) -> float:
+def half_width(estimates: Estimates) -> float:
     """Half-width of the interval of the whole score of the first model; infinite without an estimate."""
-    value = float((found.high[0, 0] - found.low[0, 0]) / 2)
+    value = float((estimates.high[0, 0] - estimates.low[0, 0]) / 2)
     return value if np.isfinite(value) else np.inf
 
 
@@ -246,9 +246,9 @@ def stretch(design: Design, settings: AdaptiveSettings, *, top_up: bool = False)
         without = replace(design, known=learn(others, design.strata), tree=likeness_tree(others.T, groups_of(matrix)))
         rng = np.random.default_rng([design.seed, 2, model])
         end = drive(rounds(without, settings, stretch=1.0, rng=rng, top_up=top_up), matrix.scores[model].__getitem__)
-        found = current(without, end, 1.0)
-        error = half_width(found) / Z
-        squares += float(((found.values[0, 0] - truth[model]) / error) ** 2) if error > 0 else 0.0
+        estimates = current(without, end, 1.0)
+        error = half_width(estimates) / Z
+        squares += float(((estimates.values[0, 0] - truth[model]) / error) ** 2) if error > 0 else 0.0
     return max(1.0, float(np.sqrt((squares + BELIEF) / (len(matrix.models) + BELIEF))))
 
 
@@ -261,13 +261,13 @@ def _sizes(design: Design, progress: Progress) -> Floats:
 def _spread(design: Design, progress: Progress) -> Floats:
     """Spread of this model's score on each item: that of known models, scaled like a binary score of its mean."""
     known: Abilities = design.known
-    told = ~np.isnan(progress.scores)
-    if not told.any():
+    scored = ~np.isnan(progress.scores)
+    if not scored.any():
         return known.spread
-    guess = expected(known, progress.items[told], progress.scores[told][None])[0]
+    guess = expected(known, progress.items[scored], progress.scores[scored][None])[0]
     own, others = guess * (1 - guess) + _FLOOR, known.means * (1 - known.means) + _FLOOR
-    found: Floats = known.spread * np.clip(np.sqrt(own / others), _LEAST, _MOST)
-    return found
+    spread: Floats = known.spread * np.clip(np.sqrt(own / others), _LEAST, _MOST)
+    return spread
 
 
 # Answers of a model
@@ -292,11 +292,11 @@ def answers_of(scores: ScoreMatrix, names: Sequence[str]) -> Answers:
     assert scores.ended is not None
     numbers = {name: number for number, name in enumerate(scores.items)}
     places = [numbers.get(name, -1) for name in names]
-    there = np.array(places) >= 0
+    present = np.array(places) >= 0
     return Answers(
-        np.where(there, scores.scores[0, places], np.nan),
-        np.where(there, scores.other[0, places], np.nan),
-        np.where(there[:, None], scores.ended[0, places], 0),
+        np.where(present, scores.scores[0, places], np.nan),
+        np.where(present, scores.other[0, places], np.nan),
+        np.where(present[:, None], scores.ended[0, places], 0),
     )
 
 
@@ -313,7 +313,7 @@ def counted(answers: Sequence[Answers], unanswered: Unanswered, name: str) -> Fl
     """
     if unanswered == "drop":
         return answers[-1].drop
-    every = np.concatenate([one.zero for one in answers])
+    every = np.concatenate([answer.zero for answer in answers])
     missing = int(np.isnan(every).sum())
     if missing > MISSING_AT_MOST * len(every):
         raise FathomError(
@@ -356,13 +356,15 @@ def estimate_of(
         matrix = replace(design.matrix, models=(model,), scores=row, other=None, ended=None)
         return next(iter(estimate(subset, matrix, design.matrix)), None)
 
-    found = made_of(progress.scores)
-    if found is None:
+    own = made_of(progress.scores)
+    if own is None:
         raise FathomError(f"{model}: none of the {len(progress.items):,} items has an answered reply")
-    ended = np.concatenate([one.ended for one in answers]).sum(axis=0).tolist()
-    other = made_of(np.concatenate([np.nan_to_num(one.zero) if unanswered == "drop" else one.drop for one in answers]))
+    ended = np.concatenate([answer.ended for answer in answers]).sum(axis=0).tolist()
+    other = made_of(
+        np.concatenate([np.nan_to_num(answer.zero) if unanswered == "drop" else answer.drop for answer in answers])
+    )
     return replace(
-        found, other=None if other is None else other.overall.value, ended=dict(zip(ENDED, ended, strict=True))
+        own, other=None if other is None else other.overall.value, ended=dict(zip(ENDED, ended, strict=True))
     )
 
 
@@ -371,7 +373,7 @@ def estimate_of(
 
 @readable
 @dataclass(frozen=True)
-class Adapted:
+class AdaptiveResult:
     """Where an adaptive evaluation ended.
 
     Attributes:
@@ -396,14 +398,14 @@ class Adapted:
 
     def outcomes(self) -> str:
         """What became of the replies, in words; "" where all were answered in full."""
-        one = self.estimate
-        counts = [f"{one.ended[name]:,} {name}" for name in COUNTED if one.ended[name]]
+        estimate = self.estimate
+        counts = [f"{estimate.ended[name]:,} {name}" for name in COUNTED if estimate.ended[name]]
         if not counts:
             return ""
         how, otherwise = ("count 0", "are left out") if self.unanswered == "zero" else ("left out", "count 0")
-        other = "no estimate" if one.other is None else f"{100 * one.other:.2f}"
-        both = f"; {other} where they {otherwise}" if differ(one.overall.value, one.other) else ""
-        return f"of {one.ended['replies']:,} replies {', '.join(counts)}; those without an answer {how}{both}"
+        other = "no estimate" if estimate.other is None else f"{100 * estimate.other:.2f}"
+        both = f"; {other} where they {otherwise}" if differ(estimate.overall.value, estimate.other) else ""
+        return f"of {estimate.ended['replies']:,} replies {', '.join(counts)}; those without an answer {how}{both}"
 
 
 def evaluate(
@@ -412,8 +414,8 @@ def evaluate(
     settings: AdaptiveSettings,
     folder: Path,
     ask: Callable[[Path, Path], str],
-    told: Callable[[int, float, float], None] | None = None,
-) -> Adapted:
+    report: Callable[[int, float, float], None] | None = None,
+) -> AdaptiveResult:
     """Evaluate one model in rounds; the same call again resumes.
 
     Args:
@@ -422,7 +424,7 @@ def evaluate(
         settings: What is to be reached, and how.
         folder: Where the rounds are written.
         ask: Runs the subset in a file into a run folder; gives why it was stopped, or "".
-        told: Called with the items asked, the estimate and the half-width, after every round.
+        report: Called with the items asked, the estimate and the half-width, after every round.
 
     Raises:
         FathomError: A round was stopped, or asked other items than it would now.
@@ -447,16 +449,16 @@ def evaluate(
         return counted(answers, settings.unanswered, str(folder))
 
     def watch(progress: Progress) -> None:
-        if told is not None and len(progress.items):
-            found = current(made, progress, factor)
-            told(len(progress.items), float(found.values[0, 0]), half_width(found))
+        if report is not None and len(progress.items):
+            estimates = current(made, progress, factor)
+            report(len(progress.items), float(estimates.values[0, 0]), half_width(estimates))
 
     rng = np.random.default_rng([settings.seed, 3])
     progress = drive(rounds(made, settings, stretch=factor, rng=rng, top_up=top_up), ask_items, watch)
     half = half_width(current(made, progress, factor))
     subset = subset_of(made, progress, {**choices, "stretch": factor})
     write_sampled(subset, matrix, folder / SUBSET)
-    return Adapted(
+    return AdaptiveResult(
         folder / SUBSET,
         tuple(asked),
         len(progress.items),

@@ -183,8 +183,8 @@ def array_of(path: Path, name: str) -> NDArray[np.generic]:
     """
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            found: NDArray[np.generic] = arrays[name]
-            return found
+            array: NDArray[np.generic] = arrays[name]
+            return array
     except FileNotFoundError as error:
         raise FathomError(f"{path}: no such file; it is part of MiniLongBench's released data") from error
     except KeyError as error:

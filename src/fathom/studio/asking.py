@@ -154,7 +154,7 @@ async def _ask_all(
         Retry(retries=asking.settings.retries, timeout=asking.settings.timeout, first=asking.settings.backoff),
         Health(),
     )
-    found: dict[int, Answer] = {}
+    answers: dict[int, Answer] = {}
     waiting: Iterator[tuple[int, Prompt]] = iter(enumerate(prompts))
     spent = 0.0
 
@@ -167,11 +167,11 @@ async def _ask_all(
                     attempts=0,
                     error=f"not sent: ${spent:,.2f} spent, `max_cost` is ${asking.settings.max_cost:,.2f}",
                 )
-                found[number] = Answer(prompt, reply, 0.0)
+                answers[number] = Answer(prompt, reply, 0.0)
                 continue
             call = Call(prompt.key, prompt.repetition, asking.settings.seed, sent, answer=prompt.answer)
             reply = await ask(client, prompt.text, call, retry, health)
-            answer = found[number] = Answer(prompt, reply, cost_of(reply, price))
+            answer = answers[number] = Answer(prompt, reply, cost_of(reply, price))
             spent += answer.cost or 0.0
             answered(answer)
 
@@ -183,7 +183,7 @@ async def _ask_all(
         raise FathomError(f"{asking.model}: {errors.exceptions[0]}") from None
     finally:
         await client.close()
-    return [found[number] for number in range(len(prompts))]
+    return [answers[number] for number in range(len(prompts))]
 
 
 def read_json(reply: str) -> Json:
@@ -231,10 +231,10 @@ def read_list(reply: str, name: str, *, most: int, empty: bool = True) -> list[J
 
 
 def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise UnreadableReplyError("the reply names a field twice")
-    return found
+    return fields
 
 
 def _no_constant(name: str) -> None:

@@ -202,16 +202,16 @@ def criticise(
         FathomError: A model is unknown or unreachable, or a document is missing.
     """
     prompts = [Prompt(f"{sample.id}/critique", critique_prompt(sample, collection)) for sample in samples]
-    found = []
+    critiques = []
     for sample, answer in zip(samples, ask_model(critic, prompts, cap=CRITIQUE_TOKENS), strict=True):
         claims, notes = read_claims(answer, sample, collection)
-        found.append(
+        critiques.append(
             Critique(sample.id, sample.version, critic.model, claims, "", (None,) * len(claims), notes, answer.cost)
         )
     if objector is None:
-        return tuple(found)
-    left = limited(objector, objector.settings.max_cost, [one.cost for one in found])
-    return _objected(found, samples, collection, left)
+        return tuple(critiques)
+    left = limited(objector, objector.settings.max_cost, [critique.cost for critique in critiques])
+    return _objected(critiques, samples, collection, left)
 
 
 def _objected(
@@ -219,21 +219,23 @@ def _objected(
 ) -> tuple[Critique, ...]:
     """Critiques with what a second model says of their claims."""
     by_id = {sample.id: sample for sample in samples}
-    waiting = [one for one in critiques if one.claims]
+    waiting = [critique for critique in critiques if critique.claims]
     prompts = [
-        Prompt(f"{one.sample}/objections", objection_prompt(by_id[one.sample], collection, one.claims))
-        for one in waiting
+        Prompt(f"{critique.sample}/objections", objection_prompt(by_id[critique.sample], collection, critique.claims))
+        for critique in waiting
     ]
-    answers = dict(zip((one.sample for one in waiting), ask_model(objector, prompts, cap=CRITIQUE_TOKENS), strict=True))
-    found = []
-    for one in critiques:
-        if one.sample in answers:
-            answer = answers[one.sample]
-            objections, notes = read_objections(answer, len(one.claims))
-            cost = None if one.cost is None or answer.cost is None else one.cost + answer.cost
-            one = replace(one, objections=objections, notes=(*one.notes, *notes), cost=cost)
-        found.append(replace(one, objector=objector.model))
-    return tuple(found)
+    answers = dict(
+        zip((critique.sample for critique in waiting), ask_model(objector, prompts, cap=CRITIQUE_TOKENS), strict=True)
+    )
+    objected = []
+    for critique in critiques:
+        if critique.sample in answers:
+            answer = answers[critique.sample]
+            objections, notes = read_objections(answer, len(critique.claims))
+            cost = None if critique.cost is None or answer.cost is None else critique.cost + answer.cost
+            critique = replace(critique, objections=objections, notes=(*critique.notes, *notes), cost=cost)
+        objected.append(replace(critique, objector=objector.model))
+    return tuple(objected)
 
 
 def critique_prompt(sample: Sample, collection: Collection) -> str:
@@ -248,13 +250,15 @@ def critique_prompt(sample: Sample, collection: Collection) -> str:
 
 def objection_prompt(sample: Sample, collection: Collection, claims: Sequence[Claim]) -> str:
     """The prompt that asks whether claims hold: with the text around their quotes only."""
-    shown = []
+    described = []
     for number, claim in enumerate(claims, start=1):
         about = "a missing element: " + claim.text if claim.component is None else f"element {claim.component + 1}"
         lines = [f"Claim {number} ({claim.kind}), about {about}", f"Reason given: {claim.reason}"]
-        lines += [f"Passage:\n{_around(one, collection.texts)}" for one in claim.evidence] or ["It quotes no passage."]
-        shown.append("\n".join(lines))
-    return _OBJECT.format(question=sample.content.question, answer=_numbered(sample), claims="\n\n".join(shown))
+        lines += [f"Passage:\n{_around(passage, collection.texts)}" for passage in claim.evidence] or [
+            "It quotes no passage."
+        ]
+        described.append("\n".join(lines))
+    return _OBJECT.format(question=sample.content.question, answer=_numbered(sample), claims="\n\n".join(described))
 
 
 def read_claims(answer: Answer, sample: Sample, collection: Collection) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
@@ -265,22 +269,22 @@ def read_claims(answer: Answer, sample: Sample, collection: Collection) -> tuple
     if reason := failure_of(answer):
         return (), (reason,)
     texts = {id: collection.texts[id] for id in sample.documents}
-    found, notes = [], []
+    claims, notes = [], []
     try:
         listed = read_list(answer.text, "claims", most=MOST_CLAIMS)
     except UnreadableReplyError as error:
         return (), (f"{error}: {shortened_text(answer.text, 200)!r}",)
-    for number, one in enumerate(listed, start=1):
+    for number, value in enumerate(listed, start=1):
         try:
-            claim = _claim(one, len(sample.content.components), texts)
+            claim = _claim(value, len(sample.content.components), texts)
         except (UnreadableReplyError, RecordError) as error:
             notes.append(f"claim {number}: {error}")
             continue
         if claim.kind == "missing" and not claim.evidence:
             notes.append(f"claim {number}: it quotes nothing that is in the documents")
-        elif claim not in found:
-            found.append(claim)
-    return tuple(found), tuple(notes)
+        elif claim not in claims:
+            claims.append(claim)
+    return tuple(claims), tuple(notes)
 
 
 def read_objections(answer: Answer, claims: int) -> tuple[tuple[Objection | None, ...], tuple[str, ...]]:
@@ -288,22 +292,22 @@ def read_objections(answer: Answer, claims: int) -> tuple[tuple[Objection | None
     none: tuple[None, ...] = (None,) * claims
     if reason := failure_of(answer):
         return none, (reason,)
-    found: dict[int, Objection] = {}
+    objections: dict[int, Objection] = {}
     notes = []
     try:
         listed = read_list(answer.text, "objections", most=MOST_CLAIMS)
     except UnreadableReplyError as error:
         return none, (f"{error}: {shortened_text(answer.text, 200)!r}",)
-    for number, one in enumerate(listed, start=1):
+    for number, value in enumerate(listed, start=1):
         try:
-            written = from_record(_Objection, one, "")
+            written = from_record(_Objection, value, "")
             place = _checked_number(written.claim, claims, "claim")
-            if place in found:
+            if place in objections:
                 raise UnreadableReplyError(f"claim {place} has an objection already")
-            found[place] = Objection(written.stand, written.reason)
+            objections[place] = Objection(written.stand, written.reason)
         except (UnreadableReplyError, RecordError) as error:
             notes.append(f"objection {number}: {error}")
-    return tuple(found.get(place) for place in range(1, claims + 1)), tuple(notes)
+    return tuple(objections.get(place) for place in range(1, claims + 1)), tuple(notes)
 
 
 def _claim(value: Json, components: int, texts: Mapping[str, str]) -> Claim:
@@ -326,7 +330,7 @@ def _checked_number(number: int, most: int, name: str) -> int:
 
 def _numbered(sample: Sample) -> str:
     components = enumerate(sample.content.components, start=1)
-    return "\n".join(f"{number}. {one.text}" for number, one in components) or "(no element)"
+    return "\n".join(f"{number}. {component.text}" for number, component in components) or "(no element)"
 
 
 def _around(evidence: Evidence, texts: Mapping[str, str]) -> str:

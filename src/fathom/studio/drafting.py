@@ -17,7 +17,7 @@ from fathom.benchmarks.pro.tasks import options_of
 from fathom.models.protocol import is_baseline
 from fathom.storage.validation import Items, Text, Words
 from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, limited, read_list
-from fathom.studio.candidates import Drafted, Rejected, candidate_id, shortened_text, without_repeats
+from fathom.studio.candidates import Drafts, RejectedDraft, candidate_id, shortened_text, without_repeats
 from fathom.studio.exports import Collection, context_of, joined
 from fathom.studio.offline import draft_offline
 from fathom.studio.records import RecordError, from_record
@@ -110,7 +110,7 @@ def draft_prompt(
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DraftSettings:
     """What models are asked for.
 
     Attributes:
@@ -135,9 +135,9 @@ def draft(
     samples: Sequence[Sample],
     collection: Collection,
     drafters: Sequence[Asking],
-    wanted: Wanted | None = None,
-    each: Callable[[Sample, Drafted], None] | None = None,
-) -> Drafted:
+    wanted: DraftSettings | None = None,
+    each: Callable[[Sample, Drafts], None] | None = None,
+) -> Drafts:
     """Have models draft candidates for samples.
 
     Offline baselines draft too (``fathom.studio.offline``), so that the studio can be tried without a model.
@@ -156,14 +156,14 @@ def draft(
         FathomError: A model is unknown or unreachable, something of a sample is missing, or it was interrupted. What
             was drafted so far was passed to ``each``.
     """
-    wanted = wanted or Wanted()
+    wanted = wanted or DraftSettings()
     known = {sample.id: list(sample.candidates) for sample in samples}
-    whole = Drafted()
+    whole = Drafts()
     costs: list[float | None] = []
 
-    def take(sample: Sample, found: Drafted) -> None:
+    def take(sample: Sample, drafted: Drafts) -> None:
         nonlocal whole
-        new = without_repeats(found, known[sample.id])
+        new = without_repeats(drafted, known[sample.id])
         known[sample.id] += new.candidates
         whole += new
         costs.append(new.cost)
@@ -185,19 +185,19 @@ def _ask_for_drafts(
     samples: Sequence[Sample],
     collection: Collection,
     asking: Asking,
-    wanted: Wanted,
-    take: Callable[[Sample, Drafted], None],
+    wanted: DraftSettings,
+    take: Callable[[Sample, Drafts], None],
 ) -> None:
     by_id = {sample.id: sample for sample in samples}
 
     def came(answer: Answer) -> None:
         sample = by_id[answer.prompt.key]
-        found = read_candidates(answer, sample, collection, drafter=asking.model, requirement=wanted.requirement)
-        take(sample, found)
+        drafted = read_candidates(answer, sample, collection, drafter=asking.model, requirement=wanted.requirement)
+        take(sample, drafted)
 
     prompts = [
-        Prompt(one.id, draft_prompt(one, collection, requirement=wanted.requirement, count=wanted.count))
-        for one in samples
+        Prompt(sample.id, draft_prompt(sample, collection, requirement=wanted.requirement, count=wanted.count))
+        for sample in samples
     ]
     for answer in ask_model(asking, prompts, cap=DRAFT_TOKENS, answered=came):
         if not answer.was_sent:
@@ -211,7 +211,7 @@ def read_candidates(
     *,
     drafter: str,
     requirement: Requirement | None = None,
-) -> Drafted:
+) -> Drafts:
     """The candidates in a reply, each checked.
 
     Args:
@@ -222,26 +222,26 @@ def read_candidates(
         requirement: Requirement that was asked for.
     """
     if reason := failure_of(answer):
-        return Drafted(rejected=(Rejected(drafter, reason),), cost=answer.cost)
+        return Drafts(rejected=(RejectedDraft(drafter, reason),), cost=answer.cost)
     try:
         listed = read_list(answer.text, "candidates", most=MOST_CANDIDATES, empty=False)
     except UnreadableReplyError as error:
-        return Drafted(rejected=(Rejected(drafter, str(error), shortened_text(answer.text)),), cost=answer.cost)
+        return Drafts(rejected=(RejectedDraft(drafter, str(error), shortened_text(answer.text)),), cost=answer.cost)
     task = find_task(collection.tasks, sample.task)
     texts = {id: collection.texts[id] for id in sample.documents}
     candidates, rejected, notes = [], [], []
-    for number, one in enumerate(listed, start=1):
+    for number, value in enumerate(listed, start=1):
         try:
-            content, remarks = _content(one, task, texts)
+            content, remarks = _content(value, task, texts)
         except (UnreadableReplyError, RecordError) as error:
-            rejected.append(Rejected(drafter, f"candidate {number}: {error}", shortened_text(str(one))))
+            rejected.append(RejectedDraft(drafter, f"candidate {number}: {error}", shortened_text(str(value))))
             continue
         content = replace(content, requirement=requirement or task.requirement)
         cost = None if answer.cost is None else answer.cost / len(listed)
         seconds = answer.reply.seconds / len(listed)
         candidates.append(Candidate(candidate_id(drafter, number, sample), drafter, content, cost, seconds))
         notes += [f"{drafter}: candidate {number}: {remark}" for remark in remarks]
-    return Drafted(tuple(candidates), tuple(rejected), tuple(notes), answer.cost)
+    return Drafts(tuple(candidates), tuple(rejected), tuple(notes), answer.cost)
 
 
 def _content(value: Json, task: StudioTask, texts: Mapping[str, str]) -> tuple[Content, list[str]]:
@@ -249,10 +249,10 @@ def _content(value: Json, task: StudioTask, texts: Mapping[str, str]) -> tuple[C
     written = from_record(_Candidate, value, "")
     components, remarks = [], []
     for place, component in enumerate(written.answer):
-        found = {quote: find_quote(quote, texts) for quote in component.quotes}
-        lost = [shortened_text(quote, 60) for quote, evidence in found.items() if evidence is None]
+        evidence_of = {quote: find_quote(quote, texts) for quote in component.quotes}
+        lost = [shortened_text(quote, 60) for quote, evidence in evidence_of.items() if evidence is None]
         remarks += [f"answer[{place}]: a quote is not in the documents: {quote!r}" for quote in lost]
-        components.append(Component(component.text, tuple(dict.fromkeys(filter(None, found.values())))))
+        components.append(Component(component.text, tuple(dict.fromkeys(filter(None, evidence_of.values())))))
     check_answer(written.question, [component.text for component in components], task)
     content = Content(
         question=written.question,
@@ -300,6 +300,6 @@ def find_quote(quote: str, texts: Mapping[str, str]) -> Evidence | None:
             return Evidence(id, start, start + len(exact), exact)
     loose = re.compile(r"\s+".join(map(re.escape, words)))
     for id, text in texts.items():
-        if found := loose.search(text):
-            return Evidence(id, found.start(), found.end(), found.group())
+        if match := loose.search(text):
+            return Evidence(id, match.start(), match.end(), match.group())
     return None

@@ -75,7 +75,7 @@ class Collection:
 
     def done(self) -> list[Sample]:
         """Accepted and audited samples, by id."""
-        return sorted((one for one in self.samples if one.state in DONE), key=lambda one: one.id)
+        return sorted((sample for sample in self.samples if sample.state in DONE), key=lambda sample: sample.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +124,15 @@ def evidence_of(sample: Sample, texts: Mapping[str, str]) -> tuple[Evidence, ...
     Raises:
         FathomError: A passage is not in the sample's documents, or its text is not the quote.
     """
-    found = dict.fromkeys(one for component in sample.content.components for one in component.evidence)
-    for one in found:
-        if one.document not in sample.documents:
-            raise FathomError(f"its evidence is from document {one.document}, which is not one of its documents")
-        if not one.quote or texts[one.document][one.start : one.end] != one.quote:
-            raise FathomError(
-                f"its evidence at {one.start:,} of document {one.document} is not the quoted text; mark it again"
-            )
+    passages = dict.fromkeys(passage for component in sample.content.components for passage in component.evidence)
+    for passage in passages:
+        if passage.document not in sample.documents:
+            raise FathomError(f"its evidence is from document {passage.document}, which is not one of its documents")
+        if not passage.quote or texts[passage.document][passage.start : passage.end] != passage.quote:
+            where = f"{passage.start:,} of document {passage.document}"
+            raise FathomError(f"its evidence at {where} is not the quoted text; mark it again")
     place = {id: number for number, id in enumerate(sample.documents)}
-    return tuple(sorted(found, key=lambda one: (place[one.document], one.start, one.end)))
+    return tuple(sorted(passages, key=lambda passage: (place[passage.document], passage.start, passage.end)))
 
 
 def prompts_of(sample: Sample, tasks: Mapping[str, StudioTask]) -> tuple[str, str]:
@@ -146,7 +145,7 @@ def prompts_of(sample: Sample, tasks: Mapping[str, StudioTask]) -> tuple[str, st
 
 def answer_of(sample: Sample, task: StudioTask) -> tuple[str, ...]:
     """The answer: its components, one line each; of summaries, the references unchanged."""
-    texts = (one.text.strip() for one in sample.content.components)
+    texts = (component.text.strip() for component in sample.content.components)
     return tuple(texts) if task.is_summary else tuple(" ".join(text.split()) for text in texts)
 
 
@@ -274,13 +273,13 @@ def dataset_card(collection: Collection, *, title: str, licence: str = "", about
         about: A paragraph on it.
     """
     samples = collection.done()
-    used = [collection.documents[id] for id in sorted({id for one in samples for id in one.documents})]
+    used = [collection.documents[id] for id in sorted({id for sample in samples for id in sample.documents})]
     summaries = {name for name, task in collection.tasks.items() if task.is_summary}
-    kinds = {"summarization" if one.task in summaries else "question-answering" for one in samples}
+    kinds = {"summarization" if sample.task in summaries else "question-answering" for sample in samples}
     facts: dict[str, Any] = {
         "pretty_name": title,
         "license": licence or "other",
-        "language": sorted({one.language for one in samples}),
+        "language": sorted({sample.language for sample in samples}),
         "task_categories": sorted(kinds),
         "size_categories": [_size(len(samples))],
         "annotations_creators": ["expert-generated", "machine-generated"],
@@ -289,29 +288,29 @@ def dataset_card(collection: Collection, *, title: str, licence: str = "", about
     }
     # JSON is YAML, whatever the texts contain.
     front = "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in facts.items())
-    lengths = sorted({one.bucket for one in samples})
-    counts = Counter((one.task, one.language, one.bucket) for one in samples)
+    lengths = sorted({sample.bucket for sample in samples})
+    counts = Counter((sample.task, sample.language, sample.bucket) for sample in samples)
     rows = [
         f"| {_cell(task)} | {language} | "
         + " | ".join(str(counts[task, language, length]) for length in lengths)
         + " |"
         for task, language in dict.fromkeys((task, language) for task, language, _ in sorted(counts))
     ]
-    licences = Counter(one.licence or "not stated" for one in used)
-    tiers = Counter(one.difficulty or "not known" for one in samples)
-    audited = sum(one.state == "audited" for one in samples)
+    licences = Counter(document.licence or "not stated" for document in used)
+    tiers = Counter(sample.difficulty or "not known" for sample in samples)
+    audited = sum(sample.state == "audited" for sample in samples)
     parts = [
         f"---\n{front}\n---",
-        f"# {_plain(title)}",
-        _plain(about) or "Questions about long texts with reference answers.",
+        f"# {_escaped(title)}",
+        _escaped(about) or "Questions about long texts with reference answers.",
         f"{len(samples):,} samples over {len(used):,} documents, made with `fathom studio`: every answer was reviewed "
         f"component by component by two people who did not see each other's verdicts; audited later: {audited:,}.",
         "## Samples",
         f"| task | language | {' | '.join(map(format_length, lengths))} |\n| --- | --- |{' --: |' * len(lengths)}\n"
         + "\n".join(rows),
-        f"Difficulty: {_listed(tiers)}.",
+        f"Difficulty: {_counts_in_words(tiers)}.",
         "## Documents",
-        f"Licences of the documents: {_listed(licences)}.",
+        f"Licences of the documents: {_counts_in_words(licences)}.",
         "## Files",
         f"- `{RECORDS}`: samples of the 25 tasks in LongBench Pro's schema; `fathom build pro --data FOLDER` reads it\n"
         "- `suite/`: a suite for `fathom run`, with all tasks\n"
@@ -325,15 +324,15 @@ def _size(count: int) -> str:
     return next((name for most, name in bounds if count < most), "100K<n<1M")
 
 
-def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{_plain(name)} ({count:,})" for name, count in sorted(counts.items())) or "none"
+def _counts_in_words(counts: Counter[str]) -> str:
+    return ", ".join(f"{_escaped(name)} ({count:,})" for name, count in sorted(counts.items())) or "none"
 
 
 def _cell(text: str) -> str:
-    return _plain(text).replace("|", "\\|")
+    return _escaped(text).replace("|", "\\|")
 
 
-def _plain(text: str) -> str:
+def _escaped(text: str) -> str:
     """A text without line ends and marks of Markdown and HTML."""
     return re.sub(r"([<>\[\]`*_\\#])", r"\\\1", " ".join(text.split()))
 

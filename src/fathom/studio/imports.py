@@ -19,7 +19,7 @@ from fathom.documents.corpus.text import document_id, normalise
 from fathom.documents.records import TABLES, Fault, File, find_files, read_records
 from fathom.storage.validation import NO_NUL, Count, Items, Text
 from fathom.studio.exports import DOCUMENTS, SAMPLES, VERSION
-from fathom.studio.intake import Taken, sketch_of, taken_of
+from fathom.studio.intake import IntakeDocument, sketch_of, taken_of
 from fathom.studio.reading import check_archive
 from fathom.studio.records import RecordError, checked_text, from_record
 from fathom.studio.types import BUCKETS, Candidate, Component, Content, Create, Evidence, StudioDocument
@@ -93,7 +93,7 @@ class _DocumentLine:
     domain: _Fact = ""
     format: _Fact = ""
 
-    def taken(self) -> Taken:
+    def taken(self) -> IntakeDocument:
         """The document.
 
         Raises:
@@ -102,7 +102,7 @@ class _DocumentLine:
         if document_id(self.text) != self.id:
             raise RecordError("the id is not that of the text; the file was changed")
         about = {name.name: getattr(self, name.name) for name in fields(self) if name.name != "text"}
-        return Taken(StudioDocument(**about), self.text, sketch_of(self.text))
+        return IntakeDocument(StudioDocument(**about), self.text, sketch_of(self.text))
 
 
 @dataclass
@@ -117,7 +117,7 @@ class Imported:
     """
 
     samples: dict[str, ImportedSample] = field(default_factory=dict)
-    documents: dict[str, Taken] = field(default_factory=dict)
+    documents: dict[str, IntakeDocument] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     problem_count: int = 0
     _characters: int = 0
@@ -128,7 +128,7 @@ class Imported:
         if len(self.problems) < LISTED:
             self.problems.append(f"{place}: {reason}")
 
-    def add_document(self, taken: Taken) -> None:
+    def add_document(self, taken: IntakeDocument) -> None:
         """Adds a document.
 
         Raises:

@@ -153,15 +153,15 @@ def progress(design: Design, histories: Iterable[History]) -> tuple[Cell, ...]:
         design: What is wanted.
         histories: All samples, in any state.
     """
-    counts = Counter((cell_of(one), one.state) for one in histories)
+    counts = Counter((cell_of(history), history.state) for history in histories)
     wanted = design.cells()
-    found: dict[CellKey, dict[State, int]] = {key: {} for key in wanted}
+    states_of: dict[CellKey, dict[State, int]] = {key: {} for key in wanted}
     for (key, state), count in sorted(counts.items()):
-        if key in found or state != "rejected":
-            found.setdefault(key, {})[state] = count
+        if key in states_of or state != "rejected":
+            states_of.setdefault(key, {})[state] = count
     return tuple(
         Cell(*key, design.each if place < len(wanted) else 0, states)
-        for place, (key, states) in enumerate(found.items())
+        for place, (key, states) in enumerate(states_of.items())
     )
 
 
@@ -177,14 +177,14 @@ def next_drafts(cells: Iterable[Cell], documents: Mapping[tuple[str, int], int])
         cells: All combinations.
         documents: Number of available documents by language and length; nothing can be drafted without one.
     """
-    able = [one for one in cells if one.to_begin and documents.get((one.language, one.bucket))]
-    able.sort(key=lambda one: -one.to_begin)
+    able = [cell for cell in cells if cell.to_begin and documents.get((cell.language, cell.bucket))]
+    able.sort(key=lambda cell: -cell.to_begin)
     return [
         [
-            *("fathom", "studio", "draft", "--task", BY_NAME[one.task].code if one.task in BY_NAME else one.task),
-            *("--language", one.language, "--bucket", format_length(one.bucket), "--samples", str(one.to_begin)),
+            *("fathom", "studio", "draft", "--task", BY_NAME[cell.task].code if cell.task in BY_NAME else cell.task),
+            *("--language", cell.language, "--bucket", format_length(cell.bucket), "--samples", str(cell.to_begin)),
         ]
-        for one in able[:PROPOSED]
+        for cell in able[:PROPOSED]
     ]
 
 
@@ -206,7 +206,7 @@ def draw(
     Returns:
         The samples, in the order in which they were accepted first.
     """
-    accepted = sorted((one for one in histories if one.accepted), key=lambda one: one.accepted)
+    accepted = sorted((history for history in histories if history.accepted), key=lambda history: history.accepted)
     return list(_drawn(accepted, one_in, key, cell)) if one_in else []
 
 
@@ -216,8 +216,8 @@ def _drawn(
     seen: Counter[tuple[Hashable, ...]] = Counter()
     numbers: dict[tuple[int, Hashable], int] = {}  # of tasks, languages and lengths, by their first appearance
     sizes: Counter[int] = Counter()
-    for one in accepted:
-        own = cell(one)
+    for history in accepted:
+        own = cell(history)
         for margin in enumerate(own):
             if margin not in numbers:
                 numbers[margin] = sizes[margin[0]]
@@ -226,7 +226,7 @@ def _drawn(
         seen[own] += 1
         shift = sum(numbers[margin] for margin in enumerate(own))
         if (turn + shift) % one_in == _random(f"{key}|{block}", one_in):
-            yield one
+            yield history
 
 
 def _random(key: str, size: int) -> int:

@@ -196,7 +196,7 @@ def entries_of(connection: Connection) -> Generator[Entry, None, None]:
 def sample_row(sample: Sample) -> dict[str, Any]:
     """The columns of a sample."""
     names = ("id", "task", "language", "bucket", "state", "version", "author", "round", "updated")
-    question = sample.content.question or next((one.content.question for one in sample.candidates), "")
+    question = sample.content.question or next((candidate.content.question for candidate in sample.candidates), "")
     title = " ".join(question.split())[:120]
     more = {"title": title, "involved": "".join(f"|{name}" for name in sorted(involved(sample))) + "|"}
     return {name: getattr(sample, name) for name in names} | more | {"body": canonical(as_record(sample))}

@@ -11,7 +11,7 @@ import numpy as np
 
 from fathom.stats.agreement import Agreement, agreement
 from fathom.stats.intervals import Interval, generator, mean_interval
-from fathom.studio.histories import History, Pair, Spent
+from fathom.studio.histories import History, Pair, StateEffort
 from fathom.studio.quotas import Design, draw
 from fathom.studio.types import MARKS, STATES, VERDICTS
 
@@ -65,31 +65,31 @@ def efforts(histories: Iterable[History], by: By = "state", hourly: float = 0.0)
         by: How to group: the time of an action counts for the state in which it was done.
         hourly: Price of an hour of people's time, in US dollars.
     """
-    spent: defaultdict[str, list[Spent]] = defaultdict(list)
+    spent: defaultdict[str, list[StateEffort]] = defaultdict(list)
     now: Counter[str] = Counter()
-    for one in histories:
-        for part in one.spent:
-            spent[_group(by, one, part.state)].append(part)
-        now[_group(by, one, one.state)] += 1
+    for history in histories:
+        for part in history.spent:
+            spent[_group(by, history, part.state)].append(part)
+        now[_group(by, history, history.state)] += 1
     return [_effort(name, now[name], spent[name], hourly) for name in _order(by, {*spent, *now})]
 
 
-def total(found: Iterable[Effort]) -> Effort:
+def total(parts: Iterable[Effort]) -> Effort:
     """The sum of efforts."""
-    all_ = list(found)
+    all_ = list(parts)
     names = ("samples", "actions", "hours", "model_cost", "people_cost")
-    return Effort("total", *(sum(getattr(one, name) for one in all_) for name in names))
+    return Effort("total", *(sum(getattr(part, name) for part in all_) for name in names))
 
 
-def _effort(name: str, samples: int, spent: Iterable[Spent], hourly: float) -> Effort:
+def _effort(name: str, samples: int, spent: Iterable[StateEffort], hourly: float) -> Effort:
     parts = list(spent)
-    hours = sum(one.seconds for one in parts) / HOUR
-    actions, cost = sum(one.actions for one in parts), sum(one.cost for one in parts)
+    hours = sum(part.seconds for part in parts) / HOUR
+    actions, cost = sum(part.actions for part in parts), sum(part.cost for part in parts)
     return Effort(name, samples, actions, hours, cost, hours * hourly)
 
 
-def _group(by: By, one: History, state: str) -> str:
-    return {"state": state, "sample": one.id, "task": one.task}[by]
+def _group(by: By, history: History, state: str) -> str:
+    return {"state": state, "sample": history.id, "task": history.task}[by]
 
 
 def _order(by: By, names: set[str]) -> Iterator[str]:
@@ -103,14 +103,14 @@ def with_interval(name: str, value: float | None, interval: Interval | None) -> 
     """A value and the ends of its interval for a table; None for what there is not."""
     ends = (None, None) if interval is None else (interval.low, interval.high)
     values = zip((name, f"{name}_low", f"{name}_high"), (value, *ends), strict=True)
-    return {key: None if one is None or not math.isfinite(one) else round(one, 4) for key, one in values}
+    return {key: None if number is None or not math.isfinite(number) else round(number, 4) for key, number in values}
 
 
 Judged: TypeAlias = Literal["review", "component"]
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
+class ReviewerAgreement:
     """How far two reviewers agree.
 
     Attributes:
@@ -142,11 +142,11 @@ class Agreed:
 
 def pairs_of(histories: Iterable[History]) -> tuple[Pair, ...]:
     """The blind reviews of all samples."""
-    return tuple(pair for one in histories for pair in one.pairs)
+    return tuple(pair for history in histories for pair in history.pairs)
 
 
 @lru_cache(maxsize=4)  # takes a second for thousands of reviews, and most actions add none
-def agreements(pairs: tuple[Pair, ...], seed: int = 0) -> tuple[Agreed, ...]:
+def agreements(pairs: tuple[Pair, ...], seed: int = 0) -> tuple[ReviewerAgreement, ...]:
     """Agreement of reviewers on verdicts and on components; answers are resampled with all their components.
 
     Args:
@@ -156,24 +156,24 @@ def agreements(pairs: tuple[Pair, ...], seed: int = 0) -> tuple[Agreed, ...]:
     Returns:
         The agreement on reviews and on components; nothing without reviews.
     """
-    verdicts = [(one.verdicts,) for one in pairs]
-    marks = [one.marks for one in pairs if one.marks]
-    found = [_agreed("review", verdicts, VERDICTS, seed), _agreed("component", marks, MARKS, seed)]
-    return tuple(one for one in found if one is not None)
+    verdicts = [(pair.verdicts,) for pair in pairs]
+    marks = [pair.marks for pair in pairs if pair.marks]
+    both = [_agreed("review", verdicts, VERDICTS, seed), _agreed("component", marks, MARKS, seed)]
+    return tuple(review for review in both if review is not None)
 
 
 def _agreed(
     judged: Judged, answers: Sequence[Sequence[tuple[str, str]]], names: Sequence[str], seed: int
-) -> Agreed | None:
+) -> ReviewerAgreement | None:
     if not answers:
         return None
     table = np.array([[names.index(mark) for mark in pair] for pairs in answers for pair in pairs], dtype=np.float64)
     groups = np.repeat(np.arange(len(answers)), [len(pairs) for pairs in answers])
-    differ = np.array([any(one != other for one, other in pairs) for pairs in answers], dtype=np.float64)
+    differ = np.array([any(first != second for first, second in pairs) for pairs in answers], dtype=np.float64)
     rng = generator(seed, f"reviews {judged}")
     share, interval = mean_interval(differ, seed)
     kappa = agreement(table, rng, measure="kappa", groups=groups)
-    return Agreed(judged, len(table), share, interval, kappa, agreement(table, rng, groups=groups))
+    return ReviewerAgreement(judged, len(table), share, interval, kappa, agreement(table, rng, groups=groups))
 
 
 Aspect: TypeAlias = Literal["attributes", "answers", "both"]
@@ -181,7 +181,7 @@ ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
 
 
 @dataclass(frozen=True, slots=True)
-class Right:
+class AuditShare:
     """How many audited samples are right.
 
     Attributes:
@@ -215,7 +215,7 @@ class Audits:
     decided: int
     lost: int
     beside: int
-    rights: tuple[Right, ...]
+    rights: tuple[AuditShare, ...]
 
     @property
     def drawn(self) -> int:
@@ -229,8 +229,13 @@ class Audits:
         if not self.rights:
             return [{"aspect": None, "right": None, **with_interval("share", None, None), **counts}]
         return [
-            {"aspect": one.aspect, "right": one.right, **with_interval("share", one.share, one.interval), **counts}
-            for one in self.rights
+            {
+                "aspect": right.aspect,
+                "right": right.right,
+                **with_interval("share", right.share, right.interval),
+                **counts,
+            }
+            for right in self.rights
         ]
 
 
@@ -246,17 +251,17 @@ def audits(histories: Iterable[History], design: Design, studio: str) -> Audits:
     """
     all_ = list(histories)
     drawn = draw(all_, design.audit_one_in, f"{design.seed}|{studio}|audit")
-    found = [one.audit for one in drawn if one.audit is not None]
-    decided = [one for one in found if not one.open]
-    waiting = tuple(one.id for one in drawn if one.audit is None and one.state == "accepted")
-    answers = np.array(["answer" not in one.faults for one in decided], dtype=np.float64)
-    attributes = np.array(["attributes" not in one.faults for one in decided], dtype=np.float64)
+    results = [sample.audit for sample in drawn if sample.audit is not None]
+    decided = [result for result in results if not result.open]
+    waiting = tuple(sample.id for sample in drawn if sample.audit is None and sample.state == "accepted")
+    answers = np.array(["answer" not in decision.faults for decision in decided], dtype=np.float64)
+    attributes = np.array(["attributes" not in decision.faults for decision in decided], dtype=np.float64)
     tables = dict(zip(ASPECTS, (attributes, answers, attributes * answers), strict=True))
     rights = [
-        Right(aspect, int(table.sum()), *mean_interval(table, design.seed))
+        AuditShare(aspect, int(table.sum()), *mean_interval(table, design.seed))
         for aspect, table in tables.items()
         if len(table)
     ]
-    lost = len(drawn) - len(found) - len(waiting)
-    beside = sum(one.audit is not None for one in all_) - len(found)
-    return Audits(waiting, len(found) - len(decided), len(decided), lost, beside, tuple(rights))
+    lost = len(drawn) - len(results) - len(waiting)
+    beside = sum(history.audit is not None for history in all_) - len(results)
+    return Audits(waiting, len(results) - len(decided), len(decided), lost, beside, tuple(rights))

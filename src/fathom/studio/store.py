@@ -3,18 +3,18 @@
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, Table, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from fathom.server.database import Database, StoreError, clear_errors, now
 from fathom.studio import lists
 from fathom.studio.checks import added_evidence, check_action, check_document, check_draft, check_evidence, check_names
-from fathom.studio.lists import Asked, Kept, Listed
+from fathom.studio.lists import HeadCache, ListedSample, ListQuery
 from fathom.studio.log import INTAKE, Entry, Head, NoteEntry, new_entry
 from fathom.studio.records import as_record, from_json, from_record
 from fathom.studio.schema import (
@@ -98,7 +98,7 @@ class Store(Database):
 
     def __init__(self, place: str) -> None:
         super().__init__(place, STUDIO)
-        self._kept = Kept()
+        self._kept = HeadCache()
         self._text = lru_cache(maxsize=16)(self._read_text)
 
     # Actions
@@ -253,14 +253,23 @@ class Store(Database):
 
     # Reading
 
+    def rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
+        """The rows of a query."""
+        with clear_errors(), self.reading.connect() as connection:
+            return connection.execute(query).all()
+
+    def row(self, query: Select[Any], values: Mapping[str, Any] | None = None) -> Row[Any] | None:
+        """The only row of a query, with values for its parameters; None if there is none."""
+        with clear_errors(), self.reading.connect() as connection:
+            return connection.execute(query, values).one_or_none()
+
     def sample(self, id: str) -> Sample:
         """A sample with everything that was said about it; see ``states.visible``.
 
         Raises:
             MissingError: There is none.
         """
-        with clear_errors(), self.reading.connect() as connection:
-            row = connection.execute(select(samples.c.body).where(samples.c.id == id)).one_or_none()
+        row = self.row(select(samples.c.body).where(samples.c.id == id))
         if row is None:
             raise MissingError(f"there is no sample {id[:60]!r}; look for it in the queue")
         return from_json(Sample, row.body)
@@ -292,7 +301,7 @@ class Store(Database):
         ids: Collection[str] = (),
         offset: int = 0,
         limit: int = 50,
-    ) -> list[Listed]:
+    ) -> list[ListedSample]:
         """Samples as lists show them, the longest untouched first.
 
         Args:
@@ -305,7 +314,7 @@ class Store(Database):
             offset: How many to leave out.
             limit: Maximum number.
         """
-        asked = Asked(tuple(states), task, language, bucket, waiting_for, tuple(ids), offset, min(limit, PAGE))
+        asked = ListQuery(tuple(states), task, language, bucket, waiting_for, tuple(ids), offset, min(limit, PAGE))
         return list(self._at_head(asked, lambda connection: lists.listed(connection, asked)))
 
     def counts(self) -> dict[State, int]:
@@ -327,8 +336,7 @@ class Store(Database):
         query = select(samples.c.id).where(
             samples.c.id.in_(ids), samples.c.state.in_(("answer_review", "adjudication"))
         )
-        with clear_errors(), self.reading.connect() as connection:
-            return set(connection.execute(query).scalars())
+        return {row.id for row in self.rows(query)}
 
     def document(self, id: str) -> StudioDocument:
         """A document without its text.
@@ -336,8 +344,7 @@ class Store(Database):
         Raises:
             MissingError: There is none.
         """
-        with clear_errors(), self.reading.connect() as connection:
-            row = connection.execute(select(documents.c.body).where(documents.c.id == id)).one_or_none()
+        row = self.row(select(documents.c.body).where(documents.c.id == id))
         if row is None:
             raise _no_document(id)
         return from_json(StudioDocument, row.body)
@@ -358,8 +365,7 @@ class Store(Database):
         for name, value in {"state": state, "language": language, "bucket": bucket}.items():
             if value:
                 query = query.where(documents.c[name] == value)
-        with clear_errors(), self.reading.connect() as connection:
-            return [from_json(StudioDocument, row.body) for row in connection.execute(query)]
+        return [from_json(StudioDocument, row.body) for row in self.rows(query)]
 
     def document_ids(self, *, state: str = "") -> list[str]:
         """Ids of documents in order.
@@ -381,8 +387,7 @@ class Store(Database):
     def sketches(self, version: int) -> dict[str, bytes]:
         """Stored sketches of one version by the document's id; those of other documents are to be made."""
         query = select(sketches.c.document, sketches.c.content).where(sketches.c.version == version)
-        with clear_errors(), self.reading.connect() as connection:
-            return {row.document: bytes(row.content) for row in connection.execute(query)}
+        return {row.document: bytes(row.content) for row in self.rows(query)}
 
     def keep_sketch(self, document: str, version: int, content: bytes) -> None:
         """Stores the sketch of a document."""
@@ -409,11 +414,7 @@ class Store(Database):
             query = query.where(notes.c.topic == topic)
         if subject:
             query = query.where(notes.c.subject == subject)
-        with clear_errors(), self.reading.connect() as connection:
-            return [
-                NoteEntry(row.number, row.at, row.person, from_json(Note, row.body))
-                for row in connection.execute(query)
-            ]
+        return [NoteEntry(row.number, row.at, row.person, from_json(Note, row.body)) for row in self.rows(query)]
 
     def log(self, *, subject: str = "", before: int = 0, limit: int = PAGE) -> list[Entry]:
         """Entries of the log, the newest first.
@@ -428,8 +429,7 @@ class Store(Database):
             query = query.where(entries.c.subject == subject)
         if before:
             query = query.where(entries.c.number < before)
-        with clear_errors(), self.reading.connect() as connection:
-            return [Entry(**row._mapping) for row in connection.execute(query)]
+        return [Entry(**row._mapping) for row in self.rows(query)]
 
     def entries(self) -> Iterator[Entry]:
         """All entries of the log in order, as they are at this moment."""
@@ -438,8 +438,7 @@ class Store(Database):
 
     def head(self) -> Head:
         """The end of the log, to note elsewhere."""
-        with clear_errors(), self.reading.connect() as connection:
-            row = connection.execute(select(head.c.number, head.c.hash)).one()
+        (row,) = self.rows(select(head.c.number, head.c.hash))
         return Head(row.number, row.hash)
 
     # Unsent drafts
@@ -459,9 +458,7 @@ class Store(Database):
 
     def draft(self, person: str, subject: str, form: str) -> Draft | None:
         """What somebody typed last; None if it was sent or nothing was typed."""
-        with clear_errors(), self.reading.connect() as connection:
-            query = select(drafts).filter_by(person=person, subject=subject, form=form)
-            row = connection.execute(query).one_or_none()
+        row = self.row(select(drafts).filter_by(person=person, subject=subject, form=form))
         return None if row is None else Draft(row.version, row.saved, row.body)
 
     def drop_drafts(self, person: str, subject: str) -> None:
@@ -471,14 +468,13 @@ class Store(Database):
 
     def _check(self, action: Action) -> None:
         check_action(action)
-        if found := added_evidence(action):
+        if passages := added_evidence(action):
             own = action.documents if isinstance(action, Create) else self.sample(action.sample).documents
-            for one in found:
-                check_evidence(one, own, self.text)
+            for passage in passages:
+                check_evidence(passage, own, self.text)
 
     def _read_text(self, document: str) -> str:
-        with clear_errors(), self.reading.connect() as connection:
-            row = connection.execute(select(texts.c.content).where(texts.c.document == document)).one_or_none()
+        row = self.row(select(texts.c.content).where(texts.c.document == document))
         if row is None:
             raise _no_document(document)
         return bytes(row.content).decode()

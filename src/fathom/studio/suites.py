@@ -260,7 +260,10 @@ def _recipe(
         asked=answering.removeprefix(GAP),
         thinking=thinking,
         thinking_tokens=texts.measure((*parts[:-1], thinking)),
-        inputs={"dataset": task.name, "evidence": json.dumps([[one.document, one.start, one.end] for one in evidence])},
+        inputs={
+            "dataset": task.name,
+            "evidence": json.dumps([[passage.document, passage.start, passage.end] for passage in evidence]),
+        },
     )
 
 
@@ -277,16 +280,20 @@ def positions(parts: Sequence[Part], evidence: Sequence[Evidence], texts: Counte
     total = sum(_size(part) for part in parts[:-1])
     for part in parts[:-1]:
         if isinstance(part, Span):
-            inside = [one for one in evidence if one.document == part.doc and part.start <= one.start < part.end]
-            places += [(at + (one.start + one.end) / 2 - part.start) / total for one in inside]
+            inside = [
+                passage
+                for passage in evidence
+                if passage.document == part.doc and part.start <= passage.start < part.end
+            ]
+            places += [(at + (passage.start + passage.end) / 2 - part.start) / total for passage in inside]
         at += _size(part)
     if not places:
         return {}
     first, last = min(places), max(places)
-    found: dict[str, Facet] = {"evidence_first": round(first, 4), "evidence_last": round(last, 4)}
+    facets: dict[str, Facet] = {"evidence_first": round(first, 4), "evidence_last": round(last, 4)}
     if last - first <= ONE_PLACE:
-        found["depth"] = round((first + last) / 2, 4)
-    return found
+        facets["depth"] = round((first + last) / 2, 4)
+    return facets
 
 
 def _size(part: Part) -> int:
@@ -295,4 +302,4 @@ def _size(part: Part) -> int:
 
 def _in_run_order(samples: Sequence[Sample]) -> Iterator[Sample]:
     """Samples over the same documents one after the other, so that servers can reuse the common prefix."""
-    yield from sorted(samples, key=lambda one: (one.documents, one.task, one.id))
+    yield from sorted(samples, key=lambda sample: (sample.documents, sample.task, sample.id))

@@ -42,7 +42,7 @@ SUITE = "suite"
 
 @readable
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportReport:
     """What was exported.
 
     Attributes:
@@ -74,7 +74,7 @@ def export_samples(
     options: ExportOptions,
     *,
     progress: Callable[[int, int], None] | None = None,
-) -> Exported:
+) -> ExportReport:
     """Write the accepted samples of a store into a folder; files of an earlier export are replaced.
 
     Args:
@@ -110,7 +110,7 @@ def export_samples(
         with whole_file(out / CARD) as stream:
             stream.write(dataset_card(collection, title=options.title, licence=options.licence))
         files.append(CARD)
-    return Exported(out, tuple(files), len(collection.samples), (*lines, *left_out.values()))
+    return ExportReport(out, tuple(files), len(collection.samples), (*lines, *left_out.values()))
 
 
 @readable
@@ -157,7 +157,7 @@ def import_samples(
             with _reported(imported, f"document {document.id}"):
                 store_document(store, replace(taken, document=document))
                 new += 1
-    known = {one.id for one in store.samples()}
+    known = {sample.id for sample in store.samples()}
     added, left = [], []
     for sample in imported.samples.values():
         action = replace(sample.action(f"{IMPORT}{path_text(path.name)}"), sample=store_id(sample.id))

@@ -318,17 +318,17 @@ class Sample:
     @property
     def current_reviews(self) -> tuple[Review, ...]:
         """Reviews of the present round."""
-        return tuple(one for one in self.reviews if one.round == self.round)
+        return tuple(review for review in self.reviews if review.round == self.round)
 
     def judged_by(self, name: str) -> Review | None:
         """What somebody said of the answer in this round, without the models' answers; None before."""
-        mine = (one for one in (*self.first_verdicts, *self.reviews) if one.reviewer == name)
-        return next((one for one in mine if one.round == self.round), None)
+        mine = (review for review in (*self.first_verdicts, *self.reviews) if review.reviewer == name)
+        return next((review for review in mine if review.round == self.round), None)
 
     @property
     def answered(self) -> bool:
         """Whether models have answered from the documents, so that reviewers can look for missing components."""
-        return any(one.components and not one.closed_book for one in self.predictions)
+        return any(prediction.components and not prediction.closed_book for prediction in self.predictions)
 
 
 # Actions on a sample

@@ -12,7 +12,7 @@ from fathom.options.values import Tokens, names_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fathom.studio.transfer import Exported
+    from fathom.studio.transfer import ExportReport
 
 
 class ExportOptions(Options):
@@ -35,7 +35,7 @@ class ExportOptions(Options):
 
 
 @command(ExportOptions)
-def studio_export(options: ExportOptions) -> "Exported":
+def studio_export(options: ExportOptions) -> "ExportReport":
     """Export accepted samples: LongBench Pro's records, a suite, JSON lines and a dataset card.
 
     The suite in the folder is for `fathom run` and `fathom report`. Its samples know where their evidence is: studies
@@ -71,7 +71,7 @@ def main(line: Line) -> None:
     from fathom.options.terminal import progress_bar, tell
 
     with progress_bar("measuring", line.quiet) as progress:
-        found = studio_export.body(line.but(progress=progress))
-    for reason in found.left_out:
+        exported = studio_export.body(line.but(progress=progress))
+    for reason in exported.left_out:
         tell(reason)
-    print(f"{found.folder}: {found.samples:,} samples as {', '.join(found.files)}")
+    print(f"{exported.folder}: {exported.samples:,} samples as {', '.join(exported.files)}")

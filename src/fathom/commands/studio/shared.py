@@ -1,24 +1,19 @@
 """What the commands of the studio share: the store, and options of those that ask models."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, TypeAlias
-
-from fathom.models.settings import AskSettings
-from fathom.options.declare import Options, Read, hidden, line_only, opt
-from fathom.options.values import MaybePath, names_of
-
-if TYPE_CHECKING:
-    from fathom.studio.asking import Asking, AskPlan
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from fathom.commands.servers import libraries_of, store_option
+from fathom.models.settings import AskSettings
+from fathom.options.declare import Read, hidden, opt
+from fathom.options.values import MaybePath, names_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
+    from fathom.studio.asking import Asking, AskPlan
     from fathom.studio.store import Store as StudioStore
 
 Store: TypeAlias = Annotated[str, store_option("FATHOM_STUDIO_STORE")]
@@ -72,13 +67,6 @@ class Models(AskSettings, kw_only=True):
 
     confirm: Confirm = None
     progress: Progress = None
-
-
-class Start(Options, kw_only=True):
-    """Other."""
-
-    yes: Annotated[bool, opt("Start without asking.", "-y")] = line_only(False)
-    quiet: Annotated[bool, opt("No progress bar.", "-q")] = line_only(False)
 
 
 def asking_of(model: str, options: Models) -> "Asking":

@@ -116,7 +116,7 @@ def studio_tasks(folder: Path | None = None) -> Mapping[str, StudioTask]:
     Raises:
         FathomError: A file cannot be read or is incomplete, or two of them have the same name.
     """
-    found = {task.name: task for task in packaged_tasks().values()}
+    tasks = {task.name: task for task in packaged_tasks().values()}
     own: dict[str, StudioTask] = {}
     if folder is not None and folder.is_dir():
         for path in sorted(folder.glob("*.toml")):
@@ -124,8 +124,8 @@ def studio_tasks(folder: Path | None = None) -> Mapping[str, StudioTask]:
             if task.name in own:
                 raise FathomError(f"{path}: {own[task.name].source} is the task {task.name!r} too; rename one of them")
             own[task.name] = task
-    found |= own
-    return {name: found[name] for name in (*BY_NAME, *sorted(found))}
+    tasks |= own
+    return {name: tasks[name] for name in (*BY_NAME, *sorted(tasks))}
 
 
 def packaged_tasks() -> Mapping[str, StudioTask]:
@@ -162,7 +162,7 @@ def write_tasks(folder: Path, names: Sequence[str] = ()) -> tuple[Path, ...]:
 
 
 def _packaged() -> Mapping[str, bytes]:
-    return {one.name: one.read_bytes() for one in files(__name__).iterdir() if one.name.endswith(".toml")}
+    return {file.name: file.read_bytes() for file in files(__name__).iterdir() if file.name.endswith(".toml")}
 
 
 def find_task(tasks: Mapping[str, StudioTask], name: str) -> StudioTask:
@@ -171,7 +171,7 @@ def find_task(tasks: Mapping[str, StudioTask], name: str) -> StudioTask:
     Raises:
         FathomError: There is none; the message names similar ones.
     """
-    named = {one.code.lower(): one.name for one in SECONDARY}.get(name.strip().lower(), name)
+    named = {task.code.lower(): task.name for task in SECONDARY}.get(name.strip().lower(), name)
     if named not in tasks:
         raise unknown("task of the studio", name, tasks, see="fathom studio tasks")
     return tasks[named]
@@ -212,7 +212,7 @@ def standard_prompts(task: StudioTask, language: str, question: str) -> tuple[st
         FathomError: The task has no prompts in the language.
     """
     wording = wording_of(task, language)
-    asked, form, shown = _HEADINGS[language]
+    asked, form, example = _HEADINGS[language]
     marker = MARKERS[language]
     thinking, answering = (
         "\n\n".join(
@@ -220,7 +220,7 @@ def standard_prompts(task: StudioTask, language: str, question: str) -> tuple[st
                 wording.task,
                 f"{asked}:\n{question.strip()}",
                 f"{form}:\n{wording.output}\n{way[language].format(marker=marker)}",
-                f"{shown}:\n{marker}\n" + "\n".join(wording.example),
+                f"{example}:\n{marker}\n" + "\n".join(wording.example),
             )
         )
         for way in (_REASONING, _NO_REASONING)

@@ -137,10 +137,10 @@ def _review(sample: Sample, form: Form) -> SubmitReview:
                 missing.append(Component(text, evidence_of(form, f"mined-evidence-{key}")))
             else:
                 not_missing.append(text)
-    sound = all(one.mark == "right" for one in verdicts) and not missing and not form.text("problem")
+    sound = all(verdict.mark == "right" for verdict in verdicts) and not missing and not form.text("problem")
     verdict: Verdict = "pass" if sound else "problem"
-    said = tuple(verdicts), tuple(missing), verdict, form.text("reason"), tuple(not_missing)
-    return SubmitReview(sample.id, form.number("version"), *said)
+    values = tuple(verdicts), tuple(missing), verdict, form.text("reason"), tuple(not_missing)
+    return SubmitReview(sample.id, form.number("version"), *values)
 
 
 def form_of(review: Review) -> Form:
@@ -160,14 +160,16 @@ def _evidence_text(evidence: tuple[Evidence, ...]) -> str:
 
 def _numbers(form: Form, prefix: str) -> list[int]:
     numbers = (name.removeprefix(f"{prefix}-") for name in form.fields if name.startswith(f"{prefix}-"))
-    found = sorted(int(one) for one in numbers if one.isascii() and one.isdecimal() and len(one) < 6)
-    if len(found) > MOST_ITEMS:
+    sorted_numbers = sorted(
+        int(number) for number in numbers if number.isascii() and number.isdecimal() and len(number) < 6
+    )
+    if len(sorted_numbers) > MOST_ITEMS:
         raise RecordError(f"{prefix}: more than {MOST_ITEMS:,}; remove some")
-    return found
+    return sorted_numbers
 
 
 def _one_of(value: str, choices: Sequence[Choice], words: str) -> Choice:
-    for one in choices:
-        if one == value:
-            return one
+    for choice in choices:
+        if choice == value:
+            return choice
     raise RecordError(f"{words} is missing; choose one")

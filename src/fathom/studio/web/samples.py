@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from fathom.server.answers import AnswerError
-from fathom.studio.lists import Listed
+from fathom.studio.lists import ListedSample
 from fathom.studio.log import Entry
 from fathom.studio.predicting import closed_book_results, known_without_text, mined
 from fathom.studio.quality import without_origin
@@ -53,22 +53,22 @@ def queue(visit: Visit) -> Response:
 def _to_audit(visit: Visit, filters: dict[str, Any], offset: int) -> Response:
     """The samples of the audit sample that this person may audit."""
     waiting = audits_of(visit).waiting
-    there = visit.histories.all()
-    ids = [id for id in waiting if visit.me.name not in there[id].barred]
-    found = visit.store.listed(ids=ids, **filters, offset=offset, limit=SHOWN + 1) if ids else []
-    return _queue(visit, found, TO_AUDIT, filters, offset)
+    histories = visit.histories.all()
+    ids = [id for id in waiting if visit.me.name not in histories[id].barred]
+    listed = visit.store.listed(ids=ids, **filters, offset=offset, limit=SHOWN + 1) if ids else []
+    return _queue(visit, listed, TO_AUDIT, filters, offset)
 
 
-def _queue(visit: Visit, found: list[Listed], state: str, filters: dict[str, Any], offset: int) -> Response:
+def _queue(visit: Visit, listed: list[ListedSample], state: str, filters: dict[str, Any], offset: int) -> Response:
     return visit.page(
         "queue",
-        samples=without_authors(visit, found[:SHOWN]),
+        samples=without_authors(visit, listed[:SHOWN]),
         counts=visit.store.counts(),
         states=STATES,
         state=state,
         filters=filters,
         offset=offset,
-        more=offset + SHOWN if len(found) > SHOWN else 0,
+        more=offset + SHOWN if len(listed) > SHOWN else 0,
     )
 
 
@@ -82,11 +82,11 @@ def history(visit: Visit) -> Response:
     sample = visit.store.sample(visit.path("id"))
     entries: list[Entry] = hidden(visit, visit.store.log(subject=sample.id))
     if sample.state == "adjudication":
-        entries = [replace(one, person="(hidden)") for one in entries]
+        entries = [replace(entry, person="(hidden)") for entry in entries]
     blind = rates(visit, sample)
     spent = efforts([visit.histories.all()[sample.id]], hourly=visit.settings.design.hourly)
     # The time in a state is that of one reviewer until the other one is done.
-    spent = [one for one in spent if one.actions + one.model_cost and one.group != sample.state]
+    spent = [effort for effort in spent if effort.actions + effort.model_cost and effort.group != sample.state]
     return visit.page(
         "history",
         sample=visible(sample, visit.me),
@@ -182,8 +182,8 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         missing=_components(form["review"], "missing"),
         evidence_for=partial(_evidence, form["review"]),
         first=first,
-        firsts={(one.reviewer, one.round): one.verdicts for one in seen.first_verdicts},
-        mined=mined(seen, task, [one.text for one in first.missing])[:MOST_MINED] if first else (),
+        firsts={(review.reviewer, review.round): review.verdicts for review in seen.first_verdicts},
+        mined=mined(seen, task, [component.text for component in first.missing])[:MOST_MINED] if first else (),
         one_choice=task is not None and task.metric == "Accuracy",
         claims=claims.claims_of(visit, sample),
         closed_book=closed_book_results(sample, task) if decides else None,
@@ -218,13 +218,15 @@ def _differences(mine: Content, theirs: Content) -> list[tuple[str, str, str]]:
     """Fields that differ, as texts."""
     pairs = [(name, getattr(mine, name), getattr(theirs, name)) for name in ("question", "rationale", "solution")]
     parts = [("components", _lines(mine), _lines(theirs)), ("requirement", mine.requirement, theirs.requirement)]
-    return [one for one in pairs + parts if one[1] != one[2]]
+    return [pair for pair in pairs + parts if pair[1] != pair[2]]
 
 
 def _lines(content: Content) -> str:
     return "\n".join(
-        f"{one.text}   [{', '.join(f'{part.start}-{part.end}' for part in one.evidence)}]" if one.evidence else one.text
-        for one in content.components
+        f"{component.text}   [{', '.join(f'{part.start}-{part.end}' for part in component.evidence)}]"
+        if component.evidence
+        else component.text
+        for component in content.components
     )
 
 
