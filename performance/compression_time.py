@@ -18,13 +18,13 @@ from fathom.compress.matrix import Floats, ScoreMatrix
 from fathom.compress.methods import METHODS
 from fathom.compress.released import read_embeddings, read_split
 from fathom.compress.tables import read_matrix
-from fathom.compress.validate import Draw, Rows, splits_of, tried
+from fathom.compress.validate import Draw, Rows, rows_of_draw, splits_of
 from fathom.parallel.units import run_units
 
 
 def timed(matrix: ScoreMatrix, embeddings: Floats, draw: Draw) -> tuple[float, list[Rows]]:
     started = time.process_time()
-    rows = tried(matrix, embeddings, draw)
+    rows = rows_of_draw(matrix, embeddings, draw)
     return time.process_time() - started, rows
 
 

@@ -153,8 +153,7 @@ def rehearse_studio(place: str, folder: Path, seconds: float) -> Rehearsed:
         seconds: Of work before the backup, and half of that after it.
     """
     from fathom.server.backup import backup, restore
-    from fathom.studio.auditing import audit
-    from fathom.studio.backup import KIND
+    from fathom.studio.auditing import KIND, audit
     from fathom.studio.people import People
     from fathom.studio.store import Store
     from fathom.studio.types import Person, Role

@@ -20,16 +20,15 @@ from sqlalchemy import insert, update
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from fathom.server.database import moment
-from fathom.studio.audits import audits
 from fathom.studio.histories import Histories
 from fathom.studio.log import Head, new_entry
 from fathom.studio.people import People
-from fathom.studio.projection import sample_row
 from fathom.studio.quality import DIMENSIONS, LEVELS, rated_samples
 from fathom.studio.quotas import Design
 from fathom.studio.records import as_record, canonical
-from fathom.studio.schema import entries, head, samples
+from fathom.studio.schema import entries, head, sample_row, samples
 from fathom.studio.states import DONE, RATING, apply
+from fathom.studio.statistics import audits
 from fathom.studio.store import AT_SERVER, Store
 from fathom.studio.types import (
     AUDIT_VERDICTS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -45,11 +46,11 @@ def test_rounds_run_with_the_options_of_the_model(tmp_path: Path, monkeypatch: p
 
     found: dict[str, Any] = {}
 
-    def run(*_: object, **options: object) -> None:
-        found.update(options)
+    def run(options: object) -> None:
+        found.update(vars(options))
         raise StoppedError
 
-    monkeypatch.setattr("fathom.commands.run.run", run)
+    monkeypatch.setattr("fathom.commands.run.run", SimpleNamespace(body=run))
     write_matrix(made_scores(8, 60), tmp_path / "known.parquet")
     with pytest.raises(StoppedError):
         api.compress_adaptive(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fathom.compress.adaptive import (
+    AdaptiveSettings,
     Progress,
     current,
     drive,
@@ -27,7 +28,7 @@ DESIGN = design(WORLD.of_models(range(12)), 40)
 
 def evaluated(made: Design, scores: Floats, width: float, budget: int, seed: int = 0, wider: float = 1.0) -> Progress:
     rng = np.random.default_rng(seed)
-    plan = rounds(made, width=width, budget=budget, stretch=wider, rng=rng, first=30, step=10)
+    plan = rounds(made, AdaptiveSettings(width, budget, 30, 10), stretch=wider, rng=rng)
     return drive(plan, scores.__getitem__)
 
 
@@ -38,7 +39,7 @@ def test_it_stops_as_soon_as_the_width_is_reached() -> None:
         def watch(progress: Progress, widths: list[float] = widths) -> None:
             widths.append(half_width(current(DESIGN, progress, 1.0)) if len(progress.items) else np.inf)
 
-        plan = rounds(DESIGN, width=0.05, budget=200, stretch=1.0, rng=np.random.default_rng(0), first=30, step=10)
+        plan = rounds(DESIGN, AdaptiveSettings(0.05, 200, 30, 10), stretch=1.0, rng=np.random.default_rng(0))
         end = drive(plan, WORLD.scores[model].__getitem__, watch)
         assert len(end.items) == 30 + 10 * (len(widths) - 2) < 200
         assert widths[-1] <= 0.05 < min(widths[:-1])
@@ -60,7 +61,7 @@ def test_it_stops_at_the_budget_and_never_asks_twice() -> None:
         asked.extend(items.tolist())
         return np.asarray(WORLD.scores[12, items])
 
-    plan = rounds(DESIGN, width=1e-6, budget=75, stretch=1.0, rng=np.random.default_rng(0), first=30, step=10)
+    plan = rounds(DESIGN, AdaptiveSettings(1e-6, 75, 30, 10), stretch=1.0, rng=np.random.default_rng(0))
     end = drive(plan, ask, lambda progress: seen.append(len(progress.items)))
     assert seen == [0, 30, 40, 50, 60, 70]  # another round would exceed the budget
     assert len(set(asked)) == len(asked) == 70
@@ -136,9 +137,7 @@ def test_weights_of_rounds_are_unbiased() -> None:
 
 
 def test_rounds_of_earlier_versions_are_drawn_as_they_were() -> None:
-    plan = rounds(
-        DESIGN, width=1e-6, budget=30, stretch=1.0, rng=np.random.default_rng(0), first=10, step=10, top_up=True
-    )
+    plan = rounds(DESIGN, AdaptiveSettings(1e-6, 30, 10, 10), stretch=1.0, rng=np.random.default_rng(0), top_up=True)
     end = drive(plan, WORLD.scores[12].__getitem__)
     # By fathom 0.1.0.
     assert end.items[10:20].tolist() == [10, 13, 14, 46, 68, 75, 88, 143, 181, 197]
@@ -192,7 +191,7 @@ def test_intervals_hold_the_truth_at_the_stop(binary: bool) -> None:
         world = made_scores(32, 200, seed=seed, binary=binary)
         made = design(world.of_models(range(12)), 40, seed=seed)
         width = 0.09 if binary else 0.035
-        wider = stretch(made, width=width, budget=200, first=30, step=10)
+        wider = stretch(made, AdaptiveSettings(width, 200, 30, 10))
         assert wider >= 1
         for model in range(12, 32):
             end = evaluated(made, world.scores[model], width, 200, seed=model, wider=wider)
@@ -206,4 +205,4 @@ def test_intervals_hold_the_truth_at_the_stop(binary: bool) -> None:
 
 
 def test_the_stretch_of_few_models_is_nominal() -> None:
-    assert stretch(design(WORLD.of_models(range(4)), 40), width=0.05, budget=100) == 1.0
+    assert stretch(design(WORLD.of_models(range(4)), 40), AdaptiveSettings(0.05, 100)) == 1.0

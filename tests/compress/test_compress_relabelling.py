@@ -16,7 +16,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from fathom import api
-from fathom.compress.adaptive import Adapted
+from fathom.compress.adaptive import AdaptiveResult
 from fathom.compress.design import select
 from fathom.compress.minilongbench import select as select_mini
 from fathom.compress.minilongbench import write_mini
@@ -172,14 +172,14 @@ def test_a_sample_with_a_failed_repeat_is_missing() -> None:
 
 def adapted(
     patch: pytest.MonkeyPatch, folder: Path, *, unanswered: Unanswered = "zero", **other: Any
-) -> Adapted | None:
+) -> AdaptiveResult | None:
     """An adaptive evaluation of the new model, whose wrong replies have another word; None where it gives up."""
 
     def load(paths: Sequence[Path]) -> pl.DataFrame:
         asked = items_of(paths[0].with_suffix(".json"))
         return replies(asked, wrong(asked), **other)
 
-    patch.setattr("fathom.commands.run.run", lambda *_, **__: SimpleNamespace(stopped=""))
+    patch.setattr("fathom.commands.run.run", SimpleNamespace(body=lambda _: SimpleNamespace(stopped="")))
     patch.setattr("fathom.compress.adaptive.load", load)
     write_matrix(KNOWN, folder / "known.parquet")
     try:

@@ -156,10 +156,10 @@ def test_subsets_and_scores_that_do_not_belong_together() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"budget": None}, "its design has no budget, unit and seed"),
+        ({"budget": None}, "its design: budget: expected a number"),
         ({"budget": 41}, "was chosen with other scores"),
-        ({"unit": "miles"}, "its design has no budget, unit and seed"),
-        ({"seed": "x"}, "its design has no budget, unit and seed"),
+        ({"unit": "miles"}, "its design: unit: expected items, cost"),
+        ({"seed": "x"}, "its design: seed: expected a whole number"),
     ],
 )
 def test_designs_that_were_changed(change: dict[str, int | str | None], message: str) -> None:

@@ -7,7 +7,7 @@ from scripted_server import Act, ScriptedServer, completion, refusal
 
 from fathom.models.settings import AskSettings
 from fathom.studio.asking import Asking
-from fathom.studio.drafting import Wanted, draft
+from fathom.studio.drafting import DraftSettings, draft
 from fathom.studio.predicting import predict
 from made_studio import made_collection, made_sample, made_text
 
@@ -35,7 +35,7 @@ def test_a_draft_comes_after_a_busy_server() -> None:
 
     with ScriptedServer(script) as server:
         asking = Asking("openai-api/local/scripted", AskSettings(base_url=server.base_url, backoff=0.01))
-        found = draft([SAMPLE], COLLECTION, [asking], Wanted(count=1))
+        found = draft([SAMPLE], COLLECTION, [asking], DraftSettings(count=1))
     (candidate,) = found.candidates
     assert candidate.content.question == "Which sources?"
     assert candidate.content.components[0].evidence[0].start == 100

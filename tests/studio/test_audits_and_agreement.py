@@ -5,9 +5,8 @@ import pytest
 
 from fathom.stats.agreement import agreement
 from fathom.stats.intervals import generator
-from fathom.studio.agreements import agreements
-from fathom.studio.audits import audits
 from fathom.studio.quotas import Design
+from fathom.studio.statistics import agreements, audits
 from studio_histories import audited, history, pair
 
 EVERY = Design(audit_one_in=1)

@@ -18,7 +18,7 @@ from fathom.studio.auditing import audit
 from fathom.studio.people import People
 from fathom.studio.store import Store
 from fathom.studio.types import ReviewDocument, SetIntake, StudioDocument
-from fathom.studio.uploads import Added, Outcome
+from fathom.studio.uploads import AddedFile, UploadReport
 from fathom.studio.web import documents, receiving
 from fathom.studio.web.app import make_app
 from made_studio import made_text
@@ -71,9 +71,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bytes]]:
     """Takes what arrives instead of reading it."""
     taken: list[tuple[str, bytes]] = []
 
-    def add(store: Store, sent: Any, rules: Any, by: Any) -> Outcome:
+    def add(store: Store, sent: Any, rules: Any, by: Any) -> UploadReport:
         taken.extend((one.name, one.content.read()) for one in sent)
-        return Outcome(tuple(Added(one.name) for one in sent))
+        return UploadReport(tuple(AddedFile(one.name) for one in sent))
 
     monkeypatch.setattr(documents, "add_uploads", add)
     return taken
@@ -196,7 +196,9 @@ def test_a_full_disk_while_files_arrive_is_507(app: Any, monkeypatch: pytest.Mon
 
 
 def test_a_full_store_is_507_and_says_what_was_stored(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    outcome = Outcome((Added("a.txt"), Added("b.txt", problems=("not stored: no space is left",))), full=True)
+    outcome = UploadReport(
+        (AddedFile("a.txt"), AddedFile("b.txt", problems=("not stored: no space is left",))), full=True
+    )
     monkeypatch.setattr(documents, "add_uploads", lambda *_: outcome)
     answer = client(app, "bo").post("/documents", files=files(a__txt="words", b__txt="words"))
     assert (answer.status_code, "not stored: no space is left" in answer.text) == (507, True)
@@ -302,7 +304,7 @@ def test_the_limits_of_the_page_are_those_of_the_server(app: Any) -> None:
 def test_uploads_are_closed_whatever_happens(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[io.BufferedIOBase] = []
 
-    def fail(store: Store, sent: Any, rules: Any, by: Any) -> Outcome:
+    def fail(store: Store, sent: Any, rules: Any, by: Any) -> UploadReport:
         kept.extend(one.content for one in sent)
         raise RuntimeError("a bug")
 

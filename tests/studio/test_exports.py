@@ -19,6 +19,7 @@ from fathom.studio.exports import (
     RECORDS,
     SAMPLES,
     Collection,
+    ExportOptions,
     LeftOut,
     dataset_card,
     document_lines,
@@ -63,12 +64,13 @@ def collection() -> Collection:
     )
 
 
-def exported(collection: Collection, folder: Path) -> LeftOut:
-    left_out = LeftOut()
-    write_lines(folder / RECORDS, pro_records(collection, LeftOut()))
-    write_lines(folder / SAMPLES, sample_lines(collection, left_out))
+OF_WORDS = ExportOptions(tokenizer="words")
+
+
+def exported(collection: Collection, folder: Path) -> tuple[LeftOut, ...]:
+    write_lines(folder / RECORDS, pro_records(collection))
     write_lines(folder / DOCUMENTS, document_lines(collection))
-    return left_out
+    return write_lines(folder / SAMPLES, sample_lines(collection))
 
 
 # ------------------------------------------------------------------------------------------------------- LongBench Pro
@@ -92,10 +94,9 @@ def test_a_record_of_every_task_is_read_by_the_suite_pro(task: Any, language: st
 
 
 def test_records_build_as_the_suite_pro_and_the_answer_scores_1(collection: Collection, tmp_path: Path) -> None:
-    left_out = LeftOut()
-    assert write_lines(tmp_path / "data" / RECORDS, pro_records(collection, left_out)) == 4
-    assert list(left_out.reasons) == ["own"]
-    assert "not a task of LongBench Pro" in left_out.lines()[0]
+    (left_out,) = write_lines(tmp_path / "data" / RECORDS, pro_records(collection))
+    assert left_out.name == "own"
+    assert "not a task of LongBench Pro" in str(left_out)
     built = api.build("pro", out=tmp_path / "suite", data=[str(tmp_path / "data")], tokenizer="words")
     samples = {sample.item.rpartition("/")[2]: sample for sample in open_suite(built.folder).samples()}
     assert set(samples) == {"first", "several", "summary", "chinese"}
@@ -120,9 +121,8 @@ def test_several_documents_have_headings(collection: Collection) -> None:
 )
 def test_what_cannot_be_a_record_is_left_out_with_the_reason(change: dict[str, Any], message: str) -> None:
     sample = replace(made_sample("a", (ONE,)), **change)
-    left_out = LeftOut()
-    assert not list(pro_records(made_collection(sample, texts=(ONE,)), left_out))
-    assert message in left_out.reasons["a"]
+    (left_out,) = pro_records(made_collection(sample, texts=(ONE,)))
+    assert message in str(left_out)
 
 
 def test_an_answer_of_several_lines_is_one_line_but_for_summaries() -> None:
@@ -135,11 +135,9 @@ def test_an_answer_of_several_lines_is_one_line_but_for_summaries() -> None:
 
 @pytest.mark.slow
 def test_a_suite_runs_on_a_baseline_and_a_report_comes_out(collection: Collection, tmp_path: Path) -> None:
-    left_out = LeftOut()
-    written = write_suite(
-        collection, tmp_path / "suite", left_out, tokenizer="words", lengths=(512, 1024), closed_book=True
-    )
-    assert (written.items, left_out.reasons) == (5, {})
+    options = replace(OF_WORDS, lengths=(512, 1024), closed_book=True)
+    written = write_suite(collection, tmp_path / "suite", options)
+    assert (written.items, written.left_out) == (5, ())
     assert written.samples == 5 * 4
     for model in ("fathom/guess", "fathom/lexical"):
         api.run(tmp_path / "suite", model, out=tmp_path / model.replace("/", "-"))
@@ -152,7 +150,7 @@ def test_a_suite_runs_on_a_baseline_and_a_report_comes_out(collection: Collectio
 def test_the_evidence_is_in_the_prompt_at_every_length(collection: Collection) -> None:
     counter = TokenCounter(WORDS)
     for sample in collection.done():
-        recipes = recipes_of(sample, collection, counter, lengths=(512, 1024))
+        recipes, _ = recipes_of(sample, collection, counter, ExportOptions(lengths=(512, 1024)))
         assert [one.length for one in recipes] == [8192, 1024, 512]
         assert len({one.item for one in recipes}) == 1
         for recipe in recipes:
@@ -169,9 +167,9 @@ def test_the_place_of_the_evidence_is_a_facet_for_studies_of_position() -> None:
     near = made_sample("near", (ONE,), places=(0.5,))
     far = made_sample("far", (ONE,), places=(0.1, 0.9))
     counter, both = TokenCounter(WORDS), made_collection(near, far, texts=(ONE,))
-    for recipe in recipes_of(near, both, counter, lengths=(1024,)):
+    for recipe in recipes_of(near, both, counter, ExportOptions(lengths=(1024,)))[0]:
         assert recipe.facets["depth"] == pytest.approx(0.5, abs=0.03)
-    (whole,) = recipes_of(far, both, counter)
+    (whole,), _ = recipes_of(far, both, counter)
     assert "depth" not in whole.facets
     assert whole.facets["evidence_first"] == pytest.approx(0.1, abs=0.01)
     assert whole.facets["evidence_last"] == pytest.approx(0.9, abs=0.01)
@@ -181,37 +179,34 @@ def test_positions_in_a_second_document_count_from_the_start_of_the_context() ->
     sample = made_sample("a", (TWO, ONE), places=(0.5,))
     collection = made_collection(sample, texts=(ONE, TWO))
     swapped = replace(sample, documents=(document_id(ONE), document_id(TWO)))
-    (recipe,) = recipes_of(swapped, replace(collection, samples=(swapped,)), TokenCounter(WORDS))
+    (recipe,), _ = recipes_of(swapped, replace(collection, samples=(swapped,)), TokenCounter(WORDS))
     assert recipe.facets["depth"] == pytest.approx((len(ONE) + len(TWO) / 2) / (len(ONE) + len(TWO)), abs=0.02)
 
 
 def test_evidence_that_fills_a_length_leaves_that_length_out() -> None:
     sample = made_sample("a", (ONE,), places=tuple(place / 30 for place in range(30)))
-    left_out = LeftOut()
-    found = recipes_of(
-        sample, made_collection(sample, texts=(ONE,)), TokenCounter(WORDS), lengths=(300,), left_out=left_out
-    )
-    assert [one.length for one in found] == [8192]
-    assert "do not fit" in left_out.reasons["a at 300"]
+    collection = made_collection(sample, texts=(ONE,))
+    (recipe,), (left_out,) = recipes_of(sample, collection, TokenCounter(WORDS), ExportOptions(lengths=(300,)))
+    assert recipe.length == 8192
+    assert str(left_out) == "sample a at 300: left out: its evidence and question do not fit"
 
 
 def test_the_same_samples_give_the_same_suite(collection: Collection, tmp_path: Path) -> None:
-    first = write_suite(collection, tmp_path / "a", LeftOut(), tokenizer="words")
+    first = write_suite(collection, tmp_path / "a", OF_WORDS)
     mixed = replace(collection, samples=tuple(reversed(collection.samples)))
-    second = write_suite(mixed, tmp_path / "b", LeftOut(), tokenizer="words")
+    second = write_suite(mixed, tmp_path / "b", OF_WORDS)
     assert first.fingerprint == second.fingerprint
     for name in ("samples.parquet", "documents.parquet", "manifest.json"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    assert write_suite(collection, tmp_path / "a", LeftOut(), tokenizer="words") == first
+    assert write_suite(collection, tmp_path / "a", OF_WORDS) == first
 
 
 def test_evidence_that_is_not_the_quoted_text_is_found() -> None:
     sample = made_sample("a", (ONE,))
     component = replace(sample.content.components[0], evidence=(Evidence(document_id(ONE), 5, 9, "nope"),))
     wrong = replace(sample, content=replace(sample.content, components=(component,)))
-    left_out = LeftOut()
     with pytest.raises(FathomError, match=r"nothing to export: sample a: left out: .*not the quoted text"):
-        write_suite(made_collection(wrong, texts=(ONE,)), Path("unused"), left_out)
+        write_suite(made_collection(wrong, texts=(ONE,)), Path("unused"))
     elsewhere = replace(component, evidence=(Evidence("other", 5, 9, "nope"),))
     with pytest.raises(FathomError, match="not one of its documents"):
         evidence_of(replace(sample, content=replace(sample.content, components=(elsewhere,))), {})
@@ -219,18 +214,18 @@ def test_evidence_that_is_not_the_quoted_text_is_found() -> None:
 
 def test_nothing_accepted_and_a_folder_with_other_files_are_refused(tmp_path: Path, collection: Collection) -> None:
     with pytest.raises(FathomError, match="no sample is accepted yet"):
-        write_suite(made_collection(texts=()), tmp_path / "suite", LeftOut())
+        write_suite(made_collection(texts=()), tmp_path / "suite")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("x")
     with pytest.raises(FathomError, match=r"contains other files than a suite \(thesis.tex\)"):
-        write_suite(collection, tmp_path / "mine", LeftOut())
+        write_suite(collection, tmp_path / "mine")
 
 
 # ------------------------------------------------------------------------------------------------- card, JSONL, imports
 
 
 def test_an_export_is_read_back_whole(collection: Collection, tmp_path: Path) -> None:
-    assert not exported(collection, tmp_path).reasons
+    assert not exported(collection, tmp_path)
     found = read_import(tmp_path, WORDS)
     assert not found.problems
     assert set(found.samples) == {one.id for one in collection.done()}
@@ -290,7 +285,7 @@ def test_an_archive_inside_an_archive_is_not_opened(tmp_path: Path) -> None:
 
 
 def test_records_of_longbench_pro_become_samples_to_review(collection: Collection, tmp_path: Path) -> None:
-    write_lines(tmp_path / "mine.jsonl", pro_records(collection, LeftOut()))
+    write_lines(tmp_path / "mine.jsonl", pro_records(collection))
     found = read_import(tmp_path / "mine.jsonl", WORDS)
     assert set(found.samples) == {"first", "several", "summary", "chinese"}
     first, original = found.samples["first"], collection.samples[0]
@@ -306,9 +301,9 @@ def test_records_of_longbench_pro_become_samples_to_review(collection: Collectio
     )
     texts = {id: taken.text for id, taken in found.documents.items()}
     documents = {id: taken.document for id, taken in found.documents.items()}
-    again = list(pro_records(Collection(samples, documents, texts, TASKS), LeftOut()))
-    before = list(pro_records(collection, LeftOut()))
-    assert again == [{name: one[name] for name in one if name != "difficulty"} for one in before]
+    again = list(pro_records(Collection(samples, documents, texts, TASKS)))
+    before = [record for record in pro_records(collection) if isinstance(record, dict)]
+    assert again == [{name: record[name] for name in record if name != "difficulty"} for record in before]
 
 
 def test_every_fault_of_an_import_is_told_and_the_rest_is_read(collection: Collection, tmp_path: Path) -> None:
@@ -373,7 +368,7 @@ def test_the_card_has_the_metadata_of_the_hub_and_escapes_names(collection: Coll
 
 
 def test_evidence_in_recipes_are_spans_of_documents(collection: Collection) -> None:
-    (recipe,) = recipes_of(collection.samples[0], collection, TokenCounter(WORDS))
+    (recipe,), _ = recipes_of(collection.samples[0], collection, TokenCounter(WORDS))
     spans = json.loads(str(recipe.inputs["evidence"]))
     assert [Span(*one) for one in spans] == [
         Span(one.document, one.start, one.end) for one in evidence_of(collection.samples[0], collection.texts)

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 from fathom.studio.log import Entry, event_of, verified
-from fathom.studio.records import from_record
 from fathom.studio.types import (
     ACTIONS,
     AddCandidates,
@@ -68,8 +67,8 @@ EARLIER: list[Event] = [
 
 def test_a_log_of_an_earlier_version_is_read() -> None:
     lines = Path(__file__).with_name("golden_log.jsonl").read_text("utf-8").splitlines()
-    entries = list(verified(from_record(Entry, json.loads(line)) for line in lines))
-    assert [event_of(entry, json.loads(entry.body)) for entry in entries] == EARLIER
+    entries = list(verified(Entry(**json.loads(line)) for line in lines))
+    assert [event_of(entry) for entry in entries] == EARLIER
 
 
 def test_every_action_says_of_which_sample_and_version() -> None:

@@ -113,7 +113,7 @@ def test_only_what_is_new_is_read(studio: Store) -> None:
     before = kept.all()
     asked: list[int] = []
     for _ in range(2):
-        assert kept.kept("number", lambda all_: asked.append(1) or len(list(all_))) == 2  # type: ignore[func-returns-value]
+        assert kept.cached("number", lambda all_: asked.append(1) or len(list(all_))) == 2  # type: ignore[func-returns-value]
     assert asked == [1]
     number = studio.head().number
     studio.act(Audit("s-1", first.version, "pass"), person("ed"))

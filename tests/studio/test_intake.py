@@ -14,9 +14,9 @@ from fathom.documents.world import generate
 from fathom.studio.intake import (
     KEPT,
     Intake,
+    IntakeDocument,
     IntakeRules,
     Sketch,
-    Taken,
     bucket_of,
     groups,
     mark_near,
@@ -121,7 +121,7 @@ def test_any_text_has_a_sketch_and_shares_all_of_itself(one: str, other: str) ->
     assert len(mine) <= 8 * KEPT
 
     def near(new: Sketch, old: Sketch, share: float) -> bool:
-        (found,) = mark_near([Taken(StudioDocument("new", "", "en"), "", new)], {"old": old}, share)
+        (found,) = mark_near([IntakeDocument(StudioDocument("new", "", "en"), "", new)], {"old": old}, share)
         return found.document.duplicate_of == "old"
 
     assert near(mine, mine, 1.0) == bool(mine)

@@ -162,10 +162,10 @@ def test_tiers_of_models_are_a_file(tmp_path: Path) -> None:
     path.write_text('high = ["a", "b"]\nmiddle = ["c"]\nlow = []\n', encoding="utf-8")
     assert read_tiers(path) == {"a": "high", "b": "high", "c": "middle"}
     for text, message in (
-        ("high = 1", "high must be a list"),
+        ("high = 1", "high: expected a list"),
         ('high = ["a"]\nmiddle = ["a"]\nlow = []', "a is in the tiers high and middle"),
-        ("high = []\nmiddle = []\nlow = []\nlast = []", "unknown name 'last'"),
-        ("high", "cannot be read"),
+        ("high = []\nmiddle = []\nlow = []\nlast = []", "unknown field 'last'"),
+        ("high", "not valid TOML"),
     ):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(FathomError, match=message):

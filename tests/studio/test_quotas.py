@@ -117,7 +117,7 @@ def test_a_design_is_read_from_a_file(tmp_path: Path) -> None:
         ("lengths = 5", "lengths: expected a list"),
         ("raters = -1", "raters: expected a whole number"),
         ("eech = 5", "unknown field 'eech'"),
-        ("each =", "cannot be read"),
+        ("each =", "not valid TOML"),
     ):
         file.write_text(text)
         with pytest.raises(FathomError, match=words) as error:

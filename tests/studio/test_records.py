@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fathom.studio.records import MOST_ITEMS, MOST_TEXT, RecordError, as_record, canonical, from_record
 from fathom.studio.types import EVENTS, Content, Edit, Event, Sample, Select, SetIntake
 
+pytestmark = pytest.mark.filterwarnings("ignore:Ignoring unsupported")  # hypothesis does not know pydantic's types
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 st.register_type_strategy(str, texts)
 st.register_type_strategy(int, st.integers(0, 2**53 - 1))

@@ -13,7 +13,7 @@ import pytest
 from command_line import Call
 from fathom import api
 from fathom.server.backup import backup, restore
-from fathom.studio.backup import KIND
+from fathom.studio.auditing import KIND
 from fathom.studio.store import Store
 from fathom.types import FathomError
 from studio_stores import fill, person, review, to_answer_review

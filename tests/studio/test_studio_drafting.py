@@ -14,8 +14,8 @@ from fathom.models.protocol import Call, RequestError
 from fathom.models.settings import AskSettings
 from fathom.studio import asking as asking_module
 from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, read_json
-from fathom.studio.candidates import Drafted
-from fathom.studio.drafting import Wanted, draft, draft_prompt, find_quote, read_candidates
+from fathom.studio.candidates import Drafts
+from fathom.studio.drafting import DraftSettings, draft, draft_prompt, find_quote, read_candidates
 from fathom.studio.types import Candidate, Content
 from fathom.types import FathomError, Reply
 from made_studio import made_collection, made_sample, made_text
@@ -35,7 +35,7 @@ def candidate(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def said(value: object, task: str = "T5.2") -> Drafted:
+def said(value: object, task: str = "T5.2") -> Drafts:
     text = value if isinstance(value, str) else json.dumps(value)
     sample = made_sample("s1", (ONE, TWO), task=task, state="drafted")
     answer = Answer(Prompt("s1", "?"), Reply("ok", text, seconds=2.0), 0.5)
@@ -124,12 +124,12 @@ def test_a_quote_that_is_not_in_the_documents_is_left_out_and_noted() -> None:
         ({"candidates": ["text"]}, "expected an object"),
         ({"candidates": [{"question": "?"}]}, "answer is missing"),
         ({"candidates": [candidate(extra=1)]}, "unknown field 'extra'"),
-        ({"candidates": [candidate(question=" ")]}, "question: expected a text"),
-        ({"candidates": [candidate(question=5)]}, "question: expected a text"),
+        ({"candidates": [candidate(question=" ")]}, "question: it is empty"),
+        ({"candidates": [candidate(question=5)]}, "question: expected text"),
         ({"candidates": [candidate(question="a\0b")]}, "NUL or a surrogate"),
-        ({"candidates": [candidate(answer=[])]}, "at least one element"),
-        ({"candidates": [candidate(answer=["[2]"])]}, "text and quotes"),
-        ({"candidates": [candidate(answer=[{"text": "[2]", "quotes": [1]}])]}, "list of texts"),
+        ({"candidates": [candidate(answer=[])]}, "answer: it is empty"),
+        ({"candidates": [candidate(answer=["[2]"])]}, "answer[0]: expected an object"),
+        ({"candidates": [candidate(answer=[{"text": "[2]", "quotes": [1]}])]}, "quotes[0]: expected text"),
         ({"candidates": [candidate(answer=[{"text": "a\nb", "quotes": []}])]}, "several lines"),
         ({"candidates": [candidate(answer=[{"text": "A", "quotes": []}] * 2)]}, "occurs twice"),
         ({"candidates": [candidate(answer=[{"text": str(n), "quotes": []} for n in range(501)])]}, "at most 500"),
@@ -144,7 +144,7 @@ def test_what_has_not_the_form_is_rejected_with_the_reason(value: object, reason
 def test_one_bad_candidate_does_not_spoil_the_others() -> None:
     found = said({"candidates": [candidate(question=""), candidate()]})
     assert len(found.candidates) == len(found.rejected) == 1
-    assert str(found.rejected[0]) == "openai/gpt: rejected: candidate 1: question: expected a text"
+    assert str(found.rejected[0]) == "openai/gpt: rejected: candidate 1: question: it is empty"
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_several_drafters_and_questions_that_are_asked_twice(scripted: Any) -> N
     earlier = Candidate("old", "x", Content(question="An old one?"))
     sample = made_sample("s1", (ONE, TWO), task="T5.2", state="drafted")
     sample = sample.__class__(**{name: getattr(sample, name) for name in sample.__slots__} | {"candidates": (earlier,)})
-    found = draft([sample], COLLECTION, [Asking("openai/a"), Asking("openai/b")], Wanted(count=2))
+    found = draft([sample], COLLECTION, [Asking("openai/a"), Asking("openai/b")], DraftSettings(count=2))
     assert len(asked) == 2
     assert [one.drafter for one in found.candidates] == ["openai/a"]
     assert [one.reason for one in found.rejected] == ["another candidate asks the same"] * 3
@@ -267,7 +267,7 @@ def test_settings_are_checked_before_anything_is_sent() -> None:
     with pytest.raises(FathomError):
         Asking("openai/a", AskSettings(base_url="ftp://x"))
     with pytest.raises(FathomError, match="at least 1"):
-        Wanted(count=0)
+        DraftSettings(count=0)
 
 
 def test_json_with_other_text_is_refused() -> None:
@@ -283,8 +283,8 @@ def test_offline_baselines_draft_from_the_text(language: str, task: str) -> None
     sample = made_sample("s1", (text,), task=task, language=language, state="drafted")
     collection = made_collection(sample, texts=(text,), languages=(language,))
     drafters = [Asking("fathom/lexical"), Asking("fathom/guess")]
-    found = draft([sample], collection, drafters, Wanted(count=2))
-    assert draft([sample], collection, drafters, Wanted(count=2)) == found
+    found = draft([sample], collection, drafters, DraftSettings(count=2))
+    assert draft([sample], collection, drafters, DraftSettings(count=2)) == found
     assert {one.drafter for one in found.candidates} == {"fathom/lexical", "fathom/guess"}
     for one in found.candidates:
         (component,) = one.content.components

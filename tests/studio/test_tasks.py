@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from fathom.benchmarks.pro.scoring import answered
-from fathom.benchmarks.pro.secondary_tasks import SECONDARY
+from fathom.benchmarks.pro.secondary_tasks import SECONDARY, Metric
 from fathom.benchmarks.pro.tasks import chance_of
 from fathom.studio.tasks import (
-    METRICS,
     find_task,
     guideline_of,
     proposed_prompts,
@@ -85,12 +85,13 @@ def test_an_unknown_task_names_similar_ones() -> None:
     ("content", "message"),
     [
         ("name = ", "not valid TOML"),
-        ("", "no prompts"),
-        (OWN.replace("F1_Score", "F2"), f"expected one of {', '.join(METRICS)}"),
-        (OWN.replace('"partial"', '"half"'), "expected full or partial"),
+        ("", "name is missing"),
+        (OWN.partition("[en]")[0], "no prompts"),
+        (OWN.replace("F1_Score", "F2"), f"metric: expected {', '.join(get_args(Metric))}"),
+        (OWN.replace('"partial"', '"half"'), "requirement: expected full, partial"),
         (OWN.replace('guideline = "Ask for clauses."', ""), "guideline is missing"),
-        (OWN.replace('["Clause 3"]', "[]"), "example must be a list"),
-        (OWN.replace('["Clause 3"]', "3"), "example must be a list"),
+        (OWN.replace('["Clause 3"]', "[]"), "en.example: it is empty"),
+        (OWN.replace('["Clause 3"]', "3"), "en.example: expected a list"),
         (OWN + "\nfoo = 1", "unknown field 'foo'"),
         (OWN + "\n[fr]\ntask = 1", "unknown field 'fr'"),
         (OWN.replace("Clause finder", "T3.2 Single-Hop Fact QA"), "has Accuracy"),

@@ -21,9 +21,10 @@ from fathom.studio import asking as asking_module
 from fathom.studio.asking import Asking
 from fathom.studio.critique import CRITIQUE
 from fathom.studio.difficulties import TIERS, Tier
+from fathom.studio.exports import ExportOptions
 from fathom.studio.intake import IntakeRules
 from fathom.studio.store import AT_SERVER, Store
-from fathom.studio.transfer import ExportOptions, export_samples, formats_of, import_samples
+from fathom.studio.transfer import export_samples, formats_of, import_samples
 from fathom.studio.types import (
     AddPredictions,
     Component,

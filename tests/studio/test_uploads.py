@@ -20,14 +20,13 @@ from fathom.documents.corpus.text import normalise
 from fathom.server.backup import backup, restore
 from fathom.server.database import FullStoreError
 from fathom.studio import reading, uploads
-from fathom.studio.auditing import audit
-from fathom.studio.backup import KIND
+from fathom.studio.auditing import KIND, audit
 from fathom.studio.intake import SKETCHES, IntakeRules, sketch_of
 from fathom.studio.reading import own_name, reason_of
 from fathom.studio.states import RefusedError
 from fathom.studio.store import Store
 from fathom.studio.types import Person, ReviewDocument, SetIntake
-from fathom.studio.uploads import Outcome, Upload, add_uploads, remove_left
+from fathom.studio.uploads import Upload, UploadReport, add_uploads, remove_left
 from fathom.studio.work import add_documents, sketches_of
 from fathom.types import FathomError
 from made_studio import made_text
@@ -48,7 +47,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     assert list(folder.iterdir()) == [], "temporary files are left"
 
 
-def send(store: Store, **files: bytes | str) -> Outcome:
+def send(store: Store, **files: bytes | str) -> UploadReport:
     sent = [(name.replace("__", "."), one if isinstance(one, bytes) else one.encode()) for name, one in files.items()]
     return add_uploads(store, [Upload(name, io.BytesIO(one)) for name, one in sent], IntakeRules(), person("bo"))
 

@@ -95,8 +95,8 @@ def expected(known: Abilities, seen: NDArray[np.int64], scores: Floats) -> Float
     weighted = loadings / known.noise[seen]
     gain = np.linalg.solve(np.linalg.inv(known.covariance) + weighted @ loadings.T, weighted)
     abilities = (scores - known.means[seen]) @ gain.T
-    found: Floats = np.clip(known.means + abilities[:, known.strata] * known.slopes, 0.0, 1.0)
-    return found
+    clipped: Floats = np.clip(known.means + abilities[:, known.strata] * known.slopes, 0.0, 1.0)
+    return clipped
 
 
 def without_gaps(scores: Floats, strata: NDArray[np.int64]) -> Floats:
@@ -112,17 +112,17 @@ def without_gaps(scores: Floats, strata: NDArray[np.int64]) -> Floats:
     """
     if not np.isnan(scores).any():
         return scores
-    found = scores.copy()
+    filled = scores.copy()
     for stratum in range(int(strata.max(initial=-1)) + 1):
         inside = np.flatnonzero(strata == stratum)
         part = scores[:, inside]
-        told = ~np.isnan(part)
-        overall = part[told].mean() if told.any() else 0.5
-        counts = told.sum(axis=0)
-        means = np.where(counts > 0, np.where(told, part, 0.0).sum(axis=0) / np.maximum(counts, 1), overall)
-        apart = np.where(told, part - means, 0.0).sum(axis=1) / np.maximum(told.sum(axis=1), 1)
-        found[:, inside] = np.where(told, part, np.clip(means + apart[:, None], 0.0, 1.0))
-    return found
+        scored = ~np.isnan(part)
+        overall = part[scored].mean() if scored.any() else 0.5
+        counts = scored.sum(axis=0)
+        means = np.where(counts > 0, np.where(scored, part, 0.0).sum(axis=0) / np.maximum(counts, 1), overall)
+        apart = np.where(scored, part - means, 0.0).sum(axis=1) / np.maximum(scored.sum(axis=1), 1)
+        filled[:, inside] = np.where(scored, part, np.clip(means + apart[:, None], 0.0, 1.0))
+    return filled
 
 
 def numbered(labels: Sequence[object]) -> NDArray[np.int64]:
@@ -135,15 +135,15 @@ def _variance(apart: Floats, means: Floats, models: int) -> Floats:
     if models < 2:
         mean = (means.sum() + 1) / (len(means) + 2)
         return np.full(len(means), mean * (1 - mean))
-    found: Floats = (apart**2).sum(axis=0) / (models - 1)
-    return found
+    variance: Floats = (apart**2).sum(axis=0) / (models - 1)
+    return variance
 
 
 def _shrunk(variances: Floats, models: int) -> Floats:
     """Variances shrunk towards their mean, because few models say little about one item."""
     own = max(models - 1, 0)
-    found: Floats = (variances * own + variances.mean() * PRIOR_ITEMS) / (own + PRIOR_ITEMS) + _LEAST
-    return found
+    shrunk: Floats = (variances * own + variances.mean() * PRIOR_ITEMS) / (own + PRIOR_ITEMS) + _LEAST
+    return shrunk
 
 
 def _levelled(variances: Floats, strata: NDArray[np.int64], models: int) -> Floats:
@@ -151,8 +151,8 @@ def _levelled(variances: Floats, strata: NDArray[np.int64], models: int) -> Floa
     own = max(models - 1, 0)
     of_strata = np.bincount(strata, weights=variances) / np.bincount(strata)
     wanted = (of_strata * own + variances.mean() * PRIOR_STRATA) / (own + PRIOR_STRATA)
-    found: Floats = variances * (wanted / of_strata)[strata]
-    return found
+    levelled: Floats = variances * (wanted / of_strata)[strata]
+    return levelled
 
 
 def _slopes(apart: Floats, ability: Floats) -> Floats:
@@ -164,15 +164,15 @@ def _slopes(apart: Floats, ability: Floats) -> Floats:
     noise = ((apart - ability[:, None] * plain) ** 2).sum(axis=0) / (models - 2)
     noise = _shrunk(noise, models)
     between = max(float(((plain - 1) ** 2).mean() - noise.mean() / total), 1e-3)
-    found: Floats = (total * plain / noise + 1 / between) / (total / noise + 1 / between)
-    return found
+    slopes: Floats = (total * plain / noise + 1 / between) / (total / noise + 1 / between)
+    return slopes
 
 
 def _covariance(abilities: Floats) -> Floats:
     models, count = abilities.shape
-    found = abilities.T @ abilities / max(models - 1, 1)
+    sample_covariance = abilities.T @ abilities / max(models - 1, 1)
     if models < 2:
-        found = np.eye(count) * 0.1
-    own = np.diag(np.diag(found))
-    wide: Floats = WIDER * (ALIKE * found + (1 - ALIKE) * own) + _NO_TASK_LEFT * np.eye(count)
+        sample_covariance = np.eye(count) * 0.1
+    own = np.diag(np.diag(sample_covariance))
+    wide: Floats = WIDER * (ALIKE * sample_covariance + (1 - ALIKE) * own) + _NO_TASK_LEFT * np.eye(count)
     return wide

@@ -46,6 +46,27 @@ _MOST, _LEAST = 2.0, 0.5  # bounds of a model's own spread relative to that of k
 
 
 @dataclass(frozen=True)
+class AdaptiveSettings:
+    """What an evaluation is to reach, and how.
+
+    Attributes:
+        width: Half-width of the 95% interval of the whole score, at which to stop.
+        budget: Most items to ask; a round that would exceed it is not started.
+        first: Items of the first round.
+        step: Items of every other.
+        seed: Seed of the draws.
+        unanswered: How replies count that were not answered.
+    """
+
+    width: float
+    budget: int
+    first: int = FIRST
+    step: int = STEP
+    seed: int = 0
+    unanswered: Unanswered = "zero"
+
+
+@dataclass(frozen=True)
 class Progress:
     """State of an adaptive evaluation of one model.
 
@@ -141,26 +162,15 @@ Rounds: TypeAlias = Generator[tuple[Progress, NDArray[np.int64]], Floats, Progre
 
 
 def rounds(
-    design: Design,
-    *,
-    width: float,
-    budget: int,
-    stretch: float,
-    rng: np.random.Generator,
-    first: int = FIRST,
-    step: int = STEP,
-    top_up: bool = False,
+    design: Design, settings: AdaptiveSettings, *, stretch: float, rng: np.random.Generator, top_up: bool = False
 ) -> Rounds:
     """The rounds of an evaluation as a generator: it yields items to ask and is sent the scores on them.
 
     Args:
         design: The benchmark.
-        width: Half-width of the 95% interval of the whole score, at which to stop.
-        budget: Most items to ask; a round that would exceed it is not started.
+        settings: Width, budget and sizes of the rounds.
         stretch: See ``stretch``.
         rng: Random generator.
-        first: Items of the first round.
-        step: Items of every other round.
         top_up: Whether rounds are drawn by ``topped_up``.
 
     Yields:
@@ -170,11 +180,11 @@ def rounds(
         The final state.
     """
     progress, wanted = start(design), np.zeros(len(design.matrix.items))
-    while len(progress.items) < budget:
+    while len(progress.items) < settings.budget:
         asked, whole = len(progress.items), len(design.matrix.items)
-        count = min(step, whole - asked) if asked else min(first, budget)
+        count = min(settings.step, whole - asked) if asked else min(settings.first, settings.budget)
         # No partial rounds: an evaluation with a larger budget could not resume from them.
-        if not count or asked + count > budget:
+        if not count or asked + count > settings.budget:
             break
         if top_up:
             items, wanted = topped_up(design, progress, wanted, count, rng)
@@ -183,7 +193,7 @@ def rounds(
             items, chances = next_items(design, progress, count, rng)
         scores = yield progress, items
         progress = Progress(np.concatenate([progress.items, items]), np.concatenate([progress.scores, scores]), chances)
-        if half_width(current(design, progress, stretch)) <= width:
+        if half_width(current(design, progress, stretch)) <= settings.width:
             break
     return progress
 
@@ -209,25 +219,20 @@ def drive(
         return final
 
 
-def half_width(found: Estimates) -> float:
+def half_width(estimates: Estimates) -> float:
     """Half-width of the interval of the whole score of the first model; infinite without an estimate."""
-    value = float((found.high[0, 0] - found.low[0, 0]) / 2)
+    value = float((estimates.high[0, 0] - estimates.low[0, 0]) / 2)
     return value if np.isfinite(value) else np.inf
 
 
 @one_thread("scipy.cluster.hierarchy")
-def stretch(
-    design: Design, *, width: float, budget: int, first: int = FIRST, step: int = STEP, top_up: bool = False
-) -> float:
+def stretch(design: Design, settings: AdaptiveSettings, *, top_up: bool = False) -> float:
     """Factor by which intervals at the stop must be wider than nominal ones: each known model is evaluated as if new.
 
     Args:
         design: The benchmark.
-        width: See ``rounds``.
-        budget: See ``rounds``.
-        first: See ``rounds``.
-        step: See ``rounds``.
-        top_up: See ``rounds``.
+        settings: Width, budget and sizes of the rounds.
+        top_up: Whether rounds are drawn by ``topped_up``.
 
     Returns:
         A factor of 1 or more; 1 with fewer than five known models.
@@ -240,11 +245,10 @@ def stretch(
         others = np.delete(matrix.scores, model, axis=0)
         without = replace(design, known=learn(others, design.strata), tree=likeness_tree(others.T, groups_of(matrix)))
         rng = np.random.default_rng([design.seed, 2, model])
-        plan = rounds(without, width=width, budget=budget, stretch=1.0, rng=rng, first=first, step=step, top_up=top_up)
-        end = drive(plan, matrix.scores[model].__getitem__)
-        found = current(without, end, 1.0)
-        error = half_width(found) / Z
-        squares += float(((found.values[0, 0] - truth[model]) / error) ** 2) if error > 0 else 0.0
+        end = drive(rounds(without, settings, stretch=1.0, rng=rng, top_up=top_up), matrix.scores[model].__getitem__)
+        estimates = current(without, end, 1.0)
+        error = half_width(estimates) / Z
+        squares += float(((estimates.values[0, 0] - truth[model]) / error) ** 2) if error > 0 else 0.0
     return max(1.0, float(np.sqrt((squares + BELIEF) / (len(matrix.models) + BELIEF))))
 
 
@@ -257,13 +261,13 @@ def _sizes(design: Design, progress: Progress) -> Floats:
 def _spread(design: Design, progress: Progress) -> Floats:
     """Spread of this model's score on each item: that of known models, scaled like a binary score of its mean."""
     known: Abilities = design.known
-    told = ~np.isnan(progress.scores)
-    if not told.any():
+    scored = ~np.isnan(progress.scores)
+    if not scored.any():
         return known.spread
-    guess = expected(known, progress.items[told], progress.scores[told][None])[0]
+    guess = expected(known, progress.items[scored], progress.scores[scored][None])[0]
     own, others = guess * (1 - guess) + _FLOOR, known.means * (1 - known.means) + _FLOOR
-    found: Floats = known.spread * np.clip(np.sqrt(own / others), _LEAST, _MOST)
-    return found
+    spread: Floats = known.spread * np.clip(np.sqrt(own / others), _LEAST, _MOST)
+    return spread
 
 
 # Answers of a model
@@ -288,11 +292,11 @@ def answers_of(scores: ScoreMatrix, names: Sequence[str]) -> Answers:
     assert scores.ended is not None
     numbers = {name: number for number, name in enumerate(scores.items)}
     places = [numbers.get(name, -1) for name in names]
-    there = np.array(places) >= 0
+    present = np.array(places) >= 0
     return Answers(
-        np.where(there, scores.scores[0, places], np.nan),
-        np.where(there, scores.other[0, places], np.nan),
-        np.where(there[:, None], scores.ended[0, places], 0),
+        np.where(present, scores.scores[0, places], np.nan),
+        np.where(present, scores.other[0, places], np.nan),
+        np.where(present[:, None], scores.ended[0, places], 0),
     )
 
 
@@ -309,7 +313,7 @@ def counted(answers: Sequence[Answers], unanswered: Unanswered, name: str) -> Fl
     """
     if unanswered == "drop":
         return answers[-1].drop
-    every = np.concatenate([one.zero for one in answers])
+    every = np.concatenate([answer.zero for answer in answers])
     missing = int(np.isnan(every).sum())
     if missing > MISSING_AT_MOST * len(every):
         raise FathomError(
@@ -352,43 +356,24 @@ def estimate_of(
         matrix = replace(design.matrix, models=(model,), scores=row, other=None, ended=None)
         return next(iter(estimate(subset, matrix, design.matrix)), None)
 
-    found = made_of(progress.scores)
-    if found is None:
+    own = made_of(progress.scores)
+    if own is None:
         raise FathomError(f"{model}: none of the {len(progress.items):,} items has an answered reply")
-    ended = np.concatenate([one.ended for one in answers]).sum(axis=0).tolist()
-    other = made_of(np.concatenate([np.nan_to_num(one.zero) if unanswered == "drop" else one.drop for one in answers]))
+    ended = np.concatenate([answer.ended for answer in answers]).sum(axis=0).tolist()
+    other = made_of(
+        np.concatenate([np.nan_to_num(answer.zero) if unanswered == "drop" else answer.drop for answer in answers])
+    )
     return replace(
-        found, other=None if other is None else other.overall.value, ended=dict(zip(ENDED, ended, strict=True))
+        own, other=None if other is None else other.overall.value, ended=dict(zip(ENDED, ended, strict=True))
     )
 
 
 # ------------------------------------------------------------------------------------------------ rounds of a model
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What an evaluation is to reach, and how.
-
-    Attributes:
-        width: Half-width of the 95% interval of the whole score, at which to stop.
-        budget: Most items to ask.
-        first: Items of the first round.
-        step: Items of every other.
-        seed: Seed of the draws.
-        unanswered: How replies count that were not answered.
-    """
-
-    width: float
-    budget: int
-    first: int = FIRST
-    step: int = STEP
-    seed: int = 0
-    unanswered: Unanswered = "zero"
-
-
 @readable
 @dataclass(frozen=True)
-class Adapted:
+class AdaptiveResult:
     """Where an adaptive evaluation ended.
 
     Attributes:
@@ -413,43 +398,43 @@ class Adapted:
 
     def outcomes(self) -> str:
         """What became of the replies, in words; "" where all were answered in full."""
-        one = self.estimate
-        counts = [f"{one.ended[name]:,} {name}" for name in COUNTED if one.ended[name]]
+        estimate = self.estimate
+        counts = [f"{estimate.ended[name]:,} {name}" for name in COUNTED if estimate.ended[name]]
         if not counts:
             return ""
         how, otherwise = ("count 0", "are left out") if self.unanswered == "zero" else ("left out", "count 0")
-        other = "no estimate" if one.other is None else f"{100 * one.other:.2f}"
-        both = f"; {other} where they {otherwise}" if differ(one.overall.value, one.other) else ""
-        return f"of {one.ended['replies']:,} replies {', '.join(counts)}; those without an answer {how}{both}"
+        other = "no estimate" if estimate.other is None else f"{100 * estimate.other:.2f}"
+        both = f"; {other} where they {otherwise}" if differ(estimate.overall.value, estimate.other) else ""
+        return f"of {estimate.ended['replies']:,} replies {', '.join(counts)}; those without an answer {how}{both}"
 
 
 def evaluate(
     model: str,
     matrix: ScoreMatrix,
-    wanted: Wanted,
+    settings: AdaptiveSettings,
     folder: Path,
     ask: Callable[[Path, Path], str],
-    told: Callable[[int, float, float], None] | None = None,
-) -> Adapted:
+    report: Callable[[int, float, float], None] | None = None,
+) -> AdaptiveResult:
     """Evaluate one model in rounds; the same call again resumes.
 
     Args:
         model: Its name.
         matrix: Scores of known models on the items of the benchmark.
-        wanted: What is to be reached.
+        settings: What is to be reached, and how.
         folder: Where the rounds are written.
         ask: Runs the subset in a file into a run folder; gives why it was stopped, or "".
-        told: Called with the items asked, the estimate and the half-width, after every round.
+        report: Called with the items asked, the estimate and the half-width, after every round.
 
     Raises:
         FathomError: A round was stopped, or asked other items than it would now.
     """
-    budget, seed = min(wanted.budget, len(matrix.items)), wanted.seed
-    made = design(matrix, budget, seed=seed)
-    sizes = {"budget": budget, "first": wanted.first, "step": wanted.step}
+    settings = replace(settings, budget=min(settings.budget, len(matrix.items)))
+    made = design(matrix, settings.budget, seed=settings.seed)
     top_up = _is_topped_up(folder)
-    factor = stretch(made, width=wanted.width, top_up=top_up, **sizes)
-    choices: dict[str, Json] = {"unit": "items", "seed": seed, "width": wanted.width, **sizes}
+    factor = stretch(made, settings, top_up=top_up)
+    choices: dict[str, Json] = {"unit": "items"}
+    choices |= {name: getattr(settings, name) for name in ("seed", "width", "budget", "first", "step")}
     choices |= {} if top_up else {"draw": DRAW}
     asked: list[Path] = []
     answers: list[Answers] = []
@@ -461,28 +446,27 @@ def evaluate(
         if stopped := ask(subset, asked[-1]):
             raise FathomError(f"{asked[-1]}: stopped: {stopped}; the same command resumes")
         answers.append(answers_of(of_rows(load([asked[-1]]), str(asked[-1]), names), names))
-        return counted(answers, wanted.unanswered, str(folder))
+        return counted(answers, settings.unanswered, str(folder))
 
     def watch(progress: Progress) -> None:
-        if told is not None and len(progress.items):
-            found = current(made, progress, factor)
-            told(len(progress.items), float(found.values[0, 0]), half_width(found))
+        if report is not None and len(progress.items):
+            estimates = current(made, progress, factor)
+            report(len(progress.items), float(estimates.values[0, 0]), half_width(estimates))
 
-    rng = np.random.default_rng([seed, 3])
-    plan = rounds(made, width=wanted.width, stretch=factor, rng=rng, top_up=top_up, **sizes)
-    progress = drive(plan, ask_items, watch)
+    rng = np.random.default_rng([settings.seed, 3])
+    progress = drive(rounds(made, settings, stretch=factor, rng=rng, top_up=top_up), ask_items, watch)
     half = half_width(current(made, progress, factor))
     subset = subset_of(made, progress, {**choices, "stretch": factor})
     write_sampled(subset, matrix, folder / SUBSET)
-    return Adapted(
+    return AdaptiveResult(
         folder / SUBSET,
         tuple(asked),
         len(progress.items),
         len(matrix.items),
-        estimate_of(model, subset, made, progress, answers, wanted.unanswered),
+        estimate_of(model, subset, made, progress, answers, settings.unanswered),
         half,
-        half <= wanted.width,
-        wanted.unanswered,
+        half <= settings.width,
+        settings.unanswered,
     )
 
 

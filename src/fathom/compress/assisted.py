@@ -106,7 +106,7 @@ def calibrate(
     if len(scores) < FEWEST:
         return stretched(targets)
     truth = scores @ targets.T
-    found: list[_Pieces] = []
+    pieces: list[_Pieces] = []
     for left_out in range(len(scores)):
         others = np.delete(scores, left_out, axis=0)
         known = learn(others, strata)
@@ -114,9 +114,9 @@ def calibrate(
         tree = likeness_tree(others.T, groups)  # without the model, whose own scores would bias the result
         for _ in range(REPEATS):
             seen = draw(chances, tree, rng)
-            found.append(_pieces(known, targets, seen, chances[seen], scores[left_out : left_out + 1, seen]))
+            pieces.append(_pieces(known, targets, seen, chances[seen], scores[left_out : left_out + 1, seen]))
     prediction, correction, error = (
-        np.concatenate([getattr(piece, name) for piece in found]) for name in ("prediction", "correction", "error")
+        np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("prediction", "correction", "error")
     )
     gap = np.repeat(truth, REPEATS, axis=0) - prediction
     power = (correction**2).sum(axis=0)
@@ -151,9 +151,9 @@ def estimated(
     """
     shape = (len(scores), len(targets))
     values, low, high = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.nan)
-    told = ~np.isnan(scores)
-    for pattern in np.unique(told, axis=0):
-        rows = np.flatnonzero((told == pattern).all(axis=1))
+    scored = ~np.isnan(scores)
+    for pattern in np.unique(scored, axis=0):
+        rows = np.flatnonzero((scored == pattern).all(axis=1))
         if not pattern.any():
             continue
         answered = answered_share(known.strata[seen], pattern)
@@ -172,26 +172,26 @@ def _quantile(shares: Floats) -> Floats:
     from scipy.special import stdtrit
 
     count = (shares > 0).sum(axis=1)
-    found: Floats = stdtrit(count + PRIOR_NOISE, 0.975)
-    return found
+    quantile: Floats = stdtrit(count + PRIOR_NOISE, 0.975)
+    return quantile
 
 
-def answered_share(strata: NDArray[np.int64], told: NDArray[np.bool_]) -> Floats:
+def answered_share(strata: NDArray[np.int64], scored: NDArray[np.bool_]) -> Floats:
     """Share of the drawn items of a stratum that have a score.
 
     Args:
         strata: Number of each drawn item's stratum, shape (n,).
-        told: Whether it has a score, shape (n,).
+        scored: Whether it has a score, shape (n,).
 
     Returns:
         For each drawn item, shape (n,); the share over all strata where none of its stratum has a score.
     """
     drawn = np.bincount(strata)
-    have = np.bincount(strata, weights=told)
+    have = np.bincount(strata, weights=scored)
     share = np.divide(have, drawn, out=np.zeros(len(drawn)), where=drawn > 0)
-    share[share == 0] = told.mean()
-    found: Floats = share[strata]
-    return found
+    share[share == 0] = scored.mean()
+    shares: Floats = share[strata]
+    return shares
 
 
 def _pieces(known: Abilities, targets: Floats, seen: NDArray[np.int64], chances: Floats, scores: Floats) -> _Pieces:
@@ -223,5 +223,5 @@ def _variance(known: Abilities, targets: Floats, seen: NDArray[np.int64], chance
     unasked = np.ones(targets.shape[1], dtype=bool)
     unasked[seen] = False
     least = (targets**2 * known.noise)[:, unasked].sum(axis=1)
-    found: Floats = np.maximum(mixed, least)
-    return found
+    variance: Floats = np.maximum(mixed, least)
+    return variance

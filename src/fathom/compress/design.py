@@ -65,18 +65,18 @@ def groups_of(matrix: ScoreMatrix) -> Groups:
 
 @lru_cache(LAYOUTS)
 def _strata(categories: tuple[str, ...], tasks: tuple[str, ...], lengths: tuple[int, ...]) -> NDArray[np.int64]:
-    found = numbered(_groups(categories, tasks, lengths))
-    found.flags.writeable = False
-    return found
+    strata = numbered(_groups(categories, tasks, lengths))
+    strata.flags.writeable = False
+    return strata
 
 
 @lru_cache(LAYOUTS)
 def _groups(categories: tuple[str, ...], tasks: tuple[str, ...], lengths: tuple[int, ...]) -> Groups:
-    held = list(zip(categories, tasks, strict=True))
-    items = Counter(held)
-    different = Counter(task for task, _ in set(zip(held, lengths, strict=True)))
+    task_of_item = list(zip(categories, tasks, strict=True))
+    items = Counter(task_of_item)
+    different = Counter(task for task, _ in set(zip(task_of_item, lengths, strict=True)))
     shared = {task for task in items if items[task] >= SHARED * different[task]}
-    return tuple((*task, length if task in shared else 0) for task, length in zip(held, lengths, strict=True))
+    return tuple((*task, length if task in shared else 0) for task, length in zip(task_of_item, lengths, strict=True))
 
 
 @dataclass(frozen=True)

@@ -109,9 +109,9 @@ def reduced(vectors: Floats, dimensions: int, seed: int = 0) -> Floats:
     from sklearn.decomposition import PCA
 
     kept = min(dimensions, *vectors.shape)
-    found = np.zeros((len(vectors), dimensions))
-    found[:, :kept] = PCA(n_components=kept, random_state=seed).fit_transform(vectors)
-    return found
+    components = np.zeros((len(vectors), dimensions))
+    components[:, :kept] = PCA(n_components=kept, random_state=seed).fit_transform(vectors)
+    return components
 
 
 @dataclass(frozen=True)
@@ -227,8 +227,8 @@ def read_vectors(path: Path) -> ItemVectors:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             if VECTORS not in arrays:
-                there = ", ".join(arrays.files) or "none"
-                raise FathomError(f"{path}: no array {VECTORS!r}; its arrays are {there}")
+                names = ", ".join(arrays.files) or "none"
+                raise FathomError(f"{path}: no array {VECTORS!r}; its arrays are {names}")
             vectors = arrays[VECTORS].astype(np.float64)
             items = tuple(map(str, arrays[ITEMS].tolist())) if ITEMS in arrays else None
     except FileNotFoundError as error:

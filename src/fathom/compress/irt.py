@@ -97,17 +97,17 @@ def threshold(scores: Floats, rule: Rule = "coded") -> float:
     Raises:
         FathomError: There is no score, or no such rule.
     """
-    there = ~np.isnan(scores)
-    kept = scores[there.any(axis=1)]
+    scored = ~np.isnan(scores)
+    kept = scores[scored.any(axis=1)]
     if not kept.size:
         raise FathomError("a threshold needs scores")
     if rule not in ("coded", "paper"):
         raise FathomError(f"unknown rule {rule!r} for the threshold: choose coded or paper")
-    there = ~np.isnan(kept)
-    counts = there.sum(axis=1)
+    scored = ~np.isnan(kept)
+    counts = scored.sum(axis=1)
     candidates = np.linspace(0.01, 0.99, CANDIDATES)
-    sums = np.array([(np.where(there, kept, 0.0) > one).sum(axis=1) for one in candidates])
-    apart = sums - np.where(there, kept, 0.0).sum(axis=1)
+    sums = np.array([(np.where(scored, kept, 0.0) > candidate).sum(axis=1) for candidate in candidates])
+    apart = sums - np.where(scored, kept, 0.0).sum(axis=1)
     distances = np.abs(apart / counts).mean(axis=1) if rule == "coded" else np.abs(apart.sum(axis=1))
     return float(candidates[int(np.argmin(distances))])
 
@@ -160,17 +160,17 @@ def fit(
 
     from scipy.optimize import minimize
 
-    found = minimize(
+    optimum = minimize(
         posterior(responses, dimensions, prior, bias, expected),
         np.concatenate([abilities.ravel(), first.ravel(), difficulty]),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-7, "gtol": 1e-4},
     )
-    abilities, discrimination, difficulty = _unpacked(found.x, models, items, dimensions)
+    abilities, discrimination, difficulty = _unpacked(optimum.x, models, items, dimensions)
     parameters = ItemParameters(discrimination.copy(), difficulty.copy())
     loss = cross_entropy(responses, abilities @ discrimination.T - difficulty)
-    return Fit(parameters, abilities.copy(), loss, int(found.nit), bool(found.success))
+    return Fit(parameters, abilities.copy(), loss, int(optimum.nit), bool(optimum.success))
 
 
 def posterior(
@@ -189,8 +189,8 @@ def posterior(
         A function of abilities (M, D), discriminations (N, D) and difficulties (N,), concatenated.
     """
     models, items = responses.shape
-    there = ~np.isnan(responses)
-    known = np.where(there, responses, 0.0)
+    scored = ~np.isnan(responses)
+    known = np.where(scored, responses, 0.0)
     centre = np.zeros((items, dimensions)) if expected is None else np.asarray(expected, dtype=np.float64)
     strength = items / models / prior.ability**2
 
@@ -198,11 +198,11 @@ def posterior(
         abilities, discrimination, difficulty = _unpacked(packed, models, items, dimensions)
         logits = abilities @ discrimination.T - difficulty
         chances = sigmoid(logits)
-        residual = (chances - known) * there
+        residual = (chances - known) * scored
         # -log(1 - chance), by logarithms of products of 500 numbers between 1/2 and 1, because logarithms are slow.
-        nearer = np.where(there, np.maximum(chances, 1.0 - chances), 1.0)
+        nearer = np.where(scored, np.maximum(chances, 1.0 - chances), 1.0)
         value = -float(np.log(np.multiply.reduceat(nearer, range(0, models, 500), axis=0)).sum())
-        value += float((np.maximum(logits, 0.0) * there).sum() - np.vdot(known, logits))
+        value += float((np.maximum(logits, 0.0) * scored).sum() - np.vdot(known, logits))
         value += 0.5 * strength * float((abilities**2).sum())
         value += 0.5 * float(((discrimination - centre) ** 2).sum()) / prior.discrimination**2
         value += 0.5 * float((difficulty**2).sum()) / prior.difficulty**2
@@ -247,15 +247,15 @@ def ability(scores: Floats, items: ItemParameters, prior: float | None = None) -
 
     from scipy.optimize import minimize
 
-    found = minimize(objective, np.zeros(slopes.shape[1]), jac=True, method="BFGS")
-    return np.asarray(found.x, dtype=np.float64)
+    optimum = minimize(objective, np.zeros(slopes.shape[1]), jac=True, method="BFGS")
+    return np.asarray(optimum.x, dtype=np.float64)
 
 
 def cross_entropy(responses: Floats, logits: Floats) -> float:
     """Mean cross-entropy in nats of the observed responses, under these log-odds."""
-    there = ~np.isnan(responses)
-    losses = np.logaddexp(0.0, logits) - np.where(there, responses, 0.0) * logits
-    return float(losses[there].mean())
+    scored = ~np.isnan(responses)
+    losses = np.logaddexp(0.0, logits) - np.where(scored, responses, 0.0) * logits
+    return float(losses[scored].mean())
 
 
 def _unpacked(packed: Floats, models: int, items: int, dimensions: int) -> tuple[Floats, Floats, Floats]:

@@ -88,7 +88,7 @@ def balanced(tasks: Sequence[str], categories: Sequence[str]) -> Floats:
     """
     pairs = list(zip(categories, tasks, strict=True))
     sizes = {pair: pairs.count(pair) for pair in dict.fromkeys(pairs)}
-    tasks_in = {category: sum(held == category for held, _ in sizes) for category in dict.fromkeys(categories)}
+    tasks_in = {category: sum(owner == category for owner, _ in sizes) for category in dict.fromkeys(categories)}
     return np.array([1.0 / (len(tasks_in) * tasks_in[category] * sizes[category, task]) for category, task in pairs])
 
 

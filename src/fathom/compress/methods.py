@@ -66,7 +66,7 @@ def neyman(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None
     """A random sample of every task, in proportion to its share times the spread of scores in it (Neyman 1934)."""
     strata = strata_of(known)
     scores = without_gaps(known.scores, strata)
-    spread = np.array([scores[:, strata == one].std(axis=1).mean() for one in range(int(strata.max()) + 1)])
+    spread = np.array([scores[:, strata == number].std(axis=1).mean() for number in range(int(strata.max()) + 1)])
     shares = np.bincount(strata, weights=known.weights)
     return _stratified(known, _allocated(shares * spread + 1e-9, known, budget), seed)
 
@@ -91,12 +91,12 @@ def best_of(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | Non
 def clustered(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
     """k-means of the known models' scores in each category; the centre represents its cluster. It has no intervals."""
     filled = without_gaps(known.scores, strata_of(known))
-    found = anchors(filled.T, known.weights, known.categories, budget, seed=seed)
+    clusters = anchors(filled.T, known.weights, known.categories, budget, seed=seed)
     shares = targets_of(known).shares
-    weights = np.array([np.bincount(found.clusters, weights=row, minlength=len(found.items)) for row in shares])
-    of_category = numbered(known.categories)[found.items]
-    certain = np.ones(len(found.items))
-    return Plan(found.items, lambda scores: _without_intervals(ratio(scores, weights, of_category, certain).values))
+    weights = np.array([np.bincount(clusters.clusters, weights=row, minlength=len(clusters.items)) for row in shares])
+    of_category = numbered(known.categories)[clusters.items]
+    certain = np.ones(len(clusters.items))
+    return Plan(clusters.items, lambda scores: _without_intervals(ratio(scores, weights, of_category, certain).values))
 
 
 def published(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | None = None) -> Plan:
@@ -139,7 +139,9 @@ def refitted(known: ScoreMatrix, budget: int, seed: int, embeddings: Floats | No
     of_category = numbered([known.categories[item] for item in items.tolist()])
 
     def estimate(scores: Floats) -> Estimates:
-        answered = [~np.isnan(scores[:, of_category == one]).all(axis=1) for one in range(int(of_category.max()) + 1)]
+        answered = [
+            ~np.isnan(scores[:, of_category == number]).all(axis=1) for number in range(int(of_category.max()) + 1)
+        ]
         whole = np.flatnonzero(np.all(answered, axis=0))  # the method needs a score in every category
         rows = np.full((len(whole), len(known.items)), np.nan)
         rows[:, items] = scores[whole]
@@ -179,7 +181,7 @@ def _drawn(members: Sequence[NDArray[np.int64]], counts: NDArray[np.int64], seed
 
 
 def _members(strata: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    return [np.flatnonzero(strata == one) for one in range(int(strata.max()) + 1)]
+    return [np.flatnonzero(strata == number) for number in range(int(strata.max()) + 1)]
 
 
 def _of_strata(known: ScoreMatrix, items: NDArray[np.int64]) -> Plan:
@@ -204,14 +206,14 @@ def _allocated(sizes: Floats, known: ScoreMatrix, budget: int) -> NDArray[np.int
     most = np.bincount(strata_of(known))
     if budget < len(most):
         raise FathomError(f"a budget of {budget} for {len(most)} strata (tasks and lengths): each needs one item")
-    found = np.ones(len(most), dtype=np.int64)
-    while (left := budget - int(found.sum())) > 0:
-        wanted = np.where(found < most, np.maximum(sizes / sizes.sum() * budget - found, 1e-12), 0.0)
-        step = np.minimum(np.floor(wanted / wanted.sum() * left).astype(np.int64), most - found)
+    counts = np.ones(len(most), dtype=np.int64)
+    while (left := budget - int(counts.sum())) > 0:
+        wanted = np.where(counts < most, np.maximum(sizes / sizes.sum() * budget - counts, 1e-12), 0.0)
+        step = np.minimum(np.floor(wanted / wanted.sum() * left).astype(np.int64), most - counts)
         if not step.any():
             step[int(np.argmax(wanted))] = 1
-        found += step
-    return found
+        counts += step
+    return counts
 
 
 def ratio(scores: Floats, weights: Floats, strata: NDArray[np.int64], chances: Floats) -> Estimates:
@@ -228,19 +230,19 @@ def ratio(scores: Floats, weights: Floats, strata: NDArray[np.int64], chances: F
     Returns:
         Estimates of M models for T targets; NaN where no item that counts has a score.
     """
-    told = ~np.isnan(scores)
-    if told.all():
+    scored = ~np.isnan(scores)
+    if scored.all():
         return _ratio(scores, weights, strata, chances)
-    found = np.full((3, len(scores), len(weights)), np.nan)
-    for pattern in np.unique(told, axis=0):
-        rows = np.flatnonzero((told == pattern).all(axis=1))
+    figures = np.full((3, len(scores), len(weights)), np.nan)
+    for pattern in np.unique(scored, axis=0):
+        rows = np.flatnonzero((scored == pattern).all(axis=1))
         if not pattern.any():
             continue
         share = answered_share(strata, pattern)[pattern]
         part = scores[np.ix_(rows, pattern)]
         of_rows = _ratio(part, weights[:, pattern] / share, strata[pattern], chances[pattern] * share)
-        found[:, rows] = of_rows.values, of_rows.low, of_rows.high
-    return Estimates(*found)
+        figures[:, rows] = of_rows.values, of_rows.low, of_rows.high
+    return Estimates(*figures)
 
 
 def _ratio(scores: Floats, weights: Floats, strata: NDArray[np.int64], chances: Floats) -> Estimates:
@@ -249,8 +251,8 @@ def _ratio(scores: Floats, weights: Floats, strata: NDArray[np.int64], chances: 
     each = (weights / np.where(total > 0, total, 1.0)) ** 2 * (1 - chances)
     single = len(np.unique(strata)) == 1
     variance = np.zeros_like(values)
-    for one in np.unique(strata):
-        inside = np.flatnonzero(strata == one)
+    for stratum in np.unique(strata):
+        inside = np.flatnonzero(strata == stratum)
         lost = len(inside) / max(len(inside) - 1, 1)
         if single:
             apart = scores[:, None, :] - values[:, :, None]
@@ -267,8 +269,8 @@ def _ratio(scores: Floats, weights: Floats, strata: NDArray[np.int64], chances: 
 def _weighted(scores: Floats, weights: Floats) -> Floats:
     """Weighted means, shape (M, T); NaN for targets without any weight."""
     total = weights.sum(axis=1)
-    found: Floats = np.where(total > 0, scores @ weights.T / np.where(total > 0, total, 1.0), np.nan)
-    return found
+    means: Floats = np.where(total > 0, scores @ weights.T / np.where(total > 0, total, 1.0), np.nan)
+    return means
 
 
 def _pointless(plan: Plan) -> Plan:

@@ -180,12 +180,12 @@ def published(folder: Path) -> MiniBenchmark:
     layout = released.read_layout(folder)
     parameters = released.read_parameters(folder)
     chosen = released.read_anchors(folder).tolist()
-    if len(parameters.difficulty) != len(layout.items) or not all(0 <= one < len(layout.items) for one in chosen):
+    if len(parameters.difficulty) != len(layout.items) or not all(0 <= item < len(layout.items) for item in chosen):
         raise FathomError(f"{folder}: {released.PARAMETERS}, {released.ANCHORS} and {released.TASKS} do not match")
-    shares = balanced([layout.tasks[one] for one in chosen], [layout.categories[one] for one in chosen])
+    shares = balanced([layout.tasks[item] for item in chosen], [layout.categories[item] for item in chosen])
     members = tuple(
-        Member(layout.items[one], float(share), layout.categories[one])
-        for one, share in zip(chosen, shares, strict=True)
+        Member(layout.items[item], float(share), layout.categories[item])
+        for item, share in zip(chosen, shares, strict=True)
     )
     design: dict[str, Json] = {"budget": len(members), "dimensions": parameters.discrimination.shape[1]}
     subset = Subset("mini", members, METHOD, design | {"weights": "tasks"}, {"released": "MiniLongBench"})
@@ -252,7 +252,7 @@ def _fitted(
     seed: int,
 ) -> Fit:
     """See ``irt.fit``. Its arrays cannot be changed."""
-    found = fit(
+    fitted = fit(
         np.frombuffer(responses[0]).reshape(responses[1]),
         dimensions,
         start=_values(start),
@@ -262,9 +262,9 @@ def _fitted(
         prior=prior,
         seed=seed,
     )
-    for part in (found.items.discrimination, found.items.difficulty, found.abilities):
+    for part in (fitted.items.discrimination, fitted.items.difficulty, fitted.abilities):
         part.flags.writeable = False
-    return found
+    return fitted
 
 
 def _places(matrix: ScoreMatrix, embeddings: Floats | None, dimensions: int, seed: int) -> Floats | None:
@@ -276,8 +276,8 @@ def _places(matrix: ScoreMatrix, embeddings: Floats | None, dimensions: int, see
 
 
 def _predicted(mini: MiniBenchmark, model: str, row: Floats, known: Floats, prior: float | None) -> MiniScore:
-    there = ~np.isnan(known)
-    filled = np.where(there, np.nan_to_num(known), mini.parameters.chances(ability(known, mini.parameters, prior)))
+    scored = ~np.isnan(known)
+    filled = np.where(scored, np.nan_to_num(known), mini.parameters.chances(ability(known, mini.parameters, prior)))
     direct = _direct(mini, model, known)
     complete = not np.isnan(row[mini.weights > 0]).any()
     return MiniScore(
@@ -288,36 +288,36 @@ def _predicted(mini: MiniBenchmark, model: str, row: Floats, known: Floats, prio
         categories=_means(mini.categories, mini.weights, filled),
         tasks=_means(mini.tasks, mini.weights, filled),
         direct_categories=direct,
-        items=int(there.sum()),
+        items=int(scored.sum()),
         full=float(mini.weights @ np.nan_to_num(row)) if complete else None,
     )
 
 
 def _weighted(mini: MiniBenchmark, known: Floats) -> float:
     """Mean of the observed scores by the members' weights."""
-    held = {member.item: member.weight for member in mini.subset.members}
-    shares = np.array([held.get(item, 0.0) for item in mini.items]) * ~np.isnan(known)
+    weight_of = {member.item: member.weight for member in mini.subset.members}
+    shares = np.array([weight_of.get(item, 0.0) for item in mini.items]) * ~np.isnan(known)
     return float(shares @ np.nan_to_num(known)) / max(float(shares.sum()), 1e-300)
 
 
 def _direct(mini: MiniBenchmark, model: str, known: Floats) -> dict[str, float]:
     """Mean over tasks of the observed scores, in each category."""
-    there = np.flatnonzero(~np.isnan(known))
+    scored = np.flatnonzero(~np.isnan(known))
     asked = {member.stratum for member in mini.subset.members}
-    if missing := sorted(asked - {mini.categories[place] for place in there}):
+    if missing := sorted(asked - {mini.categories[place] for place in scored}):
         raise FathomError(f"{model} has no score on the subset's items of {missing[0] or 'its category'}")
-    tasks = tuple(mini.tasks[place] for place in there)
-    categories = tuple(mini.categories[place] for place in there)
-    return _means(categories, balanced(tasks, categories), known[there])
+    tasks = tuple(mini.tasks[place] for place in scored)
+    categories = tuple(mini.categories[place] for place in scored)
+    return _means(categories, balanced(tasks, categories), known[scored])
 
 
 def _means(labels: tuple[str, ...], weights: Floats, values: Floats) -> dict[str, float]:
-    found, numbers = {}, numbered(labels)
+    means, numbers = {}, numbered(labels)
     for number, label in enumerate(dict.fromkeys(labels)):
         inside = numbers == number
-        if (held := float(weights[inside].sum())) > 0:
-            found[label] = float(weights[inside] @ values[inside]) / held
-    return found
+        if (total := float(weights[inside].sum())) > 0:
+            means[label] = float(weights[inside] @ values[inside]) / total
+    return means
 
 
 @dataclass(frozen=True)
@@ -385,8 +385,8 @@ def anchors(
         clusters[inside] = len(chosen) + _closest(points[inside], points[inside[nearest]])
         clusters[inside[nearest]] = len(chosen) + np.arange(count)
         chosen.extend(int(item) for item in inside[nearest])
-    held = np.bincount(clusters, weights=weights, minlength=len(chosen))
-    return Anchors(np.array(chosen, dtype=np.int64), held / held.sum(), clusters)
+    cluster_weights = np.bincount(clusters, weights=weights, minlength=len(chosen))
+    return Anchors(np.array(chosen, dtype=np.int64), cluster_weights / cluster_weights.sum(), clusters)
 
 
 @one_thread("sklearn.cluster")
@@ -405,12 +405,12 @@ def _centres(points: Floats, weights: Floats, count: int, seed: int, restarts: i
 def _nearest(points: Floats, centres: Floats) -> NDArray[np.int64]:
     """The nearest item to each centre; if an earlier centre took it, the next nearest."""
     taken = np.zeros(len(points), dtype=bool)
-    found = []
+    nearest = []
     for centre in centres:
         distances = np.where(taken, np.inf, ((points - centre) ** 2).sum(axis=1))
-        found.append(int(np.argmin(distances)))
-        taken[found[-1]] = True
-    return np.array(found, dtype=np.int64)
+        nearest.append(int(np.argmin(distances)))
+        taken[nearest[-1]] = True
+    return np.array(nearest, dtype=np.int64)
 
 
 def _closest(points: Floats, centres: Floats) -> NDArray[np.int64]:

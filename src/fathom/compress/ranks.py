@@ -39,7 +39,7 @@ def spearman(first: Iterable[float], second: Iterable[float]) -> float:
     from scipy.stats import rankdata
 
     ranks = [rankdata(np.array(list(values), dtype=np.float64).round(12)) for values in (first, second)]
-    if any(len(one) < 2 or np.ptp(one) == 0 for one in ranks):
+    if any(len(rank) < 2 or np.ptp(rank) == 0 for rank in ranks):
         return math.nan
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
@@ -54,12 +54,12 @@ def agreement(
         estimates: Estimated scores by name, each of shape (M,).
         groups: Numbers of models by the name of their group.
     """
-    found = []
+    correlations = []
     for name, values in estimates.items():
         for group, models in groups.items():
             known = [model for model in models if not math.isnan(truth[model])]
             apart = values[known] - truth[known]
-            found.append(
+            correlations.append(
                 RankCorrelation(
                     estimate=name,
                     models=group,
@@ -69,4 +69,4 @@ def agreement(
                     bias=float(apart.mean()) if known else math.nan,
                 )
             )
-    return found
+    return correlations

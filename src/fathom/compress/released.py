@@ -1,15 +1,17 @@
 """MiniLongBench's released data from a local copy: scores of 40 models on LongBench's 4,750 items."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from pydantic import ConfigDict
 
 from fathom.compress.irt import ItemParameters
 from fathom.compress.matrix import Floats, ScoreMatrix, balanced, checked_matrix
+from fathom.storage.validation import Count, Items, Text, parsed, read_json
 from fathom.types import FathomError
 
 SCORES, MODELS, TASKS = "performance.parquet", "models.json", "tasks.json"
@@ -23,6 +25,12 @@ CATEGORIES = {
     "Code Completion": "code",
 }
 """Categories as named in the data, and as in LongBench's samples here."""
+
+
+def _checked_group(name: str) -> str:
+    if name not in CATEGORIES:
+        raise FathomError(f"expected one of {', '.join(CATEGORIES)}")
+    return name
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,30 @@ class Layout:
     tasks: tuple[str, ...]
     categories: tuple[str, ...]
     weights: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A task in ``tasks.json``: ``n`` items from number ``start``."""
+
+    __pydantic_config__ = ConfigDict(extra="ignore")
+
+    start: Count
+    n: Count
+    language: Text
+    task: Text
+    group: Annotated[Text, parsed(_checked_group)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Models:
+    """``models.json``: names, and numbers of the models that the benchmark was made with and tested with."""
+
+    __pydantic_config__ = ConfigDict(extra="ignore")
+
+    models: Items[Text]
+    train_indices: Items[Count] | None = None
+    test_indices: Items[Count] | None = None
 
 
 def is_released(path: Path) -> bool:
@@ -79,22 +111,14 @@ def read_layout(folder: Path) -> Layout:
     Raises:
         FathomError: ``tasks.json`` is missing or invalid.
     """
-    path = folder / TASKS
     items: list[str] = []
     tasks: list[str] = []
     categories: list[str] = []
-    try:
-        for record in sorted(_records(path), key=lambda one: int(str(one["start"]))):
-            count, language, name = int(str(record["n"])), str(record["language"]), str(record["task"])
-            shown = "zh" if language == "zh" else "en"
-            items += [f"longbench_{name}/{shown}/{index:04d}" for index in range(count)]
-            tasks += [f"longbench_{name}"] * count
-            categories += [CATEGORIES[str(record["group"])]] * count
-    except (KeyError, TypeError, ValueError) as error:
-        raise FathomError(
-            f"{path}: expected a list of tasks with start, n, language and group, each group one of "
-            f"{', '.join(CATEGORIES)}: {error!r}"
-        ) from error
+    for task in sorted(read_json(Items[_Task], folder / TASKS), key=lambda task: task.start):
+        language = "zh" if task.language == "zh" else "en"
+        items += [f"longbench_{task.task}/{language}/{index:04d}" for index in range(task.n)]
+        tasks += [f"longbench_{task.task}"] * task.n
+        categories += [CATEGORIES[task.group]] * task.n
     return Layout(tuple(items), tuple(tasks), tuple(categories), balanced(tasks, categories))
 
 
@@ -104,11 +128,7 @@ def read_models(folder: Path) -> list[str]:
     Raises:
         FathomError: ``models.json`` is missing or has no such list.
     """
-    found = _json(folder / MODELS)
-    names = found.get("models") if isinstance(found, dict) else None
-    if not isinstance(names, list):
-        raise FathomError(f"{folder / MODELS}: expected an object with a list of models")
-    return [str(name) for name in names]
+    return list(read_json(_Models, folder / MODELS).models)
 
 
 def read_split(folder: Path) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -117,12 +137,10 @@ def read_split(folder: Path) -> tuple[tuple[int, ...], tuple[int, ...]]:
     Raises:
         FathomError: ``models.json`` is missing or has no such lists.
     """
-    found = _json(folder / MODELS)
-    lists = [found.get(name) if isinstance(found, dict) else None for name in ("train_indices", "test_indices")]
-    if not all(isinstance(one, list) and all(isinstance(number, int) for number in one) for one in lists):
+    models = read_json(_Models, folder / MODELS)
+    if models.train_indices is None or models.test_indices is None:
         raise FathomError(f"{folder / MODELS}: expected the lists of numbers train_indices and test_indices")
-    train, test = (tuple(map(int, one or ())) for one in lists)
-    return train, test
+    return models.train_indices, models.test_indices
 
 
 def read_anchors(folder: Path) -> NDArray[np.int64]:
@@ -165,27 +183,11 @@ def array_of(path: Path, name: str) -> NDArray[np.generic]:
     """
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            found: NDArray[np.generic] = arrays[name]
-            return found
+            array: NDArray[np.generic] = arrays[name]
+            return array
     except FileNotFoundError as error:
         raise FathomError(f"{path}: no such file; it is part of MiniLongBench's released data") from error
     except KeyError as error:
         raise FathomError(f"{path}: no array {name!r}") from error
     except (OSError, ValueError, EOFError) as error:
         raise FathomError(f"{path}: cannot be read as arrays without Python objects: {error}") from error
-
-
-def _records(path: Path) -> list[dict[str, object]]:
-    found = _json(path)
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise TypeError("not a list of objects")
-    return found
-
-
-def _json(path: Path) -> object:
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except FileNotFoundError as error:
-        raise FathomError(f"{path}: no such file; it is part of MiniLongBench's released data") from error
-    except (OSError, ValueError) as error:
-        raise FathomError(f"{path}: cannot be read as JSON: {error}") from error

@@ -45,10 +45,10 @@ def inclusion(sizes: Floats, budget: float, costs: Floats | None = None) -> Floa
     sure = np.zeros(len(sizes), dtype=bool)
     while True:
         left = budget - prices[sure].sum()
-        found = np.where(sure, 1.0, wanted * (left / (wanted * prices)[~sure].sum()))
-        over = (found > 1.0) & ~sure
+        probabilities = np.where(sure, 1.0, wanted * (left / (wanted * prices)[~sure].sum()))
+        over = (probabilities > 1.0) & ~sure
         if not over.any():
-            return found
+            return probabilities
         sure |= over
 
 

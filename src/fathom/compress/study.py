@@ -67,7 +67,7 @@ ROWS_SHOWN = 60
 
 
 @dataclass(frozen=True)
-class Asked:
+class StudySettings:
     """What is asked of one study, where it is not what the study does by itself.
 
     Attributes:
@@ -83,7 +83,7 @@ class Asked:
     tasks: Sequence[str] | None = None
 
 
-def check(name: str, asked: Asked) -> None:
+def check(name: str, asked: StudySettings) -> None:
     """Refuse what a study does not have.
 
     Raises:
@@ -100,7 +100,9 @@ def check(name: str, asked: Asked) -> None:
         raise FathomError(f"{name} {broken[0]:g}: expected a whole number")
 
 
-def study(name: str, matrix: ScoreMatrix, plan: Plan, asked: Asked, kinds: Mapping[str, Floats]) -> pl.DataFrame:
+def study(
+    name: str, matrix: ScoreMatrix, plan: Plan, asked: StudySettings, kinds: Mapping[str, Floats]
+) -> pl.DataFrame:
     """One study by its name.
 
     Args:
@@ -168,21 +170,21 @@ def measured(mini: MiniBenchmark, matrix: ScoreMatrix, known: Sequence[int]) -> 
             continue
         truth = replace(matrix, weights=weights / weights.sum()).totals()
         if category == ALL:
-            estimates = {name: np.array([getattr(one, name) for one in scores]) for name in ESTIMATES}
+            estimates = {name: np.array([getattr(score, name) for score in scores]) for name in ESTIMATES}
         else:
             estimates = {
-                "predicted": np.array([one.categories[category] for one in scores]),
-                "direct": np.array([one.direct_categories[category] for one in scores]),
+                "predicted": np.array([score.categories[category] for score in scores]),
+                "direct": np.array([score.direct_categories[category] for score in scores]),
             }
-        for one in agreement(truth, estimates, groups):
+        for correlation in agreement(truth, estimates, groups):
             records.append(
                 {
-                    "models": one.models,
-                    "estimate": one.estimate,
+                    "models": correlation.models,
+                    "estimate": correlation.estimate,
                     "category": category,
-                    "spearman": one.spearman,
-                    "error": one.error,
-                    "bias": one.bias,
+                    "spearman": correlation.spearman,
+                    "error": correlation.error,
+                    "bias": correlation.bias,
                 }
             )
     return pl.DataFrame(records)
@@ -190,7 +192,7 @@ def measured(mini: MiniBenchmark, matrix: ScoreMatrix, known: Sequence[int]) -> 
 
 def dimensions(matrix: ScoreMatrix, plan: Plan, values: Sequence[int], draws: int = 1) -> pl.DataFrame:
     """The number of dimensions d (figure 6); several draws use different seeds of the clusters."""
-    return _tried(matrix, {str(value): replace(plan, dimensions=value) for value in values}, plan, draws)
+    return _of_plans(matrix, {str(value): replace(plan, dimensions=value) for value in values}, plan, draws)
 
 
 def ratios(matrix: ScoreMatrix, plan: Plan, values: Sequence[float], draws: int = 1) -> pl.DataFrame:
@@ -204,12 +206,12 @@ def ratios(matrix: ScoreMatrix, plan: Plan, values: Sequence[float], draws: int 
     size = len(matrix.items)
     # A tiny addition for shares such as .95, for which 1 - p is slightly too small.
     plans = {f"{value:g}": replace(plan, budget=int((1 - value) * size + 1e-9)) for value in values}
-    return _tried(matrix, plans, plan, draws)
+    return _of_plans(matrix, plans, plan, draws)
 
 
 def embeddings(matrix: ScoreMatrix, plan: Plan, kinds: Mapping[str, Floats | None], draws: int = 1) -> pl.DataFrame:
     """Kinds of embeddings by name, None for none (figure 7b)."""
-    return _tried(matrix, {name: replace(plan, embeddings=vectors) for name, vectors in kinds.items()}, plan, draws)
+    return _of_plans(matrix, {name: replace(plan, embeddings=vectors) for name, vectors in kinds.items()}, plan, draws)
 
 
 def components(matrix: ScoreMatrix, plan: Plan, draws: int = 1) -> pl.DataFrame:
@@ -222,7 +224,7 @@ def components(matrix: ScoreMatrix, plan: Plan, draws: int = 1) -> pl.DataFrame:
         raise FathomError("whether to reduce embeddings by PCA can only be tried with embeddings")
     width = plan.embeddings.shape[1]
     plans = {f"PCA to {plan.dimensions}": plan, f"all {width} dimensions": replace(plan, dimensions=width)}
-    return _tried(matrix, plans, plan, draws)
+    return _of_plans(matrix, plans, plan, draws)
 
 
 def biases(matrix: ScoreMatrix, plan: Plan, draws: int = 1) -> pl.DataFrame:
@@ -240,7 +242,7 @@ def biases(matrix: ScoreMatrix, plan: Plan, draws: int = 1) -> pl.DataFrame:
             plan.tell(name)
             begun = start(np.random.default_rng(own.seed))
             mini = _chosen(matrix, own, bias=name != "none", bias_start=begun)
-            frames.append(_named(mini, matrix, own, name, draw))
+            frames.append(_with_setting(mini, matrix, own, name, draw))
     return pl.concat(frames)
 
 
@@ -264,7 +266,7 @@ def numbers(matrix: ScoreMatrix, plan: Plan, values: Sequence[int], draws: int) 
             known = tuple(sorted(rng.permutation(len(matrix.models))[:value].tolist()))
             plan.tell(f"{value} models, draw {draw + 1} of {draws}")
             own = replace(plan, known=known)
-            frames.append(_named(_chosen(matrix, own), matrix, own, str(value), draw))
+            frames.append(_with_setting(_chosen(matrix, own), matrix, own, str(value), draw))
     return pl.concat(frames)
 
 
@@ -286,8 +288,8 @@ def rankings(
     scores = predict(mini, matrix)
     columns = {
         "full": matrix.totals(),
-        "predicted": np.array([one.predicted for one in scores]),
-        "direct": np.array([one.direct for one in scores]),
+        "predicted": np.array([score.predicted for score in scores]),
+        "direct": np.array([score.direct for score in scores]),
     }
     rng = np.random.default_rng(seed)
     frames = []
@@ -360,7 +362,7 @@ def summarised(table: pl.DataFrame) -> pl.DataFrame:
     return table.group_by(keys, maintain_order=True).agg(summary)
 
 
-def shown(table: pl.DataFrame) -> tuple[list[dict[str, object]], list[str]]:
+def terminal_records(table: pl.DataFrame) -> tuple[list[dict[str, object]], list[str]]:
     """A study's summary for a terminal: its first rows, with four decimals, and notes on what is left out."""
     frame, notes = summarised(table), []
     if "setting" in frame.columns and frame["category"].n_unique() > 1:
@@ -375,12 +377,12 @@ def shown(table: pl.DataFrame) -> tuple[list[dict[str, object]], list[str]]:
     return list(rounded), notes
 
 
-def _tried(matrix: ScoreMatrix, plans: Mapping[str, Plan], plan: Plan, draws: int) -> pl.DataFrame:
+def _of_plans(matrix: ScoreMatrix, plans: Mapping[str, Plan], plan: Plan, draws: int) -> pl.DataFrame:
     frames = []
     for name, varied in plans.items():
         for draw, own in enumerate(_seeds(varied, draws)):
             plan.tell(name)
-            frames.append(_named(_chosen(matrix, own), matrix, own, name, draw))
+            frames.append(_with_setting(_chosen(matrix, own), matrix, own, name, draw))
     return pl.concat(frames)
 
 
@@ -401,9 +403,9 @@ def _chosen(matrix: ScoreMatrix, plan: Plan, *, bias: bool = True, bias_start: F
     )
 
 
-def _named(mini: MiniBenchmark, matrix: ScoreMatrix, plan: Plan, setting: str, draw: int = 0) -> pl.DataFrame:
-    found = measured(mini, matrix, plan.known)
-    return found.select(pl.lit(setting).alias("setting"), pl.lit(draw, dtype=pl.Int64).alias("draw"), pl.all())
+def _with_setting(mini: MiniBenchmark, matrix: ScoreMatrix, plan: Plan, setting: str, draw: int = 0) -> pl.DataFrame:
+    figures = measured(mini, matrix, plan.known)
+    return figures.select(pl.lit(setting).alias("setting"), pl.lit(draw, dtype=pl.Int64).alias("draw"), pl.all())
 
 
 def redundancy(
@@ -441,8 +443,8 @@ def redundancy(
             continue
         for ratio in ratios:
             kept = max(1, int((1 - ratio) * len(inside) + 1e-9))
-            found = _correlations(matrix.scores[:, inside], weights, kept, draws, rng)
-            best = np.sort(found)[::-1][: max(1, int(top * draws))]
+            correlations = _correlations(matrix.scores[:, inside], weights, kept, draws, rng)
+            best = np.sort(correlations)[::-1][: max(1, int(top * draws))]
             columns = {"draw": np.arange(len(best)), "spearman": best}
             frames.append(
                 pl.DataFrame(columns).select(
@@ -458,15 +460,15 @@ def redundancy(
 def _correlations(scores: Floats, weights: Floats, kept: int, draws: int, rng: np.random.Generator) -> Floats:
     """Spearman correlations of this many random subsets with the whole; 0 if all models have the same score."""
     whole = _standard_ranks((scores @ weights)[:, None])[:, 0]
-    found = []
+    correlations = []
     for start in range(0, draws, AT_ONCE):
         count = min(AT_ONCE, draws - start)
         order = np.argpartition(rng.random((count, len(weights))), kept - 1, axis=1)[:, :kept]
         chosen = np.zeros((count, len(weights)))
         np.put_along_axis(chosen, order, weights[order], axis=1)
         means = scores @ (chosen / np.maximum(chosen.sum(axis=1, keepdims=True), 1e-300)).T
-        found.append(whole @ _standard_ranks(means))
-    return np.concatenate(found)
+        correlations.append(whole @ _standard_ranks(means))
+    return np.concatenate(correlations)
 
 
 def _standard_ranks(values: Floats) -> Floats:

@@ -171,7 +171,7 @@ def of_rows(
     )
     tables = {column: _wide(cells, column, items["sample"], models) for column in ("zero", "drop", *ENDED)}
     costs = items["prompt"].fill_null(items["length"].cast(pl.Float64)).fill_null(0.0).to_numpy()
-    found = checked_matrix(
+    matrix = checked_matrix(
         source,
         models,
         items["item" if one_each else "sample"].to_list(),
@@ -182,7 +182,7 @@ def of_rows(
         costs=np.where(costs > 0, costs, 1.0),
     )
     counts = np.stack([np.nan_to_num(tables[name]).astype(np.int64) for name in ENDED], axis=2)
-    return replace(found, other=tables["drop" if unanswered == "zero" else "zero"], ended=counts)
+    return replace(matrix, other=tables["drop" if unanswered == "zero" else "zero"], ended=counts)
 
 
 def _wide(cells: pl.DataFrame, column: str, samples: pl.Series, models: Sequence[str]) -> Floats:

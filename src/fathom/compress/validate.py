@@ -77,7 +77,7 @@ class Draw:
 
 @readable
 @dataclass(frozen=True)
-class Validated:
+class Validation:
     """How well methods estimate the scores of models that they have not seen.
 
     Attributes:
@@ -114,15 +114,15 @@ def splits_of(
         )
     half = len(models) // 2
     ordered = models[np.argsort(full[models], kind="stable")]
-    found = []
+    splits = []
     for number in range(count):
         mixed = np.random.default_rng([seed, number]).permutation(models)
-        found.append(_split("random", number, mixed[:half], mixed[half:]))
-    found += [_split("extrapolation", number, ordered[:half], ordered[half:]) for number in range(count)]
+        splits.append(_split("random", number, mixed[:half], mixed[half:]))
+    splits += [_split("extrapolation", number, ordered[:half], ordered[half:]) for number in range(count)]
     if published is not None:
-        known, new = (np.array([one for one in part if one in models]) for part in published)
-        found += [_split("published", number, known, new) for number in range(count)]
-    return found
+        known, new = (np.array([model for model in part if model in models]) for part in published)
+        splits += [_split("published", number, known, new) for number in range(count)]
+    return splits
 
 
 def truth_of(matrix: ScoreMatrix) -> Floats:
@@ -138,16 +138,16 @@ def truth_of(matrix: ScoreMatrix) -> Floats:
         For T targets (``targets_of``), shape (M, T); NaN for targets of which a task at a length has no score at all.
     """
     shares, strata = targets_of(matrix).shares, strata_of(matrix)
-    told = ~np.isnan(matrix.scores)
-    found: Floats = np.where(told, matrix.scores, 0.0) @ shares.T
-    for model in np.flatnonzero((~told & (matrix.weights > 0)).any(axis=1)).tolist():
+    answered = ~np.isnan(matrix.scores)
+    truth: Floats = np.where(answered, matrix.scores, 0.0) @ shares.T
+    for model in np.flatnonzero((~answered & (matrix.weights > 0)).any(axis=1)).tolist():
         for target, share in enumerate(shares):
-            whole, scored = (np.bincount(strata, weights=share * part) for part in (1.0, told[model]))
-            sums = np.bincount(strata, weights=share * np.where(told[model], matrix.scores[model], 0.0))
+            whole, scored = (np.bincount(strata, weights=share * part) for part in (1.0, answered[model]))
+            sums = np.bincount(strata, weights=share * np.where(answered[model], matrix.scores[model], 0.0))
             counts = whole > 0
             known = np.divide(sums, scored, out=np.full(len(sums), np.nan), where=scored > 0)
-            found[model, target] = float(whole[counts] @ known[counts])
-    return found
+            truth[model, target] = float(whole[counts] @ known[counts])
+    return truth
 
 
 def _overall(matrix: ScoreMatrix) -> Floats:
@@ -232,7 +232,7 @@ def validate(
     ]
     lines = run_units(
         {draw.name: draw for draw in draws},
-        partial(tried, matrix, embeddings),
+        partial(rows_of_draw, matrix, embeddings),
         keep=None if kept is None else ResultsFile(kept, *_of(matrix), embeddings),
         workers=workers,
         progress=progress,
@@ -250,7 +250,7 @@ def _of(matrix: ScoreMatrix) -> Iterator[object]:
         yield getattr(matrix, name)
 
 
-def summary(found: pl.DataFrame) -> pl.DataFrame:
+def summary(draws: pl.DataFrame) -> pl.DataFrame:
     """Means over the draws of ``validate``: one row for each kind of split, budget, method and target.
 
     With several draws there are columns with the standard error of a mean over the draws: ``spearman_se`` and
@@ -258,32 +258,34 @@ def summary(found: pl.DataFrame) -> pl.DataFrame:
     """
     deviation = [(pl.col(name).std() / pl.len().sqrt()).alias(f"{name}_se") for name in ("spearman", "error")]
     figures = ("spearman", "error", "bias", "coverage", "half_width", "items", "cost_share", "seconds")
-    return found.group_by(["split", "budget", "target", "method"], maintain_order=True).agg(
+    return draws.group_by(["split", "budget", "target", "method"], maintain_order=True).agg(
         pl.len().alias("draws"), *(pl.col(name).mean() for name in figures), *deviation
     )
 
 
-def tried(matrix: ScoreMatrix, embeddings: Floats | None, draw: Draw) -> list[Rows]:
+def rows_of_draw(matrix: ScoreMatrix, embeddings: Floats | None, draw: Draw) -> list[Rows]:
     """Make one draw: for each of its budgets the rows of ``validate`` for the targets."""
-    return [_tried(matrix, embeddings, draw.method, budget, draw.split) for budget in draw.budgets]
+    return [_rows_of_budget(matrix, embeddings, draw.method, budget, draw.split) for budget in draw.budgets]
 
 
-def _tried(matrix: ScoreMatrix, embeddings: Floats | None, method: str, budget: int, split: Split) -> Rows:
+def _rows_of_budget(matrix: ScoreMatrix, embeddings: Floats | None, method: str, budget: int, split: Split) -> Rows:
     new = matrix.of_models(split.new)
     targets = targets_of(matrix)
     started = time.perf_counter()
     plan: Plan = METHODS[method](matrix.of_models(split.known), budget, split.number, embeddings)
-    found = plan.estimate(new.scores[:, plan.items])
+    estimates = plan.estimate(new.scores[:, plan.items])
     seconds = time.perf_counter() - started
     truth = truth_of(new)
     spent = float(matrix.costs[plan.items].sum() / matrix.costs.sum())
     rows: Rows = []
     for place, target in enumerate(targets.names):
-        estimated = ~np.isnan(found.values[:, place])
-        values, low, high, true = (part[estimated, place] for part in (found.values, found.low, found.high, truth))
+        estimated = ~np.isnan(estimates.values[:, place])
+        values, low, high, true = (
+            part[estimated, place] for part in (estimates.values, estimates.low, estimates.high, truth)
+        )
         apart = values - true
         with_interval = ~np.isnan(low)
-        held = ((low - ROUNDING <= true) & (true <= high + ROUNDING))[with_interval]
+        covered = ((low - ROUNDING <= true) & (true <= high + ROUNDING))[with_interval]
         half = ((high - low) / 2)[with_interval]
         rows.append(
             {
@@ -295,7 +297,7 @@ def _tried(matrix: ScoreMatrix, embeddings: Floats | None, method: str, budget: 
                 "spearman": _or_none(spearman(values, true)),
                 "error": float(np.abs(apart).mean()) if len(apart) else None,
                 "bias": float(apart.mean()) if len(apart) else None,
-                "coverage": float(held.mean()) if len(held) else None,
+                "coverage": float(covered.mean()) if len(covered) else None,
                 "half_width": float(half.mean()) if len(half) else None,
                 "items": len(plan.items),
                 "cost_share": spent,
@@ -361,11 +363,13 @@ def reach(
 
 
 def _reached(matrix: ScoreMatrix, width: float, budget: int, split: Split) -> Rows:
-    fixed: Rows = [{**_named(split, method), **_fixed(matrix, split, method, width)} for method in FIXED_DESIGNS]
-    return [*fixed, {**_named(split, ADAPTIVE), **_adaptive(matrix, split, width, budget)}]
+    fixed: Rows = [
+        {**_split_columns(split, method), **_fixed(matrix, split, method, width)} for method in FIXED_DESIGNS
+    ]
+    return [*fixed, {**_split_columns(split, ADAPTIVE), **_adaptive(matrix, split, width, budget)}]
 
 
-def _named(split: Split, method: str) -> dict[str, object]:
+def _split_columns(split: Split, method: str) -> dict[str, object]:
     return {"split": split.kind, "number": split.number, "method": method}
 
 
@@ -377,8 +381,8 @@ def _fixed(matrix: ScoreMatrix, split: Split, method: str, width: float) -> dict
     def widths(items: int) -> Floats:
         if items not in tried:
             plan = METHODS[method](known, items, split.number, None)
-            found = plan.estimate(new.scores[:, plan.items])
-            tried[items] = found, (found.high[:, 0] - found.low[:, 0]) / 2
+            estimates = plan.estimate(new.scores[:, plan.items])
+            tried[items] = estimates, (estimates.high[:, 0] - estimates.low[:, 0]) / 2
         return tried[items][1]
 
     least = int(strata_of(matrix).max()) + 1
@@ -398,25 +402,32 @@ def _fewest(enough: Callable[[int], bool], least: int, most: int) -> int:
 
 def _adaptive(matrix: ScoreMatrix, split: Split, width: float, budget: int) -> dict[str, object]:
     made = design(matrix.of_models(split.known), min(budget, len(matrix.items)), seed=split.number)
-    stretch = adaptive.stretch(made, width=width, budget=budget)
-    ends = list(_ends(matrix, split, made, width, budget, stretch))
+    settings = adaptive.AdaptiveSettings(width, budget)
+    stretch = adaptive.stretch(made, settings)
+    ends = [_end(matrix, split, made, settings, stretch, model) for model in split.new]
     counts = np.array([len(end.items) for end in ends], dtype=np.float64)
-    found = [adaptive.current(made, end, stretch) for end in ends]
-    together = Estimates(*(np.concatenate([getattr(one, part) for one in found]) for part in ("values", "low", "high")))
+    estimates = [adaptive.current(made, end, stretch) for end in ends]
+    together = Estimates(
+        *(np.concatenate([getattr(estimate, part) for estimate in estimates]) for part in ("values", "low", "high"))
+    )
     quality = _quality(together, _overall(matrix.of_models(split.new)))
     return {"mean_items": float(counts.mean()), "most_items": float(np.quantile(counts, GUARANTEE)), **quality}
 
 
-def _ends(
-    matrix: ScoreMatrix, split: Split, made: Design, width: float, budget: int, stretch: float
-) -> Iterator[adaptive.Progress]:
-    for model in split.new:
-        ask = matrix.scores[model].__getitem__
-        rng = np.random.default_rng([split.number, model])
-        yield adaptive.drive(adaptive.rounds(made, width=width, budget=budget, stretch=stretch, rng=rng), ask)
+def _end(
+    matrix: ScoreMatrix,
+    split: Split,
+    made: Design,
+    settings: adaptive.AdaptiveSettings,
+    stretch: float,
+    model: int,
+) -> adaptive.Progress:
+    rng = np.random.default_rng([split.number, model])
+    rounds = adaptive.rounds(made, settings, stretch=stretch, rng=rng)
+    return adaptive.drive(rounds, matrix.scores[model].__getitem__)
 
 
-def _quality(found: Estimates, truth: Floats) -> dict[str, object]:
-    apart = found.values[:, 0] - truth
-    held = (found.low[:, 0] <= truth) & (truth <= found.high[:, 0])
-    return {"coverage": float(held.mean()), "error": float(np.abs(apart).mean()), "bias": float(apart.mean())}
+def _quality(estimates: Estimates, truth: Floats) -> dict[str, object]:
+    apart = estimates.values[:, 0] - truth
+    covered = (estimates.low[:, 0] <= truth) & (truth <= estimates.high[:, 0])
+    return {"coverage": float(covered.mean()), "error": float(np.abs(apart).mean()), "bias": float(apart.mean())}

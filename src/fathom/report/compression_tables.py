@@ -4,8 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fathom.compress.estimated import Estimated
-from fathom.compress.estimates import Estimate
+from fathom.compress.estimates import Estimate, Estimated
 from fathom.stats.outcomes import COUNTED, differ
 
 SPLITS = {

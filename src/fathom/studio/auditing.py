@@ -1,4 +1,4 @@
-"""Verifies a store: the chain of its log, and its tables against a replay of the log."""
+"""Verifies a store and its backups: the chain of its log, and its tables against a replay of the log."""
 
 import hashlib
 from collections.abc import Iterator
@@ -9,10 +9,22 @@ from typing import Any
 from sqlalchemy import Connection, Table, select
 
 from fathom.printing import readable
+from fathom.server.backup import Kind
 from fathom.server.database import clear_errors
 from fathom.studio.log import BrokenLogError, Head, Replayed, step, verified
-from fathom.studio.projection import document_row, entries_of, note_row, sample_row
-from fathom.studio.schema import documents, head, notes, people, samples, texts
+from fathom.studio.schema import (
+    STUDIO,
+    document_row,
+    documents,
+    entries_of,
+    head,
+    note_row,
+    notes,
+    people,
+    sample_row,
+    samples,
+    texts,
+)
 from fathom.studio.store import Store
 from fathom.types import FathomError
 
@@ -22,7 +34,7 @@ SHOWN = 20
 
 @readable
 @dataclass(frozen=True, slots=True)
-class Audited:
+class AuditReport:
     """The result of an audit.
 
     Attributes:
@@ -40,7 +52,7 @@ class Audited:
     problems: tuple[str, ...]
 
 
-def audit(store: Store, noted: Head | None = None) -> Audited:
+def audit(store: Store, noted: Head | None = None) -> AuditReport:
     """Verifies a store.
 
     Args:
@@ -52,7 +64,7 @@ def audit(store: Store, noted: Head | None = None) -> Audited:
         return audit_connection(connection, noted)
 
 
-def audit_connection(connection: Connection, noted: Head | None = None) -> Audited:
+def audit_connection(connection: Connection, noted: Head | None = None) -> AuditReport:
     """Verifies the store of a connection, in one transaction; see ``audit``."""
     world, end, problems = Replayed(), Head(), []
     met = noted is None or noted.number == 0
@@ -69,7 +81,7 @@ def audit_connection(connection: Connection, noted: Head | None = None) -> Audit
         if not met and noted is not None:
             problems.append(_not_met(noted, end))
         problems += [problem for _, problem in zip(range(SHOWN), _differences(connection, world, end), strict=False)]
-    return Audited(end.number, str(end), len(world.samples), len(world.documents), tuple(problems))
+    return AuditReport(end.number, str(end), len(world.samples), len(world.documents), tuple(problems))
 
 
 def check_intact(connection: Connection, what: str) -> int:
@@ -78,10 +90,10 @@ def check_intact(connection: Connection, what: str) -> int:
     Raises:
         FathomError: It is not intact.
     """
-    found = audit_connection(connection)
-    if found.problems:
-        raise FathomError(f"{what}: damaged: {found.problems[0]}")
-    return found.entries
+    audited = audit_connection(connection)
+    if audited.problems:
+        raise FathomError(f"{what}: damaged: {audited.problems[0]}")
+    return audited.entries
 
 
 def _not_met(noted: Head, end: Head) -> str:
@@ -96,9 +108,11 @@ def _differences(connection: Connection, world: Replayed, end: Head) -> Iterator
     if row is None or Head(row.number, row.hash) != end:
         stated = f"{row.number}" if row else "nothing"
         yield f"the log ends at entry {end.number}, but the table head states {stated}: the end of the log was changed"
-    expected = {id: sample_row(one) for id, one in world.samples.items()}
+    expected = {id: sample_row(sample) for id, sample in world.samples.items()}
     yield from _compared(connection, samples, expected)
-    yield from _compared(connection, documents, {id: document_row(one) for id, one in world.documents.items()})
+    yield from _compared(
+        connection, documents, {id: document_row(document) for id, document in world.documents.items()}
+    )
     yield from _texts(connection, world)
     roles = {row.name: (row.role, bool(row.active)) for row in connection.execute(select(people))}
     for name in sorted(roles.keys() | world.people.keys()):
@@ -106,7 +120,7 @@ def _differences(connection: Connection, world: Replayed, end: Head) -> Iterator
         if known is None or roles.get(name) != (known.role, known.active):
             yield f"people: {name}: its role or activity differs from the log"
     rows = [dict(row._mapping) for row in connection.execute(select(notes).order_by(notes.c.number))]
-    if rows != [note_row(one) for one in world.notes]:
+    if rows != [note_row(note) for note in world.notes]:
         yield "notes: they differ from the log"
 
 
@@ -130,3 +144,23 @@ def _texts(connection: Connection, world: Replayed) -> Iterator[str]:
             yield f"texts: the text of document {id} was changed"
     for id in sorted(missing):
         yield f"texts: the text of document {id} is missing"
+
+
+@readable
+@dataclass(frozen=True, slots=True)
+class BackupReport:
+    """Content of a studio or a backup.
+
+    Attributes:
+        samples: Number of samples.
+        entries: Number of entries of the log, which was verified; 0 for a dump of PostgreSQL, which is verified after
+            restoring.
+        size: Bytes of the backup.
+    """
+
+    samples: int
+    entries: int
+    size: int
+
+
+KIND = Kind(STUDIO, samples, check_intact, BackupReport)

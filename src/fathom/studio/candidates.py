@@ -9,7 +9,7 @@ from fathom.studio.types import Candidate, Sample
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedDraft:
     """A candidate or a reply that could not be used.
 
     Attributes:
@@ -27,7 +27,7 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True)
-class Drafted:
+class Drafts:
     """What models drafted for one sample.
 
     Attributes:
@@ -38,36 +38,38 @@ class Drafted:
     """
 
     candidates: tuple[Candidate, ...] = ()
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedDraft, ...] = ()
     notes: tuple[str, ...] = ()
     cost: float | None = 0.0
 
-    def __add__(self, other: "Drafted") -> "Drafted":
+    def __add__(self, other: "Drafts") -> "Drafts":
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
-        return Drafted(
+        return Drafts(
             self.candidates + other.candidates, self.rejected + other.rejected, self.notes + other.notes, cost
         )
 
 
 def candidate_id(drafter: str, number: int, sample: Sample) -> str:
     """An id that no candidate of the sample has."""
-    taken = {one.id for one in sample.candidates}
+    taken = {candidate.id for candidate in sample.candidates}
     name = folder_name(drafter)[:60]
-    while (found := f"{name}-{number}") in taken:
+    while (id := f"{name}-{number}") in taken:
         number += 1
-    return found
+    return id
 
 
-def without_repeats(found: Drafted, earlier: Sequence[Candidate]) -> Drafted:
+def without_repeats(drafted: Drafts, earlier: Sequence[Candidate]) -> Drafts:
     """Candidates whose question no other one asks; ids are made unique."""
-    asked = {fold(one.content.question) for one in earlier}
-    ids = {one.id for one in earlier}
+    asked = {fold(candidate.content.question) for candidate in earlier}
+    ids = {candidate.id for candidate in earlier}
     kept: list[Candidate] = []
-    rejected = list(found.rejected)
-    for candidate in found.candidates:
+    rejected = list(drafted.rejected)
+    for candidate in drafted.candidates:
         question = fold(candidate.content.question)
         if question in asked:
-            rejected.append(Rejected(candidate.drafter, "another candidate asks the same", shortened_text(question)))
+            rejected.append(
+                RejectedDraft(candidate.drafter, "another candidate asks the same", shortened_text(question))
+            )
             continue
         asked.add(question)
         id, number = candidate.id, 2
@@ -75,7 +77,7 @@ def without_repeats(found: Drafted, earlier: Sequence[Candidate]) -> Drafted:
             id, number = f"{candidate.id}.{number}", number + 1
         ids.add(id)
         kept.append(replace(candidate, id=id))
-    return replace(found, candidates=tuple(kept), rejected=tuple(rejected))
+    return replace(drafted, candidates=tuple(kept), rejected=tuple(rejected))
 
 
 def shortened_text(text: str, most: int = 400) -> str:

@@ -55,7 +55,9 @@ def added_evidence(action: Action) -> list[Evidence]:
     """Evidence that somebody adds with an action."""
     match action:
         case Create() | AddCandidates():
-            return [one for candidate in action.candidates for one in _of_components(candidate.content.components)]
+            return [
+                passage for candidate in action.candidates for passage in _of_components(candidate.content.components)
+            ]
         case Write() | Edit():
             return list(_of_components(action.content.components))
         case SubmitVerdicts() | SubmitReview():
@@ -64,8 +66,8 @@ def added_evidence(action: Action) -> list[Evidence]:
 
 
 def _of_components(components: Sequence[Component | ComponentVerdict]) -> Iterator[Evidence]:
-    for one in components:
-        yield from one.evidence
+    for component in components:
+        yield from component.evidence
 
 
 def check_evidence(evidence: Evidence, documents: Sequence[str], text: Callable[[str], str]) -> None:

@@ -55,15 +55,15 @@ def findings(text: str) -> tuple[Finding, ...]:
     Args:
         text: The text.
     """
-    found = []
+    all_findings = []
     for kind, search in _KINDS.items():
         counts = Counter(search(text))
-        found.append(Finding(kind, counts.total(), tuple(counts.most_common(SHOWN))))
-    return tuple(found)
+        all_findings.append(Finding(kind, counts.total(), tuple(counts.most_common(SHOWN))))
+    return tuple(all_findings)
 
 
 def _matches(pattern: re.Pattern[str]) -> Callable[[str], Iterator[str]]:
-    return lambda text: (" ".join(one[0].split()) for one in pattern.finditer(text))
+    return lambda text: (" ".join(match[0].split()) for match in pattern.finditer(text))
 
 
 def _lines(pattern: re.Pattern[str]) -> Callable[[str], Iterator[str]]:

@@ -8,13 +8,16 @@ its evidence and the objection.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, get_args
 
+from pydantic import StringConstraints
+
+from fathom.storage.validation import Amount, Count, Items, Text, Words
 from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, limited, read_list
 from fathom.studio.candidates import shortened_text
-from fathom.studio.drafting import find_quote, quotes_of, text_of
+from fathom.studio.drafting import find_quote
 from fathom.studio.exports import Collection, context_of, joined
-from fathom.studio.records import RecordError
+from fathom.studio.records import RecordError, from_record
 from fathom.studio.tasks import find_task
 from fathom.studio.types import Evidence, Sample
 from fathom.types import Json
@@ -88,10 +91,10 @@ class Claim:
     """
 
     kind: ClaimKind
-    component: int | None
-    text: str
-    reason: str
-    evidence: tuple[Evidence, ...] = ()
+    component: Count | None
+    text: Text
+    reason: Text
+    evidence: Items[Evidence] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,27 @@ class Objection:
     """
 
     stand: Stand
-    reason: str
+    reason: Text
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A claim, as a model writes it."""
+
+    kind: ClaimKind
+    element: Count
+    text: Annotated[Text, StringConstraints(strip_whitespace=True)]
+    reason: Words
+    quotes: Items[Text]
+
+
+@dataclass(frozen=True, slots=True)
+class _Objection:
+    """An objection, as a model writes it."""
+
+    claim: Count
+    stand: Stand
+    reason: Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +145,14 @@ class Critique:
         cost: US dollars; None if a price is unknown.
     """
 
-    sample: str
-    version: int
-    critic: str
-    claims: tuple[Claim, ...] = ()
-    objector: str = ""
-    objections: tuple[Objection | None, ...] = ()
-    notes: tuple[str, ...] = ()
-    cost: float | None = 0.0
+    sample: Text
+    version: Count
+    critic: Text
+    claims: Items[Claim] = ()
+    objector: Text = ""
+    objections: Items[Objection | None] = ()
+    notes: Items[Text] = ()
+    cost: Amount | None = 0.0
 
     @property
     def standing(self) -> tuple[Claim, ...]:
@@ -153,11 +176,11 @@ class ClaimDecision:
         version: Version of the sample that they saw.
     """
 
-    critique: int
-    claim: int
+    critique: Count
+    claim: Count
     decision: Outcome
-    reason: str
-    version: int
+    reason: Text
+    version: Count
 
 
 def criticise(
@@ -179,16 +202,16 @@ def criticise(
         FathomError: A model is unknown or unreachable, or a document is missing.
     """
     prompts = [Prompt(f"{sample.id}/critique", critique_prompt(sample, collection)) for sample in samples]
-    found = []
+    critiques = []
     for sample, answer in zip(samples, ask_model(critic, prompts, cap=CRITIQUE_TOKENS), strict=True):
         claims, notes = read_claims(answer, sample, collection)
-        found.append(
+        critiques.append(
             Critique(sample.id, sample.version, critic.model, claims, "", (None,) * len(claims), notes, answer.cost)
         )
     if objector is None:
-        return tuple(found)
-    left = limited(objector, objector.settings.max_cost, [one.cost for one in found])
-    return _objected(found, samples, collection, left)
+        return tuple(critiques)
+    left = limited(objector, objector.settings.max_cost, [critique.cost for critique in critiques])
+    return _objected(critiques, samples, collection, left)
 
 
 def _objected(
@@ -196,21 +219,23 @@ def _objected(
 ) -> tuple[Critique, ...]:
     """Critiques with what a second model says of their claims."""
     by_id = {sample.id: sample for sample in samples}
-    waiting = [one for one in critiques if one.claims]
+    waiting = [critique for critique in critiques if critique.claims]
     prompts = [
-        Prompt(f"{one.sample}/objections", objection_prompt(by_id[one.sample], collection, one.claims))
-        for one in waiting
+        Prompt(f"{critique.sample}/objections", objection_prompt(by_id[critique.sample], collection, critique.claims))
+        for critique in waiting
     ]
-    answers = dict(zip((one.sample for one in waiting), ask_model(objector, prompts, cap=CRITIQUE_TOKENS), strict=True))
-    found = []
-    for one in critiques:
-        if one.sample in answers:
-            answer = answers[one.sample]
-            objections, notes = read_objections(answer, len(one.claims))
-            cost = None if one.cost is None or answer.cost is None else one.cost + answer.cost
-            one = replace(one, objections=objections, notes=(*one.notes, *notes), cost=cost)
-        found.append(replace(one, objector=objector.model))
-    return tuple(found)
+    answers = dict(
+        zip((critique.sample for critique in waiting), ask_model(objector, prompts, cap=CRITIQUE_TOKENS), strict=True)
+    )
+    objected = []
+    for critique in critiques:
+        if critique.sample in answers:
+            answer = answers[critique.sample]
+            objections, notes = read_objections(answer, len(critique.claims))
+            cost = None if critique.cost is None or answer.cost is None else critique.cost + answer.cost
+            critique = replace(critique, objections=objections, notes=(*critique.notes, *notes), cost=cost)
+        objected.append(replace(critique, objector=objector.model))
+    return tuple(objected)
 
 
 def critique_prompt(sample: Sample, collection: Collection) -> str:
@@ -225,13 +250,15 @@ def critique_prompt(sample: Sample, collection: Collection) -> str:
 
 def objection_prompt(sample: Sample, collection: Collection, claims: Sequence[Claim]) -> str:
     """The prompt that asks whether claims hold: with the text around their quotes only."""
-    shown = []
+    described = []
     for number, claim in enumerate(claims, start=1):
         about = "a missing element: " + claim.text if claim.component is None else f"element {claim.component + 1}"
         lines = [f"Claim {number} ({claim.kind}), about {about}", f"Reason given: {claim.reason}"]
-        lines += [f"Passage:\n{_around(one, collection.texts)}" for one in claim.evidence] or ["It quotes no passage."]
-        shown.append("\n".join(lines))
-    return _OBJECT.format(question=sample.content.question, answer=_numbered(sample), claims="\n\n".join(shown))
+        lines += [f"Passage:\n{_around(passage, collection.texts)}" for passage in claim.evidence] or [
+            "It quotes no passage."
+        ]
+        described.append("\n".join(lines))
+    return _OBJECT.format(question=sample.content.question, answer=_numbered(sample), claims="\n\n".join(described))
 
 
 def read_claims(answer: Answer, sample: Sample, collection: Collection) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
@@ -242,22 +269,22 @@ def read_claims(answer: Answer, sample: Sample, collection: Collection) -> tuple
     if reason := failure_of(answer):
         return (), (reason,)
     texts = {id: collection.texts[id] for id in sample.documents}
-    found, notes = [], []
+    claims, notes = [], []
     try:
         listed = read_list(answer.text, "claims", most=MOST_CLAIMS)
     except UnreadableReplyError as error:
         return (), (f"{error}: {shortened_text(answer.text, 200)!r}",)
-    for number, one in enumerate(listed, start=1):
+    for number, value in enumerate(listed, start=1):
         try:
-            claim = _claim(one, len(sample.content.components), texts)
+            claim = _claim(value, len(sample.content.components), texts)
         except (UnreadableReplyError, RecordError) as error:
             notes.append(f"claim {number}: {error}")
             continue
         if claim.kind == "missing" and not claim.evidence:
             notes.append(f"claim {number}: it quotes nothing that is in the documents")
-        elif claim not in found:
-            found.append(claim)
-    return tuple(found), tuple(notes)
+        elif claim not in claims:
+            claims.append(claim)
+    return tuple(claims), tuple(notes)
 
 
 def read_objections(answer: Answer, claims: int) -> tuple[tuple[Objection | None, ...], tuple[str, ...]]:
@@ -265,50 +292,45 @@ def read_objections(answer: Answer, claims: int) -> tuple[tuple[Objection | None
     none: tuple[None, ...] = (None,) * claims
     if reason := failure_of(answer):
         return none, (reason,)
-    found: dict[int, Objection] = {}
+    objections: dict[int, Objection] = {}
     notes = []
     try:
         listed = read_list(answer.text, "objections", most=MOST_CLAIMS)
     except UnreadableReplyError as error:
         return none, (f"{error}: {shortened_text(answer.text, 200)!r}",)
-    for number, one in enumerate(listed, start=1):
+    for number, value in enumerate(listed, start=1):
         try:
-            if not isinstance(one, dict) or set(one) != {"claim", "stand", "reason"}:
-                raise UnreadableReplyError("expected an object with claim, stand and reason")
-            place = _number(one["claim"], 1, claims, "claim")
-            stand = next((stand for stand in STANDS if stand == one["stand"]), None)
-            if stand is None:
-                raise UnreadableReplyError(f"stand: expected {', '.join(STANDS)}")
-            if place in found:
+            written = from_record(_Objection, value, "")
+            place = _checked_number(written.claim, claims, "claim")
+            if place in objections:
                 raise UnreadableReplyError(f"claim {place} has an objection already")
-            found[place] = Objection(stand, text_of(one, "reason"))
+            objections[place] = Objection(written.stand, written.reason)
         except (UnreadableReplyError, RecordError) as error:
             notes.append(f"objection {number}: {error}")
-    return tuple(found.get(place) for place in range(1, claims + 1)), tuple(notes)
+    return tuple(objections.get(place) for place in range(1, claims + 1)), tuple(notes)
 
 
 def _claim(value: Json, components: int, texts: Mapping[str, str]) -> Claim:
-    if not isinstance(value, dict) or set(value) != {"kind", "element", "text", "reason", "quotes"}:
-        raise UnreadableReplyError("expected an object with kind, element, text, reason and quotes")
-    kind = next((kind for kind in CLAIM_KINDS if kind == value["kind"]), None)
-    if kind is None:
-        raise UnreadableReplyError(f"kind: expected {', '.join(CLAIM_KINDS)}")
-    evidence = tuple(dict.fromkeys(one for quote in quotes_of(value) if (one := find_quote(quote, texts))))
-    reason = text_of(value, "reason")
-    if kind == "missing":
-        return Claim(kind, None, text_of(value, "text"), reason, evidence)
-    return Claim(kind, _number(value["element"], 1, components, "element") - 1, "", reason, evidence)
+    written = from_record(_Claim, value, "")
+    evidence = tuple(dict.fromkeys(filter(None, (find_quote(quote, texts) for quote in written.quotes))))
+    if written.kind == "missing":
+        if not written.text:
+            raise UnreadableReplyError("text: it is empty")
+        return Claim(written.kind, None, written.text, written.reason, evidence)
+    return Claim(
+        written.kind, _checked_number(written.element, components, "element") - 1, "", written.reason, evidence
+    )
 
 
-def _number(value: Json, least: int, most: int, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise UnreadableReplyError(f"{name}: expected a number from {least} to {most}")
-    return value
+def _checked_number(number: int, most: int, name: str) -> int:
+    if not 1 <= number <= most:
+        raise UnreadableReplyError(f"{name}: expected a number from 1 to {most}")
+    return number
 
 
 def _numbered(sample: Sample) -> str:
     components = enumerate(sample.content.components, start=1)
-    return "\n".join(f"{number}. {one.text}" for number, one in components) or "(no element)"
+    return "\n".join(f"{number}. {component.text}" for number, component in components) or "(no element)"
 
 
 def _around(evidence: Evidence, texts: Mapping[str, str]) -> str:

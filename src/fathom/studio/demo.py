@@ -151,14 +151,14 @@ def _fill(store: Store, tasks: Mapping[str, StudioTask], tell: Callable[[str], N
 
 def _review_documents(store: Store) -> None:
     """The last document of three lengths is excluded or waits; the others are available."""
-    last = {(one.language, one.bucket): one for one in store.documents()}
+    last = {(document.language, document.bucket): document for document in store.documents()}
     excluded, *waiting = (last[key].id for key in (("en", 16384), ("zh", 16384), ("en", 32768)))
-    for one in store.documents():
-        if one.id == excluded:
+    for document in store.documents():
+        if document.id == excluded:
             reason = "A demo of the compliance review: suppose that it named private persons."
-            store.review_document(ReviewDocument(one.id, "excluded", reason, 45), EVE)
-        elif one.id not in waiting:
-            store.review_document(ReviewDocument(one.id, "available", "", 20), EVE)
+            store.review_document(ReviewDocument(document.id, "excluded", reason, 45), EVE)
+        elif document.id not in waiting:
+            store.review_document(ReviewDocument(document.id, "available", "", 20), EVE)
 
 
 @dataclass
@@ -184,11 +184,11 @@ class _Work:
 
     def select(self, by: Person, code: str, language: str, *, right: bool = True) -> Sample:
         """Somebody selects a draft whose answer is right, correcting one if there is none; or overlooks a wrong one."""
-        ours = (one for one in self.drafted if one.task.startswith(f"{code} ") and one.language == language)
+        ours = (draft for draft in self.drafted if draft.task.startswith(f"{code} ") and draft.language == language)
         sample = next(ours)
         self.drafted.remove(sample)
         fits = _is_right if right else _is_wrong
-        chosen = max(sample.candidates, key=lambda one: fits(one.content))
+        chosen = max(sample.candidates, key=lambda candidate: fits(candidate.content))
         sample = self.act(by, Select, sample, chosen.id)
         if right and not _is_right(sample.content):
             sample = self.act(by, Edit, sample, _corrected(sample.content))
@@ -197,7 +197,9 @@ class _Work:
     def join(self, by: Person, code: str, language: str) -> Sample:
         """Somebody joins the drafts of a sample to one question with several components."""
         sample = self.select(by, code, language)
-        return self.act(by, Edit, sample, _joined([one.content for one in sample.candidates], sample.content))
+        return self.act(
+            by, Edit, sample, _joined([candidate.content for candidate in sample.candidates], sample.content)
+        )
 
     def hand_over(self, by: Person, sample: Sample) -> Sample:
         """Somebody hands a sample to an expert, who passes it."""
@@ -217,12 +219,12 @@ class _Work:
         if fault:
             marks[0] = ComponentVerdict("wrong", fault, sample.content.components[0].evidence)
         verdict = "problem" if fault or note else "pass"
-        said = (tuple(marks), (), verdict, note)
+        review = (tuple(marks), (), verdict, note)
         if not self.store.sample(sample.id).answered:
-            return self.act(by, SubmitReview, sample, *said)
-        self.act(by, SubmitVerdicts, sample, *said)
-        found = tuple(one.text for one in mined(sample, find_task(self.tasks, sample.task)))
-        return self.act(by, partial(SubmitReview, not_missing=found), sample, *said)
+            return self.act(by, SubmitReview, sample, *review)
+        self.act(by, SubmitVerdicts, sample, *review)
+        not_missing = tuple(component.text for component in mined(sample, find_task(self.tasks, sample.task)))
+        return self.act(by, partial(SubmitReview, not_missing=not_missing), sample, *review)
 
 
 def _write(work: _Work) -> list[Sample]:
@@ -278,19 +280,19 @@ def _review(work: _Work, samples: Sequence[Sample]) -> None:
     *rated, _ = finished  # the last one is left to rate
     for number, sample in enumerate(rated):
         for person in (DAN, ADA):
-            if person.name not in {one.by for one in work.store.sample(sample.id).rulings}:
+            if person.name not in {ruling.by for ruling in work.store.sample(sample.id).rulings}:
                 rating = Rating("yes", "yes", "partly", "no" if person == DAN or number else "partly", "yes")
                 work.store.note(Note(RATING, sample.id, canonical(as_record(rating)), 60), person)
 
 
 def _reviewers(sample: Sample) -> list[Person]:
     """Two people who did not write a sample."""
-    return [one for one in (ANN, BEN, EVE) if one.name not in sample.writers][:2]
+    return [person for person in (ANN, BEN, EVE) if person.name not in sample.writers][:2]
 
 
 def _decider(sample: Sample) -> Person:
     """An expert who neither wrote nor reviewed a sample."""
-    return next(one for one in (EVE, DAN) if one.name not in involved(sample))
+    return next(expert for expert in (EVE, DAN) if expert.name not in involved(sample))
 
 
 def _is_right(content: Content) -> bool:
@@ -307,8 +309,8 @@ def _is_wrong(content: Content) -> bool:
 def _corrected(content: Content) -> Content:
     """A draft with the right answer."""
     (component,), right = content.components, right_answer(content)
-    before, found, after = content.solution.rpartition(component.text)
-    solution = f"{before}{right}{after}" if found else content.solution
+    before, component_text, after = content.solution.rpartition(component.text)
+    solution = f"{before}{right}{after}" if component_text else content.solution
     return replace(content, components=(replace(component, text=right),), solution=solution)
 
 
@@ -317,13 +319,15 @@ def _fault(sample: Sample) -> str:
     return f"The sentence has {right_answer(sample.content)} at this place."
 
 
-def _joined(drafts: Sequence[Content], shown: Content) -> Content:
+def _joined(drafts: Sequence[Content], template: Content) -> Content:
     """One question for the numbers in several sentences, with all answers right."""
-    parts = tuple(Component(right_answer(one), one.components[0].evidence) for one in drafts)
-    sentences = "\n".join(f"{number}. “{one.question.partition('“')[2]}" for number, one in enumerate(drafts, start=1))
-    numbers = ", ".join(one.text for one in parts)
+    parts = tuple(Component(right_answer(draft), draft.components[0].evidence) for draft in drafts)
+    sentences = "\n".join(
+        f"{number}. “{draft.question.partition('“')[2]}" for number, draft in enumerate(drafts, start=1)
+    )
+    numbers = ", ".join(part.text for part in parts)
     return replace(
-        shown,
+        template,
         question=f"Which numbers stand at the gaps in these sentences? Give one a line, in this order.\n{sentences}",
         components=parts,
         rationale="The sentences are far apart, and every number is needed.",

@@ -1,6 +1,5 @@
 """Difficulty tiers of samples from runs of models, with how sure they are."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,9 +7,11 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from fathom.stats.columns import facet
 from fathom.stats.outcomes import scored_rows
+from fathom.storage.validation import Items, Text, read_toml
 from fathom.types import FathomError
 
 Tier: TypeAlias = Literal["high", "middle", "low"]
@@ -36,6 +37,15 @@ class Difficulty:
     models: Mapping[Tier, int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Tiers:
+    """A file of tiers: names of models, as in rows."""
+
+    high: Items[Text]
+    middle: Items[Text]
+    low: Items[Text]
+
+
 def difficulty(
     results: Mapping[str, Sequence[bool]], tiers: Mapping[str, Tier], *, at_most: int = 1, seed: int = 0
 ) -> Difficulty:
@@ -58,27 +68,29 @@ def difficulty(
     for model, repetitions in sorted(results.items()):
         if model in tiers and repetitions:
             by_tier[tiers[model]].append(repetitions)
-    if few := [tier for tier, found in by_tier.items() if len(found) <= at_most]:
+    if few := [tier for tier, models in by_tier.items() if len(models) <= at_most]:
         raise FathomError(
             f"difficulty: {len(by_tier[few[0]])} models of the {few[0]} tier have results; more than {at_most} are "
             "needed"
         )
-    right = {tier: sum(2 * sum(one) > len(one) for one in found) for tier, found in by_tier.items()}
+    right = {
+        tier: sum(2 * sum(repetitions) > len(repetitions) for repetitions in models) for tier, models in by_tier.items()
+    }
     label = _label(right, at_most)
     rng = np.random.default_rng(seed)
     # The chance that a repetition is right, by Jeffreys' rule; then repetitions drawn anew.
-    drawn = {
-        tier: sum(
-            2 * rng.binomial(len(one), rng.beta(sum(one) + 0.5, len(one) - sum(one) + 0.5, _DRAWS)) > len(one)
-            for one in found
-        )
-        for tier, found in by_tier.items()
-    }
+    drawn = {tier: sum(_are_right(repetitions, rng) for repetitions in models) for tier, models in by_tier.items()}
     same = [
         _label({tier: int(np.asarray(counts)[at]) for tier, counts in drawn.items()}, at_most) == label
         for at in range(_DRAWS)
     ]
-    return Difficulty(label, sum(same) / _DRAWS, right, {tier: len(found) for tier, found in by_tier.items()})
+    return Difficulty(label, sum(same) / _DRAWS, right, {tier: len(models) for tier, models in by_tier.items()})
+
+
+def _are_right(repetitions: Sequence[bool], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Whether a model is right in each of many draws of its repetitions, shape (_DRAWS,)."""
+    count, right = len(repetitions), sum(repetitions)
+    return np.asarray(2 * rng.binomial(count, rng.beta(right + 0.5, count - right + 0.5, _DRAWS)) > count)
 
 
 def _label(right: Mapping[Tier, int], at_most: int) -> str:
@@ -97,10 +109,10 @@ def results_of(rows: pl.DataFrame) -> dict[str, dict[str, list[bool]]]:
     whole = scored_rows(rows).filter(facet("shortened_from").is_null(), pl.col("value").is_not_null())
     passes = facet("pass_above").cast(pl.Float64)
     right = pl.when(passes.is_null()).then(pl.col("value") >= 1).otherwise(pl.col("value") > passes)
-    found: dict[str, dict[str, list[bool]]] = {}
+    results: dict[str, dict[str, list[bool]]] = {}
     for item, model, is_right in whole.select("item", "model", right.alias("right")).iter_rows():
-        found.setdefault(item.rpartition("/")[2], {}).setdefault(model, []).append(is_right)
-    return found
+        results.setdefault(item.rpartition("/")[2], {}).setdefault(model, []).append(is_right)
+    return results
 
 
 def read_tiers(path: Path) -> dict[str, Tier]:
@@ -109,19 +121,11 @@ def read_tiers(path: Path) -> dict[str, Tier]:
     Raises:
         FathomError: The file cannot be read, or a model is in two tiers.
     """
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise FathomError(f"{path}: cannot be read: {error}") from None
-    found: dict[str, Tier] = {}
+    tiers = read_toml(_Tiers, path)
+    tier_of: dict[str, Tier] = {}
     for tier in TIERS:
-        models = table.pop(tier, None)
-        if not isinstance(models, list) or not all(isinstance(one, str) for one in models):
-            raise FathomError(f"{path}: {tier} must be a list of names of models, as in rows")
-        for model in models:
-            if model in found:
-                raise FathomError(f"{path}: {model} is in the tiers {found[model]} and {tier}; keep one")
-            found[model] = tier
-    if table:
-        raise FathomError(f"{path}: unknown name {sorted(table)[0]!r}; expected {', '.join(TIERS)}")
-    return found
+        for model in getattr(tiers, tier):
+            if model in tier_of:
+                raise FathomError(f"{path}: {model} is in the tiers {tier_of[model]} and {tier}; keep one")
+            tier_of[model] = tier
+    return tier_of

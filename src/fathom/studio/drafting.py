@@ -8,15 +8,19 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
+
+from annotated_types import MaxLen, MinLen
 
 from fathom.benchmarks.pro.official import fold
 from fathom.benchmarks.pro.tasks import options_of
 from fathom.models.protocol import is_baseline
+from fathom.storage.validation import Items, Text, Words
 from fathom.studio.asking import Answer, Asking, Prompt, UnreadableReplyError, ask_model, failure_of, limited, read_list
-from fathom.studio.candidates import Drafted, Rejected, candidate_id, shortened_text, without_repeats
+from fathom.studio.candidates import Drafts, RejectedDraft, candidate_id, shortened_text, without_repeats
 from fathom.studio.exports import Collection, context_of, joined
 from fathom.studio.offline import draft_offline
-from fathom.studio.records import MOST_TEXT, RecordError, checked_text
+from fathom.studio.records import RecordError, from_record
 from fathom.studio.tasks import StudioTask, find_task, wording_of
 from fathom.studio.types import Candidate, Component, Content, Evidence, Requirement, Sample
 from fathom.types import FathomError, Json
@@ -30,7 +34,6 @@ MOST_CANDIDATES = 100
 MOST_COMPONENTS = 500
 MOST_QUOTE = 5000
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
-_FIELDS = {"question", "answer", "rationale", "solution"}
 
 _DRAFT = """You write samples for a benchmark of long-context language models. A sample is a question about the text \
 below, with a reference answer that experts will check against the text.
@@ -58,6 +61,24 @@ _REQUIREMENTS: Mapping[Requirement, str] = {
     "full": "the question needs the whole text; nobody who reads only parts of it can answer",
     "partial": "the question needs a few parts of the text only, which have to be found",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Component:
+    """An element of an answer, as a model writes it."""
+
+    text: Words
+    quotes: Items[Text]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A candidate, as a model writes it."""
+
+    question: Words
+    answer: Annotated[tuple[_Component, ...], MinLen(1), MaxLen(MOST_COMPONENTS)]
+    rationale: Words
+    solution: Words
 
 
 def draft_prompt(
@@ -89,7 +110,7 @@ def draft_prompt(
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DraftSettings:
     """What models are asked for.
 
     Attributes:
@@ -114,9 +135,9 @@ def draft(
     samples: Sequence[Sample],
     collection: Collection,
     drafters: Sequence[Asking],
-    wanted: Wanted | None = None,
-    each: Callable[[Sample, Drafted], None] | None = None,
-) -> Drafted:
+    wanted: DraftSettings | None = None,
+    each: Callable[[Sample, Drafts], None] | None = None,
+) -> Drafts:
     """Have models draft candidates for samples.
 
     Offline baselines draft too (``fathom.studio.offline``), so that the studio can be tried without a model.
@@ -135,14 +156,14 @@ def draft(
         FathomError: A model is unknown or unreachable, something of a sample is missing, or it was interrupted. What
             was drafted so far was passed to ``each``.
     """
-    wanted = wanted or Wanted()
+    wanted = wanted or DraftSettings()
     known = {sample.id: list(sample.candidates) for sample in samples}
-    whole = Drafted()
+    whole = Drafts()
     costs: list[float | None] = []
 
-    def take(sample: Sample, found: Drafted) -> None:
+    def take(sample: Sample, drafted: Drafts) -> None:
         nonlocal whole
-        new = without_repeats(found, known[sample.id])
+        new = without_repeats(drafted, known[sample.id])
         known[sample.id] += new.candidates
         whole += new
         costs.append(new.cost)
@@ -164,19 +185,19 @@ def _ask_for_drafts(
     samples: Sequence[Sample],
     collection: Collection,
     asking: Asking,
-    wanted: Wanted,
-    take: Callable[[Sample, Drafted], None],
+    wanted: DraftSettings,
+    take: Callable[[Sample, Drafts], None],
 ) -> None:
     by_id = {sample.id: sample for sample in samples}
 
     def came(answer: Answer) -> None:
         sample = by_id[answer.prompt.key]
-        found = read_candidates(answer, sample, collection, drafter=asking.model, requirement=wanted.requirement)
-        take(sample, found)
+        drafted = read_candidates(answer, sample, collection, drafter=asking.model, requirement=wanted.requirement)
+        take(sample, drafted)
 
     prompts = [
-        Prompt(one.id, draft_prompt(one, collection, requirement=wanted.requirement, count=wanted.count))
-        for one in samples
+        Prompt(sample.id, draft_prompt(sample, collection, requirement=wanted.requirement, count=wanted.count))
+        for sample in samples
     ]
     for answer in ask_model(asking, prompts, cap=DRAFT_TOKENS, answered=came):
         if not answer.was_sent:
@@ -190,7 +211,7 @@ def read_candidates(
     *,
     drafter: str,
     requirement: Requirement | None = None,
-) -> Drafted:
+) -> Drafts:
     """The candidates in a reply, each checked.
 
     Args:
@@ -201,50 +222,45 @@ def read_candidates(
         requirement: Requirement that was asked for.
     """
     if reason := failure_of(answer):
-        return Drafted(rejected=(Rejected(drafter, reason),), cost=answer.cost)
+        return Drafts(rejected=(RejectedDraft(drafter, reason),), cost=answer.cost)
     try:
         listed = read_list(answer.text, "candidates", most=MOST_CANDIDATES, empty=False)
     except UnreadableReplyError as error:
-        return Drafted(rejected=(Rejected(drafter, str(error), shortened_text(answer.text)),), cost=answer.cost)
+        return Drafts(rejected=(RejectedDraft(drafter, str(error), shortened_text(answer.text)),), cost=answer.cost)
     task = find_task(collection.tasks, sample.task)
     texts = {id: collection.texts[id] for id in sample.documents}
     candidates, rejected, notes = [], [], []
-    for number, one in enumerate(listed, start=1):
-        remarks: list[str] = []
+    for number, value in enumerate(listed, start=1):
         try:
-            content = _content(one, task, sample.language, texts, remarks)
+            content, remarks = _content(value, task, texts)
         except (UnreadableReplyError, RecordError) as error:
-            rejected.append(Rejected(drafter, f"candidate {number}: {error}", shortened_text(str(one))))
+            rejected.append(RejectedDraft(drafter, f"candidate {number}: {error}", shortened_text(str(value))))
             continue
         content = replace(content, requirement=requirement or task.requirement)
         cost = None if answer.cost is None else answer.cost / len(listed)
         seconds = answer.reply.seconds / len(listed)
         candidates.append(Candidate(candidate_id(drafter, number, sample), drafter, content, cost, seconds))
         notes += [f"{drafter}: candidate {number}: {remark}" for remark in remarks]
-    return Drafted(tuple(candidates), tuple(rejected), tuple(notes), answer.cost)
+    return Drafts(tuple(candidates), tuple(rejected), tuple(notes), answer.cost)
 
 
-def _content(value: Json, task: StudioTask, language: str, texts: Mapping[str, str], remarks: list[str]) -> Content:
-    if not isinstance(value, dict):
-        raise UnreadableReplyError("expected an object")
-    if missing := sorted(_FIELDS - set(value)):
-        raise UnreadableReplyError(f"{missing[0]} is missing")
-    if strange := sorted(set(value) - _FIELDS):
-        raise UnreadableReplyError(f"unknown field {strange[0][:60]!r}; expected {', '.join(sorted(_FIELDS))}")
-    question = text_of(value, "question")
-    listed = value["answer"]
-    if not isinstance(listed, list) or not listed:
-        raise UnreadableReplyError("answer: expected a list of at least one element")
-    if len(listed) > MOST_COMPONENTS:
-        raise UnreadableReplyError(f"answer: {len(listed):,} elements; at most {MOST_COMPONENTS} are allowed")
-    components = tuple(_component(one, texts, f"answer[{at}]", remarks) for at, one in enumerate(listed))
-    check_answer(question, [one.text for one in components], task)
-    return Content(
-        question=question,
-        components=components,
-        rationale=text_of(value, "rationale"),
-        solution=text_of(value, "solution"),
+def _content(value: Json, task: StudioTask, texts: Mapping[str, str]) -> tuple[Content, list[str]]:
+    """The content of a candidate, and what of its evidence was left out."""
+    written = from_record(_Candidate, value, "")
+    components, remarks = [], []
+    for place, component in enumerate(written.answer):
+        evidence_of = {quote: find_quote(quote, texts) for quote in component.quotes}
+        lost = [shortened_text(quote, 60) for quote, evidence in evidence_of.items() if evidence is None]
+        remarks += [f"answer[{place}]: a quote is not in the documents: {quote!r}" for quote in lost]
+        components.append(Component(component.text, tuple(dict.fromkeys(filter(None, evidence_of.values())))))
+    check_answer(written.question, [component.text for component in components], task)
+    content = Content(
+        question=written.question,
+        components=tuple(components),
+        rationale=written.rationale,
+        solution=written.solution,
     )
+    return content, remarks
 
 
 def check_answer(question: str, answer: Sequence[str], task: StudioTask) -> None:
@@ -268,44 +284,6 @@ def check_answer(question: str, answer: Sequence[str], task: StudioTask) -> None
             raise UnreadableReplyError(f"answer: expected one of the letters {', '.join(options)}")
 
 
-def _component(value: Json, texts: Mapping[str, str], where: str, remarks: list[str]) -> Component:
-    if not isinstance(value, dict) or set(value) != {"text", "quotes"}:
-        raise UnreadableReplyError(f"{where}: expected an object with text and quotes")
-    evidence = []
-    for quote in quotes_of(value, where):
-        if one := find_quote(quote, texts):
-            evidence.append(one)
-        else:
-            remarks.append(f"{where}: a quote is not in the documents: {shortened_text(quote, 60)!r}")
-    return Component(text_of(value, "text", where), tuple(dict.fromkeys(evidence)))
-
-
-def text_of(value: Mapping[str, Json], name: str, where: str = "") -> str:
-    """A field with text.
-
-    Raises:
-        UnreadableReplyError: It is missing, empty or something else.
-        RecordError: It cannot be stored.
-    """
-    place = f"{where}.{name}" if where else name
-    text = value.get(name)
-    if not isinstance(text, str) or not text.strip():
-        raise UnreadableReplyError(f"{place}: expected a text")
-    return checked_text(text.strip(), place, MOST_TEXT)
-
-
-def quotes_of(value: Mapping[str, Json], where: str = "") -> tuple[str, ...]:
-    """The field ``quotes`` with different texts.
-
-    Raises:
-        UnreadableReplyError: It is something else.
-    """
-    quotes = value["quotes"]
-    if not isinstance(quotes, list) or not all(isinstance(one, str) for one in quotes):
-        raise UnreadableReplyError(f"{where}.quotes: expected a list of texts".removeprefix("."))
-    return tuple(dict.fromkeys(map(str, quotes)))
-
-
 def find_quote(quote: str, texts: Mapping[str, str]) -> Evidence | None:
     """The first place of a quote in some documents: letter by letter, else with any white space for white space.
 
@@ -322,6 +300,6 @@ def find_quote(quote: str, texts: Mapping[str, str]) -> Evidence | None:
             return Evidence(id, start, start + len(exact), exact)
     loose = re.compile(r"\s+".join(map(re.escape, words)))
     for id, text in texts.items():
-        if found := loose.search(text):
-            return Evidence(id, found.start(), found.end(), found.group())
+        if match := loose.search(text):
+            return Evidence(id, match.start(), match.end(), match.group())
     return None

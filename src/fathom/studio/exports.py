@@ -7,10 +7,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from fathom.benchmarks.pro.records import read_record
 from fathom.benchmarks.pro.secondary_tasks import LANGUAGES, LENGTHS
@@ -21,8 +21,11 @@ from fathom.studio.states import DONE
 from fathom.studio.tasks import StudioTask, find_task, standard_prompts
 from fathom.studio.types import Evidence, Sample, StudioDocument
 from fathom.tokens.length import format_length
+from fathom.tokens.tokenizers import DEFAULT
 from fathom.types import Document, FathomError, Part, Span
 
+ExportFormat: TypeAlias = Literal["pro", "suite", "jsonl", "card"]
+EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 VERSION = 1
 """Of the lines in ``samples.jsonl`` and ``documents.jsonl``."""
 SAMPLES, DOCUMENTS, RECORDS, CARD = "samples.jsonl", "documents.jsonl", "longbench_pro.jsonl", "README.md"
@@ -31,6 +34,27 @@ _HEADING = {"en": "[Document {number}] {title}", "zh": "[文档 {number}] {title
 _LANGUAGE = {code: name for name, code in LANGUAGES.items()}
 _LENGTH = {tokens: name for name, tokens in LENGTHS.items()}
 _ID = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What an export contains.
+
+    Attributes:
+        formats: Some of ``EXPORT_FORMATS``.
+        title: Title of the data set.
+        licence: Identifier of its licence.
+        tokenizer: Measures the prompts of the suite.
+        lengths: Shorter lengths in tokens at which samples are also in the suite.
+        closed_book: Whether the suite asks each question also without its context.
+    """
+
+    formats: tuple[ExportFormat, ...] = EXPORT_FORMATS
+    title: str = "Samples made with fathom studio"
+    licence: str = ""
+    tokenizer: str = DEFAULT
+    lengths: tuple[int, ...] = ()
+    closed_book: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,22 +75,23 @@ class Collection:
 
     def done(self) -> list[Sample]:
         """Accepted and audited samples, by id."""
-        return sorted((one for one in self.samples if one.state in DONE), key=lambda one: one.id)
+        return sorted((sample for sample in self.samples if sample.state in DONE), key=lambda sample: sample.id)
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Why samples are not in an export.
+    """Something that is not in an export.
 
     Attributes:
-        reasons: Reason by id of the sample.
+        name: Id of the sample, and its length if it is only left out at one.
+        reason: Why.
     """
 
-    reasons: dict[str, str] = field(default_factory=dict)
+    name: str
+    reason: str
 
-    def lines(self) -> tuple[str, ...]:
-        """One line for each."""
-        return tuple(f"sample {id}: left out: {reason}" for id, reason in self.reasons.items())
+    def __str__(self) -> str:
+        return f"sample {self.name}: left out: {self.reason}"
 
 
 # ------------------------------------------------------------------------------------------------------------- contexts
@@ -99,16 +124,15 @@ def evidence_of(sample: Sample, texts: Mapping[str, str]) -> tuple[Evidence, ...
     Raises:
         FathomError: A passage is not in the sample's documents, or its text is not the quote.
     """
-    found = dict.fromkeys(one for component in sample.content.components for one in component.evidence)
-    for one in found:
-        if one.document not in sample.documents:
-            raise FathomError(f"its evidence is from document {one.document}, which is not one of its documents")
-        if not one.quote or texts[one.document][one.start : one.end] != one.quote:
-            raise FathomError(
-                f"its evidence at {one.start:,} of document {one.document} is not the quoted text; mark it again"
-            )
+    passages = dict.fromkeys(passage for component in sample.content.components for passage in component.evidence)
+    for passage in passages:
+        if passage.document not in sample.documents:
+            raise FathomError(f"its evidence is from document {passage.document}, which is not one of its documents")
+        if not passage.quote or texts[passage.document][passage.start : passage.end] != passage.quote:
+            where = f"{passage.start:,} of document {passage.document}"
+            raise FathomError(f"its evidence at {where} is not the quoted text; mark it again")
     place = {id: number for number, id in enumerate(sample.documents)}
-    return tuple(sorted(found, key=lambda one: (place[one.document], one.start, one.end)))
+    return tuple(sorted(passages, key=lambda passage: (place[passage.document], passage.start, passage.end)))
 
 
 def prompts_of(sample: Sample, tasks: Mapping[str, StudioTask]) -> tuple[str, str]:
@@ -121,7 +145,7 @@ def prompts_of(sample: Sample, tasks: Mapping[str, StudioTask]) -> tuple[str, st
 
 def answer_of(sample: Sample, task: StudioTask) -> tuple[str, ...]:
     """The answer: its components, one line each; of summaries, the references unchanged."""
-    texts = (one.text.strip() for one in sample.content.components)
+    texts = (component.text.strip() for component in sample.content.components)
     return tuple(texts) if task.is_summary else tuple(" ".join(text.split()) for text in texts)
 
 
@@ -138,20 +162,17 @@ def item_name(id: str) -> str:
 # ------------------------------------------------------------------------------------------------- LongBench Pro, JSONL
 
 
-def pro_records(collection: Collection, left_out: LeftOut) -> Iterator[dict[str, Any]]:
+def pro_records(collection: Collection) -> Iterator[dict[str, Any] | LeftOut]:
     """Records in LongBench Pro's schema, which ``fathom build pro --data FILE`` and the released code read.
 
     Args:
         collection: The samples; those that are accepted and of one of the 25 tasks are exported.
-        left_out: Receives why others are not.
     """
     for sample in collection.done():
         try:
-            record = pro_record(sample, collection)
+            yield pro_record(sample, collection)
         except FathomError as error:
-            left_out.reasons[sample.id] = str(error)
-        else:
-            yield record
+            yield LeftOut(sample.id, str(error))
 
 
 def pro_record(sample: Sample, collection: Collection) -> dict[str, Any]:
@@ -190,19 +211,14 @@ def pro_record(sample: Sample, collection: Collection) -> dict[str, Any]:
     return record
 
 
-def sample_lines(collection: Collection, left_out: LeftOut) -> Iterator[dict[str, Any]]:
-    """Accepted samples as the studio reads them back: content, evidence and difficulty, without people.
-
-    Args:
-        collection: The samples.
-        left_out: Receives why some are not exported.
-    """
+def sample_lines(collection: Collection) -> Iterator[dict[str, Any] | LeftOut]:
+    """Accepted samples as the studio reads them back: content, evidence and difficulty, without people."""
     for sample in collection.done():
         try:
             context_of(sample, collection)
             evidence_of(sample, collection.texts)
         except FathomError as error:
-            left_out.reasons[sample.id] = str(error)
+            yield LeftOut(sample.id, str(error))
             continue
         yield {
             "fathom": "studio sample",
@@ -225,21 +241,23 @@ def document_lines(collection: Collection) -> Iterator[dict[str, Any]]:
             yield {"fathom": "studio document", "version": VERSION, **about, "text": collection.texts[id]}
 
 
-def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
+def write_lines(path: Path, records: Iterable[Mapping[str, Any] | LeftOut]) -> tuple[LeftOut, ...]:
     """Write records as JSON lines.
 
     Returns:
-        Their number.
+        What is left out.
 
     Raises:
         FathomError: The file cannot be written.
     """
-    count = 0
+    left_out = []
     with whole_file(path) as stream:
         for record in records:
-            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-            count += 1
-    return count
+            if isinstance(record, LeftOut):
+                left_out.append(record)
+            else:
+                stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+    return tuple(left_out)
 
 
 # --------------------------------------------------------------------------------------------------------- dataset card
@@ -255,13 +273,13 @@ def dataset_card(collection: Collection, *, title: str, licence: str = "", about
         about: A paragraph on it.
     """
     samples = collection.done()
-    used = [collection.documents[id] for id in sorted({id for one in samples for id in one.documents})]
+    used = [collection.documents[id] for id in sorted({id for sample in samples for id in sample.documents})]
     summaries = {name for name, task in collection.tasks.items() if task.is_summary}
-    kinds = {"summarization" if one.task in summaries else "question-answering" for one in samples}
+    kinds = {"summarization" if sample.task in summaries else "question-answering" for sample in samples}
     facts: dict[str, Any] = {
         "pretty_name": title,
         "license": licence or "other",
-        "language": sorted({one.language for one in samples}),
+        "language": sorted({sample.language for sample in samples}),
         "task_categories": sorted(kinds),
         "size_categories": [_size(len(samples))],
         "annotations_creators": ["expert-generated", "machine-generated"],
@@ -270,29 +288,29 @@ def dataset_card(collection: Collection, *, title: str, licence: str = "", about
     }
     # JSON is YAML, whatever the texts contain.
     front = "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in facts.items())
-    lengths = sorted({one.bucket for one in samples})
-    counts = Counter((one.task, one.language, one.bucket) for one in samples)
+    lengths = sorted({sample.bucket for sample in samples})
+    counts = Counter((sample.task, sample.language, sample.bucket) for sample in samples)
     rows = [
         f"| {_cell(task)} | {language} | "
         + " | ".join(str(counts[task, language, length]) for length in lengths)
         + " |"
         for task, language in dict.fromkeys((task, language) for task, language, _ in sorted(counts))
     ]
-    licences = Counter(one.licence or "not stated" for one in used)
-    tiers = Counter(one.difficulty or "not known" for one in samples)
-    audited = sum(one.state == "audited" for one in samples)
+    licences = Counter(document.licence or "not stated" for document in used)
+    tiers = Counter(sample.difficulty or "not known" for sample in samples)
+    audited = sum(sample.state == "audited" for sample in samples)
     parts = [
         f"---\n{front}\n---",
-        f"# {_plain(title)}",
-        _plain(about) or "Questions about long texts with reference answers.",
+        f"# {_escaped(title)}",
+        _escaped(about) or "Questions about long texts with reference answers.",
         f"{len(samples):,} samples over {len(used):,} documents, made with `fathom studio`: every answer was reviewed "
         f"component by component by two people who did not see each other's verdicts; audited later: {audited:,}.",
         "## Samples",
         f"| task | language | {' | '.join(map(format_length, lengths))} |\n| --- | --- |{' --: |' * len(lengths)}\n"
         + "\n".join(rows),
-        f"Difficulty: {_listed(tiers)}.",
+        f"Difficulty: {_counts_in_words(tiers)}.",
         "## Documents",
-        f"Licences of the documents: {_listed(licences)}.",
+        f"Licences of the documents: {_counts_in_words(licences)}.",
         "## Files",
         f"- `{RECORDS}`: samples of the 25 tasks in LongBench Pro's schema; `fathom build pro --data FOLDER` reads it\n"
         "- `suite/`: a suite for `fathom run`, with all tasks\n"
@@ -306,15 +324,15 @@ def _size(count: int) -> str:
     return next((name for most, name in bounds if count < most), "100K<n<1M")
 
 
-def _listed(counts: Counter[str]) -> str:
-    return ", ".join(f"{_plain(name)} ({count:,})" for name, count in sorted(counts.items())) or "none"
+def _counts_in_words(counts: Counter[str]) -> str:
+    return ", ".join(f"{_escaped(name)} ({count:,})" for name, count in sorted(counts.items())) or "none"
 
 
 def _cell(text: str) -> str:
-    return _plain(text).replace("|", "\\|")
+    return _escaped(text).replace("|", "\\|")
 
 
-def _plain(text: str) -> str:
+def _escaped(text: str) -> str:
     """A text without line ends and marks of Markdown and HTML."""
     return re.sub(r"([<>\[\]`*_\\#])", r"\\\1", " ".join(text.split()))
 

@@ -53,7 +53,7 @@ MOST_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class StateEffort:
     """Time and cost of a sample in one state.
 
     Attributes:
@@ -123,7 +123,7 @@ class History:
     bucket: int
     state: State
     origin: Origin | None
-    spent: tuple[Spent, ...]
+    spent: tuple[StateEffort, ...]
     accepted: int
     accepted_origin: Origin | None
     edited: int
@@ -165,7 +165,7 @@ class Histories:
         with self._lock:
             return self._present()
 
-    def kept(self, asked: Hashable, compute: Callable[[Iterable[History]], Kind]) -> Kind:
+    def cached(self, asked: Hashable, compute: Callable[[Iterable[History]], Kind]) -> Kind:
         """What follows from all histories; kept until the next action.
 
         Args:
@@ -179,18 +179,18 @@ class Histories:
             present, number = self._present(), self._number
             if asked in self._kept:
                 return cast(Kind, self._kept[asked])
-        found = compute(present.values())  # while others go on
+        result = compute(present.values())  # while others go on
         with self._lock:
             if self._number == number:
                 if len(self._kept) >= MOST_KEPT:
                     self._kept.clear()
-                self._kept[asked] = found
-        return found
+                self._kept[asked] = result
+        return result
 
     def _present(self) -> Mapping[str, History]:
         number = self._store.head().number
         if number != self._number:
-            changed = {one.id: one for one in read_histories(self._store, after=self._number)}
+            changed = {history.id: history for history in read_histories(self._store, after=self._number)}
             self._all, self._number = {**self._all, **changed}, number
             self._kept.clear()
         return self._all
@@ -212,8 +212,8 @@ def read_histories(store: Store, *, after: int = 0) -> Iterator[History]:
         query = query.where(entries.c.subject.in_(select(entries.c.subject).where(ours, entries.c.number > after)))
     query = query.execution_options(yield_per=PAGE)
     with clear_errors(), store.reading.connect() as connection, connection.execute(query) as rows:
-        found = (Entry(**row._mapping) for row in rows)
-        for _, own in groupby(found, key=lambda entry: entry.subject):
+        all_entries = (Entry(**row._mapping) for row in rows)
+        for _, own in groupby(all_entries, key=lambda entry: entry.subject):
             yield history_of(own)
 
 
@@ -260,7 +260,7 @@ def history_of(own: Iterable[Entry]) -> History:
         now.bucket,
         now.state,
         origin,
-        tuple(Spent(state, actions[state], seconds[state], costs[state]) for state in seconds),
+        tuple(StateEffort(state, actions[state], seconds[state], costs[state]) for state in seconds),
         accepted,
         accepted_origin,
         edited,
@@ -274,9 +274,9 @@ def history_of(own: Iterable[Entry]) -> History:
 
 def _cost(action: Action) -> float:
     if isinstance(action, Create | AddCandidates):
-        return sum(one.cost or 0 for one in action.candidates)
+        return sum(candidate.cost or 0 for candidate in action.candidates)
     if isinstance(action, AddPredictions):
-        return sum(one.cost or 0 for one in action.predictions)
+        return sum(prediction.cost or 0 for prediction in action.predictions)
     return 0.0
 
 
@@ -285,7 +285,7 @@ def _origin(origin: Origin | None, action: Action, after: Sample) -> Origin | No
         case Write():
             return "people"
         case Select():
-            drafter = next(one.drafter for one in after.candidates if one.id == action.candidate)
+            drafter = next(candidate.drafter for candidate in after.candidates if candidate.id == action.candidate)
             return "imported" if drafter.startswith(IMPORT) else "models"
         case Edit() if origin == "models":
             return "together"
@@ -304,10 +304,10 @@ def _audit(audit: AuditResult | None, action: Action) -> AuditResult | None:
 
 
 def _pairs(sample: Sample) -> Iterator[Pair]:
-    rounds = groupby(sorted(sample.reviews, key=lambda one: one.round), key=lambda one: one.round)
+    rounds = groupby(sorted(sample.reviews, key=lambda review: review.round), key=lambda review: review.round)
     for _, reviews in rounds:
         both = tuple(reviews)
         if len(both) == 2:
-            one, other = both
-            marks = tuple((a.mark, b.mark) for a, b in zip(one.verdicts, other.verdicts, strict=True))
-            yield Pair(marks, (one.verdict, other.verdict))
+            first, other = both
+            marks = tuple((a.mark, b.mark) for a, b in zip(first.verdicts, other.verdicts, strict=True))
+            yield Pair(marks, (first.verdict, other.verdict))

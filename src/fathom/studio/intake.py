@@ -90,7 +90,7 @@ def rules_of(intake: SetIntake, **more: Any) -> IntakeRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class IntakeDocument:
     """A document with what is stored beside it.
 
     Attributes:
@@ -116,7 +116,7 @@ class Intake:
         unread: Files that are not read, one line for each reason.
     """
 
-    taken: tuple[Taken, ...]
+    taken: tuple[IntakeDocument, ...]
     known: tuple[tuple[str, str], ...]
     problems: tuple[str, ...]
     unread: tuple[str, ...]
@@ -124,12 +124,12 @@ class Intake:
     @property
     def no_bucket(self) -> int:
         """Documents whose length is in no bucket."""
-        return sum(not one.document.bucket for one in self.taken)
+        return sum(not taken.document.bucket for taken in self.taken)
 
     @property
     def nearly_equal(self) -> int:
         """Documents that are nearly equal to another."""
-        return sum(bool(one.document.duplicate_of) for one in self.taken)
+        return sum(bool(taken.document.duplicate_of) for taken in self.taken)
 
 
 def read_documents(
@@ -155,19 +155,19 @@ def read_documents(
         FathomError: Nothing could be read.
     """
     rules, earlier = rules or IntakeRules(), earlier or {}
-    found: dict[str, Document] = {}
+    documents: dict[str, Document] = {}
     problems: list[str] = []
     unread: list[str] = []
     for spec in specs:
         if is_world(spec):
-            found |= {one.id: one for one in world_documents(spec, tokenizer, rules.buckets)}
+            documents |= {document.id: document for document in world_documents(spec, tokenizer, rules.buckets)}
             continue
         corpus = reader(spec)
         for document in corpus.documents:
-            found.setdefault(document.id, document)
+            documents.setdefault(document.id, document)
         problems += map(str, (*corpus.problems, *corpus.duplicates))
         unread += map(str, corpus.unread)
-    fresh = [document for document in found.values() if document.id not in earlier]
+    fresh = [document for document in documents.values() if document.id not in earlier]
     cache = CountCache(cache_folder() / "counts.sqlite")
     try:
         taken = []
@@ -179,7 +179,7 @@ def read_documents(
         cache.close()
     return Intake(
         tuple(mark_near(taken, earlier, rules.near)),
-        tuple((one.id, source_of(one, rules)) for one in found.values() if one.id in earlier),
+        tuple((document.id, source_of(document, rules)) for document in documents.values() if document.id in earlier),
         tuple(problems),
         tuple(unread),
     )
@@ -203,7 +203,7 @@ def world_documents(spec: str, tokenizer: Tokenizer, buckets: Sequence[int] = BU
     if query or not seed.isdecimal() or language not in LANGUAGES.values():
         raise FathomError(f"{spec}: 'world' takes seed=NUMBER and language=en or zh")
     articles = generate(int(seed), language)
-    for bucket in (one for one in buckets if one <= LONGEST_WORLD):
+    for bucket in (bucket for bucket in buckets if bucket <= LONGEST_WORLD):
         for number in range(EACH_WORLD):
             pieces: list[str] = []
             tokens = 0
@@ -216,7 +216,7 @@ def world_documents(spec: str, tokenizer: Tokenizer, buckets: Sequence[int] = BU
             yield Document(document_id(text), text, spec, language, title, "CC0-1.0")
 
 
-def taken_of(document: Document, counter: TokenCounter, rules: IntakeRules | None = None) -> Taken:
+def taken_of(document: Document, counter: TokenCounter, rules: IntakeRules | None = None) -> IntakeDocument:
     """A document of a corpus as one of the studio.
 
     Args:
@@ -226,7 +226,7 @@ def taken_of(document: Document, counter: TokenCounter, rules: IntakeRules | Non
     """
     rules = rules or IntakeRules()
     tokens = counter.size(document)
-    return Taken(
+    return IntakeDocument(
         StudioDocument(
             id=document.id,
             title=document.title or _first_line(document.text),
@@ -274,29 +274,29 @@ def groups(
     Returns:
         Ids of the documents of each group, two or more.
     """
-    found = []
+    all_groups = []
     rng = Random(f"{seed}|{bucket}")
-    for language in sorted({one.language for one in documents}):
+    for language in sorted({document.language for document in documents}):
         waiting = [
-            one
-            for one in sorted(documents, key=lambda one: one.id)
-            if one.language == language
-            and one.state == "available"
-            and not one.duplicate_of
-            and one.tokens < (1 - tolerance) * bucket
+            document
+            for document in sorted(documents, key=lambda document: document.id)
+            if document.language == language
+            and document.state == "available"
+            and not document.duplicate_of
+            and document.tokens < (1 - tolerance) * bucket
         ]
         rng.shuffle(waiting)
-        waiting.sort(key=lambda one: one.domain)
+        waiting.sort(key=lambda document: document.domain)
         group: list[str] = []
         size = 0
-        for one in waiting:
-            if size + one.tokens > (1 + tolerance) * bucket:
+        for document in waiting:
+            if size + document.tokens > (1 + tolerance) * bucket:
                 continue
-            group, size = [*group, one.id], size + one.tokens
+            group, size = [*group, document.id], size + document.tokens
             if size >= (1 - tolerance) * bucket:
-                found.append(tuple(group))
+                all_groups.append(tuple(group))
                 group, size = [], 0
-    return tuple(found)
+    return tuple(all_groups)
 
 
 def about(document: StudioDocument) -> str:
@@ -331,11 +331,13 @@ def _scrambled(numbers: Hashes) -> Hashes:
     """A hash of each number, in which every bit depends on every bit (splitmix64)."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    found: Hashes = numbers ^ (numbers >> np.uint64(31))
-    return found
+    scrambled: Hashes = numbers ^ (numbers >> np.uint64(31))
+    return scrambled
 
 
-def mark_near(taken: Sequence[Taken], earlier: Mapping[str, Sketch], near: float = NEAR) -> list[Taken]:
+def mark_near(
+    taken: Sequence[IntakeDocument], earlier: Mapping[str, Sketch], near: float = NEAR
+) -> list[IntakeDocument]:
     """New documents, each with the most similar earlier or preceding one if they are nearly equal.
 
     Args:
@@ -343,14 +345,14 @@ def mark_near(taken: Sequence[Taken], earlier: Mapping[str, Sketch], near: float
         earlier: Sketches of others by id.
         near: Share of the shorter text from which two texts are nearly equal.
     """
-    ids = [*earlier, *(one.document.id for one in taken)]
-    all_hashes = [_hashes(sketch) for sketch in (*earlier.values(), *(one.sketch for one in taken))]
+    ids = [*earlier, *(new.document.id for new in taken)]
+    all_hashes = [_hashes(sketch) for sketch in (*earlier.values(), *(new.sketch for new in taken))]
     owners = np.repeat(np.arange(len(ids)), [len(hashes) for hashes in all_hashes])
     whole = np.concatenate([*all_hashes, np.zeros(0, np.uint64)])
     order = np.argsort(whole, kind="stable")
     whole, owners = whole[order], owners[order]
-    found = []
-    for number, one in enumerate(taken, start=len(earlier)):
+    marked = []
+    for number, new in enumerate(taken, start=len(earlier)):
         mine = all_hashes[number]
         starts, ends = np.searchsorted(whole, mine, "left"), np.searchsorted(whole, mine, "right")
         holders = owners[_ranges(starts, ends)]
@@ -358,22 +360,22 @@ def mark_near(taken: Sequence[Taken], earlier: Mapping[str, Sketch], near: float
         shares = {at: _share(mine, all_hashes[at], int(counts[at])) for at in np.flatnonzero(counts)}
         best = max(shares, key=lambda at: (shares[at], -at), default=None)
         similar = ids[best] if best is not None and shares[best] >= near else ""
-        found.append(replace(one, document=replace(one.document, duplicate_of=similar)))
-    return found
+        marked.append(replace(new, document=replace(new.document, duplicate_of=similar)))
+    return marked
 
 
 def _ranges(starts: NDArray[np.intp], ends: NDArray[np.intp]) -> NDArray[np.intp]:
     """All numbers from each start to before its end."""
     sizes = ends - starts
     offsets = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
-    found: NDArray[np.intp] = np.arange(int(sizes.sum())) + offsets
-    return found
+    numbers: NDArray[np.intp] = np.arange(int(sizes.sum())) + offsets
+    return numbers
 
 
-def _share(one: Hashes, other: Hashes, shared: int) -> float:
+def _share(hashes: Hashes, other: Hashes, shared: int) -> float:
     # Both sketches are complete up to the lower of their limits.
-    limit = np.uint64(min(_limit(one), _limit(other)))
-    fewer = min(np.searchsorted(one, limit, "right"), np.searchsorted(other, limit, "right"))
+    limit = np.uint64(min(_limit(hashes), _limit(other)))
+    fewer = min(np.searchsorted(hashes, limit, "right"), np.searchsorted(other, limit, "right"))
     return shared / int(fewer) if fewer else 0.0
 
 

@@ -17,7 +17,7 @@ _HEAD = select(head.c.hash)
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedSample:
     """A sample as lists show it.
 
     Attributes:
@@ -46,7 +46,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListQuery:
     """Which samples a list has; see ``Store.listed``."""
 
     states: tuple[State, ...]
@@ -59,7 +59,7 @@ class Asked:
     limit: int
 
 
-class Kept:
+class HeadCache:
     """What follows from the log up to now, kept until the next entry, because most requests only look."""
 
     def __init__(self) -> None:
@@ -74,12 +74,12 @@ class Kept:
             read: Reads it.
         """
         key = (connection.execute(_HEAD).scalar_one(), asked)
-        if (found := self._found.get(key)) is None:
-            found = read(connection)
+        if (result := self._found.get(key)) is None:
+            result = read(connection)
             if len(self._found) >= MOST_KEPT:
                 self._found.clear()
-            self._found[key] = found
-        return cast(Kind, found)
+            self._found[key] = result
+        return cast(Kind, result)
 
 
 def counts(connection: Connection) -> dict[State, int]:
@@ -95,7 +95,7 @@ def available(connection: Connection) -> dict[tuple[str, int], int]:
     return {(row[0], row[1]): row[2] for row in connection.execute(query)}
 
 
-def listed(connection: Connection, asked: Asked) -> list[Listed]:
+def listed(connection: Connection, asked: ListQuery) -> list[ListedSample]:
     """Samples as lists show them, the longest untouched first."""
     wanted = {"task": asked.task, "language": asked.language, "bucket": asked.bucket}
     chosen = [samples.c[name] == value for name, value in wanted.items() if value]
@@ -105,35 +105,35 @@ def listed(connection: Connection, asked: Asked) -> list[Listed]:
         return _waiting(connection, asked, chosen)
     if asked.states:
         chosen.append(samples.c.state.in_(asked.states))
-    return [_listed(row) for row in connection.execute(_list(*chosen).offset(asked.offset).limit(asked.limit))]
+    return [_sample_of(row) for row in connection.execute(_list(*chosen).offset(asked.offset).limit(asked.limit))]
 
 
-def _waiting(connection: Connection, asked: Asked, chosen: list[ColumnElement[bool]]) -> list[Listed]:
+def _waiting(connection: Connection, asked: ListQuery, chosen: list[ColumnElement[bool]]) -> list[ListedSample]:
     """Samples that wait for somebody: their own ones first, without those that others must decide on."""
     name = asked.waiting_for
     involved = samples.c.involved.contains(f"|{name}|", autoescape=True) & samples.c.state.in_(DECIDED_BY_OTHERS)
     most = asked.offset + asked.limit
     mine = _list(samples.c.author == name, samples.c.state.in_(asked.states), ~involved, *chosen).limit(most)
-    found = list(connection.execute(mine))
-    if len(found) < most:
+    rows = list(connection.execute(mine))
+    if len(rows) < most:
         # A query for each state reads an index and as few rows as are shown, however many samples there are.
-        there = connection.execute(select(samples.c.state).distinct()).scalars().all()
+        present = connection.execute(select(samples.c.state).distinct()).scalars().all()
         others = [samples.c.author != name, ~involved, *chosen]
         rest = [
             row
             for state in asked.states
-            if state in there
-            for row in connection.execute(_list(samples.c.state == state, *others).limit(most - len(found)))
+            if state in present
+            for row in connection.execute(_list(samples.c.state == state, *others).limit(most - len(rows)))
         ]
-        found += sorted(rest, key=lambda row: (row.updated, row.id))
-    return [_listed(row) for row in found[asked.offset : most]]
+        rows += sorted(rest, key=lambda row: (row.updated, row.id))
+    return [_sample_of(row) for row in rows[asked.offset : most]]
 
 
 def _list(*chosen: ColumnElement[bool]) -> Select[Any]:
-    columns = [samples.c[name] for name in Listed.__dataclass_fields__]
+    columns = [samples.c[name] for name in ListedSample.__dataclass_fields__]
     return select(*columns).where(*chosen).order_by(samples.c.updated, samples.c.id)
 
 
-def _listed(row: Row[Any]) -> Listed:
-    found = Listed(**row._mapping)
-    return found if found.state != "adjudication" else Listed(**{**row._mapping, "author": ""})
+def _sample_of(row: Row[Any]) -> ListedSample:
+    listed = ListedSample(**row._mapping)
+    return listed if listed.state != "adjudication" else ListedSample(**{**row._mapping, "author": ""})

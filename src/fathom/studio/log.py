@@ -7,12 +7,11 @@ elsewhere from time to time, and compare with ``check_head``.
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import cast
 
-from fathom.studio.records import RecordError, as_record, canonical, from_record
+from fathom.studio.records import RecordError, as_record, canonical, from_json
 from fathom.studio.states import (
     RefusedError,
     StaleError,
@@ -149,14 +148,14 @@ def subject_of(event: Event) -> str:
     return event.sample
 
 
-def event_of(entry: Entry, record: Any) -> Event:
+def event_of(entry: Entry) -> Event:
     """The event of an entry.
 
     Raises:
         BrokenLogError: It is none.
     """
     try:
-        return from_record(EVENTS[entry.kind], record)
+        return from_json(EVENTS[entry.kind], entry.body)
     except (KeyError, RecordError) as error:
         raise BrokenLogError(f"entry {entry.number}: it cannot be read: {error}; {_ADVICE}") from error
 
@@ -185,7 +184,7 @@ def step(world: Replayed, entry: Entry) -> None:
     Raises:
         BrokenLogError: It is not permitted.
     """
-    event = event_of(entry, json.loads(entry.body))
+    event = event_of(entry)
     try:
         _apply(world, entry, event)
     except (RefusedError, StaleError) as error:
@@ -248,7 +247,7 @@ def steps_of_sample(entries: Iterable[Entry]) -> Iterator[tuple[Entry, Action, S
     """
     sample = None
     for entry in entries:
-        action = cast(Action, event_of(entry, json.loads(entry.body)))
+        action = cast(Action, event_of(entry))
         try:
             sample = apply(sample, action, Person(entry.person, "administrator"), entry.at)
         except (RefusedError, StaleError) as error:

@@ -12,7 +12,7 @@ from random import Random
 
 from fathom.models.protocol import is_baseline
 from fathom.studio.asking import Asking, Prompt, ask_model
-from fathom.studio.candidates import Drafted, Rejected, candidate_id
+from fathom.studio.candidates import Drafts, RejectedDraft, candidate_id
 from fathom.studio.exports import Collection, context_of, joined
 from fathom.studio.tasks import MARKERS, StudioTask, find_task
 from fathom.studio.types import Candidate, Component, Content, Evidence, Requirement, Sample
@@ -60,7 +60,7 @@ def draft_offline(
     asking: Asking,
     requirement: Requirement | None,
     count: int,
-) -> Drafted:
+) -> Drafts:
     """Candidates of an offline baseline.
 
     Args:
@@ -80,8 +80,8 @@ def draft_offline(
     context = joined(context_of(sample, collection), collection.texts)
     gaps = _gaps({id: collection.texts[id] for id in sample.documents}, count, rng)
     if not gaps:
-        return Drafted(rejected=(Rejected(asking.model, "the text has no sentence with a number to ask for"),))
-    numbers = sorted({one.number for one in gaps} | set(_NUMBER.findall(context)[:400]))
+        return Drafts(rejected=(RejectedDraft(asking.model, "the text has no sentence with a number to ask for"),))
+    numbers = sorted({gap.number for gap in gaps} | set(_NUMBER.findall(context)[:400]))
     asks, rationale, solution = _TEXTS.get(sample.language, _TEXTS["en"])
     questions = []
     for gap in gaps:
@@ -90,7 +90,7 @@ def draft_offline(
     prompts = [
         offline_prompt(f"{sample.id}/{number}", context, question, task) for number, question in enumerate(questions)
     ]
-    found = []
+    candidates = []
     for number, (gap, question, answer) in enumerate(
         zip(gaps, questions, ask_model(asking, prompts, cap=64), strict=True), start=1
     ):
@@ -103,8 +103,8 @@ def draft_offline(
             requirement=requirement or task.requirement,
         )
         id = candidate_id(asking.model, number, sample)
-        found.append(Candidate(id, asking.model, content, 0.0))
-    return Drafted(tuple(found))
+        candidates.append(Candidate(id, asking.model, content, 0.0))
+    return Drafts(tuple(candidates))
 
 
 def offline_prompt(key: str, context: str, question: str, task: StudioTask) -> Prompt:
@@ -125,14 +125,14 @@ def right_answer(content: Content) -> str:
     """
     before, gap, after = content.question.partition(_BLANK)
     before, (after, _, options) = before.partition("“")[2], after.rpartition("”")
-    quotes = (" ".join(one.quote.split()) for part in content.components for one in part.evidence)
+    quotes = (" ".join(passage.quote.split()) for part in content.components for passage in part.evidence)
     sentence = next((quote for quote in quotes if gap and quote.startswith(before) and quote.endswith(after)), "")
     number = sentence[len(before) : len(sentence) - len(after)]
     if not number:
         raise FathomError("this question was not drafted by an offline baseline; its right answer is not known")
     if not options:
         return number
-    return next(str(found[1]) for found in _OPTION.finditer(options) if found[2] == number)
+    return next(str(option[1]) for option in _OPTION.finditer(options) if option[2] == number)
 
 
 def as_reply(text: str, task: StudioTask) -> str:
@@ -146,7 +146,7 @@ def _element(text: str) -> str:
 
 def _gaps(texts: Mapping[str, str], count: int, rng: Random) -> list[_Gap]:
     """Numbers that occur once, each with its sentence, anywhere in the texts."""
-    found = []
+    gaps = []
     for id, text in texts.items():
         points = cut_points(text)
         for number in _NUMBER.finditer(text):
@@ -158,12 +158,12 @@ def _gaps(texts: Mapping[str, str], count: int, rng: Random) -> list[_Gap]:
             if _SENTENCE[0] <= end - start <= _SENTENCE[1]:
                 sentence = Evidence(id, start, end, text[start:end])
                 asked = f"{text[start : number.start()]}{_BLANK}{text[number.end() : end]}"
-                found.append(_Gap(sentence, number.group(), " ".join(asked.split())))
-    return rng.sample(found, min(count, len(found)))
+                gaps.append(_Gap(sentence, number.group(), " ".join(asked.split())))
+    return rng.sample(gaps, min(count, len(gaps)))
 
 
 def _options(right: str, numbers: Sequence[str], rng: Random) -> str:
-    others = [one for one in numbers if one != right] or ["1", "2", "3"]
+    others = [number for number in numbers if number != right] or ["1", "2", "3"]
     wrong = rng.sample(others, 3) if len(others) >= 3 else [*others, "0", "1", "2"][:3]
     options = rng.sample([right, *wrong], 4)
     return "".join(f"\n{letter}. {option}" for letter, option in zip(_LETTERS, options, strict=True))

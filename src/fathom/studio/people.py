@@ -160,7 +160,7 @@ class People:
             )
         if role not in ROLES:
             raise RefusedError(f"role {role}: expected {', '.join(ROLES)}")
-        if any(one.name.casefold() == name.casefold() for one in self.listed()):
+        if any(account.name.casefold() == name.casefold() for account in self.listed()):
             raise RefusedError(
                 f"{name} has an account already; change its password with `fathom studio users password`"
             )
@@ -180,8 +180,8 @@ class People:
         Raises:
             RefusedError: There is none, or it is the last active administrator.
         """
-        there = {one.name: one for one in self.listed()}
-        if (before := there.get(name)) is None:
+        accounts = {account.name: account for account in self.listed()}
+        if (before := accounts.get(name)) is None:
             raise RefusedError(f"{name[:70]} has no account; see `fathom studio users`")
         if role is not None and role not in ROLES:
             raise RefusedError(f"role {role}: expected {', '.join(ROLES)}")
@@ -216,8 +216,7 @@ class People:
         Raises:
             RefusedError: There is none.
         """
-        with clear_errors(), self.store.reading.connect() as connection:
-            row = connection.execute(select(people).where(people.c.name == name)).one_or_none()
+        row = self.store.row(select(people).where(people.c.name == name))
         if row is None:
             raise RefusedError(f"{name[:70]} has no account; see `fathom studio users`")
         return Person(row.name, row.role, bool(row.active))
@@ -227,7 +226,9 @@ class People:
         present = now()
         with clear_errors(), self.store.reading.connect() as connection:
             open_ = Counter(connection.execute(select(sessions.c.person)).scalars())
-            held = Counter(connection.execute(select(tokens.c.person).where(tokens.c.expires > present)).scalars())
+            token_counts = Counter(
+                connection.execute(select(tokens.c.person).where(tokens.c.expires > present)).scalars()
+            )
             return [
                 Account(
                     row.name,
@@ -235,7 +236,7 @@ class People:
                     bool(row.active),
                     row.changed[:10],
                     open_[row.name],
-                    held[row.name],
+                    token_counts[row.name],
                 )
                 for row in connection.execute(select(people).order_by(people.c.name))
             ]
@@ -256,8 +257,7 @@ class People:
         """
         name = name if NAME.fullmatch(name) else ""
         address = _network(address)
-        with clear_errors(), self.store.reading.connect() as connection:
-            row = connection.execute(select(people).where(people.c.name == name)).one_or_none()
+        row = self.store.row(select(people).where(people.c.name == name))
         # What was typed as the name may be a password, so it is in no log.
         who = row.name if row is not None else "(no account)"
         try:
@@ -298,8 +298,7 @@ class People:
     def session(self, secret: str) -> Session | None:
         """Who has a session; None if it ended."""
         present = int(self._clock())
-        with clear_errors(), self.store.reading.connect() as connection:
-            row = connection.execute(_SESSION, {"secret": hash_of(secret)}).one_or_none()
+        row = self.store.row(_SESSION, {"secret": hash_of(secret)})
         if row is None or not row.active:
             return None
         if row.used < present - IDLE_SECONDS or row.made < present - SESSION_SECONDS:
@@ -313,8 +312,7 @@ class People:
     def sessions(self, name: str) -> list[Login]:
         """The sessions of an account, the newest first."""
         query = select(sessions).where(sessions.c.person == name).order_by(sessions.c.made.desc(), sessions.c.hash)
-        with clear_errors(), self.store.reading.connect() as connection:
-            return [Login(row.hash, moment(row.made), moment(row.used)) for row in connection.execute(query)]
+        return [Login(row.hash, moment(row.made), moment(row.used)) for row in self.store.rows(query)]
 
     def end_session(self, name: str, id: str) -> None:
         """Ends one session of an account; see ``Login.id``."""
@@ -369,8 +367,7 @@ class People:
         if (key := key_of(token)) is None:
             return None
         query = select(tokens, people.c.role, people.c.active).join(people, people.c.name == tokens.c.person)
-        with clear_errors(), self.store.reading.connect() as connection:
-            row = connection.execute(query.where(tokens.c.key == key)).one_or_none()
+        row = self.store.row(query.where(tokens.c.key == key))
         if row is None or not row.active or not is_same(row.hash, token):
             return None
         return Session(Person(row.person, row.role), "") if row.expires > moment(self._clock()) else None
@@ -449,7 +446,7 @@ def _seconds(text: str) -> int:
 def _network(address: str) -> str:
     """The address whose failures are counted: of IPv6, the network that one person usually has."""
     try:
-        found = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return printable(address[:64])  # a proxy may send anything
-    return str(found) if found.version == 4 else str(ipaddress.ip_network((found, 64), strict=False))
+    return str(parsed) if parsed.version == 4 else str(ipaddress.ip_network((parsed, 64), strict=False))

@@ -26,7 +26,7 @@ MOST_COMPONENTS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
+class ModelAnswers:
     """Answers of one model.
 
     Attributes:
@@ -47,7 +47,7 @@ def predict(
     *,
     closed_book: bool = False,
     each: Callable[[Sample, Prediction], None] | None = None,
-) -> Predicted:
+) -> ModelAnswers:
     """Have a model answer the questions of samples.
 
     Args:
@@ -64,7 +64,7 @@ def predict(
     offline = is_baseline(asking.model)
     prompts = [_prompt(sample, collection, offline=offline, closed_book=closed_book) for sample in samples]
     by_key = {prompt.key: sample for prompt, sample in zip(prompts, samples, strict=True)}
-    found: dict[str, Prediction] = {}
+    predictions: dict[str, Prediction] = {}
     failed: dict[str, str] = {}
 
     def came(answer: Answer) -> None:
@@ -74,7 +74,7 @@ def predict(
             return
         task = find_task(collection.tasks, sample.task)
         text = as_reply(answer.text, task) if offline else answer.text
-        found[sample.id] = Prediction(
+        predictions[sample.id] = Prediction(
             model=asking.model,
             components=components_of(text, sample, task),
             closed_book=closed_book,
@@ -82,13 +82,13 @@ def predict(
             cost=answer.cost,
         )
         if each is not None:
-            each(sample, found[sample.id])
+            each(sample, predictions[sample.id])
 
     answers = ask_model(asking, prompts, cap=OUTPUT_TOKENS, answered=came)
     for answer in answers:
         if not answer.was_sent:
             came(answer)
-    return Predicted(found, failed, tuple(answer.cost for answer in answers))
+    return ModelAnswers(predictions, failed, tuple(answer.cost for answer in answers))
 
 
 def components_of(reply: str, sample: Sample, task: StudioTask) -> tuple[str, ...]:
@@ -96,14 +96,14 @@ def components_of(reply: str, sample: Sample, task: StudioTask) -> tuple[str, ..
     area = answered(reply).areas[0].strip()
     if task.is_summary or not area:
         return (area[:MOST_TEXT],) if area else ()
-    gold = {fold(one) for one in answer_of(sample, task)}
-    found: dict[str, str] = {}
+    gold = {fold(line) for line in answer_of(sample, task)}
+    components: dict[str, str] = {}
     for line in area.splitlines():
         for meant in lines(line, gold):
             # The line without its list marker, in its own spelling.
             spelled = " ".join(line.split())
-            found.setdefault(meant, spelled[len(spelled) - len(meant) :] if len(spelled) >= len(meant) else meant)
-    return tuple(text[:MOST_TEXT] for text in list(found.values())[:MOST_COMPONENTS])
+            components.setdefault(meant, spelled[len(spelled) - len(meant) :] if len(spelled) >= len(meant) else meant)
+    return tuple(text[:MOST_TEXT] for text in list(components.values())[:MOST_COMPONENTS])
 
 
 def score_of(reply: str, sample: Sample, task: StudioTask) -> float | None:
@@ -122,7 +122,7 @@ def is_right(score: float, task: StudioTask | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Mined:
+class MinedComponent:
     """A component that models give and the reference lacks.
 
     Attributes:
@@ -134,7 +134,7 @@ class Mined:
     models: tuple[str, ...]
 
 
-def mined(sample: Sample, task: StudioTask | None, found: Sequence[str] = ()) -> tuple[Mined, ...]:
+def mined(sample: Sample, task: StudioTask | None, already_found: Sequence[str] = ()) -> tuple[MinedComponent, ...]:
     """Components of models' answers that the reference lacks, those of most models first.
 
     People then only judge whether each is right, which they do better than finding it. Answers without the documents
@@ -143,11 +143,11 @@ def mined(sample: Sample, task: StudioTask | None, found: Sequence[str] = ()) ->
     Args:
         sample: The sample with its predictions.
         task: Its task; None if its file is not there any more.
-        found: Components that a reviewer has found already.
+        already_found: Components that a reviewer has found already.
     """
     if task and task.is_summary:
         return ()
-    gold = {fold(text) for text in (*(one.text for one in sample.content.components), *found)}
+    gold = {fold(text) for text in (*(component.text for component in sample.content.components), *already_found)}
     texts: dict[str, str] = {}
     models: dict[str, dict[str, None]] = {}
     for prediction in sample.predictions:
@@ -157,7 +157,7 @@ def mined(sample: Sample, task: StudioTask | None, found: Sequence[str] = ()) ->
                 texts.setdefault(key, text)
                 models.setdefault(key, {})[prediction.model] = None
     ranked = sorted(texts, key=lambda key: -len(models[key]))
-    return tuple(Mined(texts[key], tuple(models[key])) for key in ranked)
+    return tuple(MinedComponent(texts[key], tuple(models[key])) for key in ranked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +180,12 @@ def closed_book_results(sample: Sample, task: StudioTask | None) -> ClosedBook:
         sample: The sample with its predictions.
         task: Its task; None if its file is not there any more.
     """
-    scores = {one.model: one.score for one in sample.predictions if one.closed_book and one.score is not None}
-    return ClosedBook(sum(is_right(one, task) for one in scores.values()), len(scores))
+    scores = {
+        prediction.model: prediction.score
+        for prediction in sample.predictions
+        if prediction.closed_book and prediction.score is not None
+    }
+    return ClosedBook(sum(is_right(score, task) for score in scores.values()), len(scores))
 
 
 def known_without_text(sample: Sample, task: StudioTask | None, share: float = THRESHOLD) -> bool | None:
@@ -195,8 +199,8 @@ def known_without_text(sample: Sample, task: StudioTask | None, share: float = T
     Returns:
         None if none was asked so.
     """
-    found = closed_book_results(sample, task)
-    return found.right >= share * found.asked if found.asked else None
+    results = closed_book_results(sample, task)
+    return results.right >= share * results.asked if results.asked else None
 
 
 def _prompt(sample: Sample, collection: Collection, *, offline: bool, closed_book: bool) -> Prompt:

@@ -5,7 +5,6 @@ and Krippendorff's alpha (``fathom.stats.agreement``). Raters do not know who ma
 has all that it needs: then nobody rates it any more, and so nobody is led by the results.
 """
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -27,12 +26,11 @@ from fathom.stats.intervals import (
 from fathom.studio.histories import History, Origin
 from fathom.studio.log import NoteEntry
 from fathom.studio.quotas import Design, cell_of, draw
-from fathom.studio.records import from_record
+from fathom.studio.records import from_json
 from fathom.studio.states import DONE
 from fathom.studio.statistics import with_interval
 from fathom.studio.types import Sample
 from fathom.tokens.length import format_length
-from fathom.types import FathomError
 
 Dimension: TypeAlias = Literal["task", "requirement", "authenticity", "difficulty", "correctness"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
@@ -90,11 +88,11 @@ class Quality:
 
     def as_record(self) -> dict[str, object]:
         """The ratings for a table."""
-        found: dict[str, object] = {"origin": self.origin, "dimension": self.dimension, "samples": self.samples}
-        found |= with_interval("mean", self.mean, self.interval)
-        for name, one in (("kappa", self.kappa), ("alpha", self.alpha)):
-            found |= with_interval(name, *((one.value, one.interval) if one else (None, None)))
-        return found
+        record: dict[str, object] = {"origin": self.origin, "dimension": self.dimension, "samples": self.samples}
+        record |= with_interval("mean", self.mean, self.interval)
+        for name, measure in (("kappa", self.kappa), ("alpha", self.alpha)):
+            record |= with_interval(name, *((measure.value, measure.interval) if measure else (None, None)))
+        return record
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +115,8 @@ class Making:
 
     def as_record(self) -> dict[str, object]:
         """The time for a table."""
-        found: dict[str, object] = {"origin": self.origin, "length": format_length(self.bucket)}
-        return found | {"samples": self.samples} | with_interval("minutes", self.minutes, self.interval)
+        record: dict[str, object] = {"origin": self.origin, "length": format_length(self.bucket)}
+        return record | {"samples": self.samples} | with_interval("minutes", self.minutes, self.interval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +144,9 @@ def read_rating(body: str) -> Rating:
     """The rating in the body of a note.
 
     Raises:
-        FathomError: It is not a rating.
+        RecordError: It is not a rating.
     """
-    try:
-        record = json.loads(body)
-    except (ValueError, RecursionError):
-        raise FathomError(f"rating: expected an object with {', '.join(DIMENSIONS)}") from None
-    return from_record(Rating, record)
+    return from_json(Rating, body, "rating")
 
 
 def rated_samples(histories: Iterable[History], design: Design, studio: str) -> tuple[History, ...]:
@@ -164,8 +158,8 @@ def rated_samples(histories: Iterable[History], design: Design, studio: str) -> 
         studio: Hash of the studio's first entry.
     """
 
-    def cell(one: History) -> tuple[Hashable, ...]:
-        return one.accepted_origin, *cell_of(one)
+    def cell(history: History) -> tuple[Hashable, ...]:
+        return history.accepted_origin, *cell_of(history)
 
     return tuple(draw(histories, design.rate_one_in, f"{design.seed}|{studio}|rating", cell))
 
@@ -178,15 +172,15 @@ def ratings_of(drawn: Iterable[History], notes: Iterable[NoteEntry], design: Des
         notes: Notes that hold ratings, in the order of the log.
         design: Says how many a sample needs.
     """
-    edited = {one.id: one.edited for one in drawn}
-    found: defaultdict[str, dict[str, Rating]] = defaultdict(dict)
-    for one in notes:
-        if one.note.subject not in edited or one.number < edited[one.note.subject]:
+    edited = {sample.id: sample.edited for sample in drawn}
+    ratings: defaultdict[str, dict[str, Rating]] = defaultdict(dict)
+    for note in notes:
+        if note.note.subject not in edited or note.number < edited[note.note.subject]:
             continue
-        own = found[one.note.subject]
-        if one.person not in own and len(own) < design.raters:
-            own[one.person] = read_rating(one.note.body)
-    return found
+        own = ratings[note.note.subject]
+        if note.person not in own and len(own) < design.raters:
+            own[note.person] = read_rating(note.note.body)
+    return ratings
 
 
 def to_rate(
@@ -201,12 +195,12 @@ def to_rate(
         person: The rater.
     """
     return [
-        one.id
-        for one in drawn
-        if one.state in DONE
-        and person not in one.workers
-        and person not in ratings.get(one.id, {})
-        and len(ratings.get(one.id, {})) < design.raters
+        sample.id
+        for sample in drawn
+        if sample.state in DONE
+        and person not in sample.workers
+        and person not in ratings.get(sample.id, {})
+        and len(ratings.get(sample.id, {})) < design.raters
     ]
 
 
@@ -225,17 +219,19 @@ def study(drawn: Sequence[History], notes: Sequence[NoteEntry], design: Design) 
         design: Says how many ratings a sample needs.
     """
     ratings = ratings_of(drawn, notes, design)
-    complete = [one for one in drawn if len(ratings.get(one.id, {})) == design.raters]
-    begun = sum(one.id in ratings for one in drawn) - len(complete)
-    groups = {ALL: complete} | {origin: [one for one in complete if one.origin == origin] for origin in ORIGINS}
-    found: list[Quality] = []
+    complete = [sample for sample in drawn if len(ratings.get(sample.id, {})) == design.raters]
+    begun = sum(sample.id in ratings for sample in drawn) - len(complete)
+    groups = {ALL: complete} | {
+        origin: [sample for sample in complete if sample.origin == origin] for origin in ORIGINS
+    }
+    all_qualities: list[Quality] = []
     for origin, members in groups.items():
         if members:
-            values = [[rating.values for rating in ratings[one.id].values()] for one in members]
-            found += qualities(origin, np.array(values), design.seed)
-    seconds = [one.note.seconds for one in notes]
+            values = [[rating.values for rating in ratings[member.id].values()] for member in members]
+            all_qualities += qualities(origin, np.array(values), design.seed)
+    seconds = [note.note.seconds for note in notes]
     minutes = sum(seconds) / len(seconds) / 60 if seconds else None
-    return Study(len(drawn), len(complete), begun, len({one.person for one in notes}), minutes, tuple(found))
+    return Study(len(drawn), len(complete), begun, len({note.person for note in notes}), minutes, tuple(all_qualities))
 
 
 def qualities(origin: Origin | Literal["all"], values: Floats, seed: int = 0) -> list[Quality]:
@@ -247,9 +243,11 @@ def qualities(origin: Origin | Literal["all"], values: Floats, seed: int = 0) ->
         seed: Seed of the intervals.
     """
     samples, raters, _ = values.shape
-    tables: dict[Dimension | Literal["all"], Floats] = {one: values[:, :, at] for at, one in enumerate(DIMENSIONS)}
+    tables: dict[Dimension | Literal["all"], Floats] = {
+        dimension: values[:, :, at] for at, dimension in enumerate(DIMENSIONS)
+    }
     tables[ALL] = values.transpose(0, 2, 1).reshape(-1, raters)
-    found = []
+    all_qualities = []
     for dimension, table in tables.items():
         rng = generator(seed, f"{origin} {dimension}")
         groups = np.repeat(np.arange(samples), len(table) // samples)
@@ -258,8 +256,8 @@ def qualities(origin: Origin | Literal["all"], values: Floats, seed: int = 0) ->
         if raters > 1:
             kappa = agreement(table, rng, measure="kappa", groups=groups)
             alpha = agreement(table, rng, scale="ordinal", groups=groups)
-        found.append(Quality(origin, dimension, samples, mean, interval, kappa, alpha))
-    return found
+        all_qualities.append(Quality(origin, dimension, samples, mean, interval, kappa, alpha))
+    return all_qualities
 
 
 def makings(histories: Iterable[History], design: Design) -> list[Making]:
@@ -270,12 +268,12 @@ def makings(histories: Iterable[History], design: Design) -> list[Making]:
         design: Has the seed of the intervals.
     """
     minutes: defaultdict[tuple[Origin, int], list[float]] = defaultdict(list)
-    for one in histories:
-        if one.accepted_origin is not None:
-            minutes[one.accepted_origin, one.bucket].append(one.seconds / 60)
-    found = []
+    for history in histories:
+        if history.accepted_origin is not None:
+            minutes[history.accepted_origin, history.bucket].append(history.seconds / 60)
+    all_makings = []
     for (origin, bucket), each in sorted(minutes.items(), key=lambda item: (ORIGINS.index(item[0][0]), item[0][1])):
         mean = math.fsum(each) / len(each)
         draws = resampled_means(clusters_of(np.array(each)[:, None]), design.seed, prior=0.0)[:, 0]
-        found.append(Making(origin, bucket, len(each), mean, interval_of(draws, mean) if len(each) > 1 else None))
-    return found
+        all_makings.append(Making(origin, bucket, len(each), mean, interval_of(draws, mean) if len(each) > 1 else None))
+    return all_makings

@@ -1,16 +1,15 @@
 """The balanced design: which samples are wanted and missing, and which are drawn for audits and ratings."""
 
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 from fathom.benchmarks.pro.secondary_tasks import BY_NAME, LANGUAGES, LENGTHS, SECONDARY
+from fathom.storage.validation import Amount, Count, Items, Text, parsed, read_toml
 from fathom.studio.histories import History
-from fathom.studio.records import RecordError, from_record
 from fathom.studio.states import DONE
 from fathom.studio.tasks import StudioTask, find_task
 from fathom.studio.types import STATES, State
@@ -20,6 +19,7 @@ from fathom.types import FathomError
 CellKey: TypeAlias = tuple[str, str, int]
 """Task, language, length bucket in tokens."""
 FILE = "design.toml"
+_Length: TypeAlias = Annotated[Count, parsed(parse_length)]
 PROPOSED = 5
 """Drafts that are proposed at once."""
 
@@ -40,15 +40,15 @@ class Design:
         hourly: Price of an hour of people's time in US dollars.
     """
 
-    tasks: tuple[str, ...] = tuple(one.name for one in SECONDARY)
-    languages: tuple[str, ...] = tuple(LANGUAGES.values())
-    lengths: tuple[int, ...] = tuple(LENGTHS.values())
-    each: int = 5
-    audit_one_in: int = 5
-    rate_one_in: int = 10
-    raters: int = 3
-    seed: int = 0
-    hourly: float = 0.0
+    tasks: Items[Text] = tuple(task.name for task in SECONDARY)
+    languages: Items[Text] = tuple(LANGUAGES.values())
+    lengths: Items[_Length] = tuple(LENGTHS.values())
+    each: Count = 5
+    audit_one_in: Count = 5
+    rate_one_in: Count = 10
+    raters: Count = 3
+    seed: Count = 0
+    hourly: Amount = 0.0
 
     @property
     def total(self) -> int:
@@ -87,28 +87,17 @@ def read_design(path: Path, tasks: Mapping[str, StudioTask]) -> Design:
         tasks: Tasks of the studio, which the file can name by their codes.
 
     Raises:
-        FathomError: It cannot be read, or a field is invalid.
+        FathomError: It cannot be read, a field is invalid, or a task is unknown.
     """
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-        lengths = table.get("lengths")
-        if isinstance(lengths, list):
-            table["lengths"] = [parse_length(str(one)) for one in lengths]
-        found = from_record(Design, table, str(path))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise FathomError(f"{path}: cannot be read: {error}; correct the file") from None
-    except RecordError:
-        raise
-    except FathomError as error:
-        raise FathomError(f"{path}: {error}") from None
+    design = read_toml(Design, path)
     for name in ("tasks", "languages", "lengths", "each", "raters"):
-        if not getattr(found, name):
+        if not getattr(design, name):
             raise FathomError(f"{path}: {name} is empty or 0; expected at least one, or leave it out")
     return replace(
-        found,
-        tasks=tuple(dict.fromkeys(find_task(tasks, one).name for one in found.tasks)),
-        languages=tuple(dict.fromkeys(found.languages)),
-        lengths=tuple(sorted(set(found.lengths))),
+        design,
+        tasks=tuple(dict.fromkeys(find_task(tasks, name).name for name in design.tasks)),
+        languages=tuple(dict.fromkeys(design.languages)),
+        lengths=tuple(sorted(set(design.lengths))),
     )
 
 
@@ -164,15 +153,15 @@ def progress(design: Design, histories: Iterable[History]) -> tuple[Cell, ...]:
         design: What is wanted.
         histories: All samples, in any state.
     """
-    counts = Counter((cell_of(one), one.state) for one in histories)
+    counts = Counter((cell_of(history), history.state) for history in histories)
     wanted = design.cells()
-    found: dict[CellKey, dict[State, int]] = {key: {} for key in wanted}
+    states_of: dict[CellKey, dict[State, int]] = {key: {} for key in wanted}
     for (key, state), count in sorted(counts.items()):
-        if key in found or state != "rejected":
-            found.setdefault(key, {})[state] = count
+        if key in states_of or state != "rejected":
+            states_of.setdefault(key, {})[state] = count
     return tuple(
         Cell(*key, design.each if place < len(wanted) else 0, states)
-        for place, (key, states) in enumerate(found.items())
+        for place, (key, states) in enumerate(states_of.items())
     )
 
 
@@ -188,14 +177,14 @@ def next_drafts(cells: Iterable[Cell], documents: Mapping[tuple[str, int], int])
         cells: All combinations.
         documents: Number of available documents by language and length; nothing can be drafted without one.
     """
-    able = [one for one in cells if one.to_begin and documents.get((one.language, one.bucket))]
-    able.sort(key=lambda one: -one.to_begin)
+    able = [cell for cell in cells if cell.to_begin and documents.get((cell.language, cell.bucket))]
+    able.sort(key=lambda cell: -cell.to_begin)
     return [
         [
-            *("fathom", "studio", "draft", "--task", BY_NAME[one.task].code if one.task in BY_NAME else one.task),
-            *("--language", one.language, "--bucket", format_length(one.bucket), "--samples", str(one.to_begin)),
+            *("fathom", "studio", "draft", "--task", BY_NAME[cell.task].code if cell.task in BY_NAME else cell.task),
+            *("--language", cell.language, "--bucket", format_length(cell.bucket), "--samples", str(cell.to_begin)),
         ]
-        for one in able[:PROPOSED]
+        for cell in able[:PROPOSED]
     ]
 
 
@@ -217,7 +206,7 @@ def draw(
     Returns:
         The samples, in the order in which they were accepted first.
     """
-    accepted = sorted((one for one in histories if one.accepted), key=lambda one: one.accepted)
+    accepted = sorted((history for history in histories if history.accepted), key=lambda history: history.accepted)
     return list(_drawn(accepted, one_in, key, cell)) if one_in else []
 
 
@@ -227,8 +216,8 @@ def _drawn(
     seen: Counter[tuple[Hashable, ...]] = Counter()
     numbers: dict[tuple[int, Hashable], int] = {}  # of tasks, languages and lengths, by their first appearance
     sizes: Counter[int] = Counter()
-    for one in accepted:
-        own = cell(one)
+    for history in accepted:
+        own = cell(history)
         for margin in enumerate(own):
             if margin not in numbers:
                 numbers[margin] = sizes[margin[0]]
@@ -237,7 +226,7 @@ def _drawn(
         seen[own] += 1
         shift = sum(numbers[margin] for margin in enumerate(own))
         if (turn + shift) % one_in == _random(f"{key}|{block}", one_in):
-            yield one
+            yield history
 
 
 def _random(key: str, size: int) -> int:

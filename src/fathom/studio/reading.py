@@ -45,7 +45,7 @@ def own_name(name: str) -> str:
     if lower.endswith(ARCHIVE):
         return f"file{ARCHIVE}"
     if suffix := format_of(name):
-        return f"file{suffix}" + next((one for one in COMPRESSED if lower.endswith(one)), "")
+        return f"file{suffix}" + next((ending for ending in COMPRESSED if lower.endswith(ending)), "")
     raise FathomError(f"this format is not read; its name should end in {READABLE}")
 
 
@@ -68,9 +68,11 @@ def read_limited(process: Extractor, path: Path, name: str) -> Corpus:
     answer = process.ask({"path": str(path)})
     if "fault" in answer:
         raise FathomError(answer["fault"])
-    documents = tuple(Document(**one | {"source": _source(one["source"], path, name)}) for one in answer["documents"])
-    problems, duplicates = ([Problem(**one) for one in answer[which]] for which in ("problems", "duplicates"))
-    unread = [Unread(one["path"], one["why"], tuple(one["names"])) for one in answer["unread"]]
+    documents = tuple(
+        Document(**facts | {"source": _source(facts["source"], path, name)}) for facts in answer["documents"]
+    )
+    problems, duplicates = ([Problem(**problem) for problem in answer[which]] for which in ("problems", "duplicates"))
+    unread = [Unread(reason["path"], reason["why"], tuple(reason["names"])) for reason in answer["unread"]]
     return Corpus(documents, tuple(problems), tuple(duplicates), name, "", tuple(unread))
 
 
@@ -103,7 +105,7 @@ def check_archive(path: Path, most_files: int, most_bytes: int) -> None:
     if path.suffix.lower() != ARCHIVE or not zipfile.is_zipfile(path):
         return
     with zipfile.ZipFile(path) as archive:
-        sizes = [one.file_size for one in archive.infolist()]
+        sizes = [member.file_size for member in archive.infolist()]
     if len(sizes) > most_files or sum(sizes) > most_bytes:
         raise FathomError(
             f"it would unpack to {len(sizes):,} files with {sum(sizes) >> 20:,} MiB; at most {most_files:,} with "
@@ -121,7 +123,7 @@ def _answer(path: str) -> Mapping[str, Any]:
     try:
         check_archive(Path(path), MOST_DOCUMENTS, MOST_UNPACKED)
         corpus = read_corpus(path)
-        size = sum(len(one.text) for one in corpus.documents)
+        size = sum(len(document.text) for document in corpus.documents)
         if corpus.drawn or len(corpus.documents) > MOST_DOCUMENTS or size > MOST_CHARACTERS:
             more = "more than " if corpus.drawn else ""
             return {
@@ -136,10 +138,10 @@ def _answer(path: str) -> Mapping[str, Any]:
     except Exception as error:  # whatever a library raises for a damaged file
         return {"fault": f"damaged: {type(error).__name__}: {error}"[:300]}
     return {
-        "documents": [{name: getattr(one, name) for name in _FACTS} for one in corpus.documents],
-        "problems": [asdict(one) for one in corpus.problems],
-        "duplicates": [asdict(one) for one in corpus.duplicates],
-        "unread": [asdict(one) for one in corpus.unread],
+        "documents": [{name: getattr(document, name) for name in _FACTS} for document in corpus.documents],
+        "problems": [asdict(problem) for problem in corpus.problems],
+        "duplicates": [asdict(duplicate) for duplicate in corpus.duplicates],
+        "unread": [asdict(reason) for reason in corpus.unread],
     }
 
 

@@ -107,7 +107,7 @@ def _wrote(sample: Sample, name: str) -> str:
 
 
 def _reviewed(sample: Sample, name: str) -> str:
-    if any(one.reviewer == name for one in sample.current_reviews):
+    if any(review.reviewer == name for review in sample.current_reviews):
         return "you have reviewed this sample; somebody else must decide on it"
     return ""
 
@@ -127,8 +127,8 @@ def _unanswered(sample: Sample, name: str) -> str:
 
 
 def _ruled(sample: Sample, name: str) -> str:
-    for one in sample.rulings:
-        if one.by == name and one.round == sample.round and one.kind in ("adjudication", "audit"):
+    for ruling in sample.rulings:
+        if ruling.by == name and ruling.round == sample.round and ruling.kind in ("adjudication", "audit"):
             return "you have decided on this sample before; another expert must decide on it"
     return ""
 
@@ -170,16 +170,23 @@ def involved(sample: Sample) -> set[str]:
     """Who may not decide on a sample in the states of ``DECIDED_BY_OTHERS``."""
     names = set(sample.writers)
     if sample.state != "expert_review":
-        names |= {one.reviewer for one in sample.current_reviews}
-        names |= {one.by for one in sample.rulings if _ruled(sample, one.by)}
+        names |= {review.reviewer for review in sample.current_reviews}
+        names |= {ruling.by for ruling in sample.rulings if _ruled(sample, ruling.by)}
     if sample.state not in ("expert_review", "answer_review"):
-        names |= {one.reviewer for one in sample.first_verdicts if one.round == sample.round}
+        names |= {review.reviewer for review in sample.first_verdicts if review.round == sample.round}
     return names
 
 
 def may(role: Role, least: Role) -> bool:
     """Whether a role includes another."""
     return ROLES.index(role) >= ROLES.index(least)
+
+
+def states_waiting_for(role: Role) -> tuple[State, ...]:
+    """States in which a sample waits for people of a role: those from which one of their forms leads on."""
+    rules = [rule for kind, rule in RULES.items() if kind.words.form and may(role, rule.role) and rule.states != _LIVE]
+    waiting = {state for rule in rules for state in rule.states}
+    return tuple(state for state in STATES if state in waiting - DONE)
 
 
 def why_not(sample: Sample, kind: type[Action], by: Person) -> str:
@@ -234,7 +241,9 @@ def _changed(sample: Sample, action: Action, by: str, at: str) -> Sample:
         case SetDifficulty():
             return replace(sample, difficulty=action.difficulty)
         case Select():
-            content = next((one.content for one in sample.candidates if one.id == action.candidate), None)
+            content = next(
+                (candidate.content for candidate in sample.candidates if candidate.id == action.candidate), None
+            )
             if content is None:
                 raise RefusedError(f"sample {sample.id}: there is no candidate {action.candidate!r}; choose another")
             return _next(sample, "selected", content=content, author=by)
@@ -368,12 +377,14 @@ def visible(sample: Sample, person: Person) -> Sample:
     if not sample.judged_by(person.name):
         sample = _without_answers(sample)
     if sample.state == "answer_review":
-        mine = tuple(one for one in sample.current_reviews if one.reviewer == person.name)
-        first = tuple(one for one in sample.first_verdicts if (one.reviewer, one.round) == (person.name, sample.round))
+        mine = tuple(review for review in sample.current_reviews if review.reviewer == person.name)
+        first = tuple(
+            review for review in sample.first_verdicts if (review.reviewer, review.round) == (person.name, sample.round)
+        )
         sample = replace(sample, first_verdicts=first)
         if not mine:
             return replace(_unscored(sample), reviews=(), rulings=(), candidates=())
-        return replace(sample, reviews=tuple(one for one in sample.reviews if one.round < sample.round) + mine)
+        return replace(sample, reviews=tuple(review for review in sample.reviews if review.round < sample.round) + mine)
     if sample.state == "expert_review":
         return _unscored(sample)
     if sample.state == "adjudication":
@@ -397,33 +408,33 @@ def sees_claims(sample: Sample, person: Person) -> bool:
 
 def _without_answers(sample: Sample) -> Sample:
     """Without models' answers, also where a review says what in them is not missing and no other review says it is."""
-    raised = {(one.round, part.text) for one in sample.reviews for part in one.missing}
+    raised = {(review.round, part.text) for review in sample.reviews for part in review.missing}
     reviews = tuple(
-        replace(one, not_missing=tuple(text for text in one.not_missing if (one.round, text) in raised))
-        for one in sample.reviews
+        replace(review, not_missing=tuple(text for text in review.not_missing if (review.round, text) in raised))
+        for review in sample.reviews
     )
     return replace(sample, predictions=(), reviews=reviews)
 
 
 def _unscored(sample: Sample) -> Sample:
-    predictions = tuple(replace(one, score=None) for one in sample.predictions)
+    predictions = tuple(replace(prediction, score=None) for prediction in sample.predictions)
     return replace(sample, predictions=predictions, difficulty="")
 
 
 def _nameless(sample: Sample) -> Sample:
     names: dict[tuple[int, str], str] = {}
-    for one in sample.reviews:
-        number = sum(round == one.round for round, _ in names) + 1
-        names.setdefault((one.round, one.reviewer), f"Reviewer {number}")
+    for review in sample.reviews:
+        number = sum(round == review.round for round, _ in names) + 1
+        names.setdefault((review.round, review.reviewer), f"Reviewer {number}")
     reviews, first = (
         tuple(
-            replace(one, reviewer=names[one.round, one.reviewer], at="")
-            for one in some
-            if (one.round, one.reviewer) in names
+            replace(review, reviewer=names[review.round, review.reviewer], at="")
+            for review in given
+            if (review.round, review.reviewer) in names
         )
-        for some in (sample.reviews, sample.first_verdicts)
+        for given in (sample.reviews, sample.first_verdicts)
     )
-    rulings = tuple(replace(one, by="Expert", at="") for one in sample.rulings)
+    rulings = tuple(replace(ruling, by="Expert", at="") for ruling in sample.rulings)
     return replace(sample, author="", writers=(), reviews=reviews, first_verdicts=first, rulings=rulings)
 
 
@@ -463,14 +474,14 @@ def _still_answering(sample: Sample, content: Content) -> tuple[Prediction, ...]
         return ()
     if asked_of(content) == asked_of(before):
         return sample.predictions
-    return tuple(replace(one, score=None) for one in sample.predictions if not one.closed_book)
+    return tuple(replace(prediction, score=None) for prediction in sample.predictions if not prediction.closed_book)
 
 
 def _review(sample: Sample, action: SubmitReview | SubmitVerdicts, by: str, at: str) -> Review:
-    expected, found = len(sample.content.components), len(action.verdicts)
-    if found != expected:
-        raise RefusedError(f"sample {sample.id}: {found} verdicts for {expected} components; give one for each")
-    sound = all(one.mark == "right" for one in action.verdicts) and not action.missing
+    expected, given = len(sample.content.components), len(action.verdicts)
+    if given != expected:
+        raise RefusedError(f"sample {sample.id}: {given} verdicts for {expected} components; give one for each")
+    sound = all(verdict.mark == "right" for verdict in action.verdicts) and not action.missing
     if action.verdict == "pass" and not sound:
         raise RefusedError(
             f"sample {sample.id}: an answer with a component that is wrong, unsure or missing does not pass; choose "
@@ -487,7 +498,7 @@ def _with_review(sample: Sample, review: Review) -> Sample:
     now = replace(sample, reviews=(*sample.reviews, review))
     if len(now.current_reviews) < REVIEWS:
         return now
-    passed = all(one.verdict == "pass" for one in now.current_reviews)
+    passed = all(review.verdict == "pass" for review in now.current_reviews)
     return _next(now, "accepted" if passed else "adjudication")
 
 
@@ -515,7 +526,7 @@ def _no_right(role: Role, by: Person, operator: bool) -> str:
 
 def asked_of(content: Content) -> tuple[str, ...]:
     """Question and answer: answers of models and their scores hold as long as these stay."""
-    return content.question, *(one.text for one in content.components)
+    return content.question, *(component.text for component in content.components)
 
 
 def missing_parts(content: Content) -> list[str]:
@@ -523,7 +534,7 @@ def missing_parts(content: Content) -> list[str]:
     lacks = [] if content.question.strip() else ["a question"]
     if not content.components:
         lacks.append("at least one component of the answer")
-    elif any(not one.text.strip() for one in content.components):
+    elif any(not component.text.strip() for component in content.components):
         lacks.append("text in every component of the answer")
     return lacks
 
@@ -539,6 +550,6 @@ def _check_reason(sample: Sample, reason: str) -> None:
 
 
 def _check_ids(sample: Sample, action: Create | AddCandidates) -> None:
-    ids = [one.id for one in (*sample.candidates, *action.candidates)]
+    ids = [candidate.id for candidate in (*sample.candidates, *action.candidates)]
     if "" in ids or len(set(ids)) < len(ids):
         raise RefusedError(f"sample {sample.id}: ids of candidates are empty or not unique; give each another")

@@ -3,21 +3,36 @@
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, Table, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from fathom.server.database import Database, StoreError, clear_errors, now
-from fathom.studio import lists, unsent
+from fathom.studio import lists
 from fathom.studio.checks import added_evidence, check_action, check_document, check_draft, check_evidence, check_names
-from fathom.studio.lists import Asked, Kept, Listed
+from fathom.studio.lists import HeadCache, ListedSample, ListQuery
 from fathom.studio.log import INTAKE, Entry, Head, NoteEntry, new_entry
-from fathom.studio.projection import document_row, entries_of, note_row, sample_row, value_of
-from fathom.studio.records import as_record, from_record
-from fathom.studio.schema import STUDIO, documents, entries, head, notes, people, samples, sketches, texts
+from fathom.studio.records import as_record, from_json, from_record
+from fathom.studio.schema import (
+    STUDIO,
+    document_row,
+    documents,
+    drafts,
+    entries,
+    entries_of,
+    head,
+    note_row,
+    notes,
+    people,
+    sample_row,
+    samples,
+    sketches,
+    texts,
+)
 from fathom.studio.states import (
     RefusedError,
     StaleError,
@@ -43,7 +58,6 @@ from fathom.studio.types import (
     State,
     StudioDocument,
 )
-from fathom.studio.unsent import Draft
 from fathom.types import FathomError
 
 Kind = TypeVar("Kind")
@@ -55,6 +69,21 @@ AT_SERVER = Person(OPERATOR, "administrator")
 
 class MissingError(FathomError):
     """There is no such thing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A form that somebody began to fill in.
+
+    Attributes:
+        version: Version of the sample that they saw.
+        saved: Time, in UTC.
+        body: The form's values as JSON text.
+    """
+
+    version: int
+    saved: str
+    body: str
 
 
 class Store(Database):
@@ -69,7 +98,7 @@ class Store(Database):
 
     def __init__(self, place: str) -> None:
         super().__init__(place, STUDIO)
-        self._kept = Kept()
+        self._kept = HeadCache()
         self._text = lru_cache(maxsize=16)(self._read_text)
 
     # Actions
@@ -95,7 +124,7 @@ class Store(Database):
             with clear_errors(), self.engine.begin() as connection:
                 end = _locked(connection)
                 row = connection.execute(select(samples.c.body).where(samples.c.id == checked.sample)).one_or_none()
-                before = None if row is None else value_of(Sample, row.body)
+                before = None if row is None else from_json(Sample, row.body)
                 entry = new_entry(end, now(), by.name, checked)
                 try:
                     after = apply(before, checked, _person(connection, by), entry.at)
@@ -137,7 +166,7 @@ class Store(Database):
             check_new_document(document, _person(connection, by))
             row = connection.execute(select(documents.c.body).where(documents.c.id == document.id)).one_or_none()
             if row is not None:
-                return value_of(StudioDocument, row.body)
+                return from_json(StudioDocument, row.body)
             _append(connection, new_entry(end, now(), by.name, AddDocument(document, hashlib.sha256(data).hexdigest())))
             _put(connection, documents, document_row(document))
             connection.execute(insert(texts).values(document=document.id, content=data))
@@ -176,7 +205,7 @@ class Store(Database):
             row = connection.execute(select(documents.c.body).where(documents.c.id == action.document)).one_or_none()
             if row is None:
                 raise _no_document(action.document)
-            before = value_of(StudioDocument, row.body)
+            before = from_json(StudioDocument, row.body)
             if was is not None and before.state != was:
                 raise RefusedError(f"document {before.id}: somebody else has reviewed it: it is {before.state} now")
             after = review_document(before, action, _person(connection, by))
@@ -224,17 +253,26 @@ class Store(Database):
 
     # Reading
 
+    def rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
+        """The rows of a query."""
+        with clear_errors(), self.reading.connect() as connection:
+            return connection.execute(query).all()
+
+    def row(self, query: Select[Any], values: Mapping[str, Any] | None = None) -> Row[Any] | None:
+        """The only row of a query, with values for its parameters; None if there is none."""
+        with clear_errors(), self.reading.connect() as connection:
+            return connection.execute(query, values).one_or_none()
+
     def sample(self, id: str) -> Sample:
         """A sample with everything that was said about it; see ``states.visible``.
 
         Raises:
             MissingError: There is none.
         """
-        with clear_errors(), self.reading.connect() as connection:
-            row = connection.execute(select(samples.c.body).where(samples.c.id == id)).one_or_none()
+        row = self.row(select(samples.c.body).where(samples.c.id == id))
         if row is None:
             raise MissingError(f"there is no sample {id[:60]!r}; look for it in the queue")
-        return value_of(Sample, row.body)
+        return from_json(Sample, row.body)
 
     def samples(self, *, states: Collection[State] = (), ids: Collection[str] = ()) -> Iterator[Sample]:
         """Whole samples in the order of their ids, for exports and statistics.
@@ -250,7 +288,7 @@ class Store(Database):
             query = query.where(samples.c.id.in_(ids))
         with clear_errors(), self.reading.connect() as connection:
             for row in connection.execute(query):
-                yield value_of(Sample, row.body)
+                yield from_json(Sample, row.body)
 
     def listed(
         self,
@@ -263,7 +301,7 @@ class Store(Database):
         ids: Collection[str] = (),
         offset: int = 0,
         limit: int = 50,
-    ) -> list[Listed]:
+    ) -> list[ListedSample]:
         """Samples as lists show them, the longest untouched first.
 
         Args:
@@ -276,7 +314,7 @@ class Store(Database):
             offset: How many to leave out.
             limit: Maximum number.
         """
-        asked = Asked(tuple(states), task, language, bucket, waiting_for, tuple(ids), offset, min(limit, PAGE))
+        asked = ListQuery(tuple(states), task, language, bucket, waiting_for, tuple(ids), offset, min(limit, PAGE))
         return list(self._at_head(asked, lambda connection: lists.listed(connection, asked)))
 
     def counts(self) -> dict[State, int]:
@@ -298,8 +336,7 @@ class Store(Database):
         query = select(samples.c.id).where(
             samples.c.id.in_(ids), samples.c.state.in_(("answer_review", "adjudication"))
         )
-        with clear_errors(), self.reading.connect() as connection:
-            return set(connection.execute(query).scalars())
+        return {row.id for row in self.rows(query)}
 
     def document(self, id: str) -> StudioDocument:
         """A document without its text.
@@ -307,11 +344,10 @@ class Store(Database):
         Raises:
             MissingError: There is none.
         """
-        with clear_errors(), self.reading.connect() as connection:
-            row = connection.execute(select(documents.c.body).where(documents.c.id == id)).one_or_none()
+        row = self.row(select(documents.c.body).where(documents.c.id == id))
         if row is None:
             raise _no_document(id)
-        return value_of(StudioDocument, row.body)
+        return from_json(StudioDocument, row.body)
 
     def documents(
         self, *, state: str = "", language: str = "", bucket: int = 0, offset: int = 0, limit: int | None = None
@@ -329,8 +365,7 @@ class Store(Database):
         for name, value in {"state": state, "language": language, "bucket": bucket}.items():
             if value:
                 query = query.where(documents.c[name] == value)
-        with clear_errors(), self.reading.connect() as connection:
-            return [value_of(StudioDocument, row.body) for row in connection.execute(query)]
+        return [from_json(StudioDocument, row.body) for row in self.rows(query)]
 
     def document_ids(self, *, state: str = "") -> list[str]:
         """Ids of documents in order.
@@ -352,8 +387,7 @@ class Store(Database):
     def sketches(self, version: int) -> dict[str, bytes]:
         """Stored sketches of one version by the document's id; those of other documents are to be made."""
         query = select(sketches.c.document, sketches.c.content).where(sketches.c.version == version)
-        with clear_errors(), self.reading.connect() as connection:
-            return {row.document: bytes(row.content) for row in connection.execute(query)}
+        return {row.document: bytes(row.content) for row in self.rows(query)}
 
     def keep_sketch(self, document: str, version: int, content: bytes) -> None:
         """Stores the sketch of a document."""
@@ -380,10 +414,7 @@ class Store(Database):
             query = query.where(notes.c.topic == topic)
         if subject:
             query = query.where(notes.c.subject == subject)
-        with clear_errors(), self.reading.connect() as connection:
-            return [
-                NoteEntry(row.number, row.at, row.person, value_of(Note, row.body)) for row in connection.execute(query)
-            ]
+        return [NoteEntry(row.number, row.at, row.person, from_json(Note, row.body)) for row in self.rows(query)]
 
     def log(self, *, subject: str = "", before: int = 0, limit: int = PAGE) -> list[Entry]:
         """Entries of the log, the newest first.
@@ -398,8 +429,7 @@ class Store(Database):
             query = query.where(entries.c.subject == subject)
         if before:
             query = query.where(entries.c.number < before)
-        with clear_errors(), self.reading.connect() as connection:
-            return [Entry(**row._mapping) for row in connection.execute(query)]
+        return [Entry(**row._mapping) for row in self.rows(query)]
 
     def entries(self) -> Iterator[Entry]:
         """All entries of the log in order, as they are at this moment."""
@@ -408,8 +438,7 @@ class Store(Database):
 
     def head(self) -> Head:
         """The end of the log, to note elsewhere."""
-        with clear_errors(), self.reading.connect() as connection:
-            row = connection.execute(select(head.c.number, head.c.hash)).one()
+        (row,) = self.rows(select(head.c.number, head.c.hash))
         return Head(row.number, row.hash)
 
     # Unsent drafts
@@ -422,28 +451,30 @@ class Store(Database):
         """
         check_draft(subject, form, body)
         with clear_errors(), self.engine.begin() as connection:
-            return unsent.save(connection, person, subject, form, version, body)
+            made = {"person": person, "subject": subject, "form": form}
+            connection.execute(delete(drafts).filter_by(**made))
+            connection.execute(insert(drafts).values(**made, version=version, saved=(at := now()), body=body))
+        return at
 
     def draft(self, person: str, subject: str, form: str) -> Draft | None:
         """What somebody typed last; None if it was sent or nothing was typed."""
-        with clear_errors(), self.reading.connect() as connection:
-            return unsent.find(connection, person, subject, form)
+        row = self.row(select(drafts).filter_by(person=person, subject=subject, form=form))
+        return None if row is None else Draft(row.version, row.saved, row.body)
 
     def drop_drafts(self, person: str, subject: str) -> None:
         """Forgets what somebody typed about a sample."""
         with clear_errors(), self.engine.begin() as connection:
-            unsent.drop(connection, person, subject)
+            connection.execute(delete(drafts).filter_by(person=person, subject=subject))
 
     def _check(self, action: Action) -> None:
         check_action(action)
-        if found := added_evidence(action):
+        if passages := added_evidence(action):
             own = action.documents if isinstance(action, Create) else self.sample(action.sample).documents
-            for one in found:
-                check_evidence(one, own, self.text)
+            for passage in passages:
+                check_evidence(passage, own, self.text)
 
     def _read_text(self, document: str) -> str:
-        with clear_errors(), self.reading.connect() as connection:
-            row = connection.execute(select(texts.c.content).where(texts.c.document == document)).one_or_none()
+        row = self.row(select(texts.c.content).where(texts.c.document == document))
         if row is None:
             raise _no_document(document)
         return bytes(row.content).decode()
@@ -507,4 +538,4 @@ def _intake(connection: Connection) -> SetIntake:
     own = (entries.c.subject == INTAKE) & (entries.c.kind == SetIntake.__name__)
     query = select(entries.c.body).where(own).order_by(entries.c.number.desc()).limit(1)
     body = connection.execute(query).scalar_one_or_none()
-    return SetIntake() if body is None else value_of(SetIntake, body)
+    return SetIntake() if body is None else from_json(SetIntake, body)

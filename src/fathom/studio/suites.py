@@ -16,8 +16,10 @@ from pathlib import Path
 from fathom.benchmarks.pro.secondary_tasks import SUMMARY_PASSES_ABOVE
 from fathom.benchmarks.pro.tasks import GAP, chance_of
 from fathom.benchmarks.studio.tasks import task_of
+from fathom.plugins.names import folder_name
 from fathom.studio.exports import (
     Collection,
+    ExportOptions,
     LeftOut,
     answer_of,
     context_of,
@@ -35,7 +37,7 @@ from fathom.suites.registry import get_task
 from fathom.suites.suitefile import FORMAT as SUITE_FORMAT
 from fathom.tokens.counts import CountCache, TokenCounter, cache_folder
 from fathom.tokens.length import format_length
-from fathom.tokens.tokenizers import DEFAULT, get_tokenizer
+from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import Facet, FathomError, Json, Part, Span
 from fathom.types import Sample as Recipe
 
@@ -52,23 +54,20 @@ class WrittenSuite:
         samples: Number of its samples at all lengths.
         items: Number of samples of the studio in it.
         fingerprint: Identity of its content.
+        left_out: Samples and lengths that are not in it.
     """
 
     folder: Path
     samples: int
     items: int
     fingerprint: str
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def write_suite(
     collection: Collection,
     out: Path,
-    left_out: LeftOut,
-    *,
-    name: str = "studio",
-    tokenizer: str = DEFAULT,
-    lengths: Sequence[int] = (),
-    closed_book: bool = False,
+    options: ExportOptions | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> WrittenSuite:
     """Write accepted samples as a suite; a suite in the folder is replaced.
@@ -76,54 +75,52 @@ def write_suite(
     Args:
         collection: The samples.
         out: The folder.
-        left_out: Receives why some samples or lengths are not in it.
-        name: Name of the suite.
-        tokenizer: Name of the tokenizer that measures prompts.
-        lengths: Shorter lengths in tokens at which samples are also written.
-        closed_book: Whether each question is also asked without its context.
+        options: How; None for the defaults.
         progress: Called with the numbers of samples written and of all.
 
     Raises:
         FathomError: No sample can be exported, or the folder cannot be written.
     """
+    options = options or ExportOptions()
     suitefile.check_contents(out, suitefile.FILES, "a suite")
     samples = collection.done()
     cache = CountCache(cache_folder() / "counts.sqlite")
     try:
-        counter = TokenCounter(get_tokenizer(tokenizer), cache)
+        counter = TokenCounter(get_tokenizer(options.tokenizer), cache)
         counts: Counter[str] = Counter()
-        used: dict[str, None] = {}
-        at: dict[int, None] = {}
-        digest = hashlib.sha256(json.dumps([tokenizer, counter.tokenizer.fingerprint]).encode())
+        used: set[str] = set()
+        lengths: set[int] = set()
+        items: set[str] = set()
+        left_out: dict[str, LeftOut] = {}
+        digest = hashlib.sha256(json.dumps([options.tokenizer, counter.tokenizer.fingerprint]).encode())
         with suitefile.fresh_folder(out) as folder:
-            items = 0
             with suitefile.SampleWriter(folder) as writer:
                 for number, sample in enumerate(_in_run_order(samples), start=1):
-                    written = 0
-                    for recipe in _tried(sample, collection, counter, lengths, closed_book, left_out):
+                    recipes, reasons = _recipes_or_reason(sample, collection, counter, options)
+                    left_out |= {reason.name: reason for reason in reasons}
+                    for recipe in recipes:
                         writer.add(recipe)
                         digest.update(repr((recipe.id, recipe.parts, recipe.targets, recipe.thinking)).encode())
                         counts[recipe.task] += 1
-                        used.update(dict.fromkeys(part.doc for part in recipe.parts if isinstance(part, Span)))
-                        at.update({recipe.length: None} if recipe.length else {})
-                        written += 1
-                    items += bool(written)
+                        used |= {part.doc for part in recipe.parts if isinstance(part, Span)}
+                        lengths.add(recipe.length)
+                        items.add(sample.id)
                     if progress:
                         progress(number, len(samples))
             if not items:
-                why = next(iter(left_out.lines()), "no sample is accepted yet")
+                why = next(map(str, left_out.values()), "no sample is accepted yet")
                 raise FathomError(f"nothing to export: {why}")
             documents = [document_of(collection.documents[id], collection.texts[id]) for id in sorted(used)]
             suitefile.write_documents(folder, documents)
             fingerprint = digest.hexdigest()[:16]
             facts: dict[str, Json] = {
-                "suite": name,
+                "suite": folder_name(options.title).lower()[:60],
                 "fingerprint": fingerprint,
-                "tokenizer": tokenizer,
-                "lengths": sorted(at),
+                "tokenizer": options.tokenizer,
+                "lengths": sorted(lengths - {0}),
                 "tasks": list(counts),
-                "languages": sorted({one.language for one in samples}),
-                "items": items,
+                "languages": sorted({sample.language for sample in samples}),
+                "items": len(items),
                 "seed": 0,
                 "depths": [],
                 "common": False,
@@ -131,12 +128,12 @@ def write_suite(
                 "prompts": "own",
                 "exact": False,
                 "corpus": ["fathom studio"],
-                "closed_book": closed_book,
+                "closed_book": options.closed_book,
                 "samples": dict(counts),
                 "documents": len(documents),
                 "notes": [],
-                "left_out": list(left_out.lines()),
-                "left_out_in_all": len(left_out.reasons),
+                "left_out": list(map(str, left_out.values())),
+                "left_out_in_all": len(left_out),
                 "unread": [],
                 "duplicates": 0,
                 "inputs": {"format": SUITE_FORMAT, "studio": fingerprint},
@@ -144,31 +141,27 @@ def write_suite(
             suitefile.write_manifest(folder, facts)
     finally:
         cache.close()
-    return WrittenSuite(out, sum(counts.values()), items, fingerprint)
+    return WrittenSuite(out, sum(counts.values()), len(items), fingerprint, tuple(left_out.values()))
 
 
 def recipes_of(
-    sample: Sample,
-    collection: Collection,
-    counter: TokenCounter,
-    *,
-    lengths: Sequence[int] = (),
-    closed_book: bool = False,
-    left_out: LeftOut | None = None,
-) -> list[Recipe]:
-    """One sample as recipes: at its length, at shorter ones, and without its context.
+    sample: Sample, collection: Collection, counter: TokenCounter, options: ExportOptions | None = None
+) -> tuple[list[Recipe], list[LeftOut]]:
+    """One sample as recipes: without its context if wanted, at its length, and at shorter ones.
 
     Args:
         sample: The sample.
         collection: Where its documents and its task are.
         counter: Measures prompts.
-        lengths: Shorter lengths in tokens; those that are not shorter are ignored.
-        closed_book: Whether the question is also asked without its context.
-        left_out: Receives the lengths at which its evidence does not fit.
+        options: What is wanted; None for the sample at its length alone.
+
+    Returns:
+        Recipes, and the lengths at which its evidence does not fit.
 
     Raises:
         FathomError: It lacks a document or an answer, or its evidence is not in its documents.
     """
+    options = options or ExportOptions()
     task = find_task(collection.tasks, sample.task)
     answer = answer_of(sample, task)
     if not answer or not all(answer):
@@ -180,21 +173,22 @@ def recipes_of(
         {id: document_of(collection.documents[id], collection.texts[id]) for id in sample.documents}, counter
     )
     full = (*context, GAP + answering)
-    keep = [Span(one.document, one.start, one.end) for one in evidence]
+    keep = [Span(passage.document, passage.start, passage.end) for passage in evidence]
     whole = _recipe(sample, task, answer, sample.bucket, full, GAP + thinking, evidence, texts)
-    found = [whole]
-    for length in sorted({one for one in lengths if 0 < one < whole.tokens and one < sample.bucket}, reverse=True):
+    recipes, left_out = [whole], []
+    shorter = {length for length in options.lengths if 0 < length < min(whole.tokens, sample.bucket)}
+    for length in sorted(shorter, reverse=True):
         # The longer of both prompts must fit.
         extra = max(0, whole.thinking_tokens - whole.tokens)
         parts = shortened(full, keep, length - extra, texts)
         if parts is None:
-            if left_out is not None:
-                left_out.reasons[f"{sample.id} at {format_length(length)}"] = "its evidence and question do not fit"
+            name = f"{sample.id} at {format_length(length)}"
+            left_out.append(LeftOut(name, "its evidence and question do not fit"))
             continue
         parts = _with_question_last(parts, GAP + answering)
         short = _recipe(sample, task, answer, length, parts, GAP + thinking, evidence, texts)
-        found.append(replace(short, facets={**short.facets, "shortened_from": sample.bucket}))
-    if closed_book:
+        recipes.append(replace(short, facets={**short.facets, "shortened_from": sample.bucket}))
+    if options.closed_book:
         bare = replace(
             whole,
             id=f"{whole.item}@none",
@@ -205,8 +199,8 @@ def recipes_of(
             thinking_tokens=counter.count(thinking),
             facets={"context": "none"},
         )
-        found.insert(0, bare)
-    return found
+        recipes.insert(0, bare)
+    return recipes, left_out
 
 
 def _with_question_last(parts: tuple[Part, ...], question: str) -> tuple[Part, ...]:
@@ -216,19 +210,13 @@ def _with_question_last(parts: tuple[Part, ...], question: str) -> tuple[Part, .
     return parts if last == question else (*parts[:-1], last.removesuffix(question), question)
 
 
-def _tried(
-    sample: Sample,
-    collection: Collection,
-    counter: TokenCounter,
-    lengths: Sequence[int],
-    closed_book: bool,
-    left_out: LeftOut,
-) -> list[Recipe]:
+def _recipes_or_reason(
+    sample: Sample, collection: Collection, counter: TokenCounter, options: ExportOptions
+) -> tuple[list[Recipe], list[LeftOut]]:
     try:
-        return recipes_of(sample, collection, counter, lengths=lengths, closed_book=closed_book, left_out=left_out)
+        return recipes_of(sample, collection, counter, options)
     except FathomError as error:
-        left_out.reasons[sample.id] = str(error)
-        return []
+        return [], [LeftOut(sample.id, str(error))]
 
 
 def _recipe(
@@ -272,7 +260,10 @@ def _recipe(
         asked=answering.removeprefix(GAP),
         thinking=thinking,
         thinking_tokens=texts.measure((*parts[:-1], thinking)),
-        inputs={"dataset": task.name, "evidence": json.dumps([[one.document, one.start, one.end] for one in evidence])},
+        inputs={
+            "dataset": task.name,
+            "evidence": json.dumps([[passage.document, passage.start, passage.end] for passage in evidence]),
+        },
     )
 
 
@@ -289,16 +280,20 @@ def positions(parts: Sequence[Part], evidence: Sequence[Evidence], texts: Counte
     total = sum(_size(part) for part in parts[:-1])
     for part in parts[:-1]:
         if isinstance(part, Span):
-            inside = [one for one in evidence if one.document == part.doc and part.start <= one.start < part.end]
-            places += [(at + (one.start + one.end) / 2 - part.start) / total for one in inside]
+            inside = [
+                passage
+                for passage in evidence
+                if passage.document == part.doc and part.start <= passage.start < part.end
+            ]
+            places += [(at + (passage.start + passage.end) / 2 - part.start) / total for passage in inside]
         at += _size(part)
     if not places:
         return {}
     first, last = min(places), max(places)
-    found: dict[str, Facet] = {"evidence_first": round(first, 4), "evidence_last": round(last, 4)}
+    facets: dict[str, Facet] = {"evidence_first": round(first, 4), "evidence_last": round(last, 4)}
     if last - first <= ONE_PLACE:
-        found["depth"] = round((first + last) / 2, 4)
-    return found
+        facets["depth"] = round((first + last) / 2, 4)
+    return facets
 
 
 def _size(part: Part) -> int:
@@ -307,4 +302,4 @@ def _size(part: Part) -> int:
 
 def _in_run_order(samples: Sequence[Sample]) -> Iterator[Sample]:
     """Samples over the same documents one after the other, so that servers can reuse the common prefix."""
-    yield from sorted(samples, key=lambda one: (one.documents, one.task, one.id))
+    yield from sorted(samples, key=lambda sample: (sample.documents, sample.task, sample.id))

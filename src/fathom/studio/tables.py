@@ -2,13 +2,11 @@
 
 from typing import Literal, TypeAlias, assert_never, get_args
 
-from fathom.studio.agreements import agreements, pairs_of
-from fathom.studio.audits import audits
 from fathom.studio.histories import Histories
 from fathom.studio.quality import makings, rated_samples, study
 from fathom.studio.quotas import Design, progress
 from fathom.studio.states import RATING
-from fathom.studio.statistics import efforts
+from fathom.studio.statistics import agreements, audits, efforts, pairs_of
 from fathom.studio.store import Store
 
 Topic: TypeAlias = Literal["state", "sample", "task", "origin", "quota", "agreement", "audit", "quality"]
@@ -31,16 +29,16 @@ def table(store: Store, topic: Topic, design: Design) -> list[dict[str, object]]
     all_ = histories.all().values()
     match topic:
         case "state" | "sample" | "task":
-            return [one.as_record() for one in efforts(all_, topic, design.hourly)]
+            return [effort.as_record() for effort in efforts(all_, topic, design.hourly)]
         case "origin":
-            return [one.as_record() for one in makings(all_, design)]
+            return [making.as_record() for making in makings(all_, design)]
         case "quota":
-            return [one.as_record() for one in progress(design, all_)]
+            return [cell.as_record() for cell in progress(design, all_)]
         case "agreement":
-            return [one.as_record() for one in agreements(pairs_of(all_), design.seed)]
+            return [agreement.as_record() for agreement in agreements(pairs_of(all_), design.seed)]
         case "audit":
             return audits(all_, design, histories.start).as_records()
         case "quality":
-            found = study(rated_samples(all_, design, histories.start), store.notes(topic=RATING), design)
-            return [one.as_record() for one in found.qualities]
+            result = study(rated_samples(all_, design, histories.start), store.notes(topic=RATING), design)
+            return [quality.as_record() for quality in result.qualities]
     assert_never(topic)

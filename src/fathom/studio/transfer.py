@@ -5,19 +5,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
 
 from fathom.documents.records import path_text
-from fathom.plugins.names import chosen, folder_name
+from fathom.plugins.names import chosen
 from fathom.printing import readable
 from fathom.storage.atomic import whole_file
 from fathom.studio.checks import is_id
 from fathom.studio.exports import (
     CARD,
     DOCUMENTS,
+    EXPORT_FORMATS,
     RECORDS,
     SAMPLES,
-    LeftOut,
+    ExportFormat,
+    ExportOptions,
     dataset_card,
     document_lines,
     pro_records,
@@ -36,14 +37,12 @@ from fathom.suites.suitefile import check_contents
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
-ExportFormat: TypeAlias = Literal["pro", "suite", "jsonl", "card"]
-EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 SUITE = "suite"
 
 
 @readable
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportReport:
     """What was exported.
 
     Attributes:
@@ -57,27 +56,6 @@ class Exported:
     files: tuple[str, ...]
     samples: int
     left_out: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExportOptions:
-    """What an export contains.
-
-    Attributes:
-        formats: Some of ``EXPORT_FORMATS``.
-        title: Title of the data set.
-        licence: Identifier of its licence.
-        tokenizer: Measures the prompts of the suite.
-        lengths: Shorter lengths in tokens at which samples are also in the suite.
-        closed_book: Whether the suite asks each question also without its context.
-    """
-
-    formats: tuple[ExportFormat, ...] = EXPORT_FORMATS
-    title: str = "Samples made with fathom studio"
-    licence: str = ""
-    tokenizer: str = "tekken"
-    lengths: tuple[int, ...] = ()
-    closed_book: bool = False
 
 
 def formats_of(names: Sequence[str]) -> tuple[ExportFormat, ...]:
@@ -96,7 +74,7 @@ def export_samples(
     options: ExportOptions,
     *,
     progress: Callable[[int, int], None] | None = None,
-) -> Exported:
+) -> ExportReport:
     """Write the accepted samples of a store into a folder; files of an earlier export are replaced.
 
     Args:
@@ -113,33 +91,26 @@ def export_samples(
     if not collection.samples:
         raise FathomError("no sample is accepted yet; `fathom studio stats` says where they are")
     check_contents(out, (RECORDS, SAMPLES, DOCUMENTS, SUITE, CARD), "an export")
-    left_out, files, lines = LeftOut(), [], list[str]()
+    files: list[str] = []
+    lines: list[str] = []
+    left_out: dict[str, str] = {}
     if "pro" in options.formats:
-        pro = LeftOut()
-        write_lines(out / RECORDS, pro_records(collection, pro))
+        reasons = write_lines(out / RECORDS, pro_records(collection))
         files.append(RECORDS)
-        lines += [f"{RECORDS}: {line}" for line in pro.lines()]
+        lines += [f"{RECORDS}: {reason}" for reason in reasons]
     if "jsonl" in options.formats:
-        write_lines(out / SAMPLES, sample_lines(collection, left_out))
+        left_out |= {reason.name: str(reason) for reason in write_lines(out / SAMPLES, sample_lines(collection))}
         write_lines(out / DOCUMENTS, document_lines(collection))
         files += [SAMPLES, DOCUMENTS]
     if "suite" in options.formats:
-        write_suite(
-            collection,
-            out / SUITE,
-            left_out,
-            name=folder_name(options.title).lower()[:60],
-            tokenizer=options.tokenizer,
-            lengths=options.lengths,
-            closed_book=options.closed_book,
-            progress=progress,
-        )
+        written = write_suite(collection, out / SUITE, options, progress)
+        left_out |= {reason.name: str(reason) for reason in written.left_out}
         files.append(SUITE)
     if "card" in options.formats:
         with whole_file(out / CARD) as stream:
             stream.write(dataset_card(collection, title=options.title, licence=options.licence))
         files.append(CARD)
-    return Exported(out, tuple(files), len(collection.samples), (*lines, *left_out.lines()))
+    return ExportReport(out, tuple(files), len(collection.samples), (*lines, *left_out.values()))
 
 
 @readable
@@ -176,38 +147,38 @@ def import_samples(
     Raises:
         FathomError: There is nothing to import.
     """
-    found = read_import(path, get_tokenizer(settle_intake(store, tokenizer).tokenizer))
-    there = set(store.document_ids())
+    imported = read_import(path, get_tokenizer(settle_intake(store, tokenizer).tokenizer))
+    present = set(store.document_ids())
     new = 0
-    for taken in found.documents.values():
-        if taken.document.id not in there:
+    for taken in imported.documents.values():
+        if taken.document.id not in present:
             state: DocumentState = "available" if available else "collected"
             document = replace(taken.document, state=state)
-            with _told(found, f"document {document.id}"):
+            with _reported(imported, f"document {document.id}"):
                 store_document(store, replace(taken, document=document))
                 new += 1
-    known = {one.id for one in store.samples()}
+    known = {sample.id for sample in store.samples()}
     added, left = [], []
-    for sample in found.samples.values():
+    for sample in imported.samples.values():
         action = replace(sample.action(f"{IMPORT}{path_text(path.name)}"), sample=store_id(sample.id))
         if action.sample in known:
             left.append(action.sample)
             continue
-        with _told(found, sample.place):
+        with _reported(imported, sample.place):
             made = store.act(action, AT_SERVER)
             added.append(made.id)
             if sample.difficulty:
                 store.act(SetDifficulty(made.id, made.version, sample.difficulty), AT_SERVER)
-    return ImportedSamples(tuple(added), tuple(left), new, tuple(found.problems), found.problem_count)
+    return ImportedSamples(tuple(added), tuple(left), new, tuple(imported.problems), imported.problem_count)
 
 
 @contextmanager
-def _told(found: Imported, place: str) -> Iterator[None]:
-    """What the store refuses is told, and the rest is imported."""
+def _reported(imported: Imported, place: str) -> Iterator[None]:
+    """Reports what the store refuses, so that the rest is imported."""
     try:
         yield
     except (RefusedError, RecordError) as error:
-        found.tell(place, str(error))
+        imported.add_problem(place, str(error))
 
 
 def store_id(id: str) -> str:

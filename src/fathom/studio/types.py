@@ -5,9 +5,10 @@ with seconds, offsets are in characters.
 """
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, get_args
+from typing import ClassVar, Literal, TypeAlias, get_args
 
 from fathom.benchmarks.pro.secondary_tasks import LENGTHS
+from fathom.storage.validation import Amount, Count, Flag, Items, Text
 
 Role: TypeAlias = Literal["reader", "annotator", "expert", "administrator"]
 """Roles in ascending order: each may do what the roles before it may."""
@@ -77,9 +78,9 @@ class Person:
         active: Whether they may log in; accounts are never deleted, because the log names them.
     """
 
-    name: str
+    name: Text
     role: Role
-    active: bool = True
+    active: Flag = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +102,18 @@ class StudioDocument:
         reason: Reason of its state.
     """
 
-    id: str
-    title: str
-    language: str
-    source: str = ""
-    licence: str = ""
-    tokens: int = 0
-    bucket: int = 0
+    id: Text
+    title: Text
+    language: Text
+    source: Text = ""
+    licence: Text = ""
+    tokens: Count = 0
+    bucket: Count = 0
     state: DocumentState = "collected"
-    domain: str = ""
-    format: str = ""
-    duplicate_of: str = ""
-    reason: str = ""
+    domain: Text = ""
+    format: Text = ""
+    duplicate_of: Text = ""
+    reason: Text = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +127,10 @@ class Evidence:
         quote: The characters between.
     """
 
-    document: str
-    start: int
-    end: int
-    quote: str
+    document: Text
+    start: Count
+    end: Count
+    quote: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +142,8 @@ class Component:
         evidence: Passages that support it.
     """
 
-    text: str
-    evidence: tuple[Evidence, ...] = ()
+    text: Text
+    evidence: Items[Evidence] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +160,13 @@ class Content:
         prompt_answering: Standardised prompt that asks for the answer at once; "" before.
     """
 
-    question: str = ""
-    components: tuple[Component, ...] = ()
-    rationale: str = ""
-    solution: str = ""
+    question: Text = ""
+    components: Items[Component] = ()
+    rationale: Text = ""
+    solution: Text = ""
     requirement: Requirement = "full"
-    prompt_thinking: str = ""
-    prompt_answering: str = ""
+    prompt_thinking: Text = ""
+    prompt_answering: Text = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +181,11 @@ class Candidate:
         seconds: Time that the model took.
     """
 
-    id: str
-    drafter: str
+    id: Text
+    drafter: Text
     content: Content
-    cost: float | None = None
-    seconds: float = 0.0
+    cost: Amount | None = None
+    seconds: Amount = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,11 +200,11 @@ class Prediction:
         cost: Price in US dollars; None if unknown.
     """
 
-    model: str
-    components: tuple[str, ...]
-    closed_book: bool = False
-    score: float | None = None
-    cost: float | None = None
+    model: Text
+    components: Items[Text]
+    closed_book: Flag = False
+    score: Amount | None = None
+    cost: Amount | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +218,8 @@ class ComponentVerdict:
     """
 
     mark: Mark
-    note: str = ""
-    evidence: tuple[Evidence, ...] = ()
+    note: Text = ""
+    evidence: Items[Evidence] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,15 +238,15 @@ class Review:
         not_missing: Components that models give and that do not belong to the answer.
     """
 
-    reviewer: str
-    round: int
-    verdicts: tuple[ComponentVerdict, ...]
-    missing: tuple[Component, ...]
+    reviewer: Text
+    round: Count
+    verdicts: Items[ComponentVerdict]
+    missing: Items[Component]
     verdict: Verdict
-    note: str = ""
-    seconds: float = 0.0
-    at: str = ""
-    not_missing: tuple[str, ...] = ()
+    note: Text = ""
+    seconds: Amount = 0.0
+    at: Text = ""
+    not_missing: Items[Text] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,12 +262,12 @@ class Ruling:
         at: Time.
     """
 
-    by: str
+    by: Text
     kind: Literal["expert_review", "adjudication", "audit", "rejection"]
-    round: int
-    outcome: str
-    reason: str
-    at: str
+    round: Count
+    outcome: Text
+    reason: Text
+    at: Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,42 +296,59 @@ class Sample:
         updated: Time of the last action.
     """
 
-    id: str
-    task: str
-    language: str
-    bucket: int
-    documents: tuple[str, ...]
+    id: Text
+    task: Text
+    language: Text
+    bucket: Count
+    documents: Items[Text]
     state: State = "drafted"
-    version: int = 1
+    version: Count = 1
     content: Content = Content()
-    author: str = ""
-    round: int = 1
-    writers: tuple[str, ...] = ()
-    candidates: tuple[Candidate, ...] = ()
-    predictions: tuple[Prediction, ...] = ()
-    first_verdicts: tuple[Review, ...] = ()
-    reviews: tuple[Review, ...] = ()
-    rulings: tuple[Ruling, ...] = ()
-    difficulty: str = ""
-    updated: str = ""
+    author: Text = ""
+    round: Count = 1
+    writers: Items[Text] = ()
+    candidates: Items[Candidate] = ()
+    predictions: Items[Prediction] = ()
+    first_verdicts: Items[Review] = ()
+    reviews: Items[Review] = ()
+    rulings: Items[Ruling] = ()
+    difficulty: Text = ""
+    updated: Text = ""
 
     @property
     def current_reviews(self) -> tuple[Review, ...]:
         """Reviews of the present round."""
-        return tuple(one for one in self.reviews if one.round == self.round)
+        return tuple(review for review in self.reviews if review.round == self.round)
 
     def judged_by(self, name: str) -> Review | None:
         """What somebody said of the answer in this round, without the models' answers; None before."""
-        mine = (one for one in (*self.first_verdicts, *self.reviews) if one.reviewer == name)
-        return next((one for one in mine if one.round == self.round), None)
+        mine = (review for review in (*self.first_verdicts, *self.reviews) if review.reviewer == name)
+        return next((review for review in mine if review.round == self.round), None)
 
     @property
     def answered(self) -> bool:
         """Whether models have answered from the documents, so that reviewers can look for missing components."""
-        return any(one.components and not one.closed_book for one in self.predictions)
+        return any(prediction.components and not prediction.closed_book for prediction in self.predictions)
 
 
 # Actions on a sample
+
+
+@dataclass(frozen=True, slots=True)
+class ActionWords:
+    """How pages name an action.
+
+    Attributes:
+        deed: What somebody did, in the log.
+        form: Name of its form on the page of a sample; "" if it has none.
+        notice: What the next page says.
+        stays: Whether the next page is that of the sample, not the queue.
+    """
+
+    deed: str
+    form: str = ""
+    notice: str = ""
+    stays: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,55 +361,62 @@ class SampleAction:
         seconds: Time that they spent.
     """
 
-    sample: str
-    version: int
-    seconds: float = field(default=0.0, kw_only=True)
+    words: ClassVar[ActionWords]
+    sample: Text
+    version: Count
+    seconds: Amount = field(default=0.0, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Create(SampleAction):
     """A new sample with its first candidates; version 0."""
 
-    version: int = field(default=0, kw_only=True)
-    task: str
-    language: str
-    bucket: int
-    documents: tuple[str, ...]
-    candidates: tuple[Candidate, ...] = ()
+    words: ClassVar = ActionWords("began the sample")
+    version: Count = field(default=0, kw_only=True)
+    task: Text
+    language: Text
+    bucket: Count
+    documents: Items[Text]
+    candidates: Items[Candidate] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AddCandidates(SampleAction):
     """Further candidates."""
 
-    candidates: tuple[Candidate, ...]
+    words: ClassVar = ActionWords("added drafts")
+    candidates: Items[Candidate]
 
 
 @dataclass(frozen=True, slots=True)
 class AddPredictions(SampleAction):
     """Answers of models to the question."""
 
-    predictions: tuple[Prediction, ...]
+    words: ClassVar = ActionWords("added answers of models")
+    predictions: Items[Prediction]
 
 
 @dataclass(frozen=True, slots=True)
 class SetDifficulty(SampleAction):
     """The difficulty tier."""
 
-    difficulty: str
+    words: ClassVar = ActionWords("set the difficulty")
+    difficulty: Text
 
 
 @dataclass(frozen=True, slots=True)
 class Select(SampleAction):
     """Chooses a candidate."""
 
-    candidate: str
+    words: ClassVar = ActionWords("selected a draft", "select", "Selected: now edit it.", stays=True)
+    candidate: Text
 
 
 @dataclass(frozen=True, slots=True)
 class Write(SampleAction):
     """Writes a sample without a candidate."""
 
+    words: ClassVar = ActionWords("wrote the sample", "write", "Saved.", stays=True)
     content: Content
 
 
@@ -399,6 +424,7 @@ class Write(SampleAction):
 class Edit(SampleAction):
     """Changes the content."""
 
+    words: ClassVar = ActionWords("edited", "edit", "Saved.", stays=True)
     content: Content
 
 
@@ -406,76 +432,90 @@ class Edit(SampleAction):
 class SubmitForReview(SampleAction):
     """Hands the sample to an expert."""
 
+    words: ClassVar = ActionWords("handed it to an expert", "submit", "Handed to an expert.")
+
 
 @dataclass(frozen=True, slots=True)
 class ExpertPass(SampleAction):
     """The expert finds no fault with question, answer and evidence."""
 
-    note: str = ""
+    words: ClassVar = ActionWords("passed it", "pass", "Passed.")
+    note: Text = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpertReturn(SampleAction):
     """The expert returns the sample for revision."""
 
-    reason: str
+    words: ClassVar = ActionWords("returned it for revision", "return", "Returned for revision.")
+    reason: Text
 
 
 @dataclass(frozen=True, slots=True)
 class Standardise(SampleAction):
     """Confirms both prompts, which begins the answer review."""
 
-    prompt_thinking: str
-    prompt_answering: str
+    words: ClassVar = ActionWords("confirmed the prompts", "standardise", "The answer review has begun.")
+    prompt_thinking: Text
+    prompt_answering: Text
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitVerdicts(SampleAction):
     """What a reviewer says before they see the models' answers: the first step of a review; see ``Review``."""
 
-    verdicts: tuple[ComponentVerdict, ...]
-    missing: tuple[Component, ...]
+    words: ClassVar = ActionWords(
+        "sent first verdicts", "verdicts", "Your verdicts are stored. Now look at what models found.", stays=True
+    )
+    verdicts: Items[ComponentVerdict]
+    missing: Items[Component]
     verdict: Verdict
-    note: str = ""
+    note: Text = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitReview(SampleAction):
     """A blind review of the answer; see ``Review``."""
 
-    verdicts: tuple[ComponentVerdict, ...]
-    missing: tuple[Component, ...]
+    words: ClassVar = ActionWords("sent a review", "review", "Your review is stored.")
+    verdicts: Items[ComponentVerdict]
+    missing: Items[Component]
     verdict: Verdict
-    note: str = ""
-    not_missing: tuple[str, ...] = ()
+    note: Text = ""
+    not_missing: Items[Text] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Adjudicate(SampleAction):
     """An expert decides on a sample with a negative review."""
 
+    words: ClassVar = ActionWords("adjudicated", "adjudicate", "Decided.")
     decision: Decision
-    reason: str
+    reason: Text
 
 
 @dataclass(frozen=True, slots=True)
 class Reconstruct(SampleAction):
     """Begins the next round of a sample that must be reconstructed."""
 
+    words: ClassVar = ActionWords("began the next round", "reconstruct", "A new round has begun.", stays=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Reject(SampleAction):
     """An expert rejects the sample."""
 
-    reason: str
+    words: ClassVar = ActionWords("rejected it", "reject", "Rejected.")
+    reason: Text
 
 
 @dataclass(frozen=True, slots=True)
 class Audit(SampleAction):
     """An expert audits an accepted sample; every verdict but ``pass`` leads to adjudication."""
 
+    words: ClassVar = ActionWords("audited it", "audit", "Audited.")
     verdict: AuditVerdict
-    reason: str = ""
+    reason: Text = ""
 
 
 # Actions on documents and accounts, which have no version.
@@ -485,18 +525,20 @@ class Audit(SampleAction):
 class AddDocument:
     """A document was collected; ``digest`` is the SHA-256 of its text in UTF-8."""
 
+    words: ClassVar = ActionWords("added a document")
     document: StudioDocument
-    digest: str
+    digest: Text
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewDocument:
     """The compliance review of a document, or its exhaustion."""
 
-    document: str
+    words: ClassVar = ActionWords("decided on a document")
+    document: Text
     state: DocumentState
-    reason: str = ""
-    seconds: float = 0.0
+    reason: Text = ""
+    seconds: Amount = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,16 +552,18 @@ class SetIntake:
         near: Share of the shorter text from which two texts are nearly equal.
     """
 
-    tokenizer: str = TOKENIZER
-    buckets: tuple[int, ...] = BUCKETS
-    tolerance: float = TOLERANCE
-    near: float = NEAR
+    words: ClassVar = ActionWords("set how documents are measured")
+    tokenizer: Text = TOKENIZER
+    buckets: Items[Count] = BUCKETS
+    tolerance: Amount = TOLERANCE
+    near: Amount = NEAR
 
 
 @dataclass(frozen=True, slots=True)
 class SetPerson:
     """A new account, or another role or activity of one."""
 
+    words: ClassVar = ActionWords("added or changed an account")
     person: Person
 
 
@@ -533,10 +577,11 @@ class Note:
         body: JSON text, in canonical form.
     """
 
-    topic: str
-    subject: str
-    body: str
-    seconds: float = 0.0
+    words: ClassVar = ActionWords("wrote a note")
+    topic: Text
+    subject: Text
+    body: Text
+    seconds: Amount = 0.0
 
 
 Action: TypeAlias = (

@@ -40,7 +40,7 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddedFile:
     """What became of an uploaded file.
 
     Attributes:
@@ -57,7 +57,7 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class UploadReport:
     """What became of an upload.
 
     Attributes:
@@ -65,7 +65,7 @@ class Outcome:
         full: Whether the store had no space left.
     """
 
-    added: tuple[Added, ...]
+    added: tuple[AddedFile, ...]
     full: bool = False
 
 
@@ -75,7 +75,7 @@ def add_uploads(
     rules: IntakeRules,
     by: Person,
     clock: Callable[[], float] = time.monotonic,
-) -> Outcome:
+) -> UploadReport:
     """Add the documents of uploaded files; each is stored as soon as it is read.
 
     Args:
@@ -85,7 +85,7 @@ def add_uploads(
         by: Who sent them.
         clock: Seconds.
     """
-    added: list[Added] = []
+    added: list[AddedFile] = []
     began, full = clock(), False
     with closing(reader()) as process:
         for upload in uploads:
@@ -99,35 +99,35 @@ def add_uploads(
                     continue
                 except FullStoreError as error:
                     full, problem = True, f"{error}; ask an administrator"
-            added.append(Added(upload.name, problems=(problem,)))
-    return Outcome(tuple(added), full)
+            added.append(AddedFile(upload.name, problems=(problem,)))
+    return UploadReport(tuple(added), full)
 
 
-def _add(store: Store, process: Extractor, upload: Upload, rules: IntakeRules, by: Person) -> Added:
+def _add(store: Store, process: Extractor, upload: Upload, rules: IntakeRules, by: Person) -> AddedFile:
     try:
         with _stored(upload) as path:
-            found = read_documents(
+            intake = read_documents(
                 [str(path)],
                 get_tokenizer(store.intake().tokenizer),
                 rules=rules,
                 earlier=sketches_of(store),
                 reader=lambda _: read_limited(process, path, upload.name),
             )
-            problems = [reason_of(line, path, upload.name) for line in (*found.problems, *found.unread)]
+            problems = [reason_of(line, path, upload.name) for line in (*intake.problems, *intake.unread)]
     except FullStoreError:
         raise
     except FathomError as error:
-        return Added(upload.name, problems=(str(error),))
+        return AddedFile(upload.name, problems=(str(error),))
     documents = []
-    for one in found.taken:
+    for taken in intake.taken:
         try:
-            documents.append(store_document(store, one, by))
+            documents.append(store_document(store, taken, by))
         except FullStoreError:
             raise
         except FathomError as error:
-            problems.append(f"{one.document.title}: {error}")
-    known = tuple(store.document(id) for id, _ in found.known)
-    return Added(upload.name, tuple(documents), known, tuple(problems))
+            problems.append(f"{taken.document.title}: {error}")
+    known = tuple(store.document(id) for id, _ in intake.known)
+    return AddedFile(upload.name, tuple(documents), known, tuple(problems))
 
 
 @contextmanager

@@ -18,17 +18,17 @@ from fathom.models.prices import total_cost
 from fathom.plugins.names import chosen
 from fathom.printing import readable
 from fathom.studio.asking import Asking, limited
-from fathom.studio.candidates import Drafted
+from fathom.studio.candidates import Drafts
 from fathom.studio.critique import CRITIQUE, Critique, criticise
 from fathom.studio.difficulties import Difficulty, Tier, difficulty, results_of
-from fathom.studio.drafting import TOGETHER, Wanted, draft
+from fathom.studio.drafting import TOGETHER, DraftSettings, draft
 from fathom.studio.exports import Collection, item_name
 from fathom.studio.intake import (
     SKETCHES,
     Intake,
+    IntakeDocument,
     IntakeRules,
     Sketch,
-    Taken,
     bucket_of,
     groups,
     read_documents,
@@ -121,7 +121,7 @@ def collection_of(store: Store, tasks: Mapping[str, StudioTask], *, states: Sequ
         tasks: Its tasks.
         states: Only samples in these states; all by default.
     """
-    documents = {one.id: one for one in store.documents()}
+    documents = {document.id: document for document in store.documents()}
     return Collection(tuple(store.samples(states=states)), documents, StoreTexts(store, list(documents)), tasks)
 
 
@@ -130,12 +130,12 @@ def collection_of(store: Store, tasks: Mapping[str, StudioTask], *, states: Sequ
 
 def sketches_of(store: Store) -> dict[str, Sketch]:
     """Sketches of all documents of a store; missing ones are made and stored."""
-    found = store.sketches(SKETCHES)
+    sketches = store.sketches(SKETCHES)
     for id in store.document_ids():
-        if id not in found:
-            found[id] = sketch_of(store.text(id))
-            store.keep_sketch(id, SKETCHES, found[id])
-    return found
+        if id not in sketches:
+            sketches[id] = sketch_of(store.text(id))
+            store.keep_sketch(id, SKETCHES, sketches[id])
+    return sketches
 
 
 def settle_intake(store: Store, tokenizer: str | None = None, rules: IntakeRules | None = None) -> SetIntake:
@@ -171,13 +171,13 @@ def add_documents(
     intake = settle_intake(store, tokenizer, rules)
     rules = rules or rules_of(intake)
     earlier = sketches_of(store)
-    found = read_documents(specs, get_tokenizer(intake.tokenizer), rules=rules, earlier=earlier, progress=progress)
-    for one in found.taken:
-        store_document(store, one)
-    return found
+    added = read_documents(specs, get_tokenizer(intake.tokenizer), rules=rules, earlier=earlier, progress=progress)
+    for taken in added.taken:
+        store_document(store, taken)
+    return added
 
 
-def store_document(store: Store, taken: Taken, by: Person = AT_SERVER) -> StudioDocument:
+def store_document(store: Store, taken: IntakeDocument, by: Person = AT_SERVER) -> StudioDocument:
     """Add a document that was read, with its sketch."""
     return store.add_document(taken.document, taken.text, by, (SKETCHES, taken.sketch))
 
@@ -222,7 +222,7 @@ class DraftedSamples:
     """
 
     samples: tuple[str, ...]
-    drafted: Drafted
+    drafted: Drafts
     wanted: int
 
 
@@ -247,17 +247,17 @@ def planned(plan: DraftPlan, store: Store, tasks: Mapping[str, StudioTask]) -> l
             "`bucket`"
         )
     Random(f"{plan.seed}|{task.name}").shuffle(choices)
-    found = []
+    samples = []
     for _ in range(plan.samples):
         documents = min(choices, key=lambda ids: sum(used[id] for id in ids))
         used.update(documents)
-        found.append(Sample(new_id(), task.name, plan.language, plan.bucket, documents))
-    return found
+        samples.append(Sample(new_id(), task.name, plan.language, plan.bucket, documents))
+    return samples
 
 
 def _lengths(available: Sequence[StudioDocument]) -> str:
     """What lengths there are, for somebody who asked for another one."""
-    lengths = sorted(one.tokens for one in available if not one.duplicate_of)
+    lengths = sorted(document.tokens for document in available if not document.duplicate_of)
     if not lengths:
         return ""
     return f"; those that are available have {lengths[0]:,} to {lengths[-1]:,} tokens"
@@ -266,7 +266,7 @@ def _lengths(available: Sequence[StudioDocument]) -> str:
 def _choices(plan: DraftPlan, available: Sequence[StudioDocument], tolerance: float) -> list[tuple[str, ...]]:
     if plan.several:
         return list(groups(available, plan.bucket, tolerance=tolerance, seed=plan.seed))
-    return [(one.id,) for one in available if _is_as_long(one, plan.bucket, tolerance) and not one.duplicate_of]
+    return [(text.id,) for text in available if _is_as_long(text, plan.bucket, tolerance) and not text.duplicate_of]
 
 
 def _is_as_long(document: StudioDocument, bucket: int, tolerance: float) -> bool:
@@ -298,26 +298,26 @@ def draft_samples(
             is kept.
     """
     samples = planned(plan, store, tasks)
-    documents = {one.id: one for one in store.documents()}
+    documents = {document.id: document for document in store.documents()}
     collection = Collection(samples, documents, StoreTexts(store, list(documents)), tasks)
     made: dict[str, Sample] = {}
     lost: list[str] = []
     done = 0
 
-    def keep(sample: Sample, found: Drafted) -> None:
+    def keep(sample: Sample, drafted: Drafts) -> None:
         nonlocal done
         done += 1
-        if found.candidates and sample.id in made:
-            add = partial(AddCandidates, candidates=found.candidates)
+        if drafted.candidates and sample.id in made:
+            add = partial(AddCandidates, candidates=drafted.candidates)
             if why := added(store, made[sample.id], add):
-                lost.append(f"sample {sample.id}: {len(found.candidates)} candidates are not stored: {why}")
-        elif found.candidates:
+                lost.append(f"sample {sample.id}: {len(drafted.candidates)} candidates are not stored: {why}")
+        elif drafted.candidates:
             facts = sample.id, sample.task, sample.language, sample.bucket, sample.documents
-            made[sample.id] = store.act(Create(*facts, found.candidates), AT_SERVER)
+            made[sample.id] = store.act(Create(*facts, drafted.candidates), AT_SERVER)
         if progress:
             progress(done, len(samples) * len(drafters))
 
-    wanted = Wanted(plan.requirement, plan.candidates, max_cost)
+    wanted = DraftSettings(plan.requirement, plan.candidates, max_cost)
     whole = draft(samples, collection, drafters, wanted, keep)
     return DraftedSamples(tuple(made), replace(whole, notes=(*whole.notes, *lost)), len(samples))
 
@@ -327,7 +327,7 @@ def draft_samples(
 
 @readable
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskSummary:
     """What models said about samples.
 
     Attributes:
@@ -349,7 +349,7 @@ def predict_samples(
     states: Sequence[State],
     closed_book: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> Asked:
+) -> AskSummary:
     """Have models answer the questions of samples, for mining and the closed-book check; done ones are not repeated.
 
     Args:
@@ -383,12 +383,12 @@ def predict_samples(
         for asking in dict.fromkeys(asking for asking, _ in part):
             mine = [sample for other, sample in part if other is asking]
             left = limited(asking, asking.settings.max_cost, costs)
-            found = predict(mine, collection, left, closed_book=closed_book, each=keep)
-            failed += [f"{asking.model}: sample {id}: {why}" for id, why in found.failed.items()]
-            costs += found.costs
+            predicted = predict(mine, collection, left, closed_book=closed_book, each=keep)
+            failed += [f"{asking.model}: sample {id}: {why}" for id, why in predicted.failed.items()]
+            costs += predicted.costs
         if progress:
             progress(min(start + TOGETHER, len(waiting)), len(waiting))
-    return Asked(done, tuple(failed), total_cost(costs))
+    return AskSummary(done, tuple(failed), total_cost(costs))
 
 
 def added(store: Store, asked: Sample, add: Callable[[str, int], Action]) -> str:
@@ -417,7 +417,9 @@ def added(store: Store, asked: Sample, add: Callable[[str, int], Action]) -> str
 
 def lacks_answer(sample: Sample, model: str, *, closed_book: bool) -> bool:
     """Whether a sample has a question that a model has not answered yet."""
-    answered = any(one.model == model and one.closed_book == closed_book for one in sample.predictions)
+    answered = any(
+        prediction.model == model and prediction.closed_book == closed_book for prediction in sample.predictions
+    )
     return bool(sample.content.question.strip()) and not answered
 
 
@@ -441,11 +443,15 @@ def critique_samples(
         progress: Called with the numbers of samples criticised and of all.
     """
     collection = collection_of(store, tasks, states=states)
-    known = {(one.note.subject, _version_of(one.note)) for one in store.notes(topic=CRITIQUE)}
-    samples = [one for one in collection.samples if one.content.components and (one.id, one.version) not in known]
-    found: list[Critique] = []
+    known = {(note.note.subject, _version_of(note.note)) for note in store.notes(topic=CRITIQUE)}
+    samples = [
+        sample
+        for sample in collection.samples
+        if sample.content.components and (sample.id, sample.version) not in known
+    ]
+    critiques: list[Critique] = []
     for start in range(0, len(samples), TOGETHER):
-        costs = [one.cost for one in found]
+        costs = [critique.cost for critique in critiques]
         models = (
             limited(critic, critic.settings.max_cost, costs),
             objector and limited(objector, objector.settings.max_cost, costs),
@@ -453,10 +459,10 @@ def critique_samples(
         for critique in criticise(samples[start : start + TOGETHER], collection, *models):
             if not critique.notes or critique.claims:
                 store.note(Note(CRITIQUE, critique.sample, canonical(as_record(critique))), AT_SERVER)
-            found.append(critique)
+            critiques.append(critique)
         if progress:
-            progress(len(found), len(samples))
-    return tuple(found)
+            progress(len(critiques), len(samples))
+    return tuple(critiques)
 
 
 def set_difficulties(
@@ -473,20 +479,20 @@ def set_difficulties(
         The difficulties by id of the sample, and why others have none.
     """
     results = results_of(rows)
-    found: dict[str, Difficulty] = {}
+    difficulties: dict[str, Difficulty] = {}
     failed: dict[str, str] = {}
     for sample in list(store.samples(states=("accepted", "audited"))):
         try:
-            one = difficulty(results.get(item_name(sample.id), {}), tiers)
+            level = difficulty(results.get(item_name(sample.id), {}), tiers)
         except FathomError as error:
             failed[sample.id] = str(error)
             continue
-        same = sample.difficulty == one.label
-        if why := "" if same else added(store, sample, partial(SetDifficulty, difficulty=one.label)):
+        same = sample.difficulty == level.label
+        if why := "" if same else added(store, sample, partial(SetDifficulty, difficulty=level.label)):
             failed[sample.id] = why
         else:
-            found[sample.id] = one
-    return found, failed
+            difficulties[sample.id] = level
+    return difficulties, failed
 
 
 def _version_of(note: Note) -> int:

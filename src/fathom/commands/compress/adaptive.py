@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from fathom.commands.compress.shared import half_width
 from fathom.commands.shared import Asking, Confirm, Json, OnReply, Recorded, Unanswered
@@ -13,7 +13,7 @@ from fathom.options.declare import arg, at_least, command, hidden, opt
 from fathom.runfile.settings import Epochs
 
 if TYPE_CHECKING:
-    from fathom.compress.adaptive import Adapted
+    from fathom.compress.adaptive import AdaptiveResult
     from fathom.run import Preflight
 
 
@@ -42,52 +42,55 @@ class AdaptiveOptions(Sampling, Served, Reasoning, Limits, Recorded, Asking, Jso
 
 
 @command(AdaptiveOptions)
-def compress_adaptive(options: AdaptiveOptions) -> "Adapted":
+def compress_adaptive(options: AdaptiveOptions) -> "AdaptiveResult":
     """Evaluate one model until its interval is narrow enough.
 
     Rounds of items are chosen by what the model has shown so far, until the 95% interval of its score on the whole
     benchmark is as narrow as wanted. If interrupted, the same command resumes. Limits on tokens and cost hold for
     each round.
     """
-    from fathom.commands.run import run
-    from fathom.compress.adaptive import Wanted, evaluate
+    from fathom.commands.run import RunOptions, run
+    from fathom.compress.adaptive import AdaptiveSettings, evaluate
     from fathom.compress.tables import read_matrix
 
-    settings: dict[str, Any] = options.of(Sampling, Served, Reasoning, Limits, Recorded)
-    settings |= {name: getattr(options, name) for name in ("seed", "epochs", "backoff", "confirm", "progress")}
+    groups = [options.part(group) for group in (Sampling, Served, Reasoning, Limits, Recorded)]
+    named = {name: getattr(options, name) for name in ("suite", "model", "epochs", "backoff", "confirm", "progress")}
 
     def ask(subset: Path, folder: Path) -> str:
-        return run(options.suite, options.model, folder, subset=subset, **settings).stopped
+        given = RunOptions(**named, out=folder, subset=subset)
+        return run.body(RunOptions.joined(given, *groups)).stopped
 
-    wanted = Wanted(options.width, options.budget, options.first, options.step, options.seed, options.unanswered)
-    return evaluate(options.model, read_matrix(options.known), wanted, Path(options.out), ask, options.told)
+    settings = AdaptiveSettings(
+        options.width, options.budget, options.first, options.step, options.seed, options.unanswered
+    )
+    return evaluate(options.model, read_matrix(options.known), settings, Path(options.out), ask, options.told)
 
 
 def main(line: AdaptiveOptions) -> None:
     """Print a line after each round, and the estimate."""
     from fathom.options.terminal import confirmed, print_json, tell
 
-    def told(items: int, value: float, half: float) -> None:
+    def show_round(items: int, value: float, half: float) -> None:
         if not line.quiet:
             print(f"  {items:,} items: {100 * value:.2f} ± {100 * half:.2f}", file=sys.stderr)
 
-    shown: list[Preflight] = []
+    plans_shown: list[Preflight] = []
 
     def confirm(plan: "Preflight") -> bool:
         """What is ahead is shown, and asked about, for the first round that asks anything."""
-        known = bool(shown)
-        shown.extend([plan] if plan.requests else [])
+        known = bool(plans_shown)
+        plans_shown.extend([plan] if plan.requests else [])
         return confirmed(plan, yes=line.yes or known, quiet=line.quiet or known)
 
-    found = compress_adaptive.body(line.but(told=told, confirm=confirm))
+    result = compress_adaptive.body(line.but(told=show_round, confirm=confirm))
     if line.as_json:
-        return print_json(found)
+        return print_json(result)
     print(
-        f"{found.estimate.model}: {100 * found.estimate.overall.value:.2f} ± {100 * found.half_width:.2f} "
-        f"after {found.items:,} of {found.of:,} items"
+        f"{result.estimate.model}: {100 * result.estimate.overall.value:.2f} ± {100 * result.half_width:.2f} "
+        f"after {result.items:,} of {result.of:,} items"
     )
-    if outcomes := found.outcomes():
+    if outcomes := result.outcomes():
         print(outcomes)
-    if not found.reached:
+    if not result.reached:
         tell(f"the interval is not as narrow as {line.width:g}: raise --budget and repeat the command")
-    tell(f"`fathom compress estimate {found.rounds[0].parent}/round-*/ --subset {found.subset}` gives the categories")
+    tell(f"`fathom compress estimate {result.rounds[0].parent}/round-*/ --subset {result.subset}` gives the categories")

@@ -32,12 +32,12 @@ def compress_embed(options: EmbedOptions) -> tuple[int, int]:
     out = Path(options.out)
     check_suffix(out)
     embedding = embedder(options.model, base_url=options.base_url)
-    found = item_texts(Path(options.source))
-    if found.shortened and options.tell is not None:
-        cut, texts = f"{found.shortened:,}", f"{len(found.items):,}"
+    source_texts = item_texts(Path(options.source))
+    if source_texts.shortened and options.tell is not None:
+        cut, texts = f"{source_texts.shortened:,}", f"{len(source_texts.items):,}"
         options.tell(f"{cut} of {texts} texts are longer than {CHARACTERS:,} characters and were truncated")
-    vectors = embedding(found.texts)
-    write_vectors(found.items, vectors, out)
+    vectors = embedding(source_texts.texts)
+    write_vectors(source_texts.items, vectors, out)
     return vectors.shape[0], vectors.shape[1]
 
 

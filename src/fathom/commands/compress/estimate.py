@@ -10,7 +10,7 @@ from fathom.options.values import MaybePath, paths_of
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
-    from fathom.compress.estimated import Estimated
+    from fathom.compress.estimates import Estimated
 
 
 class EstimateOptions(Json):
@@ -32,7 +32,7 @@ def compress_estimate(options: EstimateOptions) -> "Estimated":
 
     Models of one tie group do not differ significantly; ranks are those that the data allow.
     """
-    from fathom.compress.estimated import estimated, read_chosen
+    from fathom.compress.estimates import estimated, read_chosen
     from fathom.rows.schema import write_table
 
     if (options.published is None) == (options.subset is None):
@@ -45,10 +45,10 @@ def compress_estimate(options: EstimateOptions) -> "Estimated":
         raise OptionError("method", options.method, f"this subset was chosen by {method!r}, and is estimated so")
     chosen = options.subset, options.published
     sources = paths_of(options.sources)
-    found = estimated(sources, *chosen, known=options.known, unanswered=options.unanswered)
+    result = estimated(sources, *chosen, known=options.known, unanswered=options.unanswered)
     if options.out is not None:
-        write_table(found.table(), options.out)
-    return found
+        write_table(result.table(), options.out)
+    return result
 
 
 def main(line: EstimateOptions) -> None:
@@ -56,15 +56,15 @@ def main(line: EstimateOptions) -> None:
     from fathom.options.terminal import print_json, print_records, tell
     from fathom.report.compression_tables import agreement_records, estimate_records
 
-    found = compress_estimate.body(line)
+    result = compress_estimate.body(line)
     if line.as_json:
-        return print_json(found)
-    print_records(estimate_records(found), denominator="scored")
-    if found.agreement:
+        return print_json(result)
+    print_records(estimate_records(result), denominator="scored")
+    if result.agreement:
         print()
-        print_records(agreement_records(found), denominator="shared")
-    least = min((one.items for one in found.models), default=found.items)
-    lacking = f"; not all of them have scores, at the least {least:,}" if least < found.items else ""
-    for one in found.left_out:
-        tell(f"{one}, more than 2%: no estimate. Run it again, or give --unanswered drop")
-    tell(f"{found.subset}: {found.items:,} items, {found.method}{lacking}")
+        print_records(agreement_records(result), denominator="shared")
+    least = min((model.items for model in result.models), default=result.items)
+    lacking = f"; not all of them have scores, at the least {least:,}" if least < result.items else ""
+    for reason in result.left_out:
+        tell(f"{reason}, more than 2%: no estimate. Run it again, or give --unanswered drop")
+    tell(f"{result.subset}: {result.items:,} items, {result.method}{lacking}")

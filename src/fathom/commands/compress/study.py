@@ -81,7 +81,7 @@ def compress_study(options: StudyOptions) -> "pl.DataFrame":
     from fathom.rows.schema import write_table
 
     name, paths = options.study, paths_of(options.sources)
-    asked = studies.Asked(options.values, options.draws, options.published, options.tasks)
+    asked = studies.StudySettings(options.values, options.draws, options.published, options.tasks)
     studies.check(name, asked)
     if options.plot is not None:
         check_format(options.plot)
@@ -113,13 +113,13 @@ def compress_study(options: StudyOptions) -> "pl.DataFrame":
 
 def main(line: StudyOptions) -> None:
     """Print a table, or JSON."""
-    from fathom.compress.study import shown
+    from fathom.compress.study import terminal_records
     from fathom.options.terminal import print_json, print_records, tell
 
     frame = compress_study.body(line.but(tell=None if line.quiet or not sys.stderr.isatty() else tell))
     if line.as_json:
         return print_json(frame.to_dicts())
-    records, notes = shown(frame)
+    records, notes = terminal_records(frame)
     print_records(records, denominator="shared")
     for note in notes:
         tell(note)

@@ -11,7 +11,7 @@ from fathom.options.declare import Read, at_least, command, given, hidden, line_
 from fathom.options.values import MaybePath, Names, budgets_of, methods_of, paths_of
 
 if TYPE_CHECKING:
-    from fathom.compress.validate import Validated
+    from fathom.compress.validate import Validation
 
 
 class ValidateOptions(Cluster, Terminal, Json):
@@ -54,7 +54,7 @@ class ValidateOptions(Cluster, Terminal, Json):
 
 
 @command(ValidateOptions)
-def compress_validate(options: ValidateOptions) -> "Validated":
+def compress_validate(options: ValidateOptions) -> "Validation":
     """Validate methods of choosing and estimating on held-out models.
 
     Models are split into known and new ones: at random, and with the weakest half known and the strongest half new.
@@ -62,7 +62,7 @@ def compress_validate(options: ValidateOptions) -> "Validated":
     """
     from fathom.compress.released import is_released, read_embeddings, read_split
     from fathom.compress.tables import read_matrix
-    from fathom.compress.validate import Validated, gaps_in, reach, splits_of, summary, validate
+    from fathom.compress.validate import Validation, gaps_in, reach, splits_of, summary, validate
     from fathom.report.compression import validation
     from fathom.report.figure import check_format, save
     from fathom.rows.schema import check_suffix, write_table
@@ -81,7 +81,7 @@ def compress_validate(options: ValidateOptions) -> "Validated":
     if options.out is not None:
         check_suffix(options.out)
         kept = {kind: options.out.with_name(f"{options.out.name}.{kind}.part") for kind in ("draws", "reach")}
-    found = validate(
+    draws = validate(
         matrix,
         budgets,
         methods=methods,
@@ -92,8 +92,8 @@ def compress_validate(options: ValidateOptions) -> "Validated":
         progress=progress,
     )
     if options.out is not None:
-        write_table(found, options.out)
-    figures = summary(found)
+        write_table(draws, options.out)
+    figures = summary(draws)
     if options.plot is not None:
         save(validation(figures), options.plot)
     reached = None
@@ -103,7 +103,7 @@ def compress_validate(options: ValidateOptions) -> "Validated":
         )
     for path in kept.values():
         path.unlink(missing_ok=True)
-    return Validated(figures, reached, gaps_in(matrix))
+    return Validation(figures, reached, gaps_in(matrix))
 
 
 def main(line: ValidateOptions) -> None:
@@ -112,15 +112,15 @@ def main(line: ValidateOptions) -> None:
     from fathom.report.compression_tables import reach_records, validation_records
 
     with progress_bar("validating", line.quiet) as progress:
-        found = compress_validate.body(line.but(progress=progress))
-    summary = found.summary.to_dicts()
-    reached = [] if found.reach is None else found.reach.to_dicts()
+        validated = compress_validate.body(line.but(progress=progress))
+    summary = validated.summary.to_dicts()
+    reached = [] if validated.reach is None else validated.reach.to_dicts()
     if line.as_json:
-        return print_json({"summary": summary, "reach": reached, "notes": found.notes})
-    for note in found.notes:
+        return print_json({"summary": summary, "reach": reached, "notes": validated.notes})
+    for note in validated.notes:
         tell(note)
-    shown = [one for one in summary if line.categories or one["target"] == "overall"]
-    for title, records in validation_records(shown):
+    rows = [row for row in summary if line.categories or row["target"] == "overall"]
+    for title, records in validation_records(rows):
         print(title)
         print_records(records, denominator="held out")
         print()

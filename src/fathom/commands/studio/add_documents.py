@@ -83,7 +83,9 @@ def studio_add_documents(options: AddDocumentsOptions) -> "Intake":
     paths = [options.sources] if isinstance(options.sources, Path | str) else list(options.sources)
     with opened(options.store) as store:
         measures = {name: getattr(options, name) for name in ("buckets", "tolerance", "near")}
-        measured = replace(store.intake(), **{name: one for name, one in measures.items() if one is not None})
+        measured = replace(
+            store.intake(), **{name: measure for name, measure in measures.items() if measure is not None}
+        )
         rules = rules_of(
             measured,
             state="available" if options.available else "collected",
@@ -107,14 +109,14 @@ def main(line: Line) -> None:
     from fathom.studio.intake import about
 
     with progress_bar("counting", line.quiet) as progress:
-        found = studio_add_documents.body(line.but(progress=progress))
-    for problem in (*found.problems[:20], *found.unread):
+        intake = studio_add_documents.body(line.but(progress=progress))
+    for problem in (*intake.problems[:20], *intake.unread):
         tell(problem)
-    for one in found.taken:
-        if one.document.duplicate_of:
-            tell(about(one.document))
+    for taken in intake.taken:
+        if taken.document.duplicate_of:
+            tell(about(taken.document))
     states = "available" if line.available else "waiting for their compliance review"
     print(
-        f"{len(found.taken):,} documents added, {states}; {len(found.known):,} were there; {found.no_bucket:,} are of "
-        f"no bucket's length, {found.nearly_equal:,} nearly equal to another"
+        f"{len(intake.taken):,} documents added, {states}; {len(intake.known):,} were there; "
+        f"{intake.no_bucket:,} are of no bucket's length, {intake.nearly_equal:,} nearly equal to another"
     )

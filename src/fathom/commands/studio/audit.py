@@ -7,7 +7,7 @@ from fathom.commands.studio.shared import STORE, Store, libraries, opened
 from fathom.options.declare import command, opt
 
 if TYPE_CHECKING:
-    from fathom.studio.auditing import Audited
+    from fathom.studio.auditing import AuditReport
 
 BROKEN = 1
 """Exit code where something differs."""
@@ -21,7 +21,7 @@ class AuditOptions(Json):
 
 
 @command(AuditOptions)
-def studio_audit(options: AuditOptions) -> "Audited":
+def studio_audit(options: AuditOptions) -> "AuditReport":
     """Verify a studio: the chain of its log, and its tables against a replay.
 
     Finds every entry that was edited, deleted, inserted or moved, every row that does not follow from the log, and
@@ -45,16 +45,16 @@ def main(line: AuditOptions) -> int:
     from fathom.options.terminal import print_json
     from fathom.printing import printable
 
-    found = studio_audit.body(line)
+    audited = studio_audit.body(line)
     if line.as_json:
-        print_json(asdict(found))
-        return BROKEN if found.problems else 0
-    for problem in found.problems:
+        print_json(asdict(audited))
+        return BROKEN if audited.problems else 0
+    for problem in audited.problems:
         print(f"differs: {printable(problem)}")
-    if not found.problems:
+    if not audited.problems:
         print(
-            f"{found.entries:,} entries follow from each other; {found.samples:,} samples and {found.documents:,} "
-            "documents follow from them"
+            f"{audited.entries:,} entries follow from each other; {audited.samples:,} samples and "
+            f"{audited.documents:,} documents follow from them"
         )
-        print(f"head: {found.head}")
-    return BROKEN if found.problems else 0
+        print(f"head: {audited.head}")
+    return BROKEN if audited.problems else 0

@@ -9,7 +9,7 @@ from fathom.commands.studio.shared import STORE, Store, libraries
 from fathom.options.declare import Options, command, opt
 
 if TYPE_CHECKING:
-    from fathom.studio.backup import Held
+    from fathom.studio.auditing import BackupReport
 
 
 class BackupOptions(Options):
@@ -20,7 +20,7 @@ class BackupOptions(Options):
 
 
 @command(BackupOptions)
-def studio_backup(options: BackupOptions) -> "Held":
+def studio_backup(options: BackupOptions) -> "BackupReport":
     """Back up a studio into one file, also while servers run; its log is verified.
 
     Copying the file of a SQLite store is no backup: what came last is in another one. PostgreSQL needs its pg_dump.
@@ -29,7 +29,7 @@ def studio_backup(options: BackupOptions) -> "Held":
     """
     with libraries():
         from fathom.server.backup import backup
-        from fathom.studio.backup import KIND
+        from fathom.studio.auditing import KIND
     return backup(options.store, Path(options.out), KIND, force=options.force)
 
 
@@ -39,5 +39,5 @@ class Line(BackupOptions, kw_only=True):
 
 def main(line: Line) -> None:
     """Write the file, and say what is in it."""
-    held = studio_backup.body(line)
-    print(f"{line.out}: {held.samples:,} samples, {held.size:,} bytes, whole")
+    content = studio_backup.body(line)
+    print(f"{line.out}: {content.samples:,} samples, {content.size:,} bytes, whole")

@@ -3,9 +3,18 @@
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.shared import Json
-from fathom.commands.studio.asking import NAME, Models, Start, States, TasksFolder, asking_of
-from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.commands.shared import Asking, Json
+from fathom.commands.studio.shared import (
+    NAME,
+    STORE,
+    Models,
+    States,
+    Store,
+    TasksFolder,
+    asking_of,
+    libraries,
+    opened,
+)
 from fathom.options.declare import command, given, opt, unset
 
 if TYPE_CHECKING:
@@ -42,13 +51,13 @@ def studio_critique(options: CritiqueOptions) -> "tuple[Critique, ...]":
     states = states_of(options.states)
     with opened(options.store) as store:
         tasks = tasks_of(options.store, options.tasks)
-        lengths = [one.bucket for one in store.samples(states=states)]
+        lengths = [sample.bucket for sample in store.samples(states=states)]
         if options.confirm and not options.confirm(plan_requests([critic], lengths, cap=CRITIQUE_TOKENS)):
             return ()
         return critique_samples(store, tasks, critic, objector, states=states, progress=options.progress)
 
 
-class Line(CritiqueOptions, Start, Json, kw_only=True):
+class Line(CritiqueOptions, Asking, Json, kw_only=True):
     pass
 
 
@@ -57,31 +66,31 @@ def main(line: Line) -> int:
     from fathom.options.terminal import confirmed, print_json, print_records, progress_bar, tell
 
     with progress_bar("asking", line.quiet) as progress:
-        found = studio_critique.body(
+        critiques = studio_critique.body(
             line.but(progress=progress, confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet))
         )
-    for one in found:
-        for note in one.notes:
-            tell(f"sample {one.sample}: {note}")
+    for critique in critiques:
+        for note in critique.notes:
+            tell(f"sample {critique.sample}: {note}")
     if line.as_json:
-        print_json(list(found))
+        print_json(list(critiques))
         return 0
-    if not found:
+    if not critiques:
         tell("nothing was asked: each version of a sample in the states of --states is criticised once")
     records = [
         {
-            "sample": one.sample,
+            "sample": critique.sample,
             "claim": claim.kind,
             "about": claim.text if claim.component is None else f"component {claim.component + 1}",
             "reason": claim.reason,
             "objection": objection.stand if objection else None,
         }
-        for one in found
-        for claim, objection in zip(one.claims, one.objections, strict=True)
+        for critique in critiques
+        for claim, objection in zip(critique.claims, critique.objections, strict=True)
     ]
     if records:
         print_records(records, denominator="none")
-    failed = sum(bool(one.notes) and not one.claims for one in found)
-    claims = sum(len(one.claims) for one in found)
-    print(f"{len(found) - failed:,} samples criticised, {claims:,} claims, {failed:,} failed")
-    return int(bool(failed) and failed == len(found))
+    failed = sum(bool(critique.notes) and not critique.claims for critique in critiques)
+    claims = sum(len(critique.claims) for critique in critiques)
+    print(f"{len(critiques) - failed:,} samples criticised, {claims:,} claims, {failed:,} failed")
+    return int(bool(failed) and failed == len(critiques))

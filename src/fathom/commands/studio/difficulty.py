@@ -36,7 +36,7 @@ def studio_difficulty(options: DifficultyOptions) -> "tuple[dict[str, Difficulty
 
     tiers = read_tiers(Path(options.tiers))
     sources = [options.sources] if isinstance(options.sources, Path | str) else options.sources
-    rows = load([Path(one) for one in sources])
+    rows = load([Path(source) for source in sources])
     with opened(options.store) as store:
         return set_difficulties(store, rows, tiers)
 
@@ -45,16 +45,16 @@ def main(line: DifficultyOptions) -> None:
     """Print a table."""
     from fathom.options.terminal import print_json, print_records, tell
 
-    found, failed = studio_difficulty.body(line)
+    difficulties, failed = studio_difficulty.body(line)
     for id, why in failed.items():
         tell(f"sample {id}: {why}")
     records = [
         {
             "sample": id,
-            "difficulty": one.label,
-            "stability": round(one.stability, 2),
-            **{f"{tier} right": f"{one.right[tier]} of {one.models[tier]}" for tier in one.right},
+            "difficulty": difficulty.label,
+            "stability": round(difficulty.stability, 2),
+            **{f"{tier} right": f"{difficulty.right[tier]} of {difficulty.models[tier]}" for tier in difficulty.right},
         }
-        for id, one in found.items()
+        for id, difficulty in difficulties.items()
     ]
     print_json(records) if line.as_json else print_records(records, denominator="shared")

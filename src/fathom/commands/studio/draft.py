@@ -3,8 +3,8 @@
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from fathom.commands.studio.asking import NAME, Models, Start, TasksFolder, asking_of
-from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.commands.shared import Asking
+from fathom.commands.studio.shared import NAME, STORE, Models, Store, TasksFolder, asking_of, libraries, opened
 from fathom.options.declare import Read, at_least, command, given, opt, unset
 from fathom.options.values import length_of, names_of
 
@@ -63,7 +63,7 @@ def studio_draft(options: DraftOptions) -> "DraftedSamples":
         )
 
 
-class Line(DraftOptions, Start, kw_only=True):
+class Line(DraftOptions, Asking, kw_only=True):
     pass
 
 
@@ -73,15 +73,15 @@ def main(line: Line) -> int:
     from fathom.options.terminal import confirmed, progress_bar, tell
 
     with progress_bar("drafting", line.quiet) as progress:
-        found = studio_draft.body(
+        result = studio_draft.body(
             line.but(progress=progress, confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet))
         )
-    for note in (*map(str, found.drafted.rejected), *found.drafted.notes):
+    for note in (*map(str, result.drafted.rejected), *result.drafted.notes):
         tell(note)
-    if not found.samples:
+    if not result.samples:
         tell("nothing was stored; the same command can be run again")
     print(
-        f"{len(found.samples):,} of {found.wanted:,} samples drafted, {len(found.drafted.candidates):,} candidates, "
-        f"{len(found.drafted.rejected):,} rejected, {shown_cost(found.drafted.cost)}"
+        f"{len(result.samples):,} of {result.wanted:,} samples drafted, {len(result.drafted.candidates):,} candidates, "
+        f"{len(result.drafted.rejected):,} rejected, {shown_cost(result.drafted.cost)}"
     )
-    return int(not found.samples)
+    return int(not result.samples)

@@ -5,15 +5,14 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.studio.asking import TasksFolder
-from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.commands.studio.shared import STORE, Store, TasksFolder, libraries, opened
 from fathom.options.declare import Options, Read, command, given, hidden, line_only, opt, unset
 from fathom.options.values import Tokens, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fathom.studio.transfer import Exported
+    from fathom.studio.transfer import ExportReport
 
 
 class ExportOptions(Options):
@@ -36,7 +35,7 @@ class ExportOptions(Options):
 
 
 @command(ExportOptions)
-def studio_export(options: ExportOptions) -> "Exported":
+def studio_export(options: ExportOptions) -> "ExportReport":
     """Export accepted samples: LongBench Pro's records, a suite, JSON lines and a dataset card.
 
     The suite in the folder is for `fathom run` and `fathom report`. Its samples know where their evidence is: studies
@@ -46,10 +45,10 @@ def studio_export(options: ExportOptions) -> "Exported":
     Needs the extra studio of fathom-eval.
     """
     with libraries():
-        from fathom.studio.transfer import ExportOptions as Wanted
+        from fathom.studio.exports import ExportOptions as Content
         from fathom.studio.transfer import export_samples, formats_of
         from fathom.studio.work import tasks_of
-    wanted = Wanted(
+    content = Content(
         formats=formats_of(options.formats),
         title=options.title,
         licence=options.licence,
@@ -59,7 +58,7 @@ def studio_export(options: ExportOptions) -> "Exported":
     )
     with opened(options.store) as store:
         tasks = tasks_of(options.store, options.tasks)
-        return export_samples(store, tasks, Path(options.out), wanted, progress=options.progress)
+        return export_samples(store, tasks, Path(options.out), content, progress=options.progress)
 
 
 class Line(ExportOptions, kw_only=True):
@@ -72,7 +71,7 @@ def main(line: Line) -> None:
     from fathom.options.terminal import progress_bar, tell
 
     with progress_bar("measuring", line.quiet) as progress:
-        found = studio_export.body(line.but(progress=progress))
-    for reason in found.left_out:
+        exported = studio_export.body(line.but(progress=progress))
+    for reason in exported.left_out:
         tell(reason)
-    print(f"{found.folder}: {found.samples:,} samples as {', '.join(found.files)}")
+    print(f"{exported.folder}: {exported.samples:,} samples as {', '.join(exported.files)}")

@@ -44,10 +44,11 @@ def main(line: ImportOptions) -> None:
     """Import, and say what was left out."""
     from fathom.options.terminal import tell
 
-    found = studio_import.body(line)
-    for problem in found.problems:
+    imported = studio_import.body(line)
+    for problem in imported.problems:
         tell(problem)
-    more = found.problem_count - len(found.problems)
+    more = imported.problem_count - len(imported.problems)
     if more > 0:
         tell(f"and {more:,} more problems")
-    print(f"{len(found.samples):,} samples and {found.documents:,} documents imported; {len(found.known):,} were there")
+    counts = f"{len(imported.samples):,} samples and {imported.documents:,} documents imported"
+    print(f"{counts}; {len(imported.known):,} were there")

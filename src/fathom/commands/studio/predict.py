@@ -3,15 +3,25 @@
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.studio.asking import NAME, Models, Start, States, TasksFolder, asking_of
-from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.commands.shared import Asking
+from fathom.commands.studio.shared import (
+    NAME,
+    STORE,
+    Models,
+    States,
+    Store,
+    TasksFolder,
+    asking_of,
+    libraries,
+    opened,
+)
 from fathom.options.declare import Read, command, given, opt, unset
 from fathom.options.values import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fathom.studio.work import Asked
+    from fathom.studio.work import AskSummary
 
 
 class PredictOptions(Models):
@@ -27,7 +37,7 @@ class PredictOptions(Models):
 
 
 @command(PredictOptions)
-def studio_predict(options: PredictOptions) -> "Asked":
+def studio_predict(options: PredictOptions) -> "AskSummary":
     """Have models answer the questions of samples, for the answer review and the closed-book check.
 
     Reviewers are shown components that models give and the reference lacks, never the models' scores. Answers that are
@@ -38,24 +48,24 @@ def studio_predict(options: PredictOptions) -> "Asked":
     with libraries():
         from fathom.benchmarks.pro.tasks import OUTPUT_TOKENS
         from fathom.studio.asking import plan_requests
-        from fathom.studio.work import Asked, lacks_answer, predict_samples, states_of, tasks_of
+        from fathom.studio.work import AskSummary, lacks_answer, predict_samples, states_of, tasks_of
     models = [asking_of(model, options) for model in options.models]
     states = states_of(options.states)
     with opened(options.store) as store:
         tasks = tasks_of(options.store, options.tasks)
         lengths = [
-            0 if options.closed_book else one.bucket
-            for one in store.samples(states=states)
-            if any(lacks_answer(one, model, closed_book=options.closed_book) for model in options.models)
+            0 if options.closed_book else sample.bucket
+            for sample in store.samples(states=states)
+            if any(lacks_answer(sample, model, closed_book=options.closed_book) for model in options.models)
         ]
         if options.confirm and not options.confirm(plan_requests(models, lengths, cap=OUTPUT_TOKENS)):
-            return Asked(0, (), 0.0)
+            return AskSummary(0, (), 0.0)
         return predict_samples(
             store, tasks, models, states=states, closed_book=options.closed_book, progress=options.progress
         )
 
 
-class Line(PredictOptions, Start, kw_only=True):
+class Line(PredictOptions, Asking, kw_only=True):
     pass
 
 
@@ -65,12 +75,12 @@ def main(line: Line) -> int:
     from fathom.options.terminal import confirmed, progress_bar, tell
 
     with progress_bar("asking", line.quiet) as progress:
-        found = studio_predict.body(
+        result = studio_predict.body(
             line.but(progress=progress, confirm=lambda plan: confirmed(plan, yes=line.yes, quiet=line.quiet))
         )
-    for failure in found.failed:
+    for failure in result.failed:
         tell(failure)
-    if not (found.done or found.failed):
+    if not (result.done or result.failed):
         tell("nothing was asked: each model answers the samples in the states of --states once")
-    print(f"{found.done:,} answers stored, {len(found.failed):,} failed, {shown_cost(found.cost)}")
-    return int(bool(found.failed) and not found.done)
+    print(f"{result.done:,} answers stored, {len(result.failed):,} failed, {shown_cost(result.cost)}")
+    return int(bool(result.failed) and not result.done)

@@ -8,7 +8,7 @@ from fathom.commands.studio.shared import STORE, Store, libraries
 from fathom.options.declare import Options, arg, command, opt
 
 if TYPE_CHECKING:
-    from fathom.studio.backup import Held
+    from fathom.studio.auditing import BackupReport
 
 
 class RestoreOptions(Options):
@@ -19,7 +19,7 @@ class RestoreOptions(Options):
 
 
 @command(RestoreOptions)
-def studio_restore(options: RestoreOptions) -> "Held":
+def studio_restore(options: RestoreOptions) -> "BackupReport":
     """Restore a studio from a backup, which is verified first. Stop all servers before.
 
     PostgreSQL needs its pg_restore.
@@ -28,11 +28,11 @@ def studio_restore(options: RestoreOptions) -> "Held":
     """
     with libraries():
         from fathom.server.backup import restore
-        from fathom.studio.backup import KIND
+        from fathom.studio.auditing import KIND
     return restore(Path(options.backup), options.store, KIND, force=options.force)
 
 
 def main(line: RestoreOptions) -> None:
     """Restore, and say how much."""
-    held = studio_restore.body(line)
-    print(f"{held.samples:,} samples are restored from {line.backup}")
+    content = studio_restore.body(line)
+    print(f"{content.samples:,} samples are restored from {line.backup}")

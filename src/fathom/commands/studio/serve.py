@@ -7,8 +7,7 @@ from functools import partial
 from typing import Annotated
 
 from fathom.commands.servers import Host, Monitored, Port, Proxies, Ready
-from fathom.commands.studio.asking import TasksFolder
-from fathom.commands.studio.shared import STORE, DesignFile, Store, libraries, opened
+from fathom.commands.studio.shared import STORE, DesignFile, Store, TasksFolder, libraries, opened
 from fathom.options.declare import command, given, hidden, opt, unset
 from fathom.plugins.names import listed
 from fathom.types import FathomError

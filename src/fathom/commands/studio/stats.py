@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Annotated, Literal
 
 from fathom.commands.shared import Json
-from fathom.commands.studio.asking import TasksFolder
-from fathom.commands.studio.shared import STORE, DesignFile, Store, libraries, opened
+from fathom.commands.studio.shared import STORE, DesignFile, Store, TasksFolder, libraries, opened
 from fathom.options.declare import at_least, command, opt, unset
 from fathom.types.denominators import Denominator
 
@@ -61,7 +60,7 @@ def main(line: StatsOptions) -> None:
 
     records = studio_stats.body(line)
     print_json(records) if line.as_json else print_records(
-        [_short(one) for one in records], denominator=OVER.get(line.by, "none")
+        [_short(record) for record in records], denominator=OVER.get(line.by, "none")
     )
 
 
@@ -69,9 +68,9 @@ def _short(record: Mapping[str, object]) -> dict[str, object]:
     """A record with intervals in one column, and without a column for each state."""
     from fathom.studio.types import STATES
 
-    found = {}
+    columns = {}
     for name, value in record.items():
         low, high = record.get(f"{name}_low"), record.get(f"{name}_high")
         if name not in STATES and not name.endswith(("_low", "_high")):
-            found[name] = value if low is None else f"{value} [{low}, {high}]"
-    return found
+            columns[name] = value if low is None else f"{value} [{low}, {high}]"
+    return columns

@@ -4,8 +4,7 @@ from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from fathom.commands.studio.asking import TasksFolder
-from fathom.commands.studio.shared import STORE, Store, libraries, opened
+from fathom.commands.studio.shared import STORE, Store, TasksFolder, libraries, opened
 from fathom.options.declare import Options, command, opt, unset
 from fathom.options.values import Names
 from fathom.types import FathomError

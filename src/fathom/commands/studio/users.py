@@ -99,7 +99,7 @@ def main(line: Line) -> None:
     if line.what == "list":
         if line.name is not None:
             raise FathomError(f"users list {line.name}: list takes no name; leave it out")
-        records = [asdict(one) for one in studio_users.body(UsersOptions(line.store))]
+        records = [asdict(account) for account in studio_users.body(UsersOptions(line.store))]
         return print_json(records) if line.as_json else print_records(records, denominator="none")
     if line.name is None:
         raise FathomError(f"users {line.what}: the name of the account is missing; write it after {line.what}")

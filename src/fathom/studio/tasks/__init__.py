@@ -15,16 +15,18 @@ A file in a user's folder replaces the task of the same name, or adds a task::
 Texts are ours; names, metrics and requirements are those of the paper (``fathom.benchmarks.pro.secondary_tasks``).
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, TypeAlias
+
+from annotated_types import MaxLen, MinLen
 
 from fathom.benchmarks.pro.secondary_tasks import BY_NAME, SECONDARY, Metric, SecondaryTask
 from fathom.plugins.names import unknown
+from fathom.storage.validation import Text, Words, content_of, from_toml
 from fathom.studio.types import Requirement, Sample
 from fathom.types import FathomError
 
@@ -33,7 +35,7 @@ MOST = 100_000
 MOST_TEXT = 20_000
 """Maximum characters of one text."""
 MARKERS: Mapping[str, str] = {"en": "[Answer]", "zh": "[答案]"}
-METRICS: tuple[Metric, ...] = get_args(Metric)
+_Text: TypeAlias = Annotated[Words, MaxLen(MOST_TEXT)]
 _NO_REASONING = {
     "en": "Write {marker} on a line of its own, then the answer and nothing else.",
     "zh": "请先单独输出一行{marker}，然后只输出答案，不要输出其他内容。",
@@ -55,9 +57,21 @@ class Wording:
         example: Elements that show the form.
     """
 
-    task: str
-    output: str
-    example: tuple[str, ...]
+    task: _Text
+    output: _Text
+    example: Annotated[tuple[Annotated[Text, MinLen(1)], ...], MinLen(1)]
+
+
+@dataclass(frozen=True, slots=True)
+class _TaskFile:
+    """A file with a task."""
+
+    name: _Text
+    metric: Metric
+    requirement: Requirement
+    guideline: _Text
+    en: Wording | None = None
+    zh: Wording | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +116,16 @@ def studio_tasks(folder: Path | None = None) -> Mapping[str, StudioTask]:
     Raises:
         FathomError: A file cannot be read or is incomplete, or two of them have the same name.
     """
-    found = {task.name: task for task in packaged_tasks().values()}
+    tasks = {task.name: task for task in packaged_tasks().values()}
     own: dict[str, StudioTask] = {}
     if folder is not None and folder.is_dir():
         for path in sorted(folder.glob("*.toml")):
-            task = replace(read_task(_content(path), str(path)), changed=True)
+            task = replace(read_task(content_of(path), str(path)), changed=True)
             if task.name in own:
                 raise FathomError(f"{path}: {own[task.name].source} is the task {task.name!r} too; rename one of them")
             own[task.name] = task
-    found |= own
-    return {name: found[name] for name in (*BY_NAME, *sorted(found))}
+    tasks |= own
+    return {name: tasks[name] for name in (*BY_NAME, *sorted(tasks))}
 
 
 def packaged_tasks() -> Mapping[str, StudioTask]:
@@ -148,7 +162,7 @@ def write_tasks(folder: Path, names: Sequence[str] = ()) -> tuple[Path, ...]:
 
 
 def _packaged() -> Mapping[str, bytes]:
-    return {one.name: one.read_bytes() for one in files(__name__).iterdir() if one.name.endswith(".toml")}
+    return {file.name: file.read_bytes() for file in files(__name__).iterdir() if file.name.endswith(".toml")}
 
 
 def find_task(tasks: Mapping[str, StudioTask], name: str) -> StudioTask:
@@ -157,7 +171,7 @@ def find_task(tasks: Mapping[str, StudioTask], name: str) -> StudioTask:
     Raises:
         FathomError: There is none; the message names similar ones.
     """
-    named = {one.code.lower(): one.name for one in SECONDARY}.get(name.strip().lower(), name)
+    named = {task.code.lower(): task.name for task in SECONDARY}.get(name.strip().lower(), name)
     if named not in tasks:
         raise unknown("task of the studio", name, tasks, see="fathom studio tasks")
     return tasks[named]
@@ -173,34 +187,17 @@ def read_task(content: bytes, source: str) -> StudioTask:
     Raises:
         FathomError: It is not TOML, or a field is missing or invalid.
     """
-    try:
-        if len(content) > MOST:
-            raise FathomError(f"{source}: {len(content):,} bytes; at most {MOST:,} are read")
-        table = tomllib.loads(content.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FathomError(f"{source}: not valid TOML: {error}; correct the file") from None
-    spoken = [language for language in MARKERS if language in table]
-    known = {"name", "metric", "requirement", "guideline", *spoken}
-    if strange := sorted(set(table) - known):
-        raise FathomError(f"{source}: unknown field {strange[0]!r}; expected {', '.join(sorted(known | set(MARKERS)))}")
-    if not spoken:
+    if len(content) > MOST:
+        raise FathomError(f"{source}: {len(content):,} bytes; at most {MOST:,} are read")
+    file = from_toml(_TaskFile, content, source)
+    wordings = {language: wording for language in MARKERS if (wording := getattr(file, language))}
+    if not wordings:
         raise FathomError(f"{source}: no prompts; add a table [en] or [zh] with task, output and example")
-    name, metric = _text(table, "name", source), _text(table, "metric", source)
-    requirement = _text(table, "requirement", source)
-    if metric not in METRICS:
-        raise FathomError(f"{source}: metric is {metric!r}; expected one of {', '.join(METRICS)}")
-    if requirement not in get_args(Requirement):
-        raise FathomError(f"{source}: requirement is {requirement!r}; expected full or partial")
-    if (published := BY_NAME.get(name)) and published.metric != metric:
-        raise FathomError(f"{source}: metric is {metric!r}; {name} has {published.metric}, or give the task a new name")
-    return StudioTask(
-        name=name,
-        metric=metric,
-        requirement="full" if requirement == "full" else "partial",
-        guideline=_text(table, "guideline", source),
-        wordings={language: _wording(table[language], f"{source}: [{language}]") for language in spoken},
-        source=source,
-    )
+    if (published := BY_NAME.get(file.name)) and published.metric != file.metric:
+        raise FathomError(
+            f"{source}: metric is {file.metric!r}; {file.name} has {published.metric}, or give the task a new name"
+        )
+    return StudioTask(file.name, file.metric, file.requirement, file.guideline, wordings, source)
 
 
 def standard_prompts(task: StudioTask, language: str, question: str) -> tuple[str, str]:
@@ -215,7 +212,7 @@ def standard_prompts(task: StudioTask, language: str, question: str) -> tuple[st
         FathomError: The task has no prompts in the language.
     """
     wording = wording_of(task, language)
-    asked, form, shown = _HEADINGS[language]
+    asked, form, example = _HEADINGS[language]
     marker = MARKERS[language]
     thinking, answering = (
         "\n\n".join(
@@ -223,7 +220,7 @@ def standard_prompts(task: StudioTask, language: str, question: str) -> tuple[st
                 wording.task,
                 f"{asked}:\n{question.strip()}",
                 f"{form}:\n{wording.output}\n{way[language].format(marker=marker)}",
-                f"{shown}:\n{marker}\n" + "\n".join(wording.example),
+                f"{example}:\n{marker}\n" + "\n".join(wording.example),
             )
         )
         for way in (_REASONING, _NO_REASONING)
@@ -255,30 +252,3 @@ def wording_of(task: StudioTask, language: str) -> Wording:
             f"{task.source}: {task.name} has no prompts in language {language!r}; add a table [{language}] to its file"
         )
     return task.wordings[language]
-
-
-def _wording(table: object, where: str) -> Wording:
-    if not isinstance(table, dict):
-        raise FathomError(f"{where}: expected a table with task, output and example")
-    if strange := sorted(set(table) - {"task", "output", "example"}):
-        raise FathomError(f"{where}: unknown field {strange[0]!r}; expected task, output, example")
-    example = table.get("example")
-    if not isinstance(example, list) or not example or not all(isinstance(one, str) and one for one in example):
-        raise FathomError(f"{where}: example must be a list of texts, one for each line of an answer")
-    return Wording(_text(table, "task", where), _text(table, "output", where), tuple(example))
-
-
-def _text(table: Mapping[str, Any], field: str, where: str) -> str:
-    value = table.get(field)
-    if not isinstance(value, str) or not value.strip():
-        raise FathomError(f"{where}: {field} is missing; write it as a text")
-    if len(value) > MOST_TEXT:
-        raise FathomError(f"{where}: {field} has {len(value):,} characters; at most {MOST_TEXT:,} are allowed")
-    return value.strip()
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise FathomError(f"{path}: cannot be read: {error.strerror or error}") from error

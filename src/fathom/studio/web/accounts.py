@@ -131,8 +131,11 @@ def log_page(visit: Visit) -> Response:
 
 def hidden(visit: Visit, entries: list[Entry]) -> list[Entry]:
     """Entries without the names of reviewers of samples that are not decided yet."""
-    open_ = visit.store.undecided({one.subject for one in entries if one.kind in BLIND})
-    return [replace(one, person="(hidden)") if one.kind in BLIND and one.subject in open_ else one for one in entries]
+    open_ = visit.store.undecided({entry.subject for entry in entries if entry.kind in BLIND})
+    return [
+        replace(entry, person="(hidden)") if entry.kind in BLIND and entry.subject in open_ else entry
+        for entry in entries
+    ]
 
 
 def _account(visit: Visit, status: int = 200, wrong: str = "") -> Response:

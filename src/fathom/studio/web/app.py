@@ -21,13 +21,13 @@ from fathom.server.health import Health
 from fathom.server.limits import Rate, Shares
 from fathom.server.metrics import Metrics
 from fathom.server.requests import Logged
+from fathom.studio import schema
 from fathom.studio.histories import Histories
 from fathom.studio.people import LoginError, People, ThrottledError
 from fathom.studio.states import RefusedError
 from fathom.studio.store import MissingError, Store
-from fathom.studio.types import Role
+from fathom.studio.types import DOCUMENT_STATES, STATES, Role
 from fathom.studio.web import accounts, documents, progress, ratings, samples
-from fathom.studio.web.metrics import watch_store
 from fathom.studio.web.receiving import close
 from fathom.studio.web.settings import Settings
 from fathom.studio.web.visit import HTTPS_ONLY, POLICY, STATIC, Visit, known, with_form
@@ -215,3 +215,14 @@ def _words(error: Exception) -> tuple[int, str, dict[str, str]]:
             return 400, str(error), {}
     log.error("internal error", exc_info=error)
     return 500, "internal error; the reason is in the server's log", {}
+
+
+def watch_store(metrics: Metrics, store: Store, folders: dict[str, Path]) -> None:
+    """Adds samples and documents by state, the connections to the store and the free space of folders."""
+    tables = {"samples": (schema.samples, STATES), "documents": (schema.documents, DOCUMENT_STATES)}
+
+    def census() -> dict[str, dict[str, int]]:
+        none = {name: dict.fromkeys(states, 0) for name, (_, states) in tables.items()}
+        return {name: none[name] | store.by_state(table) for name, (table, _) in tables.items()}
+
+    metrics.watch(store, folders, census)

@@ -16,27 +16,27 @@ from fathom.studio.critique import (
     Objection,
 )
 from fathom.studio.log import Entry
-from fathom.studio.records import as_record, canonical, from_record
+from fathom.studio.records import as_record, canonical, from_json
 from fathom.studio.states import RefusedError, sees_claims
 from fathom.studio.types import Note, Sample
 from fathom.studio.web.visit import Visit
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class ClaimDecisionBy:
     """What somebody decided on a claim.
 
     Attributes:
         by: Who decided; "" while names are hidden.
-        said: Their decision.
+        decision: Their decision.
     """
 
     by: str
-    said: ClaimDecision
+    decision: ClaimDecision
 
 
 @dataclass(frozen=True, slots=True)
-class ShownClaim:
+class ClaimView:
     """A claim as the page shows it.
 
     Attributes:
@@ -56,7 +56,7 @@ class ShownClaim:
     objection: Objection | None
     version: int
     outdated: bool
-    decisions: tuple[Decided, ...]
+    decisions: tuple[ClaimDecisionBy, ...]
     mine: ClaimDecision | None
 
     @property
@@ -65,7 +65,7 @@ class ShownClaim:
         return self.objection is None or self.objection.stand != "fails"
 
 
-def claims_of(visit: Visit, sample: Sample) -> tuple[ShownClaim, ...]:
+def claims_of(visit: Visit, sample: Sample) -> tuple[ClaimView, ...]:
     """The claims about a sample that somebody sees now: those without an objection first, outdated ones last.
 
     In the answer review, people see their own decisions only; in adjudication, they see no names.
@@ -81,18 +81,22 @@ def claims_of(visit: Visit, sample: Sample) -> tuple[ShownClaim, ...]:
         return ()
     last = _last_edit(visit.store.log(subject=sample.id))
     decided = _decisions(visit, sample)
-    found = []
+    claims = []
     for entry in notes:
-        critique = from_record(Critique, json.loads(entry.note.body))
+        critique = from_json(Critique, entry.note.body)
         for place, (claim, objection) in enumerate(zip(critique.claims, critique.objections, strict=True)):
-            said = [one for one in decided if (one.said.critique, one.said.claim) == (entry.number, place)]
-            mine = next((one.said for one in said if one.by == visit.me.name), None)
+            decisions_here = [
+                decision
+                for decision in decided
+                if (decision.decision.critique, decision.decision.claim) == (entry.number, place)
+            ]
+            mine = next((decision.decision for decision in decisions_here if decision.by == visit.me.name), None)
             if sample.state == "adjudication":
-                said = [replace(one, by="") for one in said]
+                decisions_here = [replace(decision, by="") for decision in decisions_here]
             outdated = critique.version <= last
             where = entry.number, place, claim, objection, critique.version, outdated
-            found.append(ShownClaim(*where, tuple(said), mine))
-    return tuple(sorted(found, key=lambda one: (one.outdated, not one.stands)))
+            claims.append(ClaimView(*where, tuple(decisions_here), mine))
+    return tuple(sorted(claims, key=lambda claim: (claim.outdated, not claim.stands)))
 
 
 def decide(visit: Visit) -> Response:
@@ -102,17 +106,17 @@ def decide(visit: Visit) -> Response:
         RefusedError: They may not, or something is missing.
     """
     sample, form = visit.store.sample(visit.path("id")), visit.form
-    shown = {(one.critique, one.place) for one in claims_of(visit, sample)}
+    open_claims = {(claim.critique, claim.place) for claim in claims_of(visit, sample)}
     about = form.number("critique"), form.number("claim")
-    if about not in shown:
+    if about not in open_claims:
         raise RefusedError("there is no such claim that you can decide on now; reload the page")
-    decision = next((one for one in OUTCOMES if one == form.text("decision")), None)
+    decision = next((outcome for outcome in OUTCOMES if outcome == form.text("decision")), None)
     if decision is None:
         raise RefusedError("choose whether the claim holds")
     if not form.text("reason").strip():
         raise RefusedError("the reason is missing; write why the claim holds or does not hold")
-    said = ClaimDecision(*about, decision, form.text("reason"), form.number("version"))
-    note = Note(CRITIQUE_DECISION, sample.id, canonical(as_record(said)), form.seconds)
+    decision_made = ClaimDecision(*about, decision, form.text("reason"), form.number("version"))
+    note = Note(CRITIQUE_DECISION, sample.id, canonical(as_record(decision_made)), form.seconds)
     visit.store.note(note, visit.me)
     return visit.to(f"/samples/{sample.id}?done=claim#claims")
 
@@ -120,14 +124,14 @@ def decide(visit: Visit) -> Response:
 def _last_edit(log: Sequence[Entry]) -> int:
     """The version of the sample before its content was changed last; 0 if it never was."""
     kinds = ("Select", "Write", "Edit")
-    return max((int(json.loads(one.body)["version"]) for one in log if one.kind in kinds), default=0)
+    return max((int(json.loads(entry.body)["version"]) for entry in log if entry.kind in kinds), default=0)
 
 
-def _decisions(visit: Visit, sample: Sample) -> list[Decided]:
-    found: dict[tuple[str, int, int], Decided] = {}
+def _decisions(visit: Visit, sample: Sample) -> list[ClaimDecisionBy]:
+    decisions: dict[tuple[str, int, int], ClaimDecisionBy] = {}
     for entry in visit.store.notes(topic=CRITIQUE_DECISION, subject=sample.id):
         if sample.state == "answer_review" and entry.person != visit.me.name:
             continue
-        said = from_record(ClaimDecision, json.loads(entry.note.body))
-        found[entry.person, said.critique, said.claim] = Decided(entry.person, said)
-    return list(found.values())
+        decision = from_json(ClaimDecision, entry.note.body)
+        decisions[entry.person, decision.critique, decision.claim] = ClaimDecisionBy(entry.person, decision)
+    return list(decisions.values())

@@ -23,23 +23,23 @@ MOST_FACT = 500
 
 def listed(visit: Visit) -> Response:
     """Documents, filtered by state and language."""
-    return _listed(visit)
+    return _documents_page(visit)
 
 
-def _listed(visit: Visit, wrong: str = "") -> Response:
+def _documents_page(visit: Visit, wrong: str = "") -> Response:
     state, language, offset = visit.query("state"), visit.query("language"), visit.number("offset")
-    found = visit.store.documents(state=state, language=language, offset=offset, limit=SHOWN + 1)
+    documents = visit.store.documents(state=state, language=language, offset=offset, limit=SHOWN + 1)
     return visit.page(
         "documents",
         400 if wrong else 200,
         wrong=wrong,
-        documents=found[:SHOWN],
-        counts={one: len(visit.store.document_ids(state=one)) for one in DOCUMENT_STATES},
+        documents=documents[:SHOWN],
+        counts={state: len(visit.store.document_ids(state=state)) for state in DOCUMENT_STATES},
         states=DOCUMENT_STATES,
         state=state,
         language=language,
         offset=offset,
-        more=offset + SHOWN if len(found) > SHOWN else 0,
+        more=offset + SHOWN if len(documents) > SHOWN else 0,
         waiting=len(visit.store.document_ids(state="collected")),
         tokenizer=visit.store.intake().tokenizer,
         formats=FORMATS,
@@ -51,14 +51,15 @@ def add(visit: Visit) -> Response:
     """Adds uploaded files, and says what became of each."""
     facts = {name: visit.form.text(name).strip() for name in ("source", "licence", "domain", "format", "language")}
     if long := [name for name, value in facts.items() if len(value) > MOST_FACT]:
-        return _listed(visit, f"{long[0]}: more than {MOST_FACT} characters; shorten it")
+        return _documents_page(visit, f"{long[0]}: more than {MOST_FACT} characters; shorten it")
     if facts["language"] not in ("", *LANGUAGES.values()):
-        return _listed(visit, f"language: expected {' or '.join(LANGUAGES.values())}; reload the page")
+        return _documents_page(visit, f"language: expected {' or '.join(LANGUAGES.values())}; reload the page")
     if not visit.files:
-        return _listed(visit, "no file was chosen; choose at least one")
-    uploads = [Upload(one.filename or "", one.file) for one in visit.files]
+        return _documents_page(visit, "no file was chosen; choose at least one")
+    uploads = [Upload(file.filename or "", file.file) for file in visit.files]
     outcome = add_uploads(visit.store, uploads, rules_of(visit.store.intake(), **facts), visit.me)
-    titles = {one.duplicate_of: _title(visit, one.duplicate_of) for file in outcome.added for one in file.documents}
+    originals = {document.duplicate_of for file in outcome.added for document in file.documents}
+    titles = {id: _title(visit, id) for id in originals}
     return visit.page("added", 507 if outcome.full else 200, added=outcome.added, titles=titles)
 
 
@@ -100,7 +101,7 @@ def compliance(visit: Visit) -> Response:
         count=len(waiting),
         following=waiting[(place + 1) % len(waiting)],
         before=waiting[place - 1],
-        added=next((one for one in reversed(entries) if one.kind == "AddDocument"), None),
+        added=next((entry for entry in reversed(entries) if entry.kind == "AddDocument"), None),
         decided=decided,
     )
 
@@ -134,5 +135,5 @@ def _found(visit: Visit, id: str) -> StudioDocument | None:
 
 
 def _title(visit: Visit, id: str) -> str:
-    found = _found(visit, id)
-    return found.title or found.id if found else ""
+    document = _found(visit, id)
+    return document.title or document.id if document else ""

@@ -1,13 +1,15 @@
 """Forms of samples: fields to actions, and back."""
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
 from typing import TypeVar
 
 from fathom.server.answers import AnswerError
-from fathom.studio.records import MOST_ITEMS, RecordError, as_record, from_record
+from fathom.storage.validation import Items
+from fathom.studio.records import MOST_ITEMS, RecordError, as_record, from_json
 from fathom.studio.types import (
+    ACTIONS,
     AUDIT_VERDICTS,
     DECISIONS,
     MARKS,
@@ -21,15 +23,9 @@ from fathom.studio.types import (
     Content,
     Edit,
     Evidence,
-    ExpertPass,
-    ExpertReturn,
-    Reconstruct,
-    Reject,
     Review,
     Sample,
-    Select,
-    Standardise,
-    SubmitForReview,
+    SampleAction,
     SubmitReview,
     SubmitVerdicts,
     Verdict,
@@ -40,29 +36,13 @@ from fathom.studio.web.visit import Form
 Choice = TypeVar("Choice", bound=str)
 
 
-@dataclass(frozen=True, slots=True)
-class _Evidences:
-    evidence: tuple[Evidence, ...]
-
-
 MINED = ("missing", "not missing")
 """What a reviewer says of a component that models give and the reference lacks."""
-FORMS: dict[str, type[Action]] = {
-    "select": Select,
-    "write": Write,
-    "edit": Edit,
-    "submit": SubmitForReview,
-    "pass": ExpertPass,
-    "return": ExpertReturn,
-    "standardise": Standardise,
-    "verdicts": SubmitVerdicts,
-    "review": SubmitReview,
-    "adjudicate": Adjudicate,
-    "reconstruct": Reconstruct,
-    "reject": Reject,
-    "audit": Audit,
-}
+FORMS: dict[str, type[Action]] = {kind.words.form: kind for kind in ACTIONS.values() if kind.words.form}
 """Actions by the name of their form."""
+_COMMON = {field.name for field in fields(SampleAction)}
+_FIELDS = {"note": "reason"}
+"""Fields of forms that have another name than that of the action."""
 
 
 def action_of(name: str, sample: Sample, form: Form) -> Action:
@@ -81,39 +61,30 @@ def action_of(name: str, sample: Sample, form: Form) -> Action:
 
 
 def _action(name: str, sample: Sample, form: Form) -> Action:
-    id, version, reason = sample.id, form.number("version"), form.text("reason")
+    kind: Callable[..., Action] | None = FORMS.get(name)
+    if kind is None:
+        raise AnswerError(404, "there is no such page")
+    id, version = sample.id, form.number("version")
     match name:
-        case "select":
-            return Select(id, version, form.text("candidate"))
         case "write":
             return Write(id, version, content_of(form, Content()))
         case "edit":
             return Edit(id, version, content_of(form, sample.content))
-        case "submit":
-            return SubmitForReview(id, version)
         case "verdicts":
-            one = _review(sample, form)
-            return SubmitVerdicts(id, version, one.verdicts, one.missing, one.verdict, one.note)
-        case "pass":
-            return ExpertPass(id, version, reason)
-        case "return":
-            return ExpertReturn(id, version, reason)
-        case "standardise":
-            return Standardise(id, version, form.text("prompt_thinking"), form.text("prompt_answering"))
+            review = _review(sample, form)
+            return SubmitVerdicts(id, version, review.verdicts, review.missing, review.verdict, review.note)
         case "review":
             return _review(sample, form)
         case "adjudicate":
             decision = _one_of(form.text("decision"), DECISIONS, "a decision: accept or reconstruct")
-            return Adjudicate(id, version, decision, reason)
-        case "reconstruct":
-            return Reconstruct(id, version)
-        case "reject":
-            return Reject(id, version, reason)
+            return Adjudicate(id, version, decision, form.text("reason"))
         case "audit":
             verdict = _one_of(form.text("verdict"), VERDICTS, "a verdict: pass or problem")
             wrong = _one_of(form.text("wrong", "problem"), AUDIT_VERDICTS[1:], "what is wrong")
-            return Audit(id, version, "pass" if verdict == "pass" else wrong, reason)
-    raise AnswerError(404, "there is no such page")
+            return Audit(id, version, "pass" if verdict == "pass" else wrong, form.text("reason"))
+    # The fields of all others are texts.
+    own = [field.name for field in fields(FORMS[name]) if field.name not in _COMMON]
+    return kind(id, version, **{field: form.text(_FIELDS.get(field, field)) for field in own})
 
 
 def content_of(form: Form, before: Content) -> Content:
@@ -147,12 +118,7 @@ def evidence_of(form: Form, name: str) -> tuple[Evidence, ...]:
     text = form.text(name)
     if not text:
         return ()
-    try:
-        return from_record(_Evidences, {"evidence": json.loads(text)}, name).evidence
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, RecordError):
-            raise
-        raise RecordError(f"{name}: expected JSON; reload the page") from None
+    return from_json(Items[Evidence], text, name)
 
 
 def _review(sample: Sample, form: Form) -> SubmitReview:
@@ -171,10 +137,10 @@ def _review(sample: Sample, form: Form) -> SubmitReview:
                 missing.append(Component(text, evidence_of(form, f"mined-evidence-{key}")))
             else:
                 not_missing.append(text)
-    sound = all(one.mark == "right" for one in verdicts) and not missing and not form.text("problem")
+    sound = all(verdict.mark == "right" for verdict in verdicts) and not missing and not form.text("problem")
     verdict: Verdict = "pass" if sound else "problem"
-    said = tuple(verdicts), tuple(missing), verdict, form.text("reason"), tuple(not_missing)
-    return SubmitReview(sample.id, form.number("version"), *said)
+    values = tuple(verdicts), tuple(missing), verdict, form.text("reason"), tuple(not_missing)
+    return SubmitReview(sample.id, form.number("version"), *values)
 
 
 def form_of(review: Review) -> Form:
@@ -194,14 +160,16 @@ def _evidence_text(evidence: tuple[Evidence, ...]) -> str:
 
 def _numbers(form: Form, prefix: str) -> list[int]:
     numbers = (name.removeprefix(f"{prefix}-") for name in form.fields if name.startswith(f"{prefix}-"))
-    found = sorted(int(one) for one in numbers if one.isascii() and one.isdecimal() and len(one) < 6)
-    if len(found) > MOST_ITEMS:
+    sorted_numbers = sorted(
+        int(number) for number in numbers if number.isascii() and number.isdecimal() and len(number) < 6
+    )
+    if len(sorted_numbers) > MOST_ITEMS:
         raise RecordError(f"{prefix}: more than {MOST_ITEMS:,}; remove some")
-    return found
+    return sorted_numbers
 
 
 def _one_of(value: str, choices: Sequence[Choice], words: str) -> Choice:
-    for one in choices:
-        if one == value:
-            return one
+    for choice in choices:
+        if choice == value:
+            return choice
     raise RecordError(f"{words} is missing; choose one")

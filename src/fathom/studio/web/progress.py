@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from fathom.studio.agreements import agreements, pairs_of
-from fathom.studio.audits import Audits, audits
 from fathom.studio.quotas import Cell, Design, next_drafts, progress
-from fathom.studio.statistics import efforts, total
+from fathom.studio.statistics import Audits, agreements, audits, efforts, pairs_of, total
 from fathom.studio.types import STATES, State
 from fathom.studio.web.visit import Visit
 from fathom.tokens.length import format_length
@@ -50,29 +48,29 @@ class Row:
 def progress_page(visit: Visit) -> Response:
     """What is there and missing, time and cost, agreement, and audits."""
     design, state = visit.settings.design, visit.query("state")
-    shown = state if state in STATES else None
+    chosen = state if state in STATES else None
     hourly = _price(visit.query("hourly"), design.hourly)
-    cells = visit.histories.kept("quotas", lambda all_: progress(design, all_))
-    spent = visit.histories.kept(("efforts", hourly), lambda all_: efforts(all_, hourly=hourly))
+    cells = visit.histories.cached("quotas", lambda all_: progress(design, all_))
+    spent = visit.histories.cached(("efforts", hourly), lambda all_: efforts(all_, hourly=hourly))
     inside, outside = cells[: len(design.cells())], cells[len(design.cells()) :]
     available = visit.store.available()
-    wanted = {(one.language, one.bucket) for one in inside if one.to_begin}
+    wanted = {(cell.language, cell.bucket) for cell in inside if cell.to_begin}
     return visit.page(
         "progress",
         design=design,
-        sums={name: sum(getattr(one, name) for one in inside) for name in ("done", "under_way", "to_begin")},
-        outside=sum(one.done + one.under_way for one in outside),
-        state=shown or "",
+        sums={name: sum(getattr(cell, name) for cell in inside) for name in ("done", "under_way", "to_begin")},
+        outside=sum(cell.done + cell.under_way for cell in outside),
+        state=chosen or "",
         states=STATES,
         counts=visit.store.counts(),
-        rows=matrix(design, inside, shown),
-        lengths=[format_length(one) for one in design.lengths],
+        rows=matrix(design, inside, chosen),
+        lengths=[format_length(length) for length in design.lengths],
         drafts=[[shlex.quote(word) for word in words] for words in next_drafts(inside, available)],
         lacking=[f"{language} {format_length(bucket)}" for language, bucket in sorted(wanted - available.keys())],
-        spent=[one for one in spent if one.samples or one.actions or one.model_cost],
+        spent=[effort for effort in spent if effort.samples or effort.actions or effort.model_cost],
         total=total(spent),
         hourly=hourly,
-        agreed=visit.histories.kept("agreements", lambda all_: agreements(pairs_of(all_), design.seed)),
+        agreed=visit.histories.cached("agreements", lambda all_: agreements(pairs_of(all_), design.seed)),
         audits=audits_of(visit),
     )
 
@@ -80,7 +78,7 @@ def progress_page(visit: Visit) -> Response:
 def audits_of(visit: Visit) -> Audits:
     """The audit sample of the studio."""
     design = visit.settings.design
-    return visit.histories.kept("audits", lambda all_: audits(all_, design, visit.histories.start))
+    return visit.histories.cached("audits", lambda all_: audits(all_, design, visit.histories.start))
 
 
 def matrix(design: Design, cells: Iterable[Cell], state: State | None) -> list[Row]:
@@ -91,20 +89,22 @@ def matrix(design: Design, cells: Iterable[Cell], state: State | None) -> list[R
         cells: Its combinations.
         state: State whose samples are counted; None for those accepted and under way.
     """
-    there = {(one.task, one.language, one.bucket): one for one in cells}
+    by_key = {(cell.task, cell.language, cell.bucket): cell for cell in cells}
     columns = [(language, length) for language in design.languages for length in design.lengths]
-    lines = {task: [there[task, *column] for column in columns] for task in design.tasks}
-    rows = [Row(task, (*(_square([one], state) for one in line), _square(line, state))) for task, line in lines.items()]
+    lines = {task: [by_key[task, *column] for column in columns] for task in design.tasks}
+    rows = [
+        Row(task, (*(_square([cell], state) for cell in line), _square(line, state))) for task, line in lines.items()
+    ]
     sums = [_square(column, state) for column in zip(*lines.values(), strict=True)]
-    return [*rows, Row("All tasks", (*sums, _square(list(there.values()), state)))]
+    return [*rows, Row("All tasks", (*sums, _square(list(by_key.values()), state)))]
 
 
 def _square(cells: Sequence[Cell], state: State | None) -> Square:
     if state is not None:
-        count = sum(one.states.get(state, 0) for one in cells)
+        count = sum(cell.states.get(state, 0) for cell in cells)
         return Square(f"{count:,}", 0, min(count, SHADES) if len(cells) == 1 else 0)
-    wanted, missing = sum(one.wanted for one in cells), sum(one.missing for one in cells)
-    done, under_way = sum(one.done for one in cells), sum(one.under_way for one in cells)
+    wanted, missing = sum(cell.wanted for cell in cells), sum(cell.missing for cell in cells)
+    done, under_way = sum(cell.done for cell in cells), sum(cell.under_way for cell in cells)
     shade = SHADES if not missing else math.ceil((wanted - missing) / wanted * (SHADES - 1))
     return Square(f"{done:,}", under_way, shade)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from starlette.responses import Response
 
 from fathom.studio.histories import History
-from fathom.studio.lists import Listed
+from fathom.studio.lists import ListedSample
 from fathom.studio.log import NoteEntry
 from fathom.studio.quality import (
     ALL,
@@ -32,22 +32,24 @@ from fathom.tokens.length import format_length
 def quality_page(visit: Visit) -> Response:
     """What the study says so far, and what somebody can rate."""
     design = visit.settings.design
-    found = visit.histories.kept("study", lambda all_: study(_drawn(visit, all_), _notes(visit), design))
+    figures = visit.histories.cached("study", lambda all_: study(_drawn(visit, all_), _notes(visit), design))
     waiting = _waiting(visit)
     # Where all samples of a length are of one origin, the times would tell a rater the origin of what they rate.
-    times = [] if waiting else visit.histories.kept("makings", lambda all_: makings(all_, design))
+    times = [] if waiting else visit.histories.cached("makings", lambda all_: makings(all_, design))
     return visit.page(
         "quality",
         design=design,
-        study=found,
-        qualities={(one.origin, one.dimension): one for one in found.qualities},
-        origins=[origin for origin in (ALL, *ORIGINS) if any(one.origin == origin for one in found.qualities)],
+        study=figures,
+        qualities={(quality.origin, quality.dimension): quality for quality in figures.qualities},
+        origins=[
+            origin for origin in (ALL, *ORIGINS) if any(quality.origin == origin for quality in figures.qualities)
+        ],
         dimensions=(*DIMENSIONS, ALL),
         titles=TITLES,
         waiting=waiting,
-        times={(one.origin, one.bucket): one for one in times},
-        made_by=[origin for origin in ORIGINS if any(one.origin == origin for one in times)],
-        lengths=sorted({one.bucket for one in times}),
+        times={(time.origin, time.bucket): time for time in times},
+        made_by=[origin for origin in ORIGINS if any(time.origin == origin for time in times)],
+        lengths=sorted({time.bucket for time in times}),
         format_length=format_length,
     )
 
@@ -63,7 +65,7 @@ def rate(visit: Visit) -> Response:
     if form.number("version") != sample.version:
         return _rating(visit, sample, form, "the sample was changed while you looked at it; look again", 409)
     try:
-        rating = from_record(Rating, {one: form.text(one) for one in DIMENSIONS})
+        rating = from_record(Rating, {dimension: form.text(dimension) for dimension in DIMENSIONS})
     except RecordError:
         return _rating(visit, sample, form, "choose no, partly or yes for every question", 400)
     visit.store.note(Note(RATING, sample.id, canonical(as_record(rating)), form.seconds), visit.me)
@@ -76,10 +78,10 @@ def rates(visit: Visit, sample: Sample) -> bool:
     return sample.state in DONE and sample.id in _waiting(visit)
 
 
-def without_authors(visit: Visit, listed: Sequence[Listed]) -> list[Listed]:
+def without_authors(visit: Visit, listed: Sequence[ListedSample]) -> list[ListedSample]:
     """Samples of a list, without the names of those that somebody can rate."""
-    waiting = set(_waiting(visit)) if any(one.state in DONE for one in listed) else set()
-    return [replace(one, author="") if one.id in waiting else one for one in listed]
+    waiting = set(_waiting(visit)) if any(sample.state in DONE for sample in listed) else set()
+    return [replace(sample, author="") if sample.id in waiting else sample for sample in listed]
 
 
 def _ratable(visit: Visit) -> Sample:
@@ -116,7 +118,7 @@ def _waiting(visit: Visit) -> list[str]:
         drawn = _drawn(visit, all_)
         return drawn, ratings_of(drawn, _notes(visit), design)
 
-    drawn, ratings = visit.histories.kept("ratings", compute)
+    drawn, ratings = visit.histories.cached("ratings", compute)
     return to_rate(drawn, ratings, design, visit.me.name)
 
 

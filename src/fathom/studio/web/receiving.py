@@ -74,10 +74,10 @@ async def receive_files(request: Request) -> tuple[dict[str, str], tuple[UploadF
             words = "the server has no space for these files; nothing was stored; ask an administrator"
             raise AnswerError(507, words) from error
         raise
-    fields = {name: one for name, one in form.multi_items() if isinstance(one, str)}
+    fields = {name: value for name, value in form.multi_items() if isinstance(value, str)}
     # A file field that was left empty is sent as a file without a name.
-    files = tuple(one for _, one in form.multi_items() if isinstance(one, UploadFile) and one.filename)
-    if large := [one.filename for one in files if (one.size or 0) > MOST_OF_FILE]:
+    files = tuple(file for _, file in form.multi_items() if isinstance(file, UploadFile) and file.filename)
+    if large := [file.filename for file in files if (file.size or 0) > MOST_OF_FILE]:
         close(files)
         words = f"{large[0]}: more than {MOST_OF_FILE >> 20} MiB; nothing was stored; split it, or ask an administrator"
         raise AnswerError(413, f"{words}, who can add it with `fathom studio add-documents`")
@@ -86,8 +86,8 @@ async def receive_files(request: Request) -> tuple[dict[str, str], tuple[UploadF
 
 def close(files: tuple[UploadFile, ...]) -> None:
     """Frees the space of files."""
-    for one in files:
-        one.file.close()
+    for file in files:
+        file.file.close()
 
 
 def _too_large(most: int) -> AnswerError:

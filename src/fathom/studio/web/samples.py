@@ -8,16 +8,15 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from fathom.server.answers import AnswerError
-from fathom.studio.lists import Listed
+from fathom.studio.lists import ListedSample
 from fathom.studio.log import Entry
 from fathom.studio.predicting import closed_book_results, known_without_text, mined
 from fathom.studio.quality import without_origin
 from fathom.studio.records import RecordError
-from fathom.studio.states import RefusedError, StaleError, may, visible, why_not
+from fathom.studio.states import RefusedError, StaleError, may, states_waiting_for, visible, why_not
 from fathom.studio.statistics import efforts, total
-from fathom.studio.store import new_id
-from fathom.studio.types import STATES, Component, Content, Create, Evidence, Sample, State, SubmitForReview
-from fathom.studio.unsent import Draft
+from fathom.studio.store import Draft, new_id
+from fathom.studio.types import STATES, Component, Content, Create, Evidence, Sample, SubmitForReview
 from fathom.studio.web import claims
 from fathom.studio.web.accounts import hidden
 from fathom.studio.web.forms import FORMS, action_of, components_of, content_of, evidence_of, form_of
@@ -27,14 +26,10 @@ from fathom.studio.web.visit import Form, Visit, texts_of
 from fathom.types import FathomError
 
 SHOWN = 50
-WAITING: tuple[State, ...] = ("drafted", "selected", "revision", "standardised", "answer_review", "reconstruct")
-WAITING_FOR_EXPERTS: tuple[State, ...] = ("expert_review", "adjudication")
 TO_AUDIT = "to_audit"
 """Accepted samples that are drawn for an audit, as a filter of the queue beside the states."""
 MOST_MINED = 50
 """Components of models that a reviewer decides on; the models' whole answers have the rest."""
-STAYING = ("select", "write", "edit", "verdicts", "reconstruct")
-"""Forms after which the same sample goes on."""
 EMPTY_ROWS = 2
 """Empty components at the end of a form, for browsers without scripts."""
 
@@ -49,9 +44,7 @@ def queue(visit: Visit) -> Response:
         return _to_audit(visit, filters, offset)
     else:
         state = ""
-        mine = WAITING if may(visit.me.role, "annotator") else ()
-        mine += WAITING_FOR_EXPERTS if may(visit.me.role, "expert") else ()
-        wanted = {"states": mine or STATES, "waiting_for": visit.me.name}
+        wanted = {"states": states_waiting_for(visit.me.role) or STATES, "waiting_for": visit.me.name}
     return _queue(
         visit, visit.store.listed(**wanted, **filters, offset=offset, limit=SHOWN + 1), state, filters, offset
     )
@@ -60,22 +53,22 @@ def queue(visit: Visit) -> Response:
 def _to_audit(visit: Visit, filters: dict[str, Any], offset: int) -> Response:
     """The samples of the audit sample that this person may audit."""
     waiting = audits_of(visit).waiting
-    there = visit.histories.all()
-    ids = [id for id in waiting if visit.me.name not in there[id].barred]
-    found = visit.store.listed(ids=ids, **filters, offset=offset, limit=SHOWN + 1) if ids else []
-    return _queue(visit, found, TO_AUDIT, filters, offset)
+    histories = visit.histories.all()
+    ids = [id for id in waiting if visit.me.name not in histories[id].barred]
+    listed = visit.store.listed(ids=ids, **filters, offset=offset, limit=SHOWN + 1) if ids else []
+    return _queue(visit, listed, TO_AUDIT, filters, offset)
 
 
-def _queue(visit: Visit, found: list[Listed], state: str, filters: dict[str, Any], offset: int) -> Response:
+def _queue(visit: Visit, listed: list[ListedSample], state: str, filters: dict[str, Any], offset: int) -> Response:
     return visit.page(
         "queue",
-        samples=without_authors(visit, found[:SHOWN]),
+        samples=without_authors(visit, listed[:SHOWN]),
         counts=visit.store.counts(),
         states=STATES,
         state=state,
         filters=filters,
         offset=offset,
-        more=offset + SHOWN if len(found) > SHOWN else 0,
+        more=offset + SHOWN if len(listed) > SHOWN else 0,
     )
 
 
@@ -89,11 +82,11 @@ def history(visit: Visit) -> Response:
     sample = visit.store.sample(visit.path("id"))
     entries: list[Entry] = hidden(visit, visit.store.log(subject=sample.id))
     if sample.state == "adjudication":
-        entries = [replace(one, person="(hidden)") for one in entries]
+        entries = [replace(entry, person="(hidden)") for entry in entries]
     blind = rates(visit, sample)
     spent = efforts([visit.histories.all()[sample.id]], hourly=visit.settings.design.hourly)
     # The time in a state is that of one reviewer until the other one is done.
-    spent = [one for one in spent if one.actions + one.model_cost and one.group != sample.state]
+    spent = [effort for effort in spent if effort.actions + effort.model_cost and effort.group != sample.state]
     return visit.page(
         "history",
         sample=visible(sample, visit.me),
@@ -137,7 +130,7 @@ def act(visit: Visit) -> Response:
         except RefusedError as error:
             return _refused(visit, visit.store.sample(sample.id), "submit", Form(), error)
         return visit.to("/", "submit")
-    return visit.to(f"/samples/{sample.id}" if name in STAYING else "/", name)
+    return visit.to(f"/samples/{sample.id}" if FORMS[name].words.stays else "/", name)
 
 
 def decide_on_claim(visit: Visit) -> Response:
@@ -189,8 +182,8 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         missing=_components(form["review"], "missing"),
         evidence_for=partial(_evidence, form["review"]),
         first=first,
-        firsts={(one.reviewer, one.round): one.verdicts for one in seen.first_verdicts},
-        mined=mined(seen, task, [one.text for one in first.missing])[:MOST_MINED] if first else (),
+        firsts={(review.reviewer, review.round): review.verdicts for review in seen.first_verdicts},
+        mined=mined(seen, task, [component.text for component in first.missing])[:MOST_MINED] if first else (),
         one_choice=task is not None and task.metric == "Accuracy",
         claims=claims.claims_of(visit, sample),
         closed_book=closed_book_results(sample, task) if decides else None,
@@ -225,13 +218,15 @@ def _differences(mine: Content, theirs: Content) -> list[tuple[str, str, str]]:
     """Fields that differ, as texts."""
     pairs = [(name, getattr(mine, name), getattr(theirs, name)) for name in ("question", "rationale", "solution")]
     parts = [("components", _lines(mine), _lines(theirs)), ("requirement", mine.requirement, theirs.requirement)]
-    return [one for one in pairs + parts if one[1] != one[2]]
+    return [pair for pair in pairs + parts if pair[1] != pair[2]]
 
 
 def _lines(content: Content) -> str:
     return "\n".join(
-        f"{one.text}   [{', '.join(f'{part.start}-{part.end}' for part in one.evidence)}]" if one.evidence else one.text
-        for one in content.components
+        f"{component.text}   [{', '.join(f'{part.start}-{part.end}' for part in component.evidence)}]"
+        if component.evidence
+        else component.text
+        for component in content.components
     )
 
 

@@ -20,13 +20,13 @@ from fathom.printing import printable
 from fathom.server.answers import HEADERS, AnswerError
 from fathom.studio.checks import MOST_BYTES
 from fathom.studio.histories import Histories
-from fathom.studio.lists import Listed
+from fathom.studio.lists import ListedSample
 from fathom.studio.people import People, Session
 from fathom.studio.states import may
 from fathom.studio.store import Store
 from fathom.studio.types import Person, Role
 from fathom.studio.web.receiving import close, pieces_of, receive_files
-from fathom.studio.web.words import deed, language
+from fathom.studio.web.words import NOTICES, deed, language
 
 if TYPE_CHECKING:
     from fathom.studio.web.settings import Settings
@@ -140,13 +140,13 @@ class Visit:
     def page(self, template: str, code: int = 200, **values: Any) -> Response:
         """A page made from a template."""
         me = self.session.person if self.session else None
-        shown = {"me": me, "csrf": self.session.csrf if self.session else "", "path": self.request.url.path}
+        about = {"me": me, "csrf": self.session.csrf if self.session else "", "path": self.request.url.path}
         known = {"until": self.session.until, "recent": self.session.recent} if self.session else _NOBODY
         rights = {role: bool(me and may(me.role, role)) for role in ("annotator", "expert", "administrator")}
         text = (
             templates()
             .get_template(f"{template}.html")
-            .render(**shown, **known, may=rights, notice=self.query("done"), **values)
+            .render(**about, **known, may=rights, notice=self.query("done"), **values)
         )
         return HTMLResponse(text, code)
 
@@ -163,17 +163,18 @@ def _whole(text: str) -> int:
 def templates() -> Environment:
     """Templates, in which every value is escaped."""
     rules: dict[str, Any] = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True}
-    found = Environment(loader=FileSystemLoader(PAGES), auto_reload=False, **rules)
-    found.filters["plain"] = printable
-    found.filters["thousands"] = lambda number: f"{number:,}"
-    found.filters["label"] = lambda name: str(name).replace("_", " ")
-    found.filters["language"] = language
-    found.filters["deed"] = deed
-    found.filters["when"] = lambda text: text.replace("T", " ").removesuffix("Z")
-    found.filters["record"] = _record
-    found.filters["mined_key"] = mined_key
-    found.filters["row"] = _row
-    return found
+    environment = Environment(loader=FileSystemLoader(PAGES), auto_reload=False, **rules)
+    environment.globals["notices"] = NOTICES
+    environment.filters["plain"] = printable
+    environment.filters["thousands"] = lambda number: f"{number:,}"
+    environment.filters["label"] = lambda name: str(name).replace("_", " ")
+    environment.filters["language"] = language
+    environment.filters["deed"] = deed
+    environment.filters["when"] = lambda text: text.replace("T", " ").removesuffix("Z")
+    environment.filters["record"] = _record
+    environment.filters["mined_key"] = mined_key
+    environment.filters["row"] = _row
+    return environment
 
 
 def mined_key(text: str) -> str:
@@ -182,9 +183,9 @@ def mined_key(text: str) -> str:
 
 
 @lru_cache(maxsize=KEPT_ROWS)
-def _row(one: Listed, state: str) -> Markup:
+def _row(listed: ListedSample, state: str) -> Markup:
     """A sample in the queue. Rows are kept because most requests show the same; they show nothing but these values."""
-    return Markup(templates().get_template("row.html").render(one=one, state=state))
+    return Markup(templates().get_template("row.html").render(one=listed, state=state))
 
 
 def _record(value: Any) -> str:
@@ -288,8 +289,8 @@ def texts_of(text: str) -> dict[str, str]:
     values = json.loads(text)
     if not isinstance(values, dict) or len(values) > MOST_FIELDS:
         raise ValueError("no object, or too many fields")
-    if not all(isinstance(one, str) for one in values.values()):
+    if not all(isinstance(value, str) for value in values.values()):
         raise ValueError("a field is no text")
-    for one in (*values, *values.values()):
-        one.encode()
+    for value in (*values, *values.values()):
+        value.encode()
     return values

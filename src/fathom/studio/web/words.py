@@ -1,4 +1,4 @@
-"""What pages call languages and the entries of the log."""
+"""What pages call languages and the entries of the log, and what they say after a form."""
 
 import json
 from collections.abc import Mapping
@@ -6,31 +6,8 @@ from collections.abc import Mapping
 from fathom.benchmarks.pro.secondary_tasks import LANGUAGES
 from fathom.printing import printable
 from fathom.studio.log import Entry
+from fathom.studio.types import ACTIONS, EVENTS, Note
 
-DEEDS: Mapping[str, str] = {
-    "Create": "began the sample",
-    "AddCandidates": "added drafts",
-    "AddPredictions": "added answers of models",
-    "SetDifficulty": "set the difficulty",
-    "Select": "selected a draft",
-    "Write": "wrote the sample",
-    "Edit": "edited",
-    "SubmitForReview": "handed it to an expert",
-    "ExpertPass": "passed it",
-    "ExpertReturn": "returned it for revision",
-    "Standardise": "confirmed the prompts",
-    "SubmitVerdicts": "sent first verdicts",
-    "SubmitReview": "sent a review",
-    "Adjudicate": "adjudicated",
-    "Reconstruct": "began the next round",
-    "Reject": "rejected it",
-    "Audit": "audited it",
-    "AddDocument": "added a document",
-    "ReviewDocument": "decided on a document",
-    "SetIntake": "set how documents are measured",
-    "SetPerson": "added or changed an account",
-}
-"""What somebody did, by the event's name; a note says itself what it is."""
 NOTES: Mapping[str, str] = {
     "account": "changed how an account logs in",
     "critique": "added claims of a model",
@@ -39,6 +16,15 @@ NOTES: Mapping[str, str] = {
     "rating": "rated it",
 }
 """What somebody did, by the topic of a note."""
+NOTICES: Mapping[str, str] = {form: kind.words.notice for kind in ACTIONS.values() if (form := kind.words.form)} | {
+    "claim": "Your decision is stored.",
+    "rate": "Your rating is stored.",
+    "saved": "Saved.",
+    "password": "The password is changed; other sessions have ended.",
+    "confirmed": "Thank you. You can change accounts for half an hour.",
+    "sessions": "Ended.",
+}
+"""What a page says after a form, by the name of the form or of what was done."""
 _LANGUAGES = {code: name for name, code in LANGUAGES.items()}
 
 
@@ -48,8 +34,9 @@ def deed(entry: Entry) -> str:
     Args:
         entry: An entry of the log.
     """
-    if entry.kind in DEEDS:
-        return DEEDS[entry.kind]
+    kind = EVENTS.get(entry.kind, Note)
+    if kind is not Note:
+        return kind.words.deed
     topic = str(json.loads(entry.body).get("topic", entry.kind))
     return NOTES.get(topic, printable(topic))
 
