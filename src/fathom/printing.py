@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 Kind = TypeVar("Kind")
 RECORDS = 30
-"""Values of a field that are shown as a table; the number of the others is said."""
+"""Maximum number of values of a field in a table; the others are counted."""
 
 # Before "?" and "&", after the others, so that a query starts a new line.
 _SEAM = re.compile(r"(?<=[/=_\-·,])|(?=[?&])")

@@ -10,7 +10,6 @@ Published averages are rows too, without replies. Their facets describe them: ``
 ``group``, ``measure``, ``n`` (repeats), ``questions`` if known, and ``thinking`` and ``model_kind`` as for replies.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ import polars as pl
 
 from fathom.analysis.grid import ALL
 from fathom.analysis.questions import ModelReplies, asked, best_of_first, other_mean, passed, row_means
-from fathom.stats.columns import facet
+from fathom.stats.columns import facet, facet_names
 from fathom.stats.differences import Gap, unpaired_gap
 from fathom.stats.intervals import (
     OTHER,
@@ -98,18 +97,9 @@ def check_dimensions(by: Sequence[str]) -> None:
 
 def not_there(dimension: str, rows: pl.DataFrame) -> FathomError:
     """The error for a dimension that no question in the rows has."""
-    names = sorted({name for text in rows["facets"].unique() for name in _facets(text)})
+    names = facet_names(rows)
     has = f"the rows have the facets {', '.join(names)}" if names else "the rows have no facets"
     return FathomError(f"no question with a score has {dimension!r} to group by; {has}")
-
-
-def _facets(text: str) -> Mapping[str, object]:
-    """The facets of a row; none if a user's table has something else."""
-    try:
-        facets = json.loads(text)
-    except ValueError:
-        return {}
-    return facets if isinstance(facets, dict) else {}
 
 
 def published(rows: pl.DataFrame) -> pl.DataFrame:

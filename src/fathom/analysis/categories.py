@@ -8,7 +8,6 @@ LongBench v2, which is one task, is the share of its questions with a correct an
 A reply without a choice can get the chance level instead of 0, which v2's released code calls compensated.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from fathom.analysis.grid import ALL
-from fathom.stats.columns import cluster_name, facet, item_name
+from fathom.stats.columns import cluster_name, facet, facet_names, item_name
 from fathom.stats.intervals import (
     REPLICATES,
     Clusters,
@@ -122,7 +121,9 @@ def categories(
     scored = scored_rows(rows, unanswered)
     groups = category_groups(scored, by)
     if groups.is_empty() and scored["value"].count():
-        raise FathomError(f"no row with a score has the facet {by!r} to group by; {_facets(rows)}")
+        names = facet_names(rows)
+        has = f"the rows have {', '.join(names)}: choose one with `by`" if names else "the rows have no facets"
+        raise FathomError(f"no row with a score has the facet {by!r} to group by; {has}")
     return _categories(scored, groups, by, compensated, seed)
 
 
@@ -199,11 +200,6 @@ def _blank(rows: pl.DataFrame, by: str) -> dict[tuple[str, str], frozenset[tuple
     for model, variant, group, task in lost.drop_nulls().unique().iter_rows():
         lost_of.setdefault((model, variant), set()).update(((group, task), (group, ALL)))
     return {system: frozenset(groups) for system, groups in lost_of.items()}
-
-
-def _facets(rows: pl.DataFrame) -> str:
-    names = sorted({name for text in rows["facets"].unique() for name in json.loads(text)})
-    return f"the rows have {', '.join(names)}: choose one with `by`" if names else "the rows have no facets"
 
 
 def _of_model(

@@ -280,17 +280,8 @@ def ending(measured: Reach, *, whole: bool) -> Reach:
 
 
 def _undefined(profile: Profile, definition: Definition, threshold: float, note: str) -> EffectiveLength:
-    return EffectiveLength(
-        profile.model,
-        profile.variant,
-        profile.task,
-        definition,
-        None,
-        None,
-        censored="",
-        threshold=threshold,
-        note=note,
-    )
+    names = profile.model, profile.variant, profile.task
+    return EffectiveLength(*names, definition, None, None, censored="", threshold=threshold, note=note)
 
 
 def _passing(curves: Floats, thresholds: Floats, base: int, least: int) -> NDArray[np.int64]:

@@ -234,6 +234,4 @@ def _correlation(first: Floats, second: Floats) -> float | None:
 
 def _ranks(values: Floats) -> Floats:
     """Ranks; equal values share their mean rank."""
-    import polars as pl
-
     return pl.Series(values).rank("average").to_numpy()

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -267,18 +268,12 @@ def score_profiles(
     models: dict[tuple[str, str], dict[str, list[ScoreCell]]] = {}
     for cell in table.cells:
         models.setdefault((cell.model, cell.variant), {}).setdefault(cell.task, []).append(cell)
+    profile = partial(_profile, given=given, seed=seed, replicates=replicates, note=table.note)
     profiles = []
     for tasks in models.values():
-        shares = [
-            _profile(cells, 1 / len(tasks), given=given, seed=seed, replicates=replicates, note=table.note)
-            for cells in tasks.values()
-        ]
         if list(tasks) != [ALL]:
-            profiles += [
-                _profile(cells, 1.0, given=given, seed=seed, replicates=replicates, note=table.note)
-                for cells in tasks.values()
-            ]
-        profiles.append(mean_profile(shares))
+            profiles += [profile(cells, 1.0) for cells in tasks.values()]
+        profiles.append(mean_profile([profile(cells, 1 / len(tasks)) for cells in tasks.values()]))
     return profiles
 
 

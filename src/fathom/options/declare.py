@@ -222,7 +222,7 @@ class Field:
 
     @property
     def metavar(self) -> str:
-        """How its value is shown."""
+        """The placeholder of its value in help."""
         if self.option.metavar or self.choices:
             return self.option.metavar or "|".join(self.choices)
         names = {Path: "PATH", float: "NUMBER", int: "INTEGER"}

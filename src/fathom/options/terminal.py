@@ -103,17 +103,17 @@ def as_typed(message: str) -> str:
 
 
 def tell(note: str) -> None:
-    """Something that the reader of results must know, on standard error."""
+    """Print a note for the reader of results to standard error."""
     print(f"note: {printable(as_typed(note))}", file=sys.stderr)
 
 
 def tell_below(note: str) -> None:
-    """The same below what it is about."""
+    """The same, indented below what it is about."""
     print(f"  note: {printable(as_typed(note))}", file=sys.stderr)
 
 
 class Plan(Protocol):
-    """What is ahead; ``str`` says it in words."""
+    """A forecast of work; ``str`` describes it."""
 
     @property
     def requests(self) -> int:
@@ -125,7 +125,7 @@ class Plan(Protocol):
 
 
 def confirmed(plan: Plan, *, yes: bool, quiet: bool) -> bool:
-    """Show what is ahead; ask whether to start, unless told to, or there is nothing to send or to pay for.
+    """Print the plan and ask whether to start, unless ``yes`` is given or nothing is sent or paid for.
 
     Raises:
         FathomError: Standard input is no terminal.
@@ -142,7 +142,7 @@ def confirmed(plan: Plan, *, yes: bool, quiet: bool) -> bool:
 
 
 class Summary(Protocol):
-    """What came of work that may be stopped; ``str`` says it in words."""
+    """The result of work that may be stopped; ``str`` describes it."""
 
     @property
     def stopped(self) -> str:
@@ -154,7 +154,7 @@ class Summary(Protocol):
 
 
 def print_summary(summary: Summary) -> int:
-    """Print what came of work, and its hints; 1 where it was stopped."""
+    """Print the result of work and its hints; return 1 if it was stopped."""
     for hint in summary.hints:
         tell_below(hint)
     if words := as_typed(str(summary)):

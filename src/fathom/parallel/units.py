@@ -116,7 +116,7 @@ def cores(most: int | None = None) -> int:
 
 @contextmanager
 def _limited(variable: str, most: int) -> Iterator[None]:
-    """Within it, processes that start have a number in their environment, unless somebody has set a smaller one."""
+    """Limit a number in the environment of processes that start within it; a smaller one stays."""
     before = os.environ.get(variable)
     os.environ[variable] = str(min(int(before), most) if before and before.isdecimal() else most)
     try:

@@ -3,7 +3,7 @@
 A new origin is a module with ``read``, ``recognises`` and a test for its files, and an entry in that table.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -122,10 +122,7 @@ def _with_variants(read: Sequence[tuple[Part, pl.DataFrame]]) -> list[tuple[Part
         groups.setdefault(key, []).append(part.settings)
     parts = []
     for key, (part, rows) in zip(keys, read, strict=True):
-        fellows = groups[key]
-        names = sorted({name for settings in fellows for name in settings})
-        differing = [name for name in names if len({repr(settings.get(name)) for settings in fellows}) > 1]
-        settings = ", ".join(f"{name}={setting_text(part.settings.get(name))}" for name in differing)
+        settings = ", ".join(setting_text(name, part.settings) for name in differing_settings(groups[key]))
         if settings:
             both = pl.concat_str(pl.col("variant"), pl.lit(f", {settings}")).str.strip_prefix(", ")
             rows = rows.with_columns(both.alias("variant"))
@@ -133,9 +130,16 @@ def _with_variants(read: Sequence[tuple[Part, pl.DataFrame]]) -> list[tuple[Part
     return parts
 
 
-def setting_text(value: object) -> str:
-    """The value of a setting in the name of a variant."""
-    return "default" if value is None else str(value)
+def differing_settings(runs: Collection[Mapping[str, object]]) -> list[str]:
+    """The names of the settings in which some runs differ, sorted."""
+    names = sorted({name for settings in runs for name in settings})
+    return [name for name in names if len({repr(settings.get(name)) for settings in runs}) > 1]
+
+
+def setting_text(name: str, settings: Mapping[str, object]) -> str:
+    """A setting in the name of a variant: ``temperature=0.5``."""
+    value = settings.get(name)
+    return f"{name}={'default' if value is None else value}"
 
 
 def _tell_of(frame: pl.DataFrame, origin: Origin, options: ReadOptions) -> None:

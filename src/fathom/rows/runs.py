@@ -13,7 +13,7 @@ import polars as pl
 
 from fathom.plugins import loading
 from fathom.plugins.extras import MissingLibraryError
-from fathom.rows.origins import origin_of, read_origin, setting_text
+from fathom.rows.origins import differing_settings, origin_of, read_origin, setting_text
 from fathom.rows.parts import ReadOptions
 from fathom.rows.schema import NUMBER, SCHEMA, check_rows, in_slices, scan_rows, to_frame
 from fathom.rows.scoring import RULES, Judged, choose_judges, read_judged, score_reply
@@ -322,11 +322,10 @@ def _variants(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
     variants = {path: str(manifest.get("variant") or "") for path, manifest in manifests.items()}
     for fellows in _grouped(manifests, lambda path, manifest: (manifest["model"], variants[path])):
         settings = {path: _settings(manifest) for path, manifest in fellows.items()}
-        names = sorted({name for chosen in settings.values() for name in chosen})
-        differing = [name for name in names if len({repr(chosen.get(name)) for chosen in settings.values()}) > 1]
+        differing = differing_settings(settings.values())
         flags = _differing_flags({path: manifest.get("server_command") for path, manifest in fellows.items()})
         for path, chosen in settings.items():
-            settled = (f"{name}={setting_text(chosen.get(name))}" for name in differing)
+            settled = (setting_text(name, chosen) for name in differing)
             variants[path] = ", ".join(filter(None, (variants[path], *settled, flags[path])))
     # A server may move between runs, so its address is not a setting; but the same run on two servers is two runs.
     for fellows in _grouped(
@@ -334,7 +333,7 @@ def _variants(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
     ):
         if len({manifest.get("base_url") for manifest in fellows.values()}) > 1:
             for path, manifest in fellows.items():
-                address = f"base_url={setting_text(manifest.get('base_url'))}"
+                address = setting_text("base_url", manifest)
                 variants[path] = f"{variants[path]}, {address}" if variants[path] else address
     return variants
 

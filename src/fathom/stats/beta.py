@@ -29,7 +29,7 @@ def beta_lower_tail(x: float, a: float, b: float) -> float:
 
 
 def split_lower_tail(at: float, rest: float, a: float, b: float) -> float:
-    """The same for x = ``at`` and 1 - x = ``rest``, of which one may be too small to be told from 1 minus the other."""
+    """The same for x = ``at`` and 1 - x = ``rest``; one may be too small to be distinguished from 1 minus the other."""
     beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
     front = math.exp(a * math.log(at) + b * math.log(rest) - beta) if at > 0 and rest > 0 else 0.0
     # The fraction converges quickly on one side of the mean only.

@@ -1,5 +1,8 @@
 """Expressions over a rows table that several analyses need."""
 
+import json
+from contextlib import suppress
+
 import polars as pl
 
 NAMED = "\x1fcluster\x1f"
@@ -9,6 +12,16 @@ NAMED = "\x1fcluster\x1f"
 def facet(name: str) -> pl.Expr:
     """A facet of the sample as text; null if the sample has no such facet."""
     return pl.col("facets").str.json_path_match(f"$.{name}")
+
+
+def facet_names(rows: pl.DataFrame) -> list[str]:
+    """The names of the facets of some rows, sorted; a text that is no JSON object, as in tables of users, has none."""
+    names: set[str] = set()
+    for text in rows["facets"].drop_nulls().unique():
+        with suppress(ValueError):
+            facets = json.loads(text)
+            names.update(facets if isinstance(facets, dict) else ())
+    return sorted(names)
 
 
 def mean_of(name: str) -> pl.Expr:
