@@ -81,8 +81,10 @@ def test_a_reply_counts_once_however_it_comes(call: Call, run: Path, tmp_path: P
     for name, logs in (("a.zip", "--logs"), ("b.zip", "--no-logs")):
         assert call("board", "bundle", run, "--out", name, logs)[0] == 0
     shutil.copy("a.zip", "c.zip")
-    assert [one.provenance for one in read_results([Path("a.zip"), Path("b.zip"), Path("c.zip")])] == ["submitted"]
-    assert [one.provenance for one in read_results([run, Path("a.zip")])] == ["measured"]
+    assert [result.provenance for result in read_results([Path("a.zip"), Path("b.zip"), Path("c.zip")])] == [
+        "submitted"
+    ]
+    assert [result.provenance for result in read_results([run, Path("a.zip")])] == ["measured"]
 
 
 @pytest.mark.slow

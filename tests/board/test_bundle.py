@@ -61,7 +61,7 @@ def test_a_bundle_says_what_the_run_says(run: Path, tmp_path: Path) -> None:
         )
         ours = bundle.rows_of(rule)
         assert_frame_equal(ours.drop("detail"), theirs.drop("detail"))
-        assert [sorted(one.split(", ")) for one in ours["detail"]] == [sorted(o.split(", ")) for o in theirs["detail"]]
+        assert [sorted(our.split(", ")) for our in ours["detail"]] == [sorted(o.split(", ")) for o in theirs["detail"]]
     assert_frame_equal(bundle.rows, bundle.rows_of("strict"))
     assert 0 < bundle.rows.filter(pl.col("task") == "single_doc_qa")["value"].mean() < 1  # type: ignore[operator]
 
@@ -116,7 +116,7 @@ def test_without_logs_there_are_only_hashes_of_the_replies(run: Path) -> None:
 def test_several_runs_are_one_bundle(tmp_path: Path, suite: Path) -> None:
     samples = list(open_suite(suite).samples())
     other = make_suite(tmp_path / "other", "beefbeefbeefbeef")
-    moved = [replace(one, id=f"{one.id}b") for one in samples[:3]]
+    moved = [replace(sample, id=f"{sample.id}b") for sample in samples[:3]]
     runs = [make_run(tmp_path / "a", suite), make_run(tmp_path / "b", other, moved, judge=False)]
     bundle = parse_bundle(archive(bundle_of(runs)))
     assert [(part.fingerprint[:4], part.replies) for part in bundle.parts] == [("f00d", 16), ("beef", 3)]
@@ -162,7 +162,7 @@ def test_sample_sets(run: Path) -> None:
     rows = [result.rows[0] for result in bundle_of([run]).results]
     found = sample_set(rows)
     assert sample_set([*reversed(rows), rows[0]]) == found
-    assert sample_set([replace(one, value=0.5, model="x") for one in rows]) == found
+    assert sample_set([replace(row, value=0.5, model="x") for row in rows]) == found
     assert sample_set([replace(rows[0], target="other"), *rows[1:]]) != found
     assert sample_set(rows[1:]) != found
 

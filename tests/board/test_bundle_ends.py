@@ -39,7 +39,7 @@ def run(tmp_path_factory: pytest.TempPathFactory, suite: Path) -> Path:
         Reply("ok", " \n", stop="stop"),
     )
     ledger = Ledger(folder, this_worker())
-    sent = {one.rows[0].sample: one.rows[0].prompt_hash for one in bundle_of([folder]).results}
+    sent = {result.rows[0].sample: result.rows[0].prompt_hash for result in bundle_of([folder]).results}
     for one, reply in zip(open_suite(suite).samples(["passkey", "single_doc_qa"]), ends, strict=False):
         ledger.finish(one, 1, reply, prompt_hash=sent[one.id], cost=None)
     ledger.close()
@@ -73,9 +73,9 @@ def in_format_1(content: Content) -> Content:
 def test_text_that_is_no_answer_is_left_out(run: Path) -> None:
     bundle = bundle_of([run])
     assert "cannot help" not in archive(bundle).decode("utf-8", "replace")
-    for one in bundle.results:
-        assert one.log is not None
-        assert (one.log.text != "") == one.rows[0].answered == (one.reply_hash != hashed(""))
+    for result in bundle.results:
+        assert result.log is not None
+        assert (result.log.text != "") == result.rows[0].answered == (result.reply_hash != hashed(""))
     assert tally(counted(bundle.rows)) == {"unanswered": 4, "cut": 1, "overflow": 1, "missing": 0, "scorer_error": 0}
 
 
@@ -83,7 +83,7 @@ def test_what_counts_0_is_said(content: Content, suite: Path, tmp_path: Path) ->
     found = checked(content, suite, tmp_path)
     assert found.complete
     assert "4 of 16 replies have no text (refused, empty, truncated before it) and count 0" in words(found, "verified")
-    (unfit,) = [one for one in words(found, "unverified") if "did not fit" in one]
+    (unfit,) = [word for word in words(found, "unverified") if "did not fit" in word]
     assert unfit.startswith("1 of 16 prompts did not fit and count 0, which cannot be verified")
     assert "passkey at 512 tokens (1 of 3 prompts did not fit)" in unfit
     for name in (REPLIES,):
@@ -112,7 +112,7 @@ def test_what_counts_0_is_said(content: Content, suite: Path, tmp_path: Path) ->
 def test_an_end_that_the_reply_contradicts_is_refused(
     change: dict[str, Any], said: str, content: Content, suite: Path, tmp_path: Path
 ) -> None:
-    for record in (one for name in (ROWS, DIGESTS) for one in content.lines[name] if one["sample"] == WRONG):
+    for record in (line for name in (ROWS, DIGESTS) for line in content.lines[name] if line["sample"] == WRONG):
         record |= {name: value for name, value in change.items() if name in record}
     found = checked(content, suite, tmp_path)
     assert not found.accepted
@@ -137,7 +137,7 @@ def test_an_emptied_reply_that_claims_an_answer_is_refused(content: Content, sui
 
 @pytest.mark.parametrize("value", [1.0, 0.5, None])
 def test_a_score_of_nothing_is_refused(value: float | None, content: Content, suite: Path, tmp_path: Path) -> None:
-    row = next(one for one in content.lines[ROWS] if one["status"] == "refused")
+    row = next(line for line in content.lines[ROWS] if line["status"] == "refused")
     row["value"] = value
     assert "an unanswered reply has the score 0.0" in words(checked(content, suite, tmp_path), "refused")[0]
 
@@ -161,8 +161,8 @@ def test_what_the_scorer_is_told_is_compared_with_the_suite(
     where: str, logs: bool, content: Content, suite: Path, tmp_path: Path
 ) -> None:
     """Nothing is left out, changed or moved from one field to the other."""
-    reply = next(one for one in content.lines[REPLIES] if one["sample"] == "passkey/1@512")
-    rows = [one for one in content.lines[ROWS] if one["sample"] == reply["sample"]]
+    reply = next(line for line in content.lines[REPLIES] if line["sample"] == "passkey/1@512")
+    rows = [line for line in content.lines[ROWS] if line["sample"] == reply["sample"]]
     assert (reply["inputs"], rows[0]["facets"]) == ({"digits": 5}, {"depth": 0.5})
     if where != "facets":
         reply["inputs"] = {}
@@ -204,7 +204,7 @@ def test_a_score_of_an_empty_reply_of_format_1(content: Content, suite: Path, tm
 
 def test_scores_of_other_than_whole_replies_are_refused_in_format_1(content: Content) -> None:
     old = in_format_1(content)
-    row = next(one for one in old.lines[ROWS] if one["status"] == "refused")
+    row = next(line for line in old.lines[ROWS] if line["status"] == "refused")
     row["value"] = 1.0
     with pytest.raises(RefusedError, match="a reply with status refused has no score, expected null"):
         parse_bundle(old.packed())

@@ -98,7 +98,7 @@ def relabelled(
     content: Content, samples: Collection[str], status: str, *, answered: bool, value: float | None, emptied: bool
 ) -> bytes:
     """The bundle with another word for some replies, all counts and hashes in step."""
-    for record in (one for name in (ROWS, DIGESTS) for one in content.lines[name] if one["sample"] in samples):
+    for record in (line for name in (ROWS, DIGESTS) for line in content.lines[name] if line["sample"] in samples):
         record["status"] = status
         if "value" in record:
             record |= {"value": value, "valid": False, "answer": None, "detail": "", "grader": ""}

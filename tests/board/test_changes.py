@@ -60,7 +60,11 @@ def before() -> Snapshot:
 
 
 def scores(found: Changes, model: str, figure: str = "task") -> list[Change]:
-    return [one for one in found.changes if one.kind == "score" and one.line.startswith(model) and one.figure == figure]
+    return [
+        change
+        for change in found.changes
+        if change.kind == "score" and change.line.startswith(model) and change.figure == figure
+    ]
 
 
 def halved(rows: pl.DataFrame, model: str = "fair", task: str = "find") -> pl.DataFrame:
@@ -78,15 +82,15 @@ def test_equal_sites_have_no_changes() -> None:
 def test_models_that_came_and_went_are_named() -> None:
     without = ROWS.filter(pl.col("model") != "good")
     found = changes(before(), site(batch(without)))
-    (gone,) = [one for one in found.changes if one.kind == "line gone"]
+    (gone,) = [change for change in found.changes if change.kind == "line gone"]
     assert gone.line == "good (measured)"
     assert isinstance(gone.old, float)
-    moved = {one.line: one for one in found.changes if one.kind == "rank"}
+    moved = {change.line: change for change in found.changes if change.kind == "rank"}
     assert moved["fair (measured)"].old == "2"
     assert moved["fair (measured)"].new == "1"
     assert moved["fair (measured)"].why == ("1 entry removed",)
     back = changes(site(batch(without)), before())
-    assert [one.kind for one in back.changes if one.figure] == ["new line"]
+    assert [change.kind for change in back.changes if change.figure] == ["new line"]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +143,7 @@ def test_scores_that_were_lost_are_told() -> None:
     told = scores(found, "good")
     assert {one.new for one in told} == {None}
     assert all("there is no score now" in one.why for one in told)
-    (rank,) = [one for one in found.changes if one.kind == "rank" and one.line.startswith("good")]
+    (rank,) = [change for change in found.changes if change.kind == "rank" and change.line.startswith("good")]
     assert (rank.old, rank.new) == ("1", None)
 
 
@@ -156,7 +160,7 @@ def test_differences_of_rounding_are_no_changes() -> None:
 
 def test_boards_come_and_go() -> None:
     old, new = before(), site(Batch(RowsTable(made_rows(ABILITIES, tasks=ADA.tasks, suite="ada"))), board=ADA)
-    assert [(one.board, one.kind) for one in changes(old, new).changes] == [
+    assert [(change.board, change.kind) for change in changes(old, new).changes] == [
         ("ada", "new board"),
         ("made", "board gone"),
     ]

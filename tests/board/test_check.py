@@ -98,7 +98,7 @@ def test_a_suite_with_clusters_is_that_of_a_run_without_them(tmp_path: Path, sui
     write_manifest(clustered, open_suite(clustered).manifest)
     for name, built, other in (("old", suite, clustered), ("new", clustered, suite), ("same", clustered, clustered)):
         assert "gold" in topics(checks(make_run(tmp_path / name, built), (other,)), "verified")
-    forged = [replace(one, facets={**one.facets, "cluster": "b"}) for one in open_suite(clustered).samples()]
+    forged = [replace(sample, facets={**sample.facets, "cluster": "b"}) for sample in open_suite(clustered).samples()]
     made = make_run(tmp_path / "forged", clustered, samples=forged)
     assert "cluster" in words(checks(made, (clustered,)))
     assert "gold" not in topics(checks(made, (clustered,)), "verified")
@@ -159,7 +159,9 @@ def test_a_partial_run_is_not_complete(tmp_path: Path, suite: Path, checks: Chec
     checked = checks(make_run(tmp_path / "run", suite, samples[1:]))
     assert (checked.accepted, checked.complete) == (True, False)
     assert "1 of 16 replies are missing: passkey 1" in words(checked)
-    checked = checks(make_run(tmp_path / "task", suite, [one for one in samples if one.task == "passkey"], judge=False))
+    checked = checks(
+        make_run(tmp_path / "task", suite, [sample for sample in samples if sample.task == "passkey"], judge=False)
+    )
     assert checked.complete
     assert "all 6 samples of 1 tasks" in words(checked)
     assert "tasks that were not run: kv_retrieval" in words(checked)
@@ -167,7 +169,7 @@ def test_a_partial_run_is_not_complete(tmp_path: Path, suite: Path, checks: Chec
 
 def test_repeats_are_all_there_or_missing(run: Path, suite: Path, checks: Checks) -> None:
     ledger, first = Ledger(run, this_worker()), next(open_suite(suite).samples())
-    result = next(one for one in bundle_of([run]).results if one.rows[0].sample == first.id)
+    result = next(result for result in bundle_of([run]).results if result.rows[0].sample == first.id)
     ledger.finish(first, 2, Reply("ok", "1"), prompt_hash=result.rows[0].prompt_hash, cost=0.5)
     ledger.close()
     checked = checks(run)
@@ -183,8 +185,8 @@ def test_failed_requests_and_replies_that_wait_for_a_judge_are_missing(
 ) -> None:
     run = make_run(tmp_path / "run", suite)
     ledger = Ledger(run, this_worker())
-    for one in open_suite(suite).samples(["single_doc_qa"], limit=1):
-        ledger.finish(one, 1, Reply("ok", "another reply"), prompt_hash="", cost=None)
+    for sample in open_suite(suite).samples(["single_doc_qa"], limit=1):
+        ledger.finish(sample, 1, Reply("ok", "another reply"), prompt_hash="", cost=None)
     for one in open_suite(suite).samples(["passkey"], limit=1):
         ledger.finish(one, 1, Reply("error", error="http://10.0.0.1 is down"), prompt_hash="", cost=None)
     ledger.close()
@@ -210,7 +212,7 @@ def test_prompts_that_ask_for_thoughts(prompt: str, tmp_path: Path, suite: Path,
     bundle = bundle_of([make_run(tmp_path / "run", suite, thinking=thinking, variant="thinking")])
     checked = checks(bundle)
     assert checked.complete
-    assert {row.tokens for row in (one.rows[0] for one in bundle.results)} == (
+    assert {row.tokens for row in (result.rows[0] for result in bundle.results)} == (
         {253, 509} if prompt == "plain" else {255, 511}
     )
     other = {"plain": "thinking", "thinking": "plain"}[prompt]

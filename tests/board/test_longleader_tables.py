@@ -26,9 +26,9 @@ LEADER_32K, LEADER_128K = get_board("leader-32k"), get_board("leader-128k")
 SECOND_HALF = replace(
     LEADER_128K,
     categories=tuple(
-        Category(one.id, one.title, (part,))
-        for one in LEADER_128K.categories
-        for part in one.parts
+        Category(category.id, category.title, (part,))
+        for category in LEADER_128K.categories
+        for part in category.parts
         if part.title == "32k to 128k"
     ),
 )
@@ -103,7 +103,7 @@ def test_the_reasons_for_what_does_not_agree() -> None:
         return 100 * sum(halves) / 2
 
     def of_printed(model: str) -> float:
-        printed = [lines[model].printed.get(one.id) for one in LEADER_128K.categories]
+        printed = [lines[model].printed.get(category.id) for category in LEADER_128K.categories]
         return 100 * sum(one.value for one in printed if one is not None) / len(printed)
 
     assert two_halves("Claude-3-Sonnet", "sum") == pytest.approx(24.03)
@@ -143,7 +143,7 @@ def whole(score: float, questions: int) -> bool:
 def test_the_figures_are_those_of_the_paper(shared: Path) -> None:
     with (shared / "golden" / "published" / "paper_longleader.csv").open(encoding="utf-8") as stream:
         theirs = [row for row in csv.DictReader(stream) if row["metric"] == "score_percent"]
-    path = next(one for one in published_files() if one.parent.name == "leader")
+    path = next(file for file in published_files() if file.parent.name == "leader")
     with path.open(encoding="utf-8") as stream:
         ours = list(csv.DictReader(stream))
     for table in ("Table 2", "Table 5", "Table 6", "Table 7"):

@@ -32,7 +32,7 @@ def entry_of(board: str, model: str, variant: str = "") -> Entry:
 
 
 def in_csv(benchmark: str, name: str = "published.csv") -> list[dict[str, str]]:
-    path = next(one for one in published_files() if (one.parent.name, one.name) == (benchmark, name))
+    path = next(file for file in published_files() if (file.parent.name, file.name) == (benchmark, name))
     with path.open(encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
@@ -71,11 +71,11 @@ def test_every_figure_has_its_table_and_every_line_its_source() -> None:
 
 def test_lines_are_told_apart_and_models_are_spelled_in_one_way() -> None:
     for entries in published().values():
-        assert max(Counter((one.model, one.variant) for one in entries).values()) == 1
-    names = {one.model for entries in published().values() for one in entries}
+        assert max(Counter((entry.model, entry.variant) for entry in entries).values()) == 1
+    names = {entry.model for entries in published().values() for entry in entries}
     assert len({re.sub(r"[^a-z0-9]", "", name.lower()) for name in names}) == len(names)
     on = {
-        name: [board for board, lines in published().items() if any(one.model == name for one in lines)]
+        name: [board for board, lines in published().items() if any(line.model == name for line in lines)]
         for name in names
     }
     assert on["Claude-2.1"] == ["ada", "leader-32k", "leader-128k"]

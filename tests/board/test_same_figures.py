@@ -92,7 +92,7 @@ def _scores(report: Results, board: Table, files: dict[str, Any], frame: pl.Data
 
 def _ranks(report: Results, board: Table, files: dict[str, Any], frame: pl.DataFrame) -> None:
     ranks = {one.model: [one.best, one.worst] for one in report.ranking}
-    assert {one["model"]: one["rank"] for one in files["boards/alike"]["entries"]} == ranks
+    assert {file["model"]: file["rank"] for file in files["boards/alike"]["entries"]} == ranks
     lines = frame.filter(figure="overall").select("model", "rank_low", "rank_high").rows()
     assert {model: [low, high] for model, low, high in lines} == ranks
     for line in board.entries:

@@ -57,7 +57,7 @@ def test_a_right_bundle_is_taken_in(made: tuple[Path, Path]) -> None:
     verdict = check_bundle(bundle, Policy((suite,)), LIMITS)
     assert verdict.reasons == ()
     assert (verdict.model, verdict.suites) == ("lab/model-7b", ("tiny",))
-    assert {one.level for one in verdict.findings} == {"verified", "unverified"}
+    assert {finding.level for finding in verdict.findings} == {"verified", "unverified"}
 
 
 def test_a_bundle_without_replies_needs_leave(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_any_suite_is_any_suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(check, "known_suites", lambda: {"tiny": None})
     verdict = check_bundle(path, policy, LIMITS)
     assert verdict.reasons == ()
-    assert any(one.level == "unverified" and "suite" in one.words for one in verdict.findings)
+    assert any(finding.level == "unverified" and "suite" in finding.words for finding in verdict.findings)
 
 
 def test_the_limit_of_the_server_is_that_of_the_check(made: tuple[Path, Path]) -> None:

@@ -124,6 +124,6 @@ def test_moderators_learn_that_a_suite_has_no_declared_board(tmp_path: Path) -> 
     data, suite = make_bundle(tmp_path)
     (tmp_path / "bundle.zip").write_bytes(data)
     verdict = check_bundle(tmp_path / "bundle.zip", Policy((suite,)), GOOD)
-    assert [one.words for one in verdict.findings if one.topic == "board"] == [
+    assert [finding.words for finding in verdict.findings if finding.topic == "board"] == [
         "suite tiny has no declared board; it gets a new one"
     ]

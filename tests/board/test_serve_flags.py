@@ -170,7 +170,11 @@ def own_run(tmp_path: Path) -> tuple[Path, Path]:
 def found_by_server(path: Path, suite: Path, own: OwnResults) -> list[tuple[str, str]]:
     """Flags, and what a check could not verify of replies."""
     findings = check_of(Policy((suite,)), Limits(), threading.Event(), own)(path).findings
-    return [(one.level, one.words) for one in findings if one.level == "flagged" or one.topic == "replies"]
+    return [
+        (finding.level, finding.words)
+        for finding in findings
+        if finding.level == "flagged" or finding.topic == "replies"
+    ]
 
 
 def sent_bundle(folder: Path, suite: Path, model: str, wrong: str) -> Path:

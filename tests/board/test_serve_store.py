@@ -187,7 +187,7 @@ def test_what_was_refused_comes_back_with_its_bytes(store: Store, tmp_path: Path
     assert store.accepted() == [ONE.id]
     assert list(store.content(ONE.id)) == [b"content"]
     assert not store.undo(ONE.id, last, by="mo", reason="I was slower")  # of two at once, one undoes
-    assert [one.action for one in store.decisions([ONE.id])] == ["undone", "refused", "accepted"]
+    assert [decision.action for decision in store.decisions([ONE.id])] == ["undone", "refused", "accepted"]
     first = store.decisions([ONE.id])[0].number
     assert store.undo(ONE.id, first, by="jo", reason="no, it was a copy")
     found = store.find(ONE.id)

@@ -59,7 +59,7 @@ def items(rows: pl.DataFrame) -> int:
 def test_one_run_cut_in_two_has_one_rank_and_no_difference(name: str) -> None:
     part = cut(WHOLE, "b", CUTS[name])
     found = shown(pl.concat([WHOLE, part]))
-    assert {one.entry.model: one.rank for one in found.entries} == {"a": (1, 1), "b": None}
+    assert {entry.entry.model: entry.rank for entry in found.entries} == {"a": (1, 1), "b": None}
     twins = difference(found, "a", "b")
     assert (twins.gap.difference, twins.gap.p_value, twins.shared) == (0.0, 1.0, items(part))
     assert twins.gap.interval.low < 0 < twins.gap.interval.high
@@ -73,12 +73,12 @@ def test_twins_have_one_rank_whatever_else_is_on_the_board() -> None:
     others = made_rows({"a": 0.3, "c": 1.5, "d": -1.0}, items=12, lengths=LENGTHS, seed=5)
     parts = [cut(WHOLE, f"b{place}", kept) for place, kept in enumerate(CUTS.values())]
     found = shown(pl.concat([others.filter(pl.col("model") != "a"), WHOLE, *parts]))
-    ranked = [one.entry.model for one in found.entries if one.rank]
+    ranked = [entry.entry.model for entry in found.entries if entry.rank]
     assert sorted(ranked) == ["a", "c", "d"]
     for place in range(len(CUTS)):
         assert difference(found, "a", f"b{place}").gap.difference == 0.0
     alike = shown(pl.concat([WHOLE, cut(WHOLE, "b", ANYWHERE)]))
-    assert [one.rank for one in alike.entries] == [(1, 2), (1, 2)]
+    assert [entry.rank for entry in alike.entries] == [(1, 2), (1, 2)]
     assert difference(alike, "a", "b").gap.p_value == 1.0
 
 
@@ -100,7 +100,7 @@ def test_nothing_in_common_is_no_difference() -> None:
         assert (apart.gap.interval.low, apart.gap.interval.high) == (-1.0, 1.0)
     other = made_rows({"b": -2.0}, items=12, lengths=LENGTHS, seed=6).with_columns(target=pl.lit("other"))
     found = shown(pl.concat([WHOLE, other]))
-    scores = {one.entry.model: one.standing.overall for one in found.entries}
+    scores = {entry.entry.model: entry.standing.overall for entry in found.entries}
     assert scores["a"] is not None
     assert scores["b"] is not None
     independent = difference(found, "a", "b")
@@ -121,8 +121,8 @@ Scores = dict[tuple[str, int, str], float]
 
 def scores_of(rows: pl.DataFrame, model: str) -> Scores:
     repeats: dict[tuple[str, int, str], list[float]] = {}
-    for one in rows.filter(pl.col("model") == model).iter_rows(named=True):
-        repeats.setdefault((one["task"], one["length"], one["item"]), []).append(one["value"])
+    for row in rows.filter(pl.col("model") == model).iter_rows(named=True):
+        repeats.setdefault((row["task"], row["length"], row["item"]), []).append(row["value"])
     return {cell: mean(values) for cell, values in repeats.items()}
 
 
@@ -167,11 +167,11 @@ def test_scores_and_differences_are_those_of_plain_loops(board: Board, whole: Ca
         ]
     )
     found, scores = shown(rows, board), {model: scores_of(rows, model) for model in "abc"}
-    for one in found.entries:
-        assert one.standing.overall is not None
-        assert one.standing.overall.value == pytest.approx(whole(scores[one.entry.model]))
-        for task, source in one.standing.tasks.items():
-            assert source.score.value == pytest.approx(task_score(scores[one.entry.model], task))
+    for entry in found.entries:
+        assert entry.standing.overall is not None
+        assert entry.standing.overall.value == pytest.approx(whole(scores[entry.entry.model]))
+        for task, source in entry.standing.tasks.items():
+            assert source.score.value == pytest.approx(task_score(scores[entry.entry.model], task))
     for first, second in ("ab", "ac", "bc"):
         cells = scores[first].keys() & scores[second].keys()
         own, other = ({cell: scores[model][cell] for cell in cells} for model in (first, second))

@@ -120,9 +120,9 @@ def test_a_board_is_as_the_page_expects_it(site_of: Callable[[str], Path], name:
     said, cells, board = data(site, f"boards/{name}"), data(site, f"cells/{name}"), get_board(name)
     entries = said["entries"]
     assert [task["id"] for task in said["tasks"]] == cells["tasks"] == list(board.tasks)
-    assert [one["id"] for one in said["categories"]] == [one.id for one in board.categories]
+    assert [one["id"] for one in said["categories"]] == [category.id for category in board.categories]
     assert [part["tasks"] for one in said["categories"] for part in one["parts"]] == [
-        list(part.tasks) for one in board.categories for part in one.parts
+        list(part.tasks) for category in board.categories for part in category.parts
     ]
     assert len({entry["key"] for entry in entries}) == len(entries) == len(cells["overTasks"])
     for entry in entries:
@@ -161,7 +161,7 @@ def test_pairs_explain_the_ranks(site_of: Callable[[str], Path], name: str) -> N
     known = [entry for entry in board["entries"] if entry["overall"] and entry["overall"][1]]
     pairs = [data(site, f"pairs/{name}/{entry['key']}") for entry in known if entry["pairs"]]
     assert [entry["pairs"] for entry in known] == [True] * len(known)
-    assert [bool(one["sure"]) for one in pairs] == [entry in ranked for entry in known]
+    assert [bool(pair["sure"]) for pair in pairs] == [entry in ranked for entry in known]
     count = len(ranked)
     for place, (entry, one) in enumerate(zip(ranked, pairs, strict=False)):
         assert known[place] is entry
@@ -171,7 +171,7 @@ def test_pairs_explain_the_ranks(site_of: Callable[[str], Path], name: str) -> N
     for place, (first, own) in enumerate(zip(known, pairs, strict=True)):
         assert [len(column) for column in own["overall"]] == [len(known)] * 5
         for other, (second, *numbers) in enumerate(zip(known, *own["overall"], strict=True)):
-            gap, low, high, p = (one / 100_000 for one in numbers[:4])
+            gap, low, high, p = (number / 100_000 for number in numbers[:4])
             turned = [column[place] for column in pairs[other]["overall"]]
             assert turned == [-numbers[0], -numbers[2], -numbers[1], *numbers[3:]]
             if first is second:
@@ -398,7 +398,7 @@ def test_the_same_results_make_the_lines_that_standing_gives(results: Path, site
     shown_lines = {entry["model"]: entry for entry in data(site, "boards/hundred")["entries"]}
     for model, entry in entries.items():
         assert shown_lines[model]["overall"] == shown.estimate(standing(HUNDRED, entry).overall)
-        assert [one is None for one in shown_lines[model]["extras"]] == [
+        assert [line is None for line in shown_lines[model]["extras"]] == [
             name not in entry.extras for name in HUNDRED.extras
         ]
         assert set(entry.extras) >= {"base"}

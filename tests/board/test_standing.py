@@ -224,7 +224,11 @@ def test_the_32k_set_is_the_first_half_of_the_whole() -> None:
     halves = {part.title: part.tasks for category in LEADER_128K.categories for part in category.parts[:1]}
     assert set(halves) == {"up to 32k", "32k to 128k"}
     first = [
-        task for one in LEADER_128K.categories for part in one.parts if part.title == "up to 32k" for task in part.tasks
+        task
+        for category in LEADER_128K.categories
+        for part in category.parts
+        if part.title == "up to 32k"
+        for task in part.tasks
     ]
     assert tuple(first) == LEADER_32K.tasks
 

@@ -81,7 +81,7 @@ def test_the_same_runs_give_the_same_bytes(made: Made, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_only_some_scores_are_written(made: Made, tmp_path: Path) -> None:
     entries = read_replies(made.runs).entries
-    wrong = [entry for entry in entries if any(one.row.value == 0 for one in entry.replies)]
+    wrong = [entry for entry in entries if any(reply.row.value == 0 for reply in entry.replies)]
     assert write(made.runs, tmp_path / "wrong", only=["wrong"]).samples == len(wrong) < len(entries)
     both = write(made.runs, tmp_path / "both", only=["partly", "differ"])
     assert 0 < both.samples < len(entries)

@@ -170,7 +170,7 @@ def test_marks_change_at_no_place_between_lengths(suite: BuiltSuite) -> None:
         suite.samples(tasks=["passkey", "single_doc_qa"]),
         key=lambda one: (one.id.partition("@")[0], one.id.rpartition("/")[2]),
     )
-    full = [one for one in samples if one.length]
+    full = [sample for sample in samples if sample.length]
     same = [(one, other) for one, other in pairwise(full) if one.item == other.item and one.targets == other.targets]
     assert same
     for one, other in same:

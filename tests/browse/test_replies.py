@@ -40,7 +40,7 @@ def reason(found: Answered) -> str:
 def test_two_runs_stand_side_by_side_under_their_sample(made: Made) -> None:
     found = read_replies(made.runs)
     assert [run.model for run in found.runs] == ["fathom/lexical", "fathom/guess"]
-    assert all([one.run for one in entry.replies] == [0, 1] for entry in found.entries)
+    assert all([reply.run for reply in entry.replies] == [0, 1] for entry in found.entries)
     assert len(found.suites) == 1
     assert found.notes == ()
     values = {differ(entry) for entry in found.entries}
@@ -64,7 +64,7 @@ def test_runs_of_one_model_with_equal_settings_are_told_apart_by_their_folders(t
     runs = [make_run(tmp_path / name, [(passkey(), Reply("ok", text))]) for name, text in (("a", "12345"), ("b", "1"))]
     found = read_replies(runs)
     assert [(run.model, run.variant) for run in found.runs] == [("lab/m", "a"), ("lab/m", "b")]
-    assert [one.row.value for one in found.entries[0].replies] == [1, 0]
+    assert [reply.row.value for reply in found.entries[0].replies] == [1, 0]
 
 
 def test_a_suite_that_moved_is_found_by_its_fingerprint_or_missed(made: Made, tmp_path: Path) -> None:
@@ -90,11 +90,11 @@ def test_rows_files_have_scores_and_say_that_they_have_no_texts(made: Made, tmp_
     found = read_replies([tmp_path / "rows.parquet"])
     assert [run.model for run in found.runs] == ["fathom/lexical", "fathom/guess"]
     assert "rows have no texts" in found.notes[0]
-    assert {one.stored for entry in found.entries for one in entry.replies} == {None}
+    assert {reply.stored for entry in found.entries for reply in entry.replies} == {None}
     with_runs = read_replies(made.runs)
     assert [entry.sample for entry in found.entries] == [entry.sample for entry in with_runs.entries]
     for mine, theirs in zip(found.entries, with_runs.entries, strict=True):
-        assert [one.row.value for one in mine.replies] == [one.row.value for one in theirs.replies]
+        assert [reply.row.value for reply in mine.replies] == [reply.row.value for reply in theirs.replies]
     # With the suite, rows are shown with their prompts.
     detail = Pages(read_replies([tmp_path / "rows.parquet"], [made.suite])).value("samples/0")
     assert isinstance(detail, dict)
@@ -115,7 +115,7 @@ def test_an_unfinished_run_says_so_and_lists_what_is_not_asked_yet(made: Made, t
     with closing(sqlite3.connect(run / "replies.sqlite")) as db, db:
         gone = db.execute("DELETE FROM replies WHERE task = 'passkey'").rowcount
     found = read_replies([run])
-    missing = [one for entry in found.entries for one in entry.replies if one.row.stop == "not_asked"]
+    missing = [reply for entry in found.entries for reply in entry.replies if reply.row.stop == "not_asked"]
     assert len(missing) == gone == 24
     assert {reason(one) for one in missing} == {"Not scored: this sample was not asked yet."}
     assert "unfinished" in found.notes[0]
@@ -156,20 +156,20 @@ def test_every_outcome_has_its_reason(tmp_path: Path, reply: Reply, words: str) 
 def test_of_several_gold_answers_one_has_to_match(tmp_path: Path) -> None:
     sample = passkey(targets=("12345", "23456"))
     run = make_run(tmp_path / "run", [(sample, Reply("ok", "23456")), (sample, Reply("ok", "34567"))])
-    first, second = (reason(one) for one in read_replies([run]).entries[0].replies)
+    first, second = (reason(reply) for reply in read_replies([run]).entries[0].replies)
     assert first.endswith("which matches one of the gold answers “12345”, “23456”.")
     assert second.endswith("which matches none of the gold answers “12345”, “23456”.")
 
 
 def test_reasons_agree_with_the_scores_of_whole_runs(made: Made) -> None:
     for entry in read_replies(made.runs).entries:
-        for one in entry.replies:
-            value, words = one.row.value, reason(one)
+        for reply in entry.replies:
+            value, words = reply.row.value, reason(reply)
             assert value is not None
             expected = "Full score" if value == 1 else "Scored 0" if value == 0 else "Partial score"
             assert words.startswith(expected)
-            if value == 1 and one.row.metric == "accuracy":
-                assert one.row.answer in one.stored.targets if one.stored else True
+            if value == 1 and reply.row.metric == "accuracy":
+                assert reply.row.answer in reply.stored.targets if reply.stored else True
 
 
 def test_other_rules_follow_the_score_that_counts(made: Made) -> None:
@@ -280,7 +280,7 @@ def test_documents_are_cut_into_pieces_that_join_to_all_of_them(
             found += str(pages.value(f"texts/{piece}"))
         except KeyError:
             break
-    assert found == "".join(one.text for one in texts)
+    assert found == "".join(text.text for text in texts)
     assert piece == -(-len(found) // 7)
 
 

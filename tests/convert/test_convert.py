@@ -136,7 +136,9 @@ def test_a_model_card_keeps_everything_else(rows: Path, tmp_path: Path) -> None:
     assert (index["name"], index["extra"]) == ("theirs", "kept")
     assert index["results"][0]["metrics"] == [{"type": "accuracy", "value": 0.5, "name": "theirs", "odd": "kept"}]
     results = ModelCard.load(place).data.eval_results
-    ours = {one.dataset_config: one.metric_value for one in results if one.metric_name == "fathom: mean score"}
+    ours = {
+        result.dataset_config: result.metric_value for result in results if result.metric_name == "fathom: mean score"
+    }
     wanted = figures(rows)
     assert ours == {
         "passkey": wanted["passkey", None],
@@ -195,10 +197,10 @@ def test_rows_come_back_from_inspect(tmp_path: Path, call: Call) -> None:
     from inspect_ai.log import read_eval_log
 
     samples = read_eval_log(made.places[0], resolve_attachments=True).samples or []
-    assert all("passkey" in str(one.input) and len(str(one.input)) > 2000 for one in samples)
+    assert all("passkey" in str(sample.input) and len(str(sample.input)) > 2000 for sample in samples)
     bare = api.convert(tmp_path / "run", to="inspect", out=tmp_path / "bare", prompts=False)
     samples = read_eval_log(bare.places[0], resolve_attachments=True).samples or []
-    assert not any(len(str(one.input)) > 2000 for one in samples)
+    assert not any(len(str(sample.input)) > 2000 for sample in samples)
 
 
 def test_rows_without_replies_come_back_with_their_scores(rows: Path, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_mlflow_has_the_figures_of_the_report(mlflow_uri: str, rows: Path, tmp_p
     client = MlflowClient(tracking_uri=mlflow_uri)
     history = {one.step: one.value for one in client.get_metric_history(run.info.run_id, "by_length/passkey")}
     assert history == {length: results.curve[SYSTEM, "passkey", length].mean for length in (1024, 2048)}
-    assert {one.path for one in client.list_artifacts(run.info.run_id)} == {"report.html", "rows.parquet"}
+    assert {artifact.path for artifact in client.list_artifacts(run.info.run_id)} == {"report.html", "rows.parquet"}
     place = client.download_artifacts(run.info.run_id, "rows.parquet", str(tmp_path))
     assert pl.read_parquet(place)["value"].null_count() == 1
 

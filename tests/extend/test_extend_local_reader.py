@@ -85,7 +85,7 @@ def check(loaded: Loaded, rule: Rule, expected: tuple[float, ...]) -> None:
 
 def test_the_reader_is_a_llama_of_its_size() -> None:
     model = make_reader()
-    assert sum(one.numel() for one in model.parameters()) == 541_022
+    assert sum(parameter.numel() for parameter in model.parameters()) == 541_022
 
 
 @pytest.mark.slow

@@ -56,7 +56,7 @@ def test_every_table_is_written_and_nothing_is_asked_twice(tmp_path: Path) -> No
     words = [str(tmp_path), "--quick", "--methods", "none,pi,rerope", "--under", "none", "--finetune", "1"]
     words += ["--tuned", "pi"]
     results = extend_small_model.main(words)
-    names = [(one["table"].split()[0], one["name"]) for one in results["settings"]]
+    names = [(result["table"].split()[0], result["name"]) for result in results["settings"]]
     assert names[:4] == [("positions", "none"), ("positions", "pi"), ("positions", "rerope"), ("caches", "full")]
     assert names[-2:] == [("tuned", "pi, not tuned"), ("tuned", "pi, tuned")]
     for one in results["settings"]:
@@ -69,7 +69,7 @@ def test_every_table_is_written_and_nothing_is_asked_twice(tmp_path: Path) -> No
     files = {file: file.stat().st_mtime_ns for file in tmp_path.glob("runs/*/run.json")}
     again = extend_small_model.main(words)
     assert {file: file.stat().st_mtime_ns for file in tmp_path.glob("runs/*/run.json")} == files
-    assert [one["means"] for one in again["settings"]] == [one["means"] for one in results["settings"]]
+    assert [one["means"] for one in again["settings"]] == [result["means"] for result in results["settings"]]
     with pytest.raises(SystemExit, match="other lengths or items"):
         extend_small_model.prepare_suite(tmp_path / "suite", [32, 64], 1)
 

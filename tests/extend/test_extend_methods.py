@@ -155,7 +155,9 @@ def test_a_ratio_takes_the_place_of_the_budget() -> None:
     assert stay(make_method("snapkv", {"budget": 250}, CACHES), 1000) == 250
     assert stay(make_method("h2o", {"ratio": 0}, CACHES), 1000) == 1000
     kept_whole = {"full", "fp8"}
-    assert {name for name, kind in CACHES.items() if "ratio" not in {one.name for one in kind.parameters}} == kept_whole
+    assert {
+        name for name, kind in CACHES.items() if "ratio" not in {parameter.name for parameter in kind.parameters}
+    } == kept_whole
     assert {name for name in CACHES if not evicts(Method(name))} == kept_whole
 
 

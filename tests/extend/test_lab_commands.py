@@ -112,7 +112,7 @@ def test_every_method_has_flags_or_a_reason_for_every_server() -> None:
     divisors = ",".join(["2"] * 64)
     for name, kind in METHODS.items():
         options = {"factor": 4, "original": 4096, "long_factor": divisors}
-        known = {one.name for one in kind.parameters}
+        known = {parameter.name for parameter in kind.parameters}
         method = settled(make_method(name, {key: one for key, one in options.items() if key in known}), None)
         for server in SERVERS:
             found = flags(method, server, 128, 10_000.0)

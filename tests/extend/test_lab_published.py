@@ -22,7 +22,7 @@ from fathom.report.published import WIDEST, published_tables, remarks_of
 from fathom.types import FathomError
 
 FOLDER = Path(fathom.benchmarks.__file__).parent
-COMPARISONS = {one.id: one for one in published_comparisons()}
+COMPARISONS = {comparison.id: comparison for comparison in published_comparisons()}
 ADA, TRAINED_ALIKE = COMPARISONS["ada-table-9"], COMPARISONS["leader-table-7"]
 PI_NTK, THETA = COMPARISONS["hundred-table-6-methods"], COMPARISONS["hundred-table-6-theta"]
 
@@ -35,9 +35,9 @@ def boards(paper: str) -> list[dict[str, str]]:
 
 def value(comparison: PublishedComparison, model: str, printed: str, column: str, metric: str = "") -> float:
     found = [
-        one.value
-        for one in comparison.scores
-        if (one.model, one.printed, one.column) == (model, printed, column) and metric in ("", one.metric)
+        score.value
+        for score in comparison.scores
+        if (score.model, score.printed, score.column) == (model, printed, column) and metric in ("", score.metric)
     ]
     assert len(found) == 1
     assert found[0] is not None
@@ -47,8 +47,8 @@ def value(comparison: PublishedComparison, model: str, printed: str, column: str
 def rows(comparison: PublishedComparison) -> dict[tuple[str, str], list[PublishedScore]]:
     """The figures of each model and method."""
     found: dict[tuple[str, str], list[PublishedScore]] = {}
-    for one in comparison.scores:
-        found.setdefault((one.model, one.printed), []).append(one)
+    for score in comparison.scores:
+        found.setdefault((score.model, score.printed), []).append(score)
     return found
 
 
@@ -103,35 +103,35 @@ def test_every_table_is_whole() -> None:
 
 def test_longleader_is_equal_to_the_leaderboard() -> None:
     there = {
-        (one["model"], one["variant"], one["task"]): one["value"]
-        for one in boards("leader")
-        if one["table"] == "Table 7"
+        (board["model"], board["variant"], board["task"]): board["value"]
+        for board in boards("leader")
+        if board["table"] == "Table 7"
     }
-    assert {(one.model, one.printed, one.task): one.text for one in TRAINED_ALIKE.scores} == there
+    assert {(score.model, score.printed, score.task): score.text for score in TRAINED_ALIKE.scores} == there
 
 
 def test_longleader_averages_are_recomputed() -> None:
     for scores in rows(TRAINED_ALIKE).values():
         kinds: list[float] = []
         cells: list[float] = []
-        for one in scores:
-            if one.task.startswith("category/"):
-                check_average(one, fmean(cells), 0.0051)
-                kinds.append(number(one))
+        for score in scores:
+            if score.task.startswith("category/"):
+                check_average(score, fmean(cells), 0.0051)
+                kinds.append(number(score))
                 cells = []
-            elif one.task == "overall":
-                check_average(one, fmean(kinds), 0.0051)
+            elif score.task == "overall":
+                check_average(score, fmean(kinds), 0.0051)
             else:
-                cells.append(number(one))
+                cells.append(number(score))
         assert (len(kinds), cells) == (5, [])
 
 
 @pytest.mark.parametrize("name", [name for name in COMPARISONS if name.startswith("hundred")])
 def test_averages_and_longscores_of_100_longbench_are_recomputed(name: str) -> None:
     for scores in rows(COMPARISONS[name]).values():
-        by = {one.column: one for one in scores}
-        cells = [one.value for one in scores if one.task == "overall" and not one.column.startswith("avg")]
-        mean = fmean(one for one in cells if one is not None)
+        by = {score.column: score for score in scores}
+        cells = [score.value for score in scores if score.task == "overall" and not score.column.startswith("avg")]
+        mean = fmean(cell for cell in cells if cell is not None)
         base = number(by["base"])
         # The paper truncates some figures and rounds others.
         check_average(by["avg(score)"], mean, 0.0101)
@@ -140,12 +140,12 @@ def test_averages_and_longscores_of_100_longbench_are_recomputed(name: str) -> N
 
 def test_seven_of_48_averages_disagree_with_their_cells() -> None:
     averages = [
-        one
+        score
         for name in COMPARISONS
-        for one in COMPARISONS[name].scores
-        if one.column.lower().startswith("avg") or one.column.endswith(" AVG")
+        for score in COMPARISONS[name].scores
+        if score.column.lower().startswith("avg") or score.column.endswith(" AVG")
     ]
-    assert (len(averages), sum("The cells give" in one.note for one in averages)) == (48, 7)
+    assert (len(averages), sum("The cells give" in average.note for average in averages)) == (48, 7)
 
 
 def test_lengths_of_table_6_are_those_of_the_notebook() -> None:
@@ -153,7 +153,7 @@ def test_lengths_of_table_6_are_those_of_the_notebook() -> None:
     for row in boards("hundred"):
         if row["table"] == "notebooks" and row["model"] == "Llama-2-7b" and row["length"]:
             notebook.setdefault((row["variant"], int(row["length"])), []).append(float(row["value"]))
-    checked = [one for one in PI_NTK.scores if one.length]
+    checked = [score for score in PI_NTK.scores if score.length]
     assert {one.length for one in checked} == {8192, 16384, 24576, 31744, 49152}
     for one in checked:
         assert one.length is not None
@@ -164,11 +164,11 @@ def test_lengths_of_table_6_are_those_of_the_notebook() -> None:
 
 def test_ada_accuracies_agree_with_table_3_or_have_a_note() -> None:
     table_3 = {
-        (one["model"], int(one["length"])): float(one["value"])
-        for one in boards("ada")
-        if one["table"] == "Table 3" and one["task"] == "bestanswer"
+        (board["model"], int(board["length"])): float(board["value"])
+        for board in boards("ada")
+        if board["table"] == "Table 3" and board["task"] == "bestanswer"
     }
-    tuned = [one for one in ADA.scores if one.printed == "Original(16k)" and one.metric == "accuracy"]
+    tuned = [score for score in ADA.scores if score.printed == "Original(16k)" and score.metric == "accuracy"]
     for one in tuned:
         assert one.length is not None
         other = table_3[f"{one.model}-16k", one.length]
@@ -179,7 +179,7 @@ def test_ada_accuracies_agree_with_table_3_or_have_a_note() -> None:
 
 def test_accuracies_of_valid_replies_are_no_lower() -> None:
     for (model, printed), scores in rows(ADA).items():
-        for column in {one.column for one in scores} if model else ():
+        for column in {score.column for score in scores} if model else ():
             of_all = value(ADA, model, printed, column, "accuracy")
             assert of_all <= value(ADA, model, printed, column, "accuracy of valid replies")
 
@@ -188,7 +188,10 @@ def test_accuracies_of_valid_replies_are_no_lower() -> None:
 
 
 def test_differences_are_to_the_untrained_model_on_the_same_questions() -> None:
-    found = {(one.score.model, one.score.printed, one.score.column): one.difference for one in ADA.differences}
+    found = {
+        (difference.score.model, difference.score.printed, difference.score.column): difference.difference
+        for difference in ADA.differences
+    }
     assert len(found) == len(ADA.differences) == 2 * 3 * 4
     assert found["Vicuna-7b-v1.5", "NTK", "1k"] == -7.0
     assert found["Vicuna-13b-v1.5", "Leaky ReRoPE", "2k"] == 6.1
@@ -201,7 +204,7 @@ def test_differences_are_to_the_untrained_model_on_the_same_questions() -> None:
 def test_only_tables_with_a_row_without_a_method_have_differences() -> None:
     with_differences = {name for name, one in COMPARISONS.items() if one.differences}
     assert with_differences == {"ada-table-9", "hundred-table-6-theta"}
-    assert "LongScore" not in {one.score.metric for one in THETA.differences}
+    assert "LongScore" not in {difference.score.metric for difference in THETA.differences}
     assert len(THETA.differences) == 7
 
 
@@ -218,13 +221,14 @@ def test_yarn_leads_longleader_by_passkeys_alone() -> None:
         assert max(without[model], key=without[model].__getitem__) == "PoI"
         assert value(TRAINED_ALIKE, model, "YaRN", "Needle") < value(TRAINED_ALIKE, model, "PoI", "Needle")
     assert min(without["Llama-2-7b"], key=without["Llama-2-7b"].__getitem__) == "YaRN"
-    assert {number(one) for one in TRAINED_ALIKE.scores if one.column == "Retrieve.KV"} == {0}
+    assert {number(score) for score in TRAINED_ALIKE.scores if score.column == "Retrieve.KV"} == {0}
 
 
 def test_one_length_decides_between_pi_and_ntk() -> None:
-    columns = dict.fromkeys(one.column for one in PI_NTK.scores if one.length)
+    columns = dict.fromkeys(score.column for score in PI_NTK.scores if score.length)
     gaps = [
-        round(value(PI_NTK, "Llama-2-7b", "PI", one) - value(PI_NTK, "Llama-2-7b", "NTK", one), 2) for one in columns
+        round(value(PI_NTK, "Llama-2-7b", "PI", column) - value(PI_NTK, "Llama-2-7b", "NTK", column), 2)
+        for column in columns
     ]
     assert gaps[-1] < -12
     assert (round(min(gaps[:-1]), 1), round(max(gaps[:-1]), 1)) == (0.4, 1.1)
@@ -233,7 +237,7 @@ def test_one_length_decides_between_pi_and_ntk() -> None:
 def test_a_sixth_score_would_explain_the_averages_of_llama_3() -> None:
     missing = []
     for scores in rows(THETA).values():
-        cells = [number(one) for one in scores if one.task == "overall" and not one.column.startswith("avg")]
+        cells = [number(score) for score in scores if score.task == "overall" and not score.column.startswith("avg")]
         missing.append(round(6 * value(THETA, scores[0].model, scores[0].printed, "avg(score)") - sum(cells), 2))
     assert missing == [0.87, 1.05]
     assert all(str(one) in " ".join(THETA.not_comparable) for one in missing)
@@ -241,9 +245,9 @@ def test_a_sixth_score_would_explain_the_averages_of_llama_3() -> None:
 
 def test_methods_of_ada_are_near_guessing_at_8k() -> None:
     with_method = [
-        number(one)
-        for one in ADA.scores
-        if (one.column, one.metric, one.trained) == ("8k", "accuracy", "zero-shot") and one.method != "none"
+        number(score)
+        for score in ADA.scores
+        if (score.column, score.metric, score.trained) == ("8k", "accuracy", "zero-shot") and score.method != "none"
     ]
     assert (len(with_method), min(with_method), max(with_method)) == (6, 1.3, 3.9)
     told = " ".join(ADA.not_comparable)
@@ -299,7 +303,7 @@ def test_the_nearest_suite_can_be_built(name: str) -> None:
 
 
 def test_methods_are_those_of_the_lab() -> None:
-    named = {one.method for each in COMPARISONS.values() for one in each.scores}
+    named = {score.method for each in COMPARISONS.values() for score in each.scores}
     assert named == {"", "none", "pi", "ntk", "yarn", "abf", "rerope", "leaky", "selfextend"}
     assert named - {""} <= set(METHODS)
 
@@ -309,26 +313,26 @@ def test_methods_are_those_of_the_lab() -> None:
 
 def test_tables_are_whole_and_folded() -> None:
     tables = published_tables(list(COMPARISONS.values()))
-    names = [one.name for one in tables]
+    names = [table.name for table in tables]
     assert len(set(names)) == len(names)
     for table in tables:
         assert table.detail
         assert table.section == "published"
         assert table.rows
         assert {len(row) for row in table.rows} == {len(table.columns)}
-        assert len({one.label for one in table.columns}) == len(table.columns)
+        assert len({column.label for column in table.columns}) == len(table.columns)
 
 
 def test_tasks_are_rows_where_there_are_many() -> None:
     wide, *_ = published_tables([TRAINED_ALIKE], remarks=False)
     assert len(wide.rows) == 20 > WIDEST
-    assert [one.label for one in wide.columns][2:4] == ["Llama-2-7b PoI (pi)", "Llama-2-7b YaRN"]
-    row = {one[0].text: [cell.text for cell in one] for one in wide.rows}["SYR AVG"]
+    assert [column.label for column in wide.columns][2:4] == ["Llama-2-7b PoI (pi)", "Llama-2-7b YaRN"]
+    row = {row[0].text: [cell.text for cell in row] for row in wide.rows}["SYR AVG"]
     assert row == ["SYR AVG", "mean", "46.32", "63.83", "39.50", "45.94", "73.42", "42.60"]
 
 
 def test_differences_say_that_they_have_no_interval() -> None:
-    found = {one.name: one for one in published_tables([THETA])}["published-hundred-table-6-theta-differences"]
+    found = {table.name: table for table in published_tables([THETA])}["published-hundred-table-6-theta-differences"]
     assert "without intervals, because the paper gives none" in found.about
     assert [cell.text for cell in found.rows[0]][3:] == [
         *("−2.85", "−5.14", "+23.89", "+24.21", "+26.42", "+0.64", "+11.70")

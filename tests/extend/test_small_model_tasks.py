@@ -38,7 +38,7 @@ def places(words: tuple[int, ...], part: tuple[int, ...]) -> list[int]:
 def test_an_item_asks_the_same_at_every_length_and_only_its_haystack_grows(task: str) -> None:
     width = PATTERN if task.endswith("copy") else 1 + REPLY
     for versions in make_items(task, LENGTHS, 6, seed=3):
-        assert len({(one.answer, one.depth) for one in versions}) == 1
+        assert len({(version.answer, version.depth) for version in versions}) == 1
         for item, length in zip(versions, LENGTHS, strict=True):
             assert len(item.prompt) + REPLY == length
             assert item.prompt[0] == FIRST
@@ -46,7 +46,7 @@ def test_an_item_asks_the_same_at_every_length_and_only_its_haystack_grows(task:
             (place,) = places(item.prompt, (*shown, *item.answer))
             # Depth is relative to the room that is left: within one chain's width of the others.
             assert abs(place - item.depth * length) <= CHAINS * (1 + REPLY) + 4
-    assert [round(one[0].depth, 3) for one in make_items(task, LENGTHS, 2, seed=3)] == [0.25, 0.75]
+    assert [round(item[0].depth, 3) for item in make_items(task, LENGTHS, 2, seed=3)] == [0.25, 0.75]
 
 
 @pytest.mark.parametrize("task", TASKS_OF_ITEMS)

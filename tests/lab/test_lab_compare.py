@@ -41,7 +41,7 @@ def test_the_base_fails_beyond_its_window_and_retrieval_does_not(compared: tuple
     _, found = compared
     base, few, tuned = found.results
     assert (found.base, found.window) == ("whole", 2048)
-    assert [one.setup.name for one in found.results] == ["whole", "retrieval top=1", "retrieval, tuned"]
+    assert [result.setup.name for result in found.results] == ["whole", "retrieval top=1", "retrieval, tuned"]
     beyond = [point.mean for point in base.points if point.length > 2048]
     assert all(mean is not None and mean < 0.8 for mean in beyond)
     assert tuned.gain is not None
@@ -61,11 +61,11 @@ def test_the_base_fails_beyond_its_window_and_retrieval_does_not(compared: tuple
 def test_values_are_chosen_on_other_items(compared: tuple[Path, Comparison], suites: tuple[Path, Path]) -> None:
     out, found = compared
     (tuned,) = found.tuned
-    assert [one.value for one in tuned.trials] == [
+    assert [trial.value for trial in tuned.trials] == [
         "top=2 passage=64", "top=2 passage=128", "top=6 passage=64", "top=6 passage=128",
     ]  # fmt: skip
-    (chosen,) = [one for one in tuned.trials if one.chosen]
-    assert chosen.long == max(one.long or 0 for one in tuned.trials)
+    (chosen,) = [trial for trial in tuned.trials if trial.chosen]
+    assert chosen.long == max(trial.long or 0 for trial in tuned.trials)
     record = json.loads((out / "lab.json").read_text("utf-8"))
     system = record["setups"][2]["system"]
     assert all(part in system for part in chosen.value.split())
@@ -106,7 +106,7 @@ def test_a_run_that_was_stopped_goes_on(suites: tuple[Path, Path], tmp_path: Pat
     with pytest.raises(FathomError, match="`max_tokens_total`"):
         api.lab_compare(suites[0], MODEL, ["retrieval?top=1"], out=tmp_path, max_tokens_total=130_000)
     (found,) = api.lab_compare(suites[0], MODEL, ["retrieval?top=1"], out=tmp_path)
-    assert [len(one.points) for one in found.results] == [3, 3]
+    assert [len(result.points) for result in found.results] == [3, 3]
 
 
 def test_each_of_several_models_is_compared_with_itself(suites: tuple[Path, Path], tmp_path: Path) -> None:
@@ -208,8 +208,8 @@ def test_a_later_call_may_ask_for_fewer_samples(suites: tuple[Path, Path], tmp_p
     (found,) = api.lab_compare(
         suites[0], MODEL, ["retrieval?top=1", "retrieval?top=2"], out=tmp_path, lengths=[1024, 4096]
     )
-    assert [[point.length for point in one.points] for one in found.results] == [[1024, 4096]] * 3
-    assert all(not point.gap for one in found.results for point in one.points)
+    assert [[point.length for point in result.points] for result in found.results] == [[1024, 4096]] * 3
+    assert all(not point.gap for result in found.results for point in result.points)
 
 
 def test_one_setup_in_two_spellings_is_said_to_be_one(suites: tuple[Path, Path], tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_the_best_beyond_the_window_is_chosen_among_those_that_lose_little() -> 
 def test_the_choice_is_allowed_and_no_allowed_one_is_better(scores: list[list[float]], base: list[float]) -> None:
     lengths = (512, 1024, 2048, 4096)
     place, parts = best_way(
-        [dict(zip(lengths, one, strict=True)) for one in scores], dict(zip(lengths, base, strict=True)), 1024
+        [dict(zip(lengths, score, strict=True)) for score in scores], dict(zip(lengths, base, strict=True)), 1024
     )
     within = (base[0] + base[1]) / 2
     able = [number for number, (short, _) in enumerate(parts) if within - short <= 0.02 + 1e-9]

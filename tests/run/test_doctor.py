@@ -144,7 +144,7 @@ def test_what_makes_a_run_impossible_fails(name: str) -> None:
     faults, check, words = FAILED[name]
     found = diagnose(faults)
     assert not found.healthy
-    assert [one.name for one in found.checks if one.state == "failed"] == [check], found.checks
+    assert [check.name for check in found.checks if check.state == "failed"] == [check], found.checks
     failed = by_name(found)[check]
     assert words in f"{failed.found} {failed.consequence}"
     if failed.options:
