@@ -40,6 +40,7 @@ FORMER = {
     "fathom.studio.audits": "fathom.studio.statistics",
     "fathom.studio.backup": "fathom.studio.auditing",
     "fathom.studio.projection": "fathom.studio.schema",
+    "fathom.studio.tables": "fathom.studio.quality",
     "fathom.cluster": "fathom.parallel.on_ray",
     "fathom.failures": "fathom.cli.failures",
 }
