@@ -43,7 +43,7 @@ def main(store: str, port: int) -> None:
     from fathom.studio.quotas import design_of
     from fathom.studio.tasks import studio_tasks
     from fathom.studio.web.server import serve
-    from fathom.studio.web.settings import Settings
+    from fathom.studio.web.visit import Settings
 
     settings = Settings(design=design_of(store, None, studio_tasks(None)))
     serve(store, settings, Service("127.0.0.1", port, ready=lambda address: print(address, flush=True)))

@@ -19,7 +19,7 @@ from fathom.studio.states import RATING, RefusedError
 from fathom.studio.store import Store
 from fathom.studio.types import AddPredictions, Note, Prediction, Sample, SetDifficulty
 from fathom.studio.web.app import make_app
-from fathom.studio.web.settings import Settings
+from fathom.studio.web.visit import Settings
 from studio_browser import Browser
 from studio_stores import OPERATOR, PASSWORD, PEOPLE, person, quick_hasher, review, to_answer_review, usual_place
 

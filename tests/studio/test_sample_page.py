@@ -39,8 +39,7 @@ from fathom.studio.types import (
     Write,
 )
 from fathom.studio.web.app import make_app
-from fathom.studio.web.settings import Settings
-from fathom.studio.web.visit import mined_key
+from fathom.studio.web.visit import Settings, mined_key
 from studio_browser import Browser, Forms
 from studio_stores import (
     DOCUMENT,

@@ -39,8 +39,7 @@ from fathom.studio.types import (
 )
 from fathom.studio.web import visit
 from fathom.studio.web.app import ROUTES, make_app
-from fathom.studio.web.settings import Settings
-from fathom.studio.web.visit import POLICY
+from fathom.studio.web.visit import POLICY, Settings
 from loopback_studio import serving
 from studio_browser import Browser
 from studio_stores import (

@@ -7,6 +7,7 @@ import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from fathom.studio.auditing import audit
 from fathom.studio.people import MOST_FAILURES, People
 from fathom.studio.store import Store
+from fathom.studio.tasks import standard_prompts
 from fathom.studio.types import (
     Adjudicate,
     Create,
@@ -29,7 +31,8 @@ from fathom.studio.types import (
     SubmitForReview,
 )
 from fathom.studio.web.app import ROUTES, make_app
-from fathom.studio.web.settings import Settings
+from fathom.studio.web.visit import Settings
+from made_studio import OWN
 from studio_browser import Browser, Forms
 from studio_stores import (
     DOCUMENT,
@@ -48,6 +51,8 @@ from studio_stores import (
 
 place = pytest.fixture(usual_place)
 
+QA = replace(OWN, name="qa")
+
 
 @pytest.fixture
 def store(studio: Store) -> Store:
@@ -65,8 +70,7 @@ def people(store: Store) -> People:
 
 @pytest.fixture
 def app(store: Store, people: People) -> Any:
-    prompts = lambda one: (f"Think: {one.content.question}", one.content.question)  # noqa: E731
-    return make_app(store, people, Settings(prompts=prompts))
+    return make_app(store, people, Settings(tasks={"qa": QA}))
 
 
 @pytest.fixture
@@ -102,7 +106,7 @@ def test_the_whole_pipeline_through_forms(browser: Any, store: Store) -> None:
     ann.send(place, f"{place}/edit", question="Who lit the lamp?", then="submit")
     assert eve.send(place, f"{place}/pass").status_code == 303
     form = ann.forms(place)[f"{place}/standardise"]
-    assert (form["prompt_thinking"], form["prompt_answering"]) == ("Think: Who lit the lamp?", "Who lit the lamp?")
+    assert (form["prompt_thinking"], form["prompt_answering"]) == standard_prompts(QA, "en", "Who lit the lamp?")
     ann.send(place, f"{place}/standardise")
     assert "Two people review" in ann.page(place)
     review = {"mark_0": "right", "mark_1": "right"}
@@ -167,7 +171,7 @@ def test_another_question_has_no_prompts_of_the_earlier_one(browser: Any, store:
     assert (now.content.question, now.content.prompt_thinking, now.content.prompt_answering) == ("Who else?", "", "")
     now = store.act(SubmitForReview("s-1", now.version), person("ann"))
     store.act(ExpertPass("s-1", now.version), person("eve"))
-    assert ann.forms(page)[f"{page}/standardise"]["prompt_thinking"] == "Think: Who else?"
+    assert ann.forms(page)[f"{page}/standardise"]["prompt_thinking"] == standard_prompts(QA, "en", "Who else?")[0]
 
 
 def test_save_and_hand_over_hands_over_what_was_saved(browser: Any, store: Store, monkeypatch: Any) -> None:
@@ -388,8 +392,6 @@ EVIL = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*7 }}\u202e
 
 
 def test_hostile_text_is_shown_as_text(browser: Any, store: Store) -> None:
-    from dataclasses import replace
-
     from fathom.studio.types import Candidate
 
     document = StudioDocument("evil", EVIL, "en", EVIL, EVIL, 10, 8192, domain=EVIL)

@@ -60,6 +60,7 @@ FORMER = {
     "fathom.studio.audits": "fathom.studio.statistics",
     "fathom.studio.backup": "fathom.studio.auditing",
     "fathom.studio.projection": "fathom.studio.schema",
+    "fathom.studio.tables": "fathom.studio.quality",
     "fathom.cluster": "fathom.parallel.on_ray",
     "fathom.failures": "fathom.cli.failures",
     **{f"fathom.{former}": f"fathom.{now}" for former, now in _MERGED.items()},

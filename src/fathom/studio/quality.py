@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, assert_never, get_args
 
 import numpy as np
 
@@ -23,12 +23,13 @@ from fathom.stats.intervals import (
     mean_interval,
     resampled_means,
 )
-from fathom.studio.histories import History, Origin
+from fathom.studio.histories import Histories, History, Origin
 from fathom.studio.log import NoteEntry
-from fathom.studio.quotas import Design, cell_of, draw
+from fathom.studio.quotas import Design, cell_of, draw, progress
 from fathom.studio.records import from_json
-from fathom.studio.states import DONE
-from fathom.studio.statistics import with_interval
+from fathom.studio.states import DONE, RATING
+from fathom.studio.statistics import agreements, audits, efforts, pairs_of, with_interval
+from fathom.studio.store import Store
 from fathom.studio.types import Sample
 from fathom.tokens.length import format_length
 
@@ -277,3 +278,38 @@ def makings(histories: Iterable[History], design: Design) -> list[Making]:
         draws = resampled_means(clusters_of(np.array(each)[:, None]), design.seed, prior=0.0)[:, 0]
         all_makings.append(Making(origin, bucket, len(each), mean, interval_of(draws, mean) if len(each) > 1 else None))
     return all_makings
+
+
+Topic: TypeAlias = Literal["state", "sample", "task", "origin", "quota", "agreement", "audit", "quality"]
+TOPICS: tuple[Topic, ...] = get_args(Topic)
+
+
+def table(store: Store, topic: Topic, design: Design) -> list[dict[str, object]]:
+    """A table of a studio.
+
+    Args:
+        store: The store.
+        topic: Time and cost by ``state``, ``sample`` or ``task``; time by ``origin`` and length; the ``quota`` of each
+            task, language and length; the ``agreement`` of reviewers; the ``audit`` sample; the ``quality`` study.
+        design: The design.
+
+    Raises:
+        BrokenLogError: The log is damaged.
+    """
+    histories = Histories(store)
+    all_ = histories.all().values()
+    match topic:
+        case "state" | "sample" | "task":
+            return [effort.as_record() for effort in efforts(all_, topic, design.hourly)]
+        case "origin":
+            return [making.as_record() for making in makings(all_, design)]
+        case "quota":
+            return [cell.as_record() for cell in progress(design, all_)]
+        case "agreement":
+            return [agreement.as_record() for agreement in agreements(pairs_of(all_), design.seed)]
+        case "audit":
+            return audits(all_, design, histories.start).as_records()
+        case "quality":
+            result = study(rated_samples(all_, design, histories.start), store.notes(topic=RATING), design)
+            return [quality.as_record() for quality in result.qualities]
+    assert_never(topic)

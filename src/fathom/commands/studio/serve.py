@@ -3,7 +3,6 @@
 import ipaddress
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY
-from functools import partial
 from typing import Annotated
 
 from fathom.commands.servers import Host, Monitored, Port, Proxies, Ready
@@ -57,9 +56,8 @@ def studio_serve(options: ServeOptions) -> None:
 
         from fathom.server.listening import Service
         from fathom.studio.quotas import design_of
-        from fathom.studio.tasks import guideline_of, proposed_prompts
         from fathom.studio.web.server import serve
-        from fathom.studio.web.settings import Settings
+        from fathom.studio.web.visit import Settings
         from fathom.studio.work import tasks_of
     place = _demo(options) if options.demo else options.store
     with opened(place):
@@ -67,11 +65,8 @@ def studio_serve(options: ServeOptions) -> None:
     tasks = tasks_of(place, options.tasks)
     settings = Settings(
         title=options.title,
-        tasks=tuple(tasks),
-        prompts=partial(proposed_prompts, tasks),
-        guideline=partial(guideline_of, tasks),
+        tasks=tasks,
         design=design_of(place, options.design, tasks),
-        task=tasks.get,
         secure=options.secure,
     )
     service = Service(options.host, options.port, proxies=options.proxies, **options.of(Monitored), ready=options.ready)

@@ -44,8 +44,8 @@ def studio_stats(options: StatsOptions) -> list[dict[str, object]]:
     Needs the extra studio of fathom-eval.
     """
     with libraries():
+        from fathom.studio.quality import table
         from fathom.studio.quotas import design_of
-        from fathom.studio.tables import table
         from fathom.studio.work import tasks_of
     with opened(options.store) as store:
         design = design_of(options.store, options.design, tasks_of(options.store, options.tasks))

@@ -29,8 +29,7 @@ from fathom.studio.store import MissingError, Store
 from fathom.studio.types import DOCUMENT_STATES, STATES, Role
 from fathom.studio.web import accounts, documents, progress, ratings, samples
 from fathom.studio.web.receiving import close
-from fathom.studio.web.settings import Settings
-from fathom.studio.web.visit import HTTPS_ONLY, POLICY, STATIC, Visit, known, with_form
+from fathom.studio.web.visit import HTTPS_ONLY, POLICY, STATIC, Settings, Visit, known, with_form
 from fathom.types import FathomError
 
 log = logging.getLogger("fathom.studio")

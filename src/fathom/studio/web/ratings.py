@@ -24,6 +24,7 @@ from fathom.studio.quality import (
 )
 from fathom.studio.records import RecordError, as_record, canonical, from_record
 from fathom.studio.states import DONE, RATING, RefusedError, may
+from fathom.studio.tasks import guideline_of
 from fathom.studio.types import Note, Sample
 from fathom.studio.web.visit import Form, Visit
 from fathom.tokens.length import format_length
@@ -104,7 +105,7 @@ def _rating(visit: Visit, sample: Sample, form: Form, wrong: str = "", status: i
         levels=tuple(LEVELS),
         form=form,
         wrong=wrong,
-        guideline=visit.settings.guideline(sample.task),
+        guideline=guideline_of(visit.settings.tasks, sample.task),
     )
 
 

@@ -16,6 +16,7 @@ from fathom.studio.records import RecordError
 from fathom.studio.states import RefusedError, StaleError, may, states_waiting_for, visible, why_not
 from fathom.studio.statistics import efforts, total
 from fathom.studio.store import Draft, new_id
+from fathom.studio.tasks import guideline_of, proposed_prompts
 from fathom.studio.types import STATES, Component, Content, Create, Evidence, Sample, SubmitForReview
 from fathom.studio.web import claims
 from fathom.studio.web.accounts import hidden
@@ -164,11 +165,11 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
     drafts = {name: _draft(visit, sample, name) for name in FORMS if may_do[name] or _reviews(name, may_do)}
     form = {name: _restored(draft, sample) for name, draft in drafts.items()} | values.pop("forms", {})
     edited = _edited(form.get("edit") or form.get("write"), seen)
-    thinking, answering = visit.settings.prompts(sample) if sample.state == "standardised" else ("", "")
+    thinking, answering = proposed_prompts(visit.settings.tasks, sample) if sample.state == "standardised" else ("", "")
     first = seen.judged_by(visit.me.name) if may_do["review"] else None
     form["review"] = form.get("review") or form.get("verdicts") or (form_of(first) if first else None)
     decides = not blind and any(may_do[name] for name in ("edit", "pass", "adjudicate", "audit"))
-    task = visit.settings.task(sample.task)
+    task = visit.settings.tasks.get(sample.task)
     return visit.page(
         "sample",
         status,
@@ -189,7 +190,7 @@ def _sample(visit: Visit, sample: Sample, status: int = 200, **values: Any) -> R
         closed_book=closed_book_results(sample, task) if decides else None,
         known=bool(decides and known_without_text(sample, task)),
         prompts=(seen.content.prompt_thinking or thinking, seen.content.prompt_answering or answering),
-        guideline=visit.settings.guideline(sample.task),
+        guideline=guideline_of(visit.settings.tasks, sample.task),
         restored={name: draft.saved for name, draft in drafts.items() if draft and draft.version == sample.version},
         outdated={name: draft.saved for name, draft in drafts.items() if draft and draft.version != sample.version},
         empty_rows=EMPTY_ROWS,

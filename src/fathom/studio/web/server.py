@@ -12,7 +12,7 @@ from fathom.studio.people import People
 from fathom.studio.store import Store
 from fathom.studio.uploads import remove_left
 from fathom.studio.web.app import make_app
-from fathom.studio.web.settings import Settings
+from fathom.studio.web.visit import Settings
 
 log = logging.getLogger("fathom.studio")
 

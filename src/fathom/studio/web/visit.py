@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -18,18 +18,18 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from fathom.printing import printable
 from fathom.server.answers import HEADERS, AnswerError
+from fathom.server.limits import ConnectionLimits
 from fathom.studio.checks import MOST_BYTES
 from fathom.studio.histories import Histories
 from fathom.studio.lists import ListedSample
 from fathom.studio.people import People, Session
+from fathom.studio.quotas import Design
 from fathom.studio.states import may
 from fathom.studio.store import Store
+from fathom.studio.tasks import StudioTask
 from fathom.studio.types import Person, Role
 from fathom.studio.web.receiving import close, pieces_of, receive_files
 from fathom.studio.web.words import NOTICES, deed, language
-
-if TYPE_CHECKING:
-    from fathom.studio.web.settings import Settings
 
 COOKIE = "fathom-studio"
 PAGES = Path(__file__).parent / "pages"
@@ -50,6 +50,27 @@ HTTPS_ONLY = {"Strict-Transport-Security": "max-age=31536000; includeSubDomains"
 
 
 _NOBODY = {"until": "", "recent": False}
+
+
+@dataclass(frozen=True)
+class Settings(ConnectionLimits):
+    """What a server of the studio is started with.
+
+    Attributes:
+        title: Title of its pages.
+        tasks: Tasks by name; where there is none, new samples can name any.
+        design: Which samples are wanted, and how many are audited and rated.
+        secure: Whether cookies are sent over HTTPS only.
+        hashes: Passwords that are checked at once; others wait.
+        per_hour: Forms that one person may send in an hour.
+    """
+
+    title: str = "fathom studio"
+    tasks: Mapping[str, StudioTask] = field(default_factory=dict)
+    design: Design = Design()  # noqa: RUF009 - a frozen value
+    secure: bool = False
+    hashes: int = 2
+    per_hour: int = 10_000
 
 
 @dataclass(frozen=True)
@@ -88,7 +109,7 @@ class Visit:
     """
 
     request: Request
-    settings: "Settings"
+    settings: Settings
     store: Store
     people: People
     histories: Histories
