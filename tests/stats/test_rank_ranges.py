@@ -161,10 +161,11 @@ def test_ranks_are_those_of_all_sign_vectors(seed: int, models: int, clusters: i
     for pair, (gap, error) in found.items():
         size = math.sqrt(sum(one * one for one in plain[pair]))
         observed = abs(sum(plain[pair])) / size if size else 0.0
-        as_large = sum(one >= observed - 1e-9 for one in largest) / len(largest)
+        # Drawn signs are on either side of shares near 5%, and give each pair an error of its own, off by about 1%.
+        most, fewest = (sum(each >= share * observed for each in largest) / len(largest) for share in (0.97, 1.03))
         significant = abs(gap.difference) > tested.critical() * error
-        if not 0.04 < as_large < 0.06:  # of which drawn signs are on either side
-            assert significant == (as_large < 0.05)
+        assert significant or most >= 0.04
+        assert not significant or fewest <= 0.06
         if models == 2 and not 0.04 < gap.p_value < 0.06:
             assert significant == (gap.p_value < 0.05)
 
