@@ -10,8 +10,7 @@ import pytest
 
 from engine_calls import configure
 from fathom.benchmarks.longbench.prompts import PROMPTS
-from fathom.benchmarks.longbench.records import ANCHORS, EVEN, LANGUAGES
-from fathom.benchmarks.longbench.tasks import KINDS
+from fathom.benchmarks.longbench.records import ANCHORS, DATA_SETS, EVEN, LANGUAGES
 from fathom.score.registry import get_scorer, row_of
 from fathom.suites.build import build
 from fathom.suites.registry import get_suite, get_task
@@ -41,9 +40,9 @@ CONTINUED = {"trec", "triviaqa", "samsum", "lsht", "lcc", "repobench-p"}
 
 
 def test_all_21_tasks_have_the_caps_and_manners_of_the_released_code() -> None:
-    assert set(KINDS) == set(LANGUAGES) == set(PROMPTS) == set(ANCHORS)
-    assert len(KINDS) == 21
-    for name, kind in KINDS.items():
+    assert set(DATA_SETS) == set(LANGUAGES) == set(PROMPTS) == set(ANCHORS)
+    assert len(DATA_SETS) == 21
+    for name, kind in DATA_SETS.items():
         task = get_task(f"longbench_{name}")
         assert task.max_output_tokens == CAPS.get(name, 128)
         assert task.continued == (name in CONTINUED)
@@ -51,9 +50,9 @@ def test_all_21_tasks_have_the_caps_and_manners_of_the_released_code() -> None:
         assert task.stop == (("\n",) if name == "samsum" else ())
         assert task.official == f"longbench_v1/{kind.metric}"
         assert task.languages == (LANGUAGES[name],)
-    assert sum(kind.size for kind in KINDS.values()) == 4750
+    assert sum(kind.size for kind in DATA_SETS.values()) == 4750
     sizes = {"single_doc_qa": 4, "multi_doc_qa": 4, "summarization": 4, "few_shot": 4, "synthetic": 3, "code": 2}
-    categories = [kind.category for kind in KINDS.values()]
+    categories = [kind.category for kind in DATA_SETS.values()]
     assert {name: categories.count(name) for name in categories} == sizes
 
 
@@ -70,7 +69,7 @@ def test_the_237_items_of_mini_are_rows_of_longbench() -> None:
     assert (mini.tasks, mini.lengths) == (whole.tasks, whole.lengths)
     for dataset, rows in ANCHORS.items():
         assert list(rows) == sorted(set(rows))
-        assert 0 <= rows[0] <= rows[-1] < KINDS[dataset].size
+        assert 0 <= rows[0] <= rows[-1] < DATA_SETS[dataset].size
 
 
 # ------------------------------------------------------------------------------------------------------- records
@@ -89,7 +88,7 @@ def test_records_are_used_as_they_are_and_named_by_their_rows(tmp_path: Path) ->
         )
         assert sample.targets == tuple(record["answers"])
         assert sample.facets["words"] == record["length"]
-        assert sample.facets["category"] == KINDS[dataset].category
+        assert sample.facets["category"] == DATA_SETS[dataset].category
         assert sample.asked == record["input"]
         assert not {"bucket", "whole_tokens"} & set(sample.facets)
         assert sample.inputs["dataset"] == dataset

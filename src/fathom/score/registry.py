@@ -129,6 +129,17 @@ def unscored(rule: str, why: str = "no reply: the prediction is not a string") -
     return Score(None, valid=False, grader=rule, detail=why)
 
 
+def strict_score(reply: str, sample: Sample, metric: str) -> Score:
+    """The score of a reply by the rule ``strict`` of a metric; bound to its metric it is the ``score`` of a task.
+
+    Args:
+        reply: The reply.
+        sample: Its sample.
+        metric: Full name of the metric.
+    """
+    return get_scorer(metric, "strict")(row_of(reply, sample))
+
+
 class Crash(Score):
     """The official score where the released code raises an exception."""
 

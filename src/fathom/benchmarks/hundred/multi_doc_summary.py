@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from fathom.benchmarks.hundred.single_doc_summary import cut_notes, score, share_kept, words_asked
-from fathom.suites.tasks import scattered, whole_documents
+from fathom.suites.tasks import scattered, whole_documents, whole_text
 from fathom.suites.tasks.evidence import best_stretch, content_words, held_share, sentences_of
 from fathom.suites.tasks.several import HEADER, SHARE, apart, gold_numbers, heads, numbers_of, pieces_of, separate_texts
 from fathom.suites.tasks.support import KEPT
@@ -62,7 +62,7 @@ def pool(resources: Resources) -> CandidatePool:
 def _spans(document: Document, limit: int, counter: Counter) -> tuple[Span, ...]:
     """The passages to be summarised; empty if they are too long and their beginnings contain too little."""
     texts = separate_texts(document)
-    whole = (Span(document.id, 0, len(document.text)),)
+    whole = (whole_text(document),)
     size = sum(counter.between(document, span.start, span.end) + HEADER for span in texts or whole)
     if size <= limit:
         return texts or pieces_of(document, whole[0], counter)

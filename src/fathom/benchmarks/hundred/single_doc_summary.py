@@ -14,7 +14,7 @@ from fathom.benchmarks.starter.single_doc_qa import QUESTIONS
 from fathom.score.chinese import cut_words
 from fathom.score.rouge import rouge_l
 from fathom.score.text import without_reasoning
-from fathom.suites.tasks import scattered, whole_documents
+from fathom.suites.tasks import scattered, whole_documents, whole_text
 from fathom.suites.tasks.evidence import (
     LONGEST,
     Sentences,
@@ -109,7 +109,7 @@ def _candidates_of(document: Document, limit: int, counter: Counter) -> Iterator
     if not rest:
         return
     if counter.size(document) <= limit:
-        whole = Span(document.id, 0, len(document.text))
+        whole = whole_text(document)
         for start in range(0, len(rest), QUESTIONS):
             yield Candidate(document, (whole,), tuple(rest[start : start + QUESTIONS]))
         return

@@ -24,7 +24,7 @@ from random import Random
 
 from fathom.benchmarks.leader.dialogre_records import DEMONSTRATION, TEST
 from fathom.benchmarks.leader.sets import LANGUAGES, SOURCE, facets
-from fathom.score.registry import get_scorer, row_of
+from fathom.score.registry import strict_score
 from fathom.types import (
     AnswerKind,
     Arranged,
@@ -38,8 +38,6 @@ from fathom.types import (
     Part,
     Plan,
     Resources,
-    Sample,
-    Score,
     Span,
     Task,
     Whole,
@@ -392,11 +390,6 @@ def _laid_out(instance: Instance, numbers: Sequence[int]) -> list[Part]:
     return [*parts, before + form.request + form.heading, instance.shot.text, instance.shot.asked]
 
 
-def score(reply: str, sample: Sample) -> Score:
-    """The ``strict`` rule of ``leader/token_f1``, which compares labels and entities."""
-    return get_scorer("leader/token_f1", "strict")(row_of(reply, sample))
-
-
 DATA = {"dialogre": ("dialogre", "longicl_dialogre"), "fewnerd": ("fewnerd", "fewnerd_demos")}
 
 
@@ -405,7 +398,7 @@ def _task(dataset: str, title: str, answer: AnswerKind, description: str) -> Tas
         name=f"leader_{dataset}",
         title=title,
         plan=partial(plan, dataset=dataset),
-        score=score,
+        score=partial(strict_score, metric="leader/token_f1"),
         metric="token_f1",
         max_output_tokens=CAP,
         description=description,

@@ -19,9 +19,11 @@ from fathom.benchmarks.leader.prompts import LONG, QUESTION, SHORT, UNSEEN, Long
 from fathom.benchmarks.leader.sets import LANGUAGES, SOURCE, facets
 from fathom.benchmarks.longbench import tasks as longbench
 from fathom.benchmarks.longbench.prompts import PROMPTS
+from fathom.benchmarks.longbench.records import DATA_SETS
 from fathom.documents.sources.templates import PROMPTS as TEMPLATES
 from fathom.documents.sources.templates import filled
-from fathom.score.registry import get_scorer, row_of
+from fathom.score.registry import strict_score
+from fathom.suites.tasks import whole_text
 from fathom.suites.tasks.natural import most_tokens, natural, stands_at
 from fathom.types import (
     Arranged,
@@ -36,8 +38,6 @@ from fathom.types import (
     Part,
     Plan,
     Resources,
-    Sample,
-    Score,
     Span,
     Task,
     Whole,
@@ -89,7 +89,7 @@ def pool_short(resources: Resources, dataset: str) -> CandidatePool:
         for asked, question in enumerate(document.questions):
             place = stands_at(_authors_prompt(document, question.text, dataset), document, resources)
             candidates.append(
-                Candidate(document, (_text(document),), (question,), (place,), f"a{number:04d}-{asked:02d}")
+                Candidate(document, (whole_text(document),), (question,), (place,), f"a{number:04d}-{asked:02d}")
             )
     note = (
         f"{_instead(dataset)}: not the paper's set, and reports and boards mark it; add LongBench's records with --data"
@@ -141,7 +141,7 @@ def _authors_prompt(document: Document, question: str, dataset: str) -> list[Par
     parts: list[Part] = [before]
     for number, (start, end) in enumerate(document.passages, start=1):
         parts += ["\n\n" * (number > 1) + f"Passage {number}:\n", Span(document.id, start, end)]
-    return [*parts, *([] if document.passages else [_text(document)]), _with(after, question, gap="{input}")]
+    return [*parts, *([] if document.passages else [whole_text(document)]), _with(after, question, gap="{input}")]
 
 
 def pool_long(resources: Resources, dataset: str) -> CandidatePool:
@@ -158,7 +158,7 @@ def pool_long(resources: Resources, dataset: str) -> CandidatePool:
     for row, record in sorted(records.items()):
         tokens = most_tokens(_prompt(record, kind, resources), record, resources)
         if place := next((length for length in resources.lengths if tokens <= length), None):
-            candidates.append(Candidate(record, (_text(record),), lengths=(place,), name=f"{row:04d}"))
+            candidates.append(Candidate(record, (whole_text(record),), lengths=(place,), name=f"{row:04d}"))
     lost = len(records) - len(candidates)
     note = (
         f"{lost} of {len(records)} records left out, because they have more than {resources.lengths[-1]:,} tokens; of "
@@ -199,7 +199,7 @@ def _prompt(record: Document, kind: Long, resources: Resources) -> list[Part]:
     before, after = (_filled(resources.wording, name, record) for name in ("before", "after"))
     if not resources.wording:
         before, after = kind.before, _with(kind.after, _asked(record))
-    return [before, _text(record), after]
+    return [before, whole_text(record), after]
 
 
 def _filled(wording: Mapping[str, str], name: str, record: Document) -> str:
@@ -229,10 +229,6 @@ def _texts(record: Document, field: str) -> list[str]:
     return [str(value) for value in values]
 
 
-def _text(record: Document) -> Span:
-    return Span(record.id, 0, len(record.text))
-
-
 def _end(parts: Sequence[Part]) -> str:
     end = parts[-1]
     assert isinstance(end, str)
@@ -243,18 +239,13 @@ def _with(frame: str, asked: str, gap: str = "{asked}") -> str:
     return "".join(text for text, _ in filled(frame, {gap: asked}))
 
 
-def score(reply: str, sample: Sample, metric: str) -> Score:
-    """The ``strict`` rule of ``leader``; see ``fathom.benchmarks.leader.scoring``."""
-    return get_scorer(f"leader/{metric}", "strict")(row_of(reply, sample))
-
-
 def _short(dataset: str, kind: Short) -> Task:
-    known = longbench.KINDS[dataset]
+    known = DATA_SETS[dataset]
     return Task(
         name=f"leader_{dataset}",
-        title=longbench.TITLES[dataset],
+        title=known.title,
         plan=partial(plan_short, dataset=dataset),
-        score=partial(score, metric=kind.metric),
+        score=partial(strict_score, metric=f"leader/{kind.metric}"),
         metric=kind.metric,
         max_output_tokens=known.cap,
         description=known.about,
@@ -281,7 +272,7 @@ def _long(dataset: str, kind: Long) -> Task:
         name=kind.name,
         title=kind.title,
         plan=partial(plan_long, dataset=dataset),
-        score=partial(score, metric=kind.metric),
+        score=partial(strict_score, metric=f"leader/{kind.metric}"),
         metric=kind.metric,
         max_output_tokens=kind.cap,
         description=kind.about,

@@ -6,9 +6,10 @@ over 160 samples of the 32K set and 64,988 over 640 of the 128K set: 2,000, 4,00
 """
 
 from collections.abc import Mapping
+from functools import partial
 
-from fathom.score.registry import get_scorer, row_of
-from fathom.types import Facet, Role, Sample, Score
+from fathom.score.registry import strict_score
+from fathom.types import Facet, Role
 
 STEP = 2000
 SETS: Mapping[str, tuple[int, ...]] = {
@@ -30,9 +31,8 @@ def facets(name: str, category: str) -> Mapping[str, Facet]:
     return {"set": name, "category": category}
 
 
-def exact_match(reply: str, sample: Sample) -> Score:
-    """The ``strict`` rule of ``leader/exact_match``, which depends on the input ``dataset``."""
-    return get_scorer(EXACT, "strict")(row_of(reply, sample))
+exact_match = partial(strict_score, metric=EXACT)
+"""Scores a reply by the rule ``strict`` of ``leader/exact_match``, which depends on the input ``dataset``."""
 
 
 def spread(count: int) -> tuple[float, ...]:

@@ -5,14 +5,14 @@ no blanks are stripped, rows with equal texts stay separate, and every record ha
 
 Samples of MiniLongBench are finished prompts. The numbers of its rows are published
 (github.com/MilkThink-Lab/MiniLongBench at commit 504c247, ``data/anchor.pkl``) as positions among all 4,750 items, data
-sets in alphabetical order; in ``mini_rows.csv`` they are rows of each data set's file.
+sets in alphabetical order; in ``datasets.json`` they are rows of each data set's file.
 """
 
-import csv
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import resources
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, NamedTuple, NotRequired
 
 from annotated_types import Ge, MinLen, Predicate
 from typing_extensions import TypedDict
@@ -22,50 +22,53 @@ from fathom.documents.corpus.records import BadRowError, typed
 from fathom.documents.corpus.text import document_id, storable
 from fathom.documents.sources.source import Shape, Source
 from fathom.storage.schema import among
-from fathom.types import Document, Json
+from fathom.types import AnswerKind, Document, Json
 
 GAP = "\n\n"
-ENGLISH = (
-    "narrativeqa",
-    "qasper",
-    "multifieldqa_en",
-    "hotpotqa",
-    "2wikimqa",
-    "musique",
-    "gov_report",
-    "qmsum",
-    "multi_news",
-    "trec",
-    "triviaqa",
-    "samsum",
-    "passage_count",
-    "passage_retrieval_en",
-)
-CHINESE = ("multifieldqa_zh", "dureader", "vcsum", "lsht", "passage_retrieval_zh")
-CODE = ("lcc", "repobench-p")
-LANGUAGES: Mapping[str, str] = {**dict.fromkeys((*ENGLISH, *CODE), "en"), **dict.fromkeys(CHINESE, "zh")}
-"""The 21 data sets, with the language of their prompts; those of code have English ones."""
 
-EVEN: Mapping[str, int] = {
-    "qasper": 224,
-    "multifieldqa_en": 150,
-    "hotpotqa": 300,
-    "2wikimqa": 300,
-    "gov_report": 300,
-    "multi_news": 294,
-    "trec": 300,
-    "triviaqa": 300,
-    "samsum": 300,
-    "passage_count": 300,
-    "passage_retrieval_en": 300,
-    "lcc": 300,
-    "repobench-p": 300,
+
+class DataSet(NamedTuple):
+    """One of the 21 data sets, as ``datasets.json`` has it.
+
+    Attributes:
+        title: Its name as spelled by its publishers.
+        language: The language of its prompts; data sets of code have English ones.
+        category: Its category in the benchmark.
+        metric: Its metric of ``longbench_v1``; lines of code are compared as in LongBench's published scores.
+        cap: Largest number of tokens of a reply.
+        size: Number of its records.
+        even: Number of its records in LongBench-E (``task.md`` of its repository); 0 for none.
+        continued: Whether the reply continues the prompt.
+        stop: Texts that end a reply.
+        answer: What an answer is.
+        about: One line about its questions.
+        mini_rows: The rows of MiniLongBench's items, ascending.
+    """
+
+    title: str
+    language: str
+    category: str
+    metric: str
+    cap: int
+    size: int
+    even: int
+    continued: bool
+    stop: tuple[str, ...]
+    answer: AnswerKind
+    about: str
+    mini_rows: tuple[int, ...]
+
+
+_read = json.loads((resources.files(__package__) / "datasets.json").read_text("utf-8"))
+DATA_SETS = {
+    name: DataSet(**data | {"stop": tuple(data["stop"]), "mini_rows": tuple(data["mini_rows"])})
+    for name, data in _read.items()
 }
-"""The 13 data sets of LongBench-E, whose lengths are evenly distributed, with their numbers of records.
-
-Source: ``task.md`` of LongBench's repository, statistics of LongBench-E.
-"""
-
+LANGUAGES = {name: data.language for name, data in sorted(DATA_SETS.items(), key=lambda item: item[1].language)}
+EVEN = {name: data.even for name, data in DATA_SETS.items() if data.even}
+"""The data sets of LongBench-E, whose lengths are evenly distributed, with their numbers of records."""
+ANCHORS = {name: DATA_SETS[name].mini_rows for name in sorted(DATA_SETS, key=lambda name: name.replace("_", ""))}
+"""Rows of MiniLongBench's items by LongBench's name of the data set, ascending."""
 CLASSED = ("trec", "lsht")
 """The data sets whose answers are classes."""
 
@@ -179,12 +182,6 @@ def _source(dataset: str, even: bool) -> Source:
 
 
 # ------------------------------------------------------------------------------------------------------- MiniLongBench
-
-ANCHORS: Mapping[str, tuple[int, ...]] = {
-    line["dataset"]: tuple(map(int, line["rows"].split()))
-    for line in csv.DictReader((resources.files(__package__) / "mini_rows.csv").read_text("utf-8").splitlines())
-}
-"""Rows of MiniLongBench's items by LongBench's name of the data set, ascending."""
 
 
 class PromptRecord(Gold):

@@ -8,17 +8,15 @@ own prompts are in ``prompts``; with ``--prompts official`` the templates come f
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from fathom.benchmarks.longbench.prompts import PROMPTS
-from fathom.benchmarks.longbench.records import ANCHORS, EVEN, LANGUAGES
+from fathom.benchmarks.longbench.records import DATA_SETS, DataSet
 from fathom.documents.sources.templates import PROMPTS as TEMPLATES
 from fathom.documents.sources.templates import filled
-from fathom.score.registry import get_scorer, row_of
+from fathom.score.registry import strict_score
 from fathom.suites.tasks.natural import natural, stands_at
 from fathom.types import (
-    AnswerKind,
     Candidate,
     CandidatePool,
     Document,
@@ -29,8 +27,6 @@ from fathom.types import (
     Part,
     Plan,
     Resources,
-    Sample,
-    Score,
     Span,
     Task,
 )
@@ -41,56 +37,6 @@ LAST_BUCKET = "8k+"
 IN_TEXT = frozenset({"single_doc_qa", "multi_doc_qa", "summarization"})
 """Categories whose gold answers are in the context; in the others they are labels, or continue it."""
 _PARAGRAPH = re.compile(r"^(?:Paragraph |段落)\d+[:：]", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """One of the 21: its category, the metric of ``longbench_v1``, output cap, number of records, and so on."""
-
-    category: str
-    metric: str
-    cap: int
-    about: str
-    size: int = SIZE
-    continued: bool = False
-    stop: tuple[str, ...] = ()
-    answer: AnswerKind = "words"
-
-
-KINDS = {
-    "narrativeqa": _Kind("single_doc_qa", "qa_f1", 128, "questions about a book or film script"),
-    "qasper": _Kind("single_doc_qa", "qa_f1", 128, "questions about a paper"),
-    "multifieldqa_en": _Kind("single_doc_qa", "qa_f1", 64, "questions about a document", size=150),
-    "multifieldqa_zh": _Kind("single_doc_qa", "qa_f1_zh", 64, "questions about a Chinese document"),
-    "hotpotqa": _Kind("multi_doc_qa", "qa_f1", 32, "questions over two of several Wikipedia passages"),
-    "2wikimqa": _Kind("multi_doc_qa", "qa_f1", 32, "questions over two or more of several Wikipedia passages"),
-    "musique": _Kind("multi_doc_qa", "qa_f1", 32, "questions over two to four of several Wikipedia passages"),
-    "dureader": _Kind("multi_doc_qa", "rouge_zh", 128, "questions over several Chinese web pages"),
-    "gov_report": _Kind("summarization", "rouge", 512, "a summary of a government report", answer="summary"),
-    "qmsum": _Kind("summarization", "rouge", 512, "requests about a meeting"),
-    "multi_news": _Kind("summarization", "rouge", 512, "one summary of several news articles", answer="summary"),
-    "vcsum": _Kind("summarization", "rouge_zh", 512, "a summary of a Chinese meeting", answer="summary"),
-    "trec": _Kind("few_shot", "classification", 64, "the type of a question, after examples", continued=True),
-    "triviaqa": _Kind("few_shot", "qa_f1", 32, "a question about a passage, after examples", continued=True),
-    "samsum": _Kind("few_shot", "rouge", 128, "a summary of a chat, after examples", continued=True, stop=("\n",)),
-    "lsht": _Kind("few_shot", "classification", 64, "the class of Chinese news, after examples", continued=True),
-    "passage_count": _Kind("synthetic", "count", 32, "how many of the paragraphs differ", answer="count"),
-    "passage_retrieval_en": _Kind("synthetic", "retrieval", 32, "which paragraph a summary belongs to"),
-    "passage_retrieval_zh": _Kind("synthetic", "retrieval_zh", 32, "which Chinese paragraph a summary belongs to"),
-    "lcc": _Kind("code", "code_sim_difflib", 64, "the next line of a file of code", size=500, continued=True),
-    "repobench-p": _Kind(
-        "code", "code_sim_difflib", 64, "the next line of code, with other files", size=500, continued=True
-    ),
-}
-"""By LongBench's name. Lines of code are compared as in LongBench's published scores."""
-
-_WRITTEN = (
-    *("NarrativeQA", "Qasper", "MultiFieldQA-en", "MultiFieldQA-zh", "HotpotQA", "2WikiMQA", "MuSiQue", "DuReader"),
-    *("GovReport", "QMSum", "MultiNews", "VCSUM", "TREC", "TriviaQA", "SAMSum", "LSHT"),
-    *("PassageCount", "PassageRetrieval-en", "PassageRetrieval-zh", "LCC", "RepoBench-P"),
-)
-TITLES: Mapping[str, str] = dict(zip(KINDS, _WRITTEN, strict=True))
-"""The data sets as spelled by their publishers."""
 
 
 def pool(resources: Resources, dataset: str) -> CandidatePool:
@@ -114,11 +60,15 @@ def pool(resources: Resources, dataset: str) -> CandidatePool:
         candidates.append(Candidate(record, spans, lengths=(stands_at(parts, record, resources),), name=name))
     if any(record.meta["whole"] for record in chosen):
         notes.append("samples of MiniLongBench are finished prompts by its publishers, regardless of --prompts")
-    cap, ours = resources.caps.get(dataset), KINDS[dataset].cap
+    cap, ours = resources.caps.get(dataset), DATA_SETS[dataset].cap
     if candidates and cap is not None and cap != ours:
         notes.append(f"replies may have {ours} tokens; dataset2maxlen.json says {cap}")
-    published = EVEN.get(dataset) if even else KINDS[dataset].size
+    published = _published(dataset, even)
     return CandidatePool((), candidates, tuple(notes), shuffled=False, published=published)
+
+
+def _published(dataset: str, even: bool) -> int:
+    return DATA_SETS[dataset].even if even else DATA_SETS[dataset].size
 
 
 def _rows(records: Sequence[Document], dataset: str) -> tuple[Mapping[str, int], list[str]]:
@@ -129,8 +79,8 @@ def _rows(records: Sequence[Document], dataset: str) -> tuple[Mapping[str, int],
     rows = {record.id: int(str(record.meta["index"])) for record in records}
     unnumbered = [record for record in records if not record.meta["numbered"]]
     even = any(record.meta["even"] for record in unnumbered)
-    anchors = ANCHORS[dataset]
-    if len(unnumbered) in (0, EVEN[dataset] if even else KINDS[dataset].size):
+    anchors = DATA_SETS[dataset].mini_rows
+    if len(unnumbered) in (0, _published(dataset, even)):
         return rows, []
     if even or sorted(rows[record.id] for record in unnumbered) != list(range(len(anchors))):
         return rows, ["records without a number are assumed to be the first rows of the original file"]
@@ -206,7 +156,7 @@ def _with_spans(template: str, places: Mapping[str, Span]) -> list[Part]:
 
 def _facets(record: Document, dataset: str, ours: bool) -> dict[str, Facet]:
     facets: dict[str, Facet] = {
-        "category": KINDS[dataset].category,
+        "category": DATA_SETS[dataset].category,
         "prompt": "own" if ours else "official",
     }
     words = record.meta.get("words")
@@ -237,23 +187,18 @@ def _asked(record: Document) -> str:
     return "" if record.meta["whole"] else record.text[start:end]
 
 
-def score(reply: str, sample: Sample, metric: str) -> Score:
-    """The ``strict`` rule of ``longbench_v1``; see ``fathom.benchmarks.longbench.scoring``."""
-    return get_scorer(f"longbench_v1/{metric}", "strict")(row_of(reply, sample))
-
-
-def _task(dataset: str, kind: _Kind) -> Task:
+def _task(dataset: str, kind: DataSet) -> Task:
     return Task(
         name=f"longbench_{dataset}",
-        title=TITLES[dataset],
+        title=kind.title,
         plan=partial(plan, dataset=dataset),
-        score=partial(score, metric=kind.metric),
+        score=partial(strict_score, metric=f"longbench_v1/{kind.metric}"),
         metric=kind.metric,
         max_output_tokens=kind.cap,
         description=kind.about,
         answer=kind.answer,
         source="LongBench, table 1",
-        languages=(LANGUAGES[dataset],),
+        languages=(kind.language,),
         pool=partial(pool, dataset=dataset),
         data=(f"longbench_{dataset.replace('-', '_')}",),
         needs=f"records of LongBench's {dataset}",
@@ -267,4 +212,4 @@ def _task(dataset: str, kind: _Kind) -> Task:
     )
 
 
-TASKS = tuple(_task(dataset, kind) for dataset, kind in KINDS.items())
+TASKS = tuple(_task(dataset, kind) for dataset, kind in DATA_SETS.items())

@@ -14,7 +14,8 @@ from functools import partial
 
 from fathom.benchmarks.longbench.v2_records import GROUPS, LETTERS, NAME
 from fathom.documents.sources.templates import filled
-from fathom.score.registry import get_scorer, row_of
+from fathom.score.registry import strict_score
+from fathom.suites.tasks import whole_text
 from fathom.suites.tasks.natural import natural, stands_at
 from fathom.types import (
     Candidate,
@@ -28,8 +29,6 @@ from fathom.types import (
     Plan,
     Resources,
     Sample,
-    Score,
-    Span,
     Task,
 )
 
@@ -95,7 +94,7 @@ def pool(resources: Resources, files: Files) -> CandidatePool:
                     "`data` should name one copy of LongBench v2"
                 )
             place = stands_at(_prompt(record, resources.templates, files), record, resources)
-            candidates[name] = Candidate(record, (_whole(record),), lengths=(place,), name=name)
+            candidates[name] = Candidate(record, (whole_text(record),), lengths=(place,), name=name)
     return CandidatePool((), list(candidates.values()), shuffled=False, published=RECORDS)
 
 
@@ -133,17 +132,12 @@ def follow_up(reply: str, sample: Sample) -> str:
     return (READ if sample.length else NOT_READ) + "".join(text for text, _ in pieces)
 
 
-def score(reply: str, sample: Sample) -> Score:
-    """The ``strict`` rule of ``longbench_v2/mcq``; see ``fathom.benchmarks.longbench.v2_scoring``."""
-    return get_scorer(METRIC, "strict")(row_of(reply, sample))
-
-
 def _prompt(record: Document, templates: Mapping[str, str] | None, files: Files) -> list[Part]:
     if templates is None:
         request = THINK.replace("{what}", IN_TEXT) if files.second else ANSWER
-        return [BEFORE, _whole(record), _with_question(AFTER, record) + request]
+        return [BEFORE, whole_text(record), _with_question(AFTER, record) + request]
     template = _template(templates, files.prompt)
-    return [_whole(record) if text == "$DOC$" else text for text in _pieces(template, record, document="$DOC$")]
+    return [whole_text(record) if text == "$DOC$" else text for text in _pieces(template, record, document="$DOC$")]
 
 
 def _closed(record: Document, templates: Mapping[str, str] | None, files: Files) -> str:
@@ -196,10 +190,6 @@ def _choices(record: Document) -> Sequence[str]:
     return [str(choice) for choice in choices]
 
 
-def _whole(record: Document) -> Span:
-    return Span(record.id, 0, len(record.text))
-
-
 def _prompt_of(templates: Mapping[str, str] | None) -> str:
     return "own" if templates is None else "official"
 
@@ -218,7 +208,7 @@ def _task(name: str, title: str, files: Files, cap: int, description: str) -> Ta
         name=name,
         title=title,
         plan=partial(plan, files=files),
-        score=score,
+        score=partial(strict_score, metric=METRIC),
         metric="accuracy",
         max_output_tokens=cap,
         description=description,

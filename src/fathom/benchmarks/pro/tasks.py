@@ -12,7 +12,8 @@ from functools import partial
 
 from fathom.benchmarks.pro.records import DIFFICULTY, NAME
 from fathom.benchmarks.pro.secondary_tasks import LENGTHS, METRIC_NAMES, SECONDARY, SUMMARY_PASSES_ABOVE, SecondaryTask
-from fathom.score.registry import get_scorer, row_of
+from fathom.score.registry import strict_score
+from fathom.suites.tasks import whole_text
 from fathom.types import (
     Arranged,
     Candidate,
@@ -25,9 +26,6 @@ from fathom.types import (
     Measure,
     Plan,
     Resources,
-    Sample,
-    Score,
-    Span,
     Task,
     Whole,
     Wording,
@@ -47,7 +45,7 @@ def pool(resources: Resources, task: SecondaryTask) -> CandidatePool:
     """The records of a task in the order of their files, each at its stated length."""
     records = [record for record in resources.documents if _is_of(record, task)]
     candidates = [
-        Candidate(record, (_whole(record),), lengths=(length,), name=str(record.meta["id"]))
+        Candidate(record, (whole_text(record),), lengths=(length,), name=str(record.meta["id"]))
         for record in records
         if (length := LENGTHS[str(record.meta["token_length"])]) in resources.lengths
     ]
@@ -59,11 +57,6 @@ def plan(draw: Draw, task: SecondaryTask) -> Plan:
     """The prompt of one record, whatever its tokens."""
     assert draw.candidate is not None
     return Whole(partial(_arranged, draw.candidate.document, task), over=math.inf)
-
-
-def score(reply: str, sample: Sample, metric: str) -> Score:
-    """The ``strict`` rule of a metric of LongBench Pro; see ``fathom.benchmarks.pro.scoring``."""
-    return get_scorer(metric, "strict")(row_of(reply, sample))
 
 
 def chance_of(question: str, answers: list[str]) -> float:
@@ -113,7 +106,7 @@ def _is_of(record: Document, task: SecondaryTask) -> bool:
 
 def _arranged(record: Document, task: SecondaryTask, length: int, measure: Measure) -> Arranged:
     ending = _ending(record, task)
-    return Arranged((_whole(record), ending.question), ending)
+    return Arranged((whole_text(record), ending.question), ending)
 
 
 def _ending(record: Document, task: SecondaryTask) -> Ending:
@@ -139,17 +132,13 @@ def _strings(value: Json) -> list[str]:
     return [str(item) for item in value]
 
 
-def _whole(record: Document) -> Span:
-    return Span(record.id, 0, len(record.text))
-
-
 def _task(task: SecondaryTask) -> Task:
     official = f"{NAME}/{task.metric}"
     return Task(
         name=task.task,
         title=task.name,
         plan=partial(plan, task=task),
-        score=partial(score, metric=official),
+        score=partial(strict_score, metric=official),
         metric=METRIC_NAMES[task.metric],
         max_output_tokens=OUTPUT_TOKENS,
         description=f"{task.name}, {task.requirement.lower()} context",

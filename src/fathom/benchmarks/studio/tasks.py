@@ -10,7 +10,8 @@ from typing import get_args
 
 from fathom.benchmarks.pro.records import NAME
 from fathom.benchmarks.pro.secondary_tasks import METRIC_NAMES, Metric
-from fathom.benchmarks.pro.tasks import OUTPUT_TOKENS, score
+from fathom.benchmarks.pro.tasks import OUTPUT_TOKENS
+from fathom.score.registry import strict_score
 from fathom.types import CandidatePool, Draw, FathomError, Plan, Resources, Task
 
 
@@ -39,7 +40,7 @@ def _task(metric: Metric) -> Task:
         name=task_of(metric),
         title=f"Own task ({metric.replace('_', ' ')})",
         plan=plan,
-        score=partial(score, metric=official),
+        score=partial(strict_score, metric=official),
         metric=METRIC_NAMES[metric],
         max_output_tokens=OUTPUT_TOKENS,
         description=f"own tasks of the studio, scored by {METRIC_NAMES[metric]}",

@@ -37,6 +37,11 @@ def passages_of(document: Document, tokens: int, counter: Counter) -> Sequence[S
     return pieces
 
 
+def whole_text(document: Document) -> Span:
+    """A document as a whole."""
+    return Span(document.id, 0, len(document.text))
+
+
 def whole_documents(resources: Resources) -> list[Span]:
     """The filler documents as a whole."""
-    return [Span(document.id, 0, len(document.text)) for document in resources.noise]
+    return list(map(whole_text, resources.noise))

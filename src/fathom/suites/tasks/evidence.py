@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from fathom.suites.tasks import whole_text
 from fathom.tokens.counts import cut_points
 from fathom.types import Candidate, Counter, Document, Question, Resources, Span
 
@@ -63,7 +64,7 @@ def candidates_of_questions(
 def _candidates_of(document: Document, resources: Resources, tokens: int, most: int) -> Iterator[Candidate]:
     questions, counter = askable(document, resources), resources.counter
     if counter.size(document) <= tokens:
-        whole = Span(document.id, 0, len(document.text))
+        whole = whole_text(document)
         for start in range(0, len(questions), most):
             yield Candidate(document, (whole,), tuple(questions[start : start + most]))
         return
