@@ -9,6 +9,7 @@ from report_rows import LENGTHS, READERS, make_rows
 from fathom.analysis import compare
 from fathom.report.measure import measure
 from fathom.report.results import ALL, Results, System
+from fathom.report.sections.lengths import EFFECTIVE
 from fathom.report.summary import summary
 from fathom.report.table import Table
 from fathom.report.tables import tables, tables_of
@@ -319,4 +320,4 @@ def test_the_headline_says_up_to_which_length_the_base_is_kept(grows: bool) -> N
     kept, absolute = (column(headline, label)[ACME.name].split(" [")[0] for label in labels[place_of : place_of + 2])
     change = column(headline, "LongScore")[ACME.name]
     assert (kept, absolute, change[0]) == (("≥ 16k", "< 1k", "+") if grows else ("4k", "1k", "−"))
-    assert lengths.EFFECTIVE.finding(measured).startswith(f"Keeps 85% of the base score up to {kept}")
+    assert EFFECTIVE.finding(measured).startswith(f"Keeps 85% of the base score up to {kept}")
