@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import fields
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from pydantic import Strict
 
-from fathom.studio.records import MOST_ITEMS, MOST_TEXT, RecordError, as_record, canonical, from_record
+from fathom.studio.critique import ClaimDecision, Critique
+from fathom.studio.imports import ImportedSample
+from fathom.studio.quality import Rating
+from fathom.studio.quotas import Design
+from fathom.studio.records import MOST_ITEMS, MOST_TEXT, RecordError, as_record, canonical, from_json, from_record
 from fathom.studio.types import EVENTS, Content, Edit, Event, Sample, Select, SetIntake
 
 pytestmark = pytest.mark.filterwarnings("ignore:Ignoring unsupported")  # hypothesis does not know pydantic's types
@@ -76,3 +82,32 @@ def test_nested_fields_are_named_too() -> None:
     ):
         with pytest.raises(RecordError, match=words):
             from_record(Edit, {**record, "content": {**record["content"], **change}})
+
+
+def plain_types(hint: Any) -> set[type]:
+    """The types in a hint that pydantic would convert other values to."""
+    if get_origin(hint) is Annotated:
+        inner, *about = get_args(hint)
+        return set() if Strict() in about else plain_types(inner)
+    return {hint} & {str, int, float, bool} if not get_args(hint) else set().union(*map(plain_types, get_args(hint)))
+
+
+@pytest.mark.parametrize("kind", [*EVENTS.values(), Sample, Critique, ClaimDecision, Rating, Design, ImportedSample])
+def test_no_field_is_converted(kind: type[Any]) -> None:
+    hints = get_type_hints(kind, include_extras=True)
+    loose = {name: plain_types(hints[name]) for name in (field.name for field in fields(kind))}
+    assert not {name: types for name, types in loose.items() if types}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "Select: expected JSON: "),
+        ("[" * 5000, "Select: expected JSON"),
+        ('{"sample": "s", "version": 1, "candidate": "c"}, {}', "Select"),
+        ('{"sample": "s", "version": 1e400, "candidate": "c"}', "Select.version: expected a whole number"),
+    ],
+)
+def test_text_that_is_no_record_is_refused(text: str, words: str) -> None:
+    with pytest.raises(RecordError, match=words):
+        from_json(Select, text)

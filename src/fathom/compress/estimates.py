@@ -132,8 +132,10 @@ def estimate(subset: Subset, scores: ScoreMatrix, known: ScoreMatrix | None = No
     listed = [
         ModelEstimate(
             model=model,
-            overall=_one(estimates, row, 0),
-            categories={name: _one(estimates, row, place) for place, name in enumerate(names) if name != OVERALL},
+            overall=_estimate_at(estimates, row, 0),
+            categories={
+                name: _estimate_at(estimates, row, place) for place, name in enumerate(names) if name != OVERALL
+            },
             items=int((~np.isnan(asked[row])).sum()),
             others={"direct": _direct(subset, scores, row)},
             full=None if np.isnan(totals[row]) else float(totals[row]),
@@ -303,7 +305,7 @@ def _direct(subset: Subset, scores: ScoreMatrix, row: int) -> float:
     return float(np.mean([np.mean(tasks) for tasks in means.values()])) if means else float("nan")
 
 
-def _one(estimates: Estimates, row: int, place: int) -> Estimate:
+def _estimate_at(estimates: Estimates, row: int, place: int) -> Estimate:
     value, low, high = (float(part[row, place]) for part in (estimates.values, estimates.low, estimates.high))
     return Estimate(value, None if np.isnan(low) else low, None if np.isnan(high) else high)
 
@@ -327,25 +329,25 @@ def of_subset(
         FathomError: Every model has too many missing items.
     """
 
-    def made(of: ScoreMatrix) -> list[ModelEstimate]:
+    def estimates_for(of: ScoreMatrix) -> list[ModelEstimate]:
         return estimate(chosen, of, known) if mini is None else ranked([_of_mini(score) for score in predict(mini, of)])
 
     whole, left_out = whole_enough(chosen, scores, unanswered)
     if not whole.models:
         if all(model.missing == model.items for model in left_out):
-            made(scores)  # raises the error that they are of another benchmark
+            estimates_for(scores)  # raises the error that they are of another benchmark
         raise FathomError(
             f"{left_out[0]}, more than 2%: repeat the run of this subset to retry failed requests, and judge replies "
             "without a judgement; or give `unanswered` drop for an estimate from the available scores"
         )
-    models = with_outcomes(made(whole), chosen, whole)
+    models = with_outcomes(estimates_for(whole), chosen, whole)
     if whole.other is None or np.array_equal(whole.other, whole.scores, equal_nan=True):
         return models, left_out
     other_way, _ = whole_enough(chosen, replace(whole, scores=whole.other), "drop" if unanswered == "zero" else "zero")
     others: dict[str, float] = {}
     for number in np.flatnonzero(~np.isnan(other_way.scores).all(axis=1)).tolist():
         with suppress(FathomError):  # no reply that the estimate needs was answered
-            others |= {model.model: model.overall.value for model in made(other_way.of_models([number]))}
+            others |= {model.model: model.overall.value for model in estimates_for(other_way.of_models([number]))}
     return [replace(model, other=others.get(model.model)) for model in models], left_out
 
 

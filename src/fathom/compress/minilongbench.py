@@ -8,7 +8,7 @@ there. (MiniLongBench, sections 3 and 4.2, and appendix G; the procedure as in i
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -32,8 +32,7 @@ DIMENSIONS = 10
 FITS = 16
 """Fits that stay in memory: budgets of one split, and of one draw of a study, share theirs."""
 Use: TypeAlias = Literal["start", "prior"]
-Packed: TypeAlias = tuple[bytes, tuple[int, ...]]
-"""An array as a key: its 64-bit floats and its shape."""
+_fits: dict[str, Fit] = {}
 
 
 @dataclass(frozen=True)
@@ -138,15 +137,18 @@ def select(
         raise FathomError(f"unknown use of embeddings {use!r}: choose start or prior")
     places = _places(matrix, embeddings, dimensions, seed)
     cut = None if rule == "none" else threshold(matrix.scores, rule)
-    fitted = _fitted(
-        _packed(matrix.scores if cut is None else binarised(matrix.scores, cut)),
-        dimensions,
-        _packed(places),
-        _packed(places if use == "prior" else None),
-        bias,
-        _packed(bias_start),
-        prior,
-        seed,
+    fitted = _remembered(
+        partial(
+            fit,
+            np.ascontiguousarray(matrix.scores if cut is None else binarised(matrix.scores, cut)),
+            dimensions,
+            start=places,
+            expected=places if use == "prior" else None,
+            bias=bias,
+            bias_start=bias_start,
+            prior=prior,
+            seed=seed,
+        )
     )
     points = np.column_stack([fitted.items.discrimination, fitted.items.difficulty])
     chosen = anchors(points, matrix.weights, matrix.categories, budget, seed=seed, restarts=restarts)
@@ -232,39 +234,18 @@ def predict(mini: MiniBenchmark, matrix: ScoreMatrix, *, prior: float | None = N
     ]
 
 
-def _packed(values: Floats | None) -> Packed | None:
-    return None if values is None else (np.asarray(values, dtype=np.float64).tobytes(), values.shape)
+def _remembered(request: "partial[Fit]") -> Fit:
+    """The result of a fit, or of an equal one before. Its arrays cannot be changed."""
+    import joblib
 
-
-def _values(packed: Packed | None) -> Floats | None:
-    return None if packed is None else np.frombuffer(packed[0]).reshape(packed[1])
-
-
-@lru_cache(FITS)
-def _fitted(
-    responses: Packed,
-    dimensions: int,
-    start: Packed | None,
-    expected: Packed | None,
-    bias: bool,
-    bias_start: Packed | None,
-    prior: Prior | None,
-    seed: int,
-) -> Fit:
-    """See ``irt.fit``. Its arrays cannot be changed."""
-    fitted = fit(
-        np.frombuffer(responses[0]).reshape(responses[1]),
-        dimensions,
-        start=_values(start),
-        expected=_values(expected),
-        bias=bias,
-        bias_start=_values(bias_start),
-        prior=prior,
-        seed=seed,
-    )
-    for part in (fitted.items.discrimination, fitted.items.difficulty, fitted.abilities):
-        part.flags.writeable = False
-    return fitted
+    key = joblib.hash((request.args, request.keywords))
+    if key not in _fits:
+        if len(_fits) == FITS:
+            del _fits[next(iter(_fits))]
+        fitted = _fits[key] = request()
+        for part in (fitted.items.discrimination, fitted.items.difficulty, fitted.abilities):
+            part.flags.writeable = False
+    return _fits[key]
 
 
 def _places(matrix: ScoreMatrix, embeddings: Floats | None, dimensions: int, seed: int) -> Floats | None:

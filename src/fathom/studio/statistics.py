@@ -158,11 +158,11 @@ def agreements(pairs: tuple[Pair, ...], seed: int = 0) -> tuple[ReviewerAgreemen
     """
     verdicts = [(pair.verdicts,) for pair in pairs]
     marks = [pair.marks for pair in pairs if pair.marks]
-    both = [_agreed("review", verdicts, VERDICTS, seed), _agreed("component", marks, MARKS, seed)]
+    both = [_agreement_on("review", verdicts, VERDICTS, seed), _agreement_on("component", marks, MARKS, seed)]
     return tuple(review for review in both if review is not None)
 
 
-def _agreed(
+def _agreement_on(
     judged: Judged, answers: Sequence[Sequence[tuple[str, str]]], names: Sequence[str], seed: int
 ) -> ReviewerAgreement | None:
     if not answers:
