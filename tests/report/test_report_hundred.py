@@ -74,7 +74,9 @@ def test_the_view_is_on_the_page_of_its_suite_only(results: Results) -> None:
 
 def test_the_page_has_a_figure_for_every_task_and_names_what_is_undefined(results: Results) -> None:
     _, tasks, lines, maps, _ = SECTION.page(results, ())
-    assert all(isinstance(folded, Folded) for folded in (tasks, lines, maps))
+    assert isinstance(tasks, Folded)
+    assert isinstance(lines, Folded)
+    assert isinstance(maps, Folded)
     (key,) = [part for part in lines.parts if isinstance(part, Key)]
     (line_figures,) = [part.figures for part in lines.parts if isinstance(part, Figures)]
     (map_figures,) = [part.figures for part in maps.parts if isinstance(part, Figures)]

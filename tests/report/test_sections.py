@@ -14,8 +14,9 @@ from fathom.report.sections import CHARTS, MEASUREMENTS, SECTIONS
 def test_names_are_unique() -> None:
     charts = [chart.kind for section in SECTIONS for chart in section.charts]
     studies = [kind for section in SECTIONS for kind in section.studies]
-    names = [[section.name for section in SECTIONS], [measurement.name for measurement in MEASUREMENTS]]
-    for values in (*names, charts, studies):
+    sections, measurements = [section.name for section in SECTIONS], [measurement.name for measurement in MEASUREMENTS]
+    named: list[list[str]] = [sections, measurements, list(map(str, charts)), list(map(str, studies))]
+    for values in named:
         assert len(values) == len(set(values))
 
 
