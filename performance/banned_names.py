@@ -1,13 +1,12 @@
 """Refuses names in the code that say nothing about what they name, and prints what to write instead.
 
-python performance/banned_names.py [--all]
+python performance/banned_names.py
 
 Checked are variables, parameters, attributes, functions and classes of src/fathom. A name that users have already (a
 field of a stored file, a public name) stays if its line has a comment: ``# banned-name: REASON``. The exit status is 1
-if a name is refused; ``--all`` also checks the rooms in ``LATER``.
+if a name is refused.
 """
 
-import argparse
 import ast
 import sys
 from collections.abc import Iterator
@@ -15,23 +14,6 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "fathom"
 ALLOWED = "# banned-name:"
-LATER = (
-    *(
-        "benchmarks",
-        "board",
-        "commands",
-        "compress",
-        "documents",
-        "extend",
-        "lab",
-        "models",
-        "report",
-        "run",
-        "runfile",
-    ),
-    *("score", "server", "studio", "suites"),
-)
-"""Packages and files of fathom that still have such names, and are not checked."""
 VARIABLES = {
     "one": "what it is: task, row, option, path",
     "found": "what it has: matches, files, result",
@@ -88,20 +70,17 @@ def refused(text: str) -> Iterator[tuple[int, str]]:
             yield line, f"{kind} `{name}`: write {better}"
 
 
-def messages(everywhere: bool = False) -> list[str]:
+def messages() -> list[str]:
     """A message for every banned name of src/fathom."""
     return [
         f"src/fathom/{path.relative_to(SOURCE).as_posix()}:{line}: {message}"
         for path in sorted(SOURCE.rglob("*.py"))
-        if everywhere or path.relative_to(SOURCE).parts[0] not in LATER
         for line, message in refused(path.read_text("utf-8"))
     ]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--all", action="store_true", help="also check the rooms that still have such names")
-    lines = messages(parser.parse_args().all)
+    lines = messages()
     print("\n".join([*lines, f"{len(lines)} banned names"]))
     return 1 if lines else 0
 

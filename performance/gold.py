@@ -106,10 +106,11 @@ def line(which: str, length: str, task: str, found: Sequence[Measured]) -> str:
     known = [one for one in found if one.support.words]
     faults = Tally(one.support.fault for one in known)
     cut = [one for one in known if one.size < 0.99]
-    elsewhere = f"{median(one.elsewhere.kept for one in cut):.2f}" if cut else ""
+    elsewhere = f"{median(one.elsewhere.words_kept for one in cut):.2f}" if cut else ""
     return (
         f"| {length} | `{task}` | {which} | {len(found)} | {median(one.size for one in found):.0%} | {elsewhere} | "
-        f"{median(one.support.kept for one in known):.2f} | {median(one.support.coverage for one in known):.2f} | "
+        f"{median(one.support.words_kept for one in known):.2f} | "
+        f"{median(one.support.coverage for one in known):.2f} | "
         f"{faults['cut'] / len(known):.1%} | {faults['absent']} | {len(found) - len(known)} |"
     )
 

@@ -33,7 +33,7 @@ from scripted_server import Act, Script, ScriptedServer, completion
 from fathom.rows import rows_from_run
 from fathom.run import replies
 from fathom.runfile.judgements import FILE as JUDGEMENTS
-from fathom.runfile.judgements import judgements, said
+from fathom.runfile.judgements import judgements, replies_by_prompt
 from fathom.runfile.store import FILE as REPLIES
 from fathom.types import FathomError
 from flipped_bits import prompts
@@ -196,7 +196,7 @@ def asked_again(stored: Stored, before: Counter[int], after: Counter[int]) -> in
 
 def stored_judgements(place: Path) -> Stored:
     """Replies of the judge."""
-    return of_store(place / "run" / JUDGEMENTS, lambda: dict(said(place / "run", JUDGE)))
+    return of_store(place / "run" / JUDGEMENTS, lambda: dict(replies_by_prompt(place / "run", JUDGE)))
 
 
 def judged(place: Path) -> object:

@@ -22,7 +22,7 @@ from fathom.board.bundles.opening import read_bundle
 from fathom.board.changes import read_snapshot
 from fathom.rows import rows_from_run
 from fathom.run import status
-from fathom.runfile.judgements import JudgementStore, judgements, judges, said, spent
+from fathom.runfile.judgements import JudgementStore, judgements, judges, replies_by_prompt, spent
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.manifest import FORMAT
 from fathom.runfile.manifest import read_manifest as read_run
@@ -68,7 +68,7 @@ def prompts(suite: Path) -> object:
 def scores(run: Path) -> object:
     """Scores, replies, judgements and settings of a run, as reports and as a resumed run see them."""
     manifest, stored = read_run(run), list(replies(run))
-    heard = [(judge, judgements(run, judge), said(run, judge), spent(run, judge)) for judge in judges(run)]
+    heard = [(judge, judgements(run, judge), replies_by_prompt(run, judge), spent(run, judge)) for judge in judges(run)]
     rows = [rows_from_run(run, rule).write_json() for rule in ("strict", "official")]
     found = status(run)
     shown = found.counts, found.tokens_in, found.tokens_out, found.cost

@@ -25,7 +25,7 @@ class Told:
 """
 
 
-def test_no_checked_room_has_a_banned_name() -> None:
+def test_no_name_is_banned() -> None:
     assert messages() == []
 
 

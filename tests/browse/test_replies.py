@@ -19,7 +19,7 @@ from fathom.browse.pages import Pages, differ
 from fathom.browse.reasons import judge_replies, reasons
 from fathom.browse.replies import Answered, read_replies
 from fathom.rows.scoring import read_judged
-from fathom.runfile.judgements import Judgement, JudgementStore, case_key, case_of, hashed, said
+from fathom.runfile.judgements import Judgement, JudgementStore, case_key, case_of, hashed, replies_by_prompt
 from fathom.score.judge import get_rubric
 from fathom.types import FathomError, Reply
 from made_replies import Made, document, make_run, make_runs, make_suite, passkey
@@ -198,7 +198,7 @@ def test_a_reply_that_a_judge_scored_shows_what_the_judge_said(tmp_path: Path) -
     found = read_replies([run])
     one = found.entries[0].replies[0]
     (judged,) = read_judged(run, ["lab/judge"])
-    assert [(each.judge, each.text) for each in judge_replies(stored, judged, said(run, "lab/judge"))] == [
+    assert [(each.judge, each.text) for each in judge_replies(stored, judged, replies_by_prompt(run, "lab/judge"))] == [
         ("lab/judge", text)
     ]
     by_rule = [(each.rule, each.counts) for each in reasons(one.row, one.stored, found.runs[0].judged)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fathom.extend.frequencies import frequencies, plain
+from fathom.extend.frequencies import frequencies, plain_frequencies
 from fathom.extend.hf.checks import head_size
 from fathom.extend.methods import Method, split_name
 from fathom.extend.positions import relative_positions
@@ -104,7 +104,7 @@ def naive(model: Any, method: Method, tokens: int, total: int | None = None, see
     config = model.config
     size = head_size(config)
     if method.kind.family == "positions":
-        inverse, factor = plain(size, 10_000.0), 1.0
+        inverse, factor = plain_frequencies(size, 10_000.0), 1.0
     else:
         inverse, factor = frequencies(method, size, 10_000.0, total or tokens)
     rel = torch.tensor(relative_positions(method, tokens))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fathom.extend.frequencies import frequencies, plain
+from fathom.extend.frequencies import frequencies, plain_frequencies
 from fathom.extend.methods import NONE, Method, make_method
 from fathom.extend.positions import relative_positions
 from fathom.types import FathomError
@@ -83,14 +83,14 @@ def test_every_map(golden: Path, file: str, name: str, method: Method) -> None:
 @pytest.mark.parametrize("name", ["pi", "ntk", "yarn", "llama3", "dynamic"])
 def test_a_factor_of_1_changes_no_frequency(name: str) -> None:
     inverse, factor = frequencies(make_method(name, {"factor": 1, "original": 4096}), 64, 1e4, 4096)
-    np.testing.assert_allclose(inverse, plain(64, 1e4), rtol=3e-7)  # the last digit of a float32
+    np.testing.assert_allclose(inverse, plain_frequencies(64, 1e4), rtol=3e-7)  # the last digit of a float32
     assert factor == 1
 
 
 @pytest.mark.parametrize("form", ["su", "mixed"])
 def test_a_factor_of_1_changes_no_frequency_in_any_form(form: str) -> None:
     inverse, _ = frequencies(make_method("ntk", {"factor": 1, "form": form}), 64, 1e4)
-    np.testing.assert_array_equal(inverse, plain(64, 1e4))
+    np.testing.assert_array_equal(inverse, plain_frequencies(64, 1e4))
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_leaky_with_huge_groups_is_rerope() -> None:
 def test_longrope_and_dynamic_depend_on_the_request() -> None:
     longrope = make_method("longrope", {"long_factor": [2.0] * 4, "factor": 4, "original": 100})
     within, beyond = (frequencies(longrope, 8, 1e4, length) for length in (100, 101))
-    np.testing.assert_array_equal(within[0], plain(8, 1e4))
-    np.testing.assert_allclose(beyond[0], plain(8, 1e4) / 2, rtol=1e-6)
+    np.testing.assert_array_equal(within[0], plain_frequencies(8, 1e4))
+    np.testing.assert_allclose(beyond[0], plain_frequencies(8, 1e4) / 2, rtol=1e-6)
     assert within[1] == beyond[1] > 1
     dynamic = make_method("dynamic", {"original": 100})
     bases = [frequencies(dynamic, 8, 1e4, length)[0][-1] for length in (50, 100, 200, 400)]

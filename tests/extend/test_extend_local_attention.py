@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from made_extended import KINDS, METHODS, WINDOW, make_config, make_extended, naive, some_ids
 
-from fathom.extend.frequencies import plain
+from fathom.extend.frequencies import plain_frequencies
 from fathom.extend.hf.calls import cache_in, with_cache
 from fathom.extend.methods import make_method, split_name
 from fathom.types import FathomError
@@ -143,7 +143,7 @@ def test_outputs_of_the_published_code(shared: Path, file: str, name: str, optio
         (hidden @ arrays[f"w{one}"].T).view(1, 44, heads, 16).transpose(1, 2)
         for one, heads in (("q", 4), ("k", 2), ("v", 2))
     )
-    attention = MappedAttention(make_method(name.split("_")[0], options), plain(16, 1e4), 1.0)
+    attention = MappedAttention(make_method(name.split("_")[0], options), plain_frequencies(16, 1e4), 1.0)
 
     def outputs(start: int, end: int) -> Any:
         turned = attention.mask(q_length=end - start, kv_length=end, q_offset=start)

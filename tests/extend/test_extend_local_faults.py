@@ -13,7 +13,7 @@ from handwritten_reader import BASE, HEAD, WINDOW, make_items, make_reader, save
 from made_extended import make_extended, some_ids
 from test_extend_local_reader import DIVISORS, THETA, YARN, generated, outcomes
 
-from fathom.extend.frequencies import plain
+from fathom.extend.frequencies import plain_frequencies
 from fathom.models.hugging_face import load_model
 
 torch = pytest.importorskip("torch", reason="torch is not installed; make test-models runs this")
@@ -101,7 +101,9 @@ def test_a_rope_scaling_that_is_set_loses_theta_in_transformers_and_not_in_ours(
     assert theirs.rope_parameters.get("rope_theta") is None
     ours = load_model(f"hf/{tmp_path}?extend=pi&factor=8", {"device": "cpu"}).model
     assert ours.config.rope_parameters["rope_theta"] == 500_000
-    np.testing.assert_allclose(ours.model.rotary_emb.inv_freq.numpy(), plain(HEAD, 500_000.0) / 8, rtol=1e-6)
+    np.testing.assert_allclose(
+        ours.model.rotary_emb.inv_freq.numpy(), plain_frequencies(HEAD, 500_000.0) / 8, rtol=1e-6
+    )
 
 
 def test_attention_without_a_mask_of_its_own_loses_padding_in_transformers() -> None:

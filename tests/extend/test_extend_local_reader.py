@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from handwritten_reader import BASE, HEAD, REPLY, WINDOW, Item, Rule, make_items, make_reader, save_reader
 
-from fathom.extend.frequencies import frequencies, plain
+from fathom.extend.frequencies import frequencies, plain_frequencies
 from fathom.extend.methods import make_method
 from fathom.models.hugging_face import Loaded, load_model
 
@@ -18,7 +18,7 @@ pytest.importorskip("transformers", reason="transformers is not installed; make 
 
 LENGTHS = (128, 256, 512, 1024, 2048)
 LONG = f"length={LENGTHS[-1] + REPLY}"
-THETA = plain(HEAD, BASE).astype(np.float64)
+THETA = plain_frequencies(HEAD, BASE).astype(np.float64)
 YARN = frequencies(make_method("yarn", {"factor": 8, "original": WINDOW}), HEAD, BASE)[0].astype(np.float64)
 DIVISORS = ",".join(map(str, THETA / YARN))
 CLOSE = 0.25

@@ -130,12 +130,12 @@ def test_sections_are_folded_with_a_line_on_each(made: Report) -> None:
 def test_long_tables_show_their_notable_rows_and_have_all(made: Report) -> None:
     (table,) = [one for one in made if one.name == "position-1"]
     assert len(table.rows) > LONG
-    assert 0 < len(table.shown) <= 8
+    assert 0 < len(table.first_rows) <= 8
     text = made.html()
     first, whole = (
         text.split(f'<table id="{name}"')[1].split("</table>")[0] for name in ("position-1-notable", "position-1")
     )
-    assert first.count("<tr>") == 1 + len(table.shown)
+    assert first.count("<tr>") == 1 + len(table.first_rows)
     assert whole.count("<tr>") == 1 + len(table.rows)
     assert f"Show all {len(table.rows)} rows" in text
 

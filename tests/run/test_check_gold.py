@@ -295,7 +295,7 @@ def test_an_entailment_model_is_asked_about_each_statement_once() -> None:
 def test_an_entailment_model_is_asked_about_answers_until_one_is_supported() -> None:
     case = Case("How was the sea?", "The sea was calm.", ("wild", "calm", "quiet"))
     found, asked = found_by(scored({"How was the sea? wild": 0.1, "How was the sea? calm": 0.5}), False, case)
-    assert (len(asked), found.statements, found.others, found.said) == (2, (("calm", True),), (), "here")
+    assert (len(asked), found.statements, found.others, found.words) == (2, (("calm", True),), (), "here")
 
 
 @pytest.mark.slow

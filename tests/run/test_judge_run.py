@@ -19,7 +19,16 @@ from fathom import api
 from fathom.models.protocol import Settings
 from fathom.run import JudgePlan, JudgeProgress, JudgeSummary
 from fathom.run.cases.session import CaseSession
-from fathom.runfile.judgements import FILE, JudgementStore, case_key, judge_name, judgements, judges, said, spent
+from fathom.runfile.judgements import (
+    FILE,
+    JudgementStore,
+    case_key,
+    judge_name,
+    judgements,
+    judges,
+    replies_by_prompt,
+    spent,
+)
 from fathom.score.judge import Ask, Case, rubrics
 from fathom.types import FathomError, Reply
 from judged_runs import GOOD, Judge, install_tasks, make_run, sample
@@ -167,7 +176,7 @@ def test_an_unreadable_judgement_is_final_until_it_is_asked_again(tmp_path: Path
     assert counts(ask(run, again=True)) == (3, 0, 0)
     assert len(here.prompts) == 5
     assert spent(run, "lab/judge").requests == 5  # what was paid for stays counted
-    assert len(said(run, "lab/judge")) == 3
+    assert len(replies_by_prompt(run, "lab/judge")) == 3
 
 
 @pytest.mark.parametrize("status", ["refused", "overflow", "incomplete"])

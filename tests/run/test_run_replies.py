@@ -153,7 +153,7 @@ def test_judgements_that_an_earlier_version_poisoned_are_read(tmp_path: Path) ->
             db.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
     assert spent(tmp_path, "judge") == Spent(requests=4, tokens_in=7, tokens_out=1, paid=0.5, unpriced=3)
     store = JudgementStore(tmp_path, "judge")
-    reply = store.said("prompt0", 1)
+    reply = store.reply_to("prompt0", 1)
     store.close()
     assert reply is not None
     assert (reply.text, reply.tokens_in) == ("yes", None)

@@ -21,7 +21,7 @@ def test_support_counts_the_distinct_content_words_of_a_reference() -> None:
     found = support("In 1834 the brewery, THE BREWERY, burned; it was rebuilt with granite.", CUT, WHOLE)
     assert found == Support(words=5, document=4, passage=3)
     assert found.coverage == pytest.approx(3 / 5)
-    assert found.kept == pytest.approx(3 / 4)
+    assert found.words_kept == pytest.approx(3 / 4)
     assert not found.fault
 
 
@@ -54,7 +54,7 @@ def test_words_do_not_tell_whether_a_text_supports_a_judgement(answer: str) -> N
     found = support(answer, "No, it said.", "No, it said.")
     assert found == Support(0, 0, 0)
     assert not found.fault
-    assert (found.coverage, found.kept) == (1, 1)
+    assert (found.coverage, found.words_kept) == (1, 1)
 
 
 def test_chinese_is_measured_in_pairs_of_characters() -> None:
@@ -76,10 +76,10 @@ def test_shares_are_shares_and_grow_with_the_passage(reference: str, before: str
     whole = f"{before} {passage} {after}"
     found = support(reference, passage, whole)
     assert 0 <= found.passage <= found.document <= found.words
-    assert 0 <= found.coverage <= found.kept <= 1
+    assert 0 <= found.coverage <= found.words_kept <= 1
     longer = support(reference, f"{passage} {after}", whole)
     assert longer.passage >= found.passage
-    assert support(reference, whole, whole).kept == 1
+    assert support(reference, whole, whole).words_kept == 1
     if found.words:
         assert support(reference, reference, f"{reference} {before}").coverage == 1
     assert best_support([reference, reference], passage, whole) == found
@@ -93,10 +93,10 @@ def test_kept_is_the_share_by_which_documents_are_truncated(seed: int, language:
     found = support(reference, made.text[start:end], made.text)
     held = held_share(made, sentences_of(made), content_words(reference), [Span(made.id, start, end)])
     # A part may begin within a word, which the whole document does not have.
-    assert found.kept == pytest.approx(held, abs=2 / max(1, found.document))
+    assert found.words_kept == pytest.approx(held, abs=2 / max(1, found.document))
 
 
 def test_the_limits_are_those_of_the_docs() -> None:
     assert (KEPT, COVERED) == (0.75, 0.25)
     made = Document(document_id(WHOLE), WHOLE, "made")
-    assert support(WHOLE, made.text, made.text).kept == 1
+    assert support(WHOLE, made.text, made.text).words_kept == 1

@@ -8,7 +8,7 @@ from typing import Any
 from fathom.browse.pages import status_word
 from fathom.browse.reasons import judge_replies, reasons
 from fathom.browse.replies import Answered, Run, read_replies
-from fathom.runfile.judgements import said
+from fathom.runfile.judgements import replies_by_prompt
 from fathom.runfile.manifest import FILE as RUN
 from fathom.suites.suitefile.records import facts_of
 from fathom.types import FathomError
@@ -75,7 +75,9 @@ def _reply(answered: Answered, run: Run) -> dict[str, Any]:
     judged = [
         asdict(reply)
         for judge in run.judged
-        for reply in judge_replies(stored, judge, said(run.folder, judge.name) if run.folder is not None else {})
+        for reply in judge_replies(
+            stored, judge, replies_by_prompt(run.folder, judge.name) if run.folder is not None else {}
+        )
     ]
     return {
         "epoch": row.epoch,

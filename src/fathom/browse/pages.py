@@ -10,7 +10,7 @@ from itertools import accumulate
 from fathom.browse.marks import Segment, answer_pattern, answers_of, segments, task_of
 from fathom.browse.reasons import judge_replies, reasons
 from fathom.browse.replies import Answered, Entry, Replies
-from fathom.runfile.judgements import said
+from fathom.runfile.judgements import replies_by_prompt
 from fathom.suites.registry import task_title
 from fathom.types import FathomError, Json, Row, Sample, Span, Task
 
@@ -227,7 +227,7 @@ class Pages:
     def _of_judge(self, run: int, judge: str) -> Mapping[tuple[str, int], str]:
         folder = self.replies.runs[run].folder
         if (run, judge) not in self._judge_texts:
-            self._judge_texts[run, judge] = said(folder, judge) if folder is not None else {}
+            self._judge_texts[run, judge] = replies_by_prompt(folder, judge) if folder is not None else {}
         return self._judge_texts[run, judge]
 
     # --------------------------------------------------------------------------------------------- suites

@@ -181,7 +181,8 @@ def judge_replies(
     Args:
         stored: The reply.
         judge: The judgements of that judge.
-        judge_texts: The judge's replies by hash of the prompt and attempt (``fathom.runfile.judgements.said``).
+        judge_texts: The judge's replies by hash of the prompt and attempt
+            (``fathom.runfile.judgements.replies_by_prompt``).
     """
     task = task_of(stored.task)
     if task is None or not task.rubric:

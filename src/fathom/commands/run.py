@@ -198,7 +198,11 @@ def _suite(options: RunOptions) -> tuple[Path, str]:
 
 
 def main(line: RunOptions) -> int:
-    """Run, print what came of it, and judge where that was asked for."""
+    """Run, print what came of it, and judge where that was asked for.
+
+    Raises:
+        FathomError: Replies are to be judged before all of them are there.
+    """
     from fathom.commands.judge import JudgeOptions, check_judge
     from fathom.commands.judge import main as judge_runs
     from fathom.options.terminal import confirmed, print_summary, progress_bar, tell

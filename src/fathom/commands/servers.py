@@ -65,6 +65,9 @@ def libraries_of(what: str, extra: str) -> Iterator[None]:
     Args:
         what: What needs it.
         extra: The extra of fathom-eval that has it.
+
+    Raises:
+        FathomError: A library is missing.
     """
     try:
         yield

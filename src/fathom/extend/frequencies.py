@@ -59,7 +59,7 @@ class FrequencyKind(Kind):
         return self.state is not None
 
 
-def plain(head_dim: int, base: float) -> Floats:
+def plain_frequencies(head_dim: int, base: float) -> Floats:
     """Inverse frequencies without any method: base^(-2i/d), shape (d/2,).
 
     Args:
@@ -89,7 +89,7 @@ def frequencies(method: Method, head_dim: int, base: float, length: int | None =
     kind = method.kind
     if isinstance(kind, FrequencyKind):
         return kind.compute(method, head_dim, base, length)
-    return plain(head_dim, base), 1.0
+    return plain_frequencies(head_dim, base), 1.0
 
 
 def rope_parameters(method: Method, head_dim: int, base: float) -> dict[str, Json]:
@@ -127,7 +127,7 @@ def _turns(head_dim: int, base: float) -> Floats:
 
 
 def _pi(method: Method, head_dim: int, base: float, _: int | None) -> tuple[Floats, float]:
-    return plain(head_dim, base) / np.float32(method.number("factor")), 1.0
+    return plain_frequencies(head_dim, base) / np.float32(method.number("factor")), 1.0
 
 
 def _ntk_base(head_dim: int, base: float, factor: float) -> float:
@@ -138,13 +138,13 @@ def _ntk_base(head_dim: int, base: float, factor: float) -> float:
 def _ntk(method: Method, head_dim: int, base: float, _: int | None) -> tuple[Floats, float]:
     factor = method.number("factor")
     if method["form"] == "su":
-        return plain(head_dim, base * factor) * np.float32(factor ** (-2 / head_dim)), 1.0
+        return plain_frequencies(head_dim, base * factor) * np.float32(factor ** (-2 / head_dim)), 1.0
     if method["form"] == "mixed":
         half = head_dim // 2
         places = np.arange(1, half + 1, dtype=np.float64)
         slower: Floats = np.exp(-math.log(factor) / half**_MIXED_POWER * places**_MIXED_POWER).astype(np.float32)
-        return plain(head_dim, base) * slower, 1.0
-    return plain(head_dim, _ntk_base(head_dim, base, factor)), 1.0
+        return plain_frequencies(head_dim, base) * slower, 1.0
+    return plain_frequencies(head_dim, _ntk_base(head_dim, base, factor)), 1.0
 
 
 def _ntk_unserved(method: Method, _: Server) -> str:
@@ -229,7 +229,7 @@ def _yarn_llama(method: Method) -> tuple[str, ...]:
 
 
 def _llama3(method: Method, head_dim: int, base: float, _: int | None) -> tuple[Floats, float]:
-    inverse = plain(head_dim, base)
+    inverse = plain_frequencies(head_dim, base)
     factor, original = method.number("factor"), method.whole("original")
     low, high = method.number("low_freq_factor"), method.number("high_freq_factor")
     wavelength = np.float32(2 * math.pi) / inverse
@@ -323,7 +323,7 @@ FREQUENCIES = declared(
         ),
         bound=("original",),
         compute=lambda method, head_dim, base, length: (
-            plain(head_dim, _dynamic_base(method, head_dim, base, length)),
+            plain_frequencies(head_dim, _dynamic_base(method, head_dim, base, length)),
             1.0,
         ),
         reach=_dynamic_reach,
@@ -371,7 +371,7 @@ FREQUENCIES = declared(
         "another base",
         "Xiong et al. 2023, Effective Long-Context Scaling",
         (Parameter("theta", "number", "The base.", 500_000.0, least=1), LENGTH),
-        compute=lambda method, head_dim, base, length: (plain(head_dim, method.number("theta")), 1.0),
+        compute=lambda method, head_dim, base, length: (plain_frequencies(head_dim, method.number("theta")), 1.0),
         base=lambda method, head_dim, base: method.number("theta"),
     ),
     FrequencyKind(

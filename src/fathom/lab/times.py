@@ -46,14 +46,14 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _StoredTimes:
     """What the file has of a setup: how it was measured, and the times."""
 
     key: str
     timings: tuple[Timed, ...]
 
 
-_FILE: TypeAdapter[dict[str, _Kept]] = TypeAdapter(dict[str, OnErrorOmit[_Kept]])
+_FILE: TypeAdapter[dict[str, _StoredTimes]] = TypeAdapter(dict[str, OnErrorOmit[_StoredTimes]])
 
 
 def times_of(
@@ -89,7 +89,7 @@ def times_of(
         known = kept.get(setup.name)
         if known is None or known.key != key:
             tell(setup.name)
-            known = _Kept(key, tuple(time_model(settings, texts, endings=endings, repeats=repeats)))
+            known = _StoredTimes(key, tuple(time_model(settings, texts, endings=endings, repeats=repeats)))
             if all(timed.repeats for timed in known.timings):  # what failed is measured again
                 kept[setup.name] = known
                 _write(out, kept)
@@ -127,7 +127,7 @@ def prompts_of(suite: BuiltSuite, choice: Choice) -> dict[int, Prompt]:
     return dict(sorted(prompts.items()))
 
 
-def _earlier(out: Path) -> dict[str, _Kept]:
+def _earlier(out: Path) -> dict[str, _StoredTimes]:
     """What was measured before, without damaged records: these are measured again."""
     try:
         return _FILE.validate_json((out / TIMES).read_bytes())
@@ -135,6 +135,6 @@ def _earlier(out: Path) -> dict[str, _Kept]:
         return {}
 
 
-def _write(out: Path, kept: Mapping[str, _Kept]) -> None:
+def _write(out: Path, kept: Mapping[str, _StoredTimes]) -> None:
     with whole_file(out / TIMES) as stream:
         stream.write(json.dumps({name: asdict(known) for name, known in kept.items()}, indent=2) + "\n")

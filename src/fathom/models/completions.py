@@ -49,7 +49,11 @@ class CompletionsClient:
         return self._client, self._model
 
     async def complete(self, prompt: str, call: Call) -> Reply:
-        """Send one request and read the reply."""
+        """Send one request and read the reply.
+
+        Raises:
+            RequestError: The server failed.
+        """
         try:
             answer = await self._client.completions.with_raw_response.create(
                 model=self._model,

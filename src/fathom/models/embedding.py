@@ -113,7 +113,11 @@ class Endpoint:
         return self.counted(texts)[0]
 
     def counted(self, texts: Sequence[str]) -> tuple[Floats, int | None]:
-        """Vectors of the texts, shape (N, D), and the number of tokens the server read; None if unknown."""
+        """Vectors of the texts, shape (N, D), and the number of tokens the server read; None if unknown.
+
+        Raises:
+            FathomError: The vectors have different dimensions.
+        """
         from openai import OpenAI
 
         check_texts(texts)

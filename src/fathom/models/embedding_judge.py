@@ -71,7 +71,11 @@ class EmbeddingClient:
         self._embedder.load()
 
     async def complete(self, prompt: str, call: Call) -> Reply:
-        """Embed the texts of one request and compare them."""
+        """Embed the texts of one request and compare them.
+
+        Raises:
+            RequestError: The server failed.
+        """
         if prompt == TINY_PROMPT:
             prompt = json.dumps({"summaries": [prompt], "references": [prompt]})
         try:

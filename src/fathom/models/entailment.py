@@ -148,7 +148,11 @@ class EntailmentClient:
         self._model.load()
 
     async def complete(self, prompt: str, call: Call) -> Reply:
-        """Classify one statement."""
+        """Classify one statement.
+
+        Raises:
+            RequestError: The model failed.
+        """
         if prompt == TINY_PROMPT:
             prompt = json.dumps({"passage": prompt, "statement": prompt})
         try:

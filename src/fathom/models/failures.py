@@ -76,7 +76,7 @@ class Line:
 
     def holds(self, code: int | None, message: str) -> bool:
         """Whether the entry matches a message (in lower case) that came with a status code."""
-        return not self.stop and self._is_for(code) and _found(self.pattern.lower(), message)
+        return not self.stop and self._is_for(code) and _in_order(self.pattern.lower(), message)
 
     def _is_for(self, code: int | None) -> bool:
         if self.status:
@@ -125,7 +125,7 @@ def _lines(named: str | None, home: str) -> Mapping[str, Line]:
     return {**own, **{name: line for name, line in built_in.items() if name not in own}}
 
 
-def _found(pattern: str, message: str) -> bool:
+def _in_order(pattern: str, message: str) -> bool:
     """Whether the parts of a pattern occur in a message in this order, in linear time."""
     place = 0
     for part in pattern.split("*"):

@@ -131,7 +131,11 @@ class LocalClient:
         return *self._loaded.notes, note
 
     async def complete(self, prompt: str, call: Call) -> Reply:
-        """Compute one reply, with others that wait, if batches are allowed."""
+        """Compute one reply, with others that wait, if batches are allowed.
+
+        Raises:
+            RequestError: The model failed, or memory ran out.
+        """
         job = _Job(prompt, call)
         self._waiting.append(job)
         try:

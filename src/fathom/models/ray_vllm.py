@@ -68,7 +68,11 @@ class RayVllmClient:
         self._working = asyncio.Lock()
 
     async def complete(self, prompt: str, call: Call) -> Reply:
-        """Compute one reply, together with all others that wait."""
+        """Compute one reply, together with all others that wait.
+
+        Raises:
+            RequestError: The engine failed.
+        """
         plain = call.continued or self._settings.chat_template == "never"
         row = {"prompt": prompt, "plain": plain, "sampling_params": _sampling(self._settings, call)}
         job = _Job(row, asyncio.get_running_loop().create_future())

@@ -27,7 +27,7 @@ _LEAST_PIECES = 0.5
 
 
 @dataclass
-class _Heard:
+class _StreamedReply:
     """What has come of a reply: the times of its first and last piece, its pieces, and the server's counts."""
 
     first: float | None = None
@@ -75,7 +75,7 @@ class StreamingServer:
         while True:
             try:
                 async with asyncio.timeout(self._timeout):
-                    start, heard = time.perf_counter(), _Heard()
+                    start, heard = time.perf_counter(), _StreamedReply()
                     async for chunk in self._events(prompt, call):
                         heard.hear(chunk, time.perf_counter())
                 return _measured(heard, start, call.max_output_tokens)
@@ -113,7 +113,7 @@ def why_not(settings: Settings) -> str:
     return ""
 
 
-def _measured(heard: _Heard, start: float, asked: int) -> Measured:
+def _measured(heard: _StreamedReply, start: float, asked: int) -> Measured:
     """The times of a whole reply, if they are those of tokens."""
     if heard.first is None or heard.pieces == 0:
         raise RequestError(Failure("bad", "the server sent no reply token by token"))

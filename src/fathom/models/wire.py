@@ -155,7 +155,7 @@ def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
     if (long := too_long(text, "".join(str(thought) for thought in apart.values()))) is not None:
         raise RequestError(long)
     has_content = bool(text or apart or message.get("refusal") or message.get("tool_calls"))
-    stop = _stop(choice.get("finish_reason"), said=has_content, text=text)
+    stop = _stop(choice.get("finish_reason"), has_content=has_content, text=text)
     if "text" not in choice and not isinstance(content, Mapping) and stop not in _WITHOUT_MESSAGE:
         raise RequestError(Failure("busy", "the reply holds no message"))
     if "text" in choice:
@@ -194,7 +194,7 @@ def tool_calls(calls: object) -> list[dict[str, Any]]:
     return valid
 
 
-def _stop(reason: object, *, said: bool, text: str) -> str | None:
+def _stop(reason: object, *, has_content: bool, text: str) -> str | None:
     """A standard stop reason.
 
     Raises:
@@ -208,7 +208,7 @@ def _stop(reason: object, *, said: bool, text: str) -> str | None:
         return "content_filter"
     if kind is not None:
         raise RequestError(Failure(kind, f"the reply with status 200 stopped with {shorten(repr(stop), _SHOWN)}"))
-    if not said and (stop is None or stop.lower() not in STOPS):
+    if not has_content and (stop is None or stop.lower() not in STOPS):
         words = f"the reply says nothing, and stopped for an unknown reason ({shorten(repr(reason), _SHOWN)})"
         raise RequestError(Failure("busy", words))
     return "stop" if stop is not None and stop.lower() in ENDS else stop

@@ -111,7 +111,7 @@ class Tile(NamedTuple):
     column: str
     line: str
     heat: str
-    said: str
+    label: str
 
 
 def scored_tile(column: str, line: str, mean: float) -> Tile:
@@ -147,7 +147,7 @@ def heat_map(
     y = alt.Y("line:N", scale=alt.Scale(domain=list(dict.fromkeys(lines))), axis=axis_of(grid=False, labelLimit=widest))
     chart = chart_of_records([tile._asdict() for tile in tiles])
     boxes = chart.mark_rect(stroke=PAPER.light, strokeWidth=1.5).encode(x=x, y=y, fill=alt.Fill("heat:N", scale=None))
-    figures = chart.mark_text(fontSize=10, color=INK.light).encode(x=x, y=y, text="said:N")
+    figures = chart.mark_text(fontSize=10, color=INK.light).encode(x=x, y=y, text="label:N")
     return layered([boxes, figures], size, title, note)
 
 

@@ -83,7 +83,11 @@ def without_known(
     seed: int = 0,
     tell: Tell | None = None,
 ) -> Filtered:
-    """A rows table without the questions that models answer closed-book; arguments as in ``filtered``."""
+    """A rows table without the questions that models answer closed-book; arguments as in ``filtered``.
+
+    Raises:
+        FathomError: The panel names both runs and models.
+    """
     named = [str(name) for name in panel or ()]
     missing = [name for name in named if not Path(name).exists()]
     if missing and len(missing) < len(named):
@@ -144,7 +148,11 @@ def counted_rows(
 
 
 def rows_of_tasks(frame: pl.DataFrame, tasks: Sequence[str] | None) -> pl.DataFrame:
-    """The rows of some tasks."""
+    """The rows of some tasks.
+
+    Raises:
+        FathomError: A task has no row.
+    """
     if tasks is None:
         return frame
     present = set(frame["task"])
@@ -155,7 +163,11 @@ def rows_of_tasks(frame: pl.DataFrame, tasks: Sequence[str] | None) -> pl.DataFr
 
 
 def rows_at_lengths(frame: pl.DataFrame, lengths: Sequence[int] | None) -> pl.DataFrame:
-    """The rows at some lengths, at those of the base, and without a context."""
+    """The rows at some lengths, at those of the base, and without a context.
+
+    Raises:
+        FathomError: A length has no row.
+    """
     if lengths is None:
         return frame
     tested = sorted(set(frame["length"]) - {0})

@@ -104,7 +104,7 @@ class Table:
     denominator: Denominator
 
     @property
-    def shown(self) -> tuple[int, ...]:
+    def first_rows(self) -> tuple[int, ...]:
         """Numbers of the rows that the page shows at first; () for all."""
         if len(self.rows) <= LONG:
             return ()

@@ -139,7 +139,7 @@ class InBatches(Here):
     def execute(self, client: Client, work: Work, total: int, tell: Callable[[str], None]) -> RunSummary:
         """See ``Here``."""
         assert isinstance(client, Recording), "it was opened here"
-        working = work_in_batches(self.out, client, work, total, named=self.request.named, tell=tell)
+        working = work_in_batches(self.out, client, work, total, named=self.request.samples_by_name, tell=tell)
         return drive(working, INTERRUPTED)
 
 

@@ -312,7 +312,7 @@ def _record(result: Checked, model: str) -> dict[str, Json]:
         if finding
         else [],
         "others": list(finding.others) if finding else [],
-        "said": finding.said if finding else "",
+        "said": finding.words if finding else "",
     }
 
 

@@ -58,12 +58,12 @@ class Finding:
         statements: The statements of the reference that has most support, each with whether it is supported; an answer
             is one statement.
         others: Other answers that the passages give.
-        said: The model's own words.
+        words: The model's own words.
     """
 
     statements: tuple[tuple[str, bool], ...]
     others: tuple[str, ...] = ()
-    said: str = ""
+    words: str = ""
 
     @property
     def share(self) -> float:
@@ -128,7 +128,7 @@ def _supported_summary(case: Case) -> Steps:
 
         numbers, reply = yield from asked("statements", request, read)
         findings.append(
-            Finding(tuple((text, n in numbers) for n, text in enumerate(statements, 1)), said=_words(reply))
+            Finding(tuple((text, n in numbers) for n, text in enumerate(statements, 1)), words=_words(reply))
         )
     return max(findings, key=lambda finding: finding.share)
 
@@ -167,7 +167,7 @@ def _entailed_answer(case: Case) -> Steps:
     finding = Finding(())
     for answer in _references(case):
         share, piece = yield from _entailment(case, f"{case.asked} {answer}".strip())
-        finding = Finding(((answer, share >= ENTAILED),), said=piece)
+        finding = Finding(((answer, share >= ENTAILED),), words=piece)
         if finding.share:
             return finding
     return finding

@@ -43,7 +43,7 @@ class RunRequest:
         """The samples in the order of the suite."""
         return self._stream(parts=True)
 
-    def named(self, ids: Collection[str]) -> Iterator[Sample]:
+    def samples_by_name(self, ids: Collection[str]) -> Iterator[Sample]:
         """Some samples of the suite, wanted or not, without recipes."""
         return map(self._as_asked, self.suite.samples(only=ids, parts=False))
 

@@ -179,7 +179,7 @@ def spent(folder: Path, judge: str) -> Spent:
         return Spent(*db.execute(query, (judge,)).fetchone()) if db is not None else Spent()
 
 
-def said(folder: Path, judge: str, *, again: bool = False) -> dict[tuple[str, int], str]:
+def replies_by_prompt(folder: Path, judge: str, *, again: bool = False) -> dict[tuple[str, int], str]:
     """The replies of a judge so far, by the hash of the prompt and the number of times one case sent it.
 
     Args:
@@ -256,7 +256,7 @@ class JudgementStore:
         mark = f"UPDATE judgements SET checksum = {_JUDGEMENTS.checksum} WHERE judge = ? AND reply = ?"
         self._do_together((query, values), (mark, about[:2]))
 
-    def said(self, prompt: str, attempt: int) -> Reply | None:
+    def reply_to(self, prompt: str, attempt: int) -> Reply | None:
         """The judge's reply to a prompt; None if it was not sent.
 
         Args:

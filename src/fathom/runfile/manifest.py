@@ -262,7 +262,11 @@ def _write_first(path: Path, manifest: Mapping[str, Json]) -> bool:
 
 
 def compare_runs(path: Path | str, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    """The server's address, the suite's location and versions may change; settings that affect replies may not."""
+    """The server's address, the suite's location and versions may change; settings that affect replies may not.
+
+    Raises:
+        FathomError: A setting that affects replies differs.
+    """
     olds, news = _shaping(old), _shaping(json.loads(json.dumps(new)))
     # The mode determines most of the others, so it is named first.
     for name in sorted({*olds, *news}, key=lambda name: (name != MODE, name)):

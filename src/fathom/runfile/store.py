@@ -333,7 +333,11 @@ _NOTHING_TO_WRITE_ON = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLIT
 
 @contextmanager
 def clear_errors(folder: Path, file: str = FILE) -> Iterator[None]:
-    """Convert SQLite's errors to messages that say what to do."""
+    """Convert SQLite's errors to messages that say what to do.
+
+    Raises:
+        FathomError: SQLite failed: the disk is full, the file is damaged or locked.
+    """
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's own messages hold names from the file

@@ -11,7 +11,7 @@ reply as a label ("2) ..."), else the first that is named ("passage 3"), else a 
 import re
 from collections.abc import Iterable, Iterator
 
-from fathom.score.reading import CUE, NAME, PASSAGE_NOUN, RULED_OUT, after_cues, plain, read_numeral, settled
+from fathom.score.reading import CUE, NAME, PASSAGE_NOUN, RULED_OUT, after_cues, plain_text, read_numeral, settled
 from fathom.score.text import without_reasoning
 
 _UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])")
@@ -105,13 +105,13 @@ def first_number(reply: str) -> str | None:
     After the last "answer is" or the like, else anywhere. A reply that is just a number in words (``twelve``,
     ``十二``) counts too.
     """
-    text = _after_cue(plain(reply))
+    text = _after_cue(plain_text(reply))
     return next(_numbers(text), None) or _spelled(text)
 
 
 def last_uuid(reply: str) -> str | None:
     """The last UUID, in lower case."""
-    uuids = _UUID.findall(plain(reply).lower())
+    uuids = _UUID.findall(plain_text(reply).lower())
     return uuids[-1] if uuids else None
 
 
@@ -173,7 +173,7 @@ def digits(reply: str, size: int = 0) -> str | None:
         size: Number of digits; 0 if unknown.
     """
     best = ""
-    for run in _DIGIT_RUN.finditer(RULED_OUT.sub(" ", plain(reply))):
+    for run in _DIGIT_RUN.finditer(RULED_OUT.sub(" ", plain_text(reply))):
         for candidate in _joined(run.group(), size):
             best = max(candidate, best, key=lambda number: (size > 0 and len(number) == size, len(number)))
     return best or None
@@ -225,7 +225,7 @@ def _bare(reply: str, besides: re.Pattern[str] = RULED_OUT) -> str | None:
     for words in (False, True):
         if number := next(_numbers(besides.sub(" ", settled(reply, words))), None):
             return number
-    return _spelled(plain(reply))
+    return _spelled(plain_text(reply))
 
 
 def _after_cue(text: str) -> str:
@@ -294,7 +294,7 @@ def choice_letter(reply: str) -> str | None:
     Args:
         reply: The whole reply; text in thinking tags is ignored.
     """
-    text = _RULED_OUT.sub(" ", plain(reply))
+    text = _RULED_OUT.sub(" ", plain_text(reply))
     for part in after_cues(text):
         if match := _LETTER.search(part):
             other = _TOGETHER.match(part, match.end())
@@ -320,7 +320,7 @@ def choice_letters(reply: str) -> str:
     Args:
         reply: The whole reply; text in thinking tags is ignored.
     """
-    text = _RULED_OUT.sub(" ", plain(reply))
+    text = _RULED_OUT.sub(" ", plain_text(reply))
     for part in (*after_cues(text), text):
         lines = [_REASONS.split(line)[0] for line in part.splitlines()]
         named = next(filter(None, map(_SEVERAL.findall, lines)), ())

@@ -47,7 +47,7 @@ class Case:
     language: str = "en"
 
     @property
-    def said(self) -> str:
+    def said(self) -> str:  # banned-name: rubrics of others read it
         """The reply without its thoughts; "" needs no judge and is not a valid reply."""
         return without_reasoning(self.reply).strip()
 

@@ -68,14 +68,14 @@ _IN_CHINESE = re.compile(_CHINESE_RUN)
 _AFTER_CHINESE = re.compile(r"\s?[个篇段项条种号份]|(?![\u3400-\u9fff])")
 
 
-def plain(reply: str) -> str:
+def plain_text(reply: str) -> str:
     """A reply without thoughts and Markdown, in normalised letters."""
     return _MARKDOWN.sub("", fold(without_reasoning(reply)))
 
 
 def settled(reply: str, words: bool = True) -> str:
     """A normalised reply with numbers in words as digits (unless not ``words``), and without negated answers."""
-    text = plain(reply).translate(_ENCLOSED)
+    text = plain_text(reply).translate(_ENCLOSED)
     return RULED_OUT.sub(" ", in_digits(text) if words else text)
 
 

@@ -138,7 +138,7 @@ def _vacuum(folder: Path, part: Path, kind: Kind[Any]) -> None:
 
 def _dump(place: str, part: Path, kind: Kind[Any]) -> None:
     with _connected(place, kind) as (engine, url):
-        if not _there(engine, kind):
+        if not _has_store(engine, kind):
             raise FathomError("`store`: there is no store of fathom in this database")
         server = _server_version(engine)
     tool = _tool("pg_dump", server)
@@ -217,7 +217,7 @@ def _keep_old(path: Path) -> None:
 def _into_database(backup: Path, place: str, kind: Kind[Any], force: bool) -> None:
     with _connected(place, kind) as (engine, url):
         server = _server_version(engine)
-        if _there(engine, kind) and not force:
+        if _has_store(engine, kind) and not force:
             raise FathomError("`store`: this database already has a store; give another, or replace it with `force`")
         with clear_errors(), engine.connect() as connection:
             query = (
@@ -343,7 +343,7 @@ def _connected(place: str, kind: Kind[Any]) -> Iterator[tuple[Engine, URL]]:
         engine.dispose()
 
 
-def _there(engine: Engine, kind: Kind[Any]) -> bool:
+def _has_store(engine: Engine, kind: Kind[Any]) -> bool:
     with clear_errors(), engine.connect() as connection:
         return kind.main.name in inspect(connection).get_table_names()
 

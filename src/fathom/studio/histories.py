@@ -225,6 +225,7 @@ def history_of(own: Iterable[Entry]) -> History:
 
     Raises:
         BrokenLogError: One is not permitted.
+        ValueError: There is no entry.
     """
     actions: defaultdict[State, int] = defaultdict(int)
     seconds: defaultdict[State, float] = defaultdict(float)

@@ -63,7 +63,7 @@ class HeadCache:
     """What follows from the log up to now, kept until the next entry, because most requests only look."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, Hashable], object] = {}
+        self._cache: dict[tuple[str, Hashable], object] = {}
 
     def get(self, connection: Connection, asked: Hashable, read: Callable[[Connection], Kind]) -> Kind:
         """What was read since the last entry, or is read now.
@@ -74,11 +74,11 @@ class HeadCache:
             read: Reads it.
         """
         key = (connection.execute(_HEAD).scalar_one(), asked)
-        if (result := self._found.get(key)) is None:
+        if (result := self._cache.get(key)) is None:
             result = read(connection)
-            if len(self._found) >= MOST_KEPT:
-                self._found.clear()
-            self._found[key] = result
+            if len(self._cache) >= MOST_KEPT:
+                self._cache.clear()
+            self._cache[key] = result
         return cast(Kind, result)
 
 

@@ -116,6 +116,7 @@ class Store(Database):
             RefusedError: It is not allowed.
             StaleError: Somebody else changed the sample since.
             RecordError: A field is invalid.
+            StoreError: The database failed; nothing is stored.
         """
         kind: type[Action] = type(action)
         checked = from_record(kind, as_record(action))
@@ -132,7 +133,7 @@ class Store(Database):
                     if before is not None and _is_repeated(connection, entry):
                         return before
                     raise
-                known = {id for id in after.documents if _there(connection, documents, id)}
+                known = {id for id in after.documents if _exists(connection, documents, id)}
                 if unknown := [id for id in after.documents if id not in known]:
                     raise RefusedError(f"sample {after.id}: there is no document {unknown[0][:60]!r}; add it first")
                 _append(connection, entry)
@@ -519,7 +520,7 @@ def _leads(person: Person) -> bool:
     return person.active and person.role == "administrator"
 
 
-def _there(connection: Connection, table: Table, id: str) -> bool:
+def _exists(connection: Connection, table: Table, id: str) -> bool:
     return connection.execute(select(table.c.id).where(table.c.id == id)).one_or_none() is not None
 
 

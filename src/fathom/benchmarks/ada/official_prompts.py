@@ -8,7 +8,7 @@ read them from is in the repository.
 import re
 from collections.abc import Mapping
 
-from fathom.documents.sources.python_texts import named, texts_in
+from fathom.documents.sources.python_texts import texts_in, texts_named
 from fathom.documents.sources.wording import GAP
 from fathom.types import FathomError, PromptSource
 
@@ -27,8 +27,8 @@ def read(contents: Mapping[str, str]) -> dict[str, dict[str, str]]:
         FathomError: A text is not where it is expected.
     """
     code = texts_in(contents[CODE], CODE)
-    (instructions,) = named(code, "meta_prompt", f"{CLASS}.__init__")[-1:]
-    steps = named(code, "prompt", f"{CLASS}.build_prompt")
+    (instructions,) = texts_named(code, "meta_prompt", f"{CLASS}.__init__")[-1:]
+    steps = texts_named(code, "prompt", f"{CLASS}.build_prompt")
     if len(steps) != 5:
         raise FathomError(f"{CODE}: {CLASS}.build_prompt: expected five texts, found {len(steps)}")
     before, question, between, answer, closing = steps

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from itertools import permutations
 
-from fathom.score.reading import CUE, after_cues, plain
+from fathom.score.reading import CUE, after_cues, plain_text
 from fathom.score.registry import Metric, ScoringRow, crash, unscored
 from fathom.score.text import without_reasoning
 from fathom.types import Score
@@ -77,7 +77,7 @@ def segment_order(reply: str, n_segments: int) -> tuple[int, ...] | None:
         reply: The whole reply; text in thinking tags is ignored.
         n_segments: Number of segments.
     """
-    text = plain(reply)
+    text = plain_text(reply)
     with_digits = (part for part in [*after_cues(text), CUE.sub(" ", text)] if _NUMBER.search(part))
     part = next(with_digits, "")
     for piece in _LIST.findall(part)[-1:] or [part, *filter(_NUMBER.search, part.splitlines())][:2]:

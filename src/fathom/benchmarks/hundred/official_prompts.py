@@ -7,7 +7,7 @@ which are read from its syntax tree.
 
 from collections.abc import Mapping
 
-from fathom.documents.sources.python_texts import Text, named, texts_in
+from fathom.documents.sources.python_texts import Text, texts_in, texts_named
 from fathom.documents.sources.templates import read_object
 from fathom.documents.sources.wording import around_context
 from fathom.types import FathomError, PromptSource
@@ -48,28 +48,28 @@ def read(contents: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 def _texts(task: str, name: str, templates: Mapping[str, str], code: tuple[Text, ...]) -> dict[str, str]:
     function = f"generate_dataset_{name}"
-    (passage,) = named(code, "context", function)[-1:]
+    (passage,) = texts_named(code, "context", function)[-1:]
     header, end = _passage(passage)
     whole = around_context(templates[name], f"{TEMPLATES}: {name}", context_end=end)
     intro, frame = whole["intro"], whole["question"]
     if name.endswith("qa"):
         named_passages = {**_NUMBER, _NUMBERS: "{numbers}"}
-        instruction = named(code, "instruction", function)[-1].template(named_passages)
+        instruction = texts_named(code, "instruction", function)[-1].template(named_passages)
         question = frame.replace("{instruction}", instruction).replace("{input}", "{question}")
         closed = {"closed": templates[CLOSED].replace("{input}", "{question}")} if CLOSED in templates else {}
         return {"intro": intro, "header": header, "question": question, **closed, **_listing(name, code, function)}
     if name.endswith("sum"):
-        instruction = named(code, "instruction", function)[-1].template({**_NUMBER, _NUMBERS: "{numbers}"})
+        instruction = texts_named(code, "instruction", function)[-1].template({**_NUMBER, _NUMBERS: "{numbers}"})
         with_query, without = (
             prompt.template({"instruction": instruction, "inp": "{query}"})
-            for prompt in named(code, "input", function)[-2:]
+            for prompt in texts_named(code, "input", function)[-2:]
         )
         texts = {"intro": intro, "header": header, "question": frame.replace("{input}", without)}
         query = {"query": frame.replace("{input}", with_query)} if name == "single_doc_sum" else {}
         return {**texts, **query, **_listing(name, code, function)}
     if name == "kv_retrieval":
-        pair = named(code, "key_value[p]", function)[-1].template({"keys[i]": "{key}", "keys[i + 1]": "{value}"})
-        asked = named(code, "input", function)[-1].template({"keys[0]": "{key}"})
+        pair = texts_named(code, "key_value[p]", function)[-1].template({"keys[i]": "{key}", "keys[i + 1]": "{value}"})
+        asked = texts_named(code, "input", function)[-1].template({"keys[0]": "{key}"})
         return {"intro": intro, "needle": pair.strip(), "question": frame.replace("{input}", asked)}
     if name == "counting_stars":
         return {"intro": intro, **_stars(frame, code, function, corrected=task.endswith("corrected"))}
@@ -97,11 +97,11 @@ def _listing(name: str, code: tuple[Text, ...], function: str) -> dict[str, str]
 def _stars(frame: str, code: tuple[Text, ...], function: str, corrected: bool) -> dict[str, str]:
     condition = f"test_type == '{'Reasoning' if corrected else 'Acquisition'}'"
     counts = {"a_stars": "{count}", "r_stars": "{wrong}"}
-    needle = named(code, "single_star", function, condition)[-1].template(counts)
-    start = named(code, "question", function, condition)[-1].template({})
+    needle = texts_named(code, "single_star", function, condition)[-1].template(counts)
+    start = texts_named(code, "question", function, condition)[-1].template({})
     # A list of counts, as Python writes it.
     built = {"question": "", "q_i + 1": "{number}", "q": "[{counts}]"}
-    asked, option, ending = (text.template(built) for text in named(code, "question", function, "")[-3:])
+    asked, option, ending = (text.template(built) for text in texts_named(code, "question", function, "")[-3:])
     before, gap, after = frame.partition("{input}")
     if not gap:
         raise FathomError(f"{TEMPLATES}: counting_stars: expected {{input}} in the prompt")

@@ -122,7 +122,11 @@ def _announced(text: str, cues: Sequence[str]) -> str | None:
 
 
 def first_number(reply: Any, gold: Any, _: str) -> Grade:
-    """The largest, the median or another number of a list: the first number of the reply."""
+    """The largest, the median or another number of a list: the first number of the reply.
+
+    Raises:
+        TypeError: A gold answer is no number, at which the official code fails too.
+    """
     right = gold[0] if isinstance(gold, list) else gold
     if not isinstance(right, int | float):
         raise TypeError("a gold answer must be a number")
@@ -187,7 +191,11 @@ def _stripped(reply: Any) -> str:
 
 
 def summary(reply: Any, gold: Any, _: str) -> Grade:
-    """ROUGE-Lsum of the reply and the nearest reference."""
+    """ROUGE-Lsum of the reply and the nearest reference.
+
+    Raises:
+        ValueError: The reply or a reference is no text, at which the official library fails too.
+    """
     references = gold if isinstance(gold, list) else [gold]
     if not isinstance(reply, str) or not all(isinstance(reference, str) for reference in references) or not references:
         raise ValueError("the library only takes texts, and at least one reference")

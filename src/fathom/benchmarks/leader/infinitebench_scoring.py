@@ -28,7 +28,7 @@ from typing import TypeAlias
 
 from fathom.benchmarks.leader import infinitebench_official as released
 from fathom.score.answers import choice_letter, digits, first_number, short_answer
-from fathom.score.reading import CUE, after_cues, plain
+from fathom.score.reading import CUE, after_cues, plain_text
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l_sum, strict_sentences
 from fathom.score.text import bag_f1, fold, stands_in, token_f1, without_reasoning
@@ -94,7 +94,7 @@ def key_value(reply: str, gold: list[str]) -> Grade:
     if not _UUID.fullmatch(wanted):
         answer = short_answer(reply)
         return float(answer is not None and stands_in(answer, gold[0])), answer
-    named = dict.fromkeys(_UUID.findall(plain(reply).lower()))
+    named = dict.fromkeys(_UUID.findall(plain_text(reply).lower()))
     if not 1 <= len(named) <= _KEY_AND_VALUE:
         return 0.0, None
     return (1.0, wanted) if wanted in named else (0.0, [*named][-1])
@@ -113,7 +113,7 @@ def name(reply: str, gold: list[str]) -> Grade:
 
 def printed_number(reply: str, gold: list[str]) -> Grade:
     """The output of a program: the last separate number."""
-    text = plain(reply)
+    text = plain_text(reply)
     for part in (*after_cues(text), text):
         if numbers := _ALONE.findall(_CALL.sub(" ", part)):
             return float(Decimal(numbers[-1].replace(",", "")) == _decimal(gold[0])), numbers[-1]
@@ -122,7 +122,7 @@ def printed_number(reply: str, gold: list[str]) -> Grade:
 
 def number_found(reply: str, gold: list[str]) -> Grade:
     """A number of a list: the first after the last "answer is" that is followed by one, else the first of all."""
-    text = plain(reply)
+    text = plain_text(reply)
     number = next(filter(None, map(first_number, (*after_cues(text), CUE.sub(" ", text)))), None)
     return float(number is not None and Decimal(number) == _decimal(gold[0])), number
 
@@ -140,7 +140,7 @@ def _decimal(text: str) -> Decimal:
 def results(reply: str, gold: list[str]) -> Grade:
     """Intermediate results: the share that is correct before the first error."""
     right = [_canonical(answer) for answer in gold]
-    numbers = [_canonical(number) for number in _SIGNED.findall(plain(reply))]
+    numbers = [_canonical(number) for number in _SIGNED.findall(plain_text(reply))]
     run = max(released.run_length(numbers, right), released.run_length(numbers[1:], right))
     return run / len(right), f"{len(numbers)} numbers" if numbers else None
 
@@ -171,7 +171,7 @@ def option_letter(reply: str) -> str | None:
     As in ``choice_letter``, else after "is", else the label of the only labelled line. Several labelled lines are a
     list of the options, which chooses none. A further question is not part of the answer.
     """
-    text = _RUNS_ON.split(plain(reply))[0]
+    text = _RUNS_ON.split(plain_text(reply))[0]
     marks = set(_LINE_MARK.findall(text))
     letter = choice_letter(text) if len(marks) < 2 or CUE.search(text) else None
     named = set(_IS.findall(text)) or marks

@@ -8,7 +8,7 @@ itself published no prompts.
 from collections.abc import Mapping
 
 from fathom.benchmarks.leader.prompts import LONG
-from fathom.documents.sources.python_texts import named, texts_in
+from fathom.documents.sources.python_texts import texts_in, texts_named
 from fathom.documents.sources.wording import CONTEXT
 from fathom.types import FathomError, PromptSource
 
@@ -28,7 +28,7 @@ def read(contents: Mapping[str, str]) -> dict[str, dict[str, str]]:
     known = {text.name: text for text in texts_in(contents[TEMPLATES], TEMPLATES) if text.owner == MODEL}
     if not known:
         return {}
-    prefix = named(texts_in(contents[CODE], CODE), "prefix", "create_prompt")[-1].template(
+    prefix = texts_named(texts_in(contents[CODE], CODE), "prefix", "create_prompt")[-1].template(
         {"target_number": "{target}"}
     )
     values = {f"{{OPTION_{letter}}}": f"{{{letter}}}" for letter in "ABCD"}

@@ -58,7 +58,11 @@ def _text(value: object, error: type[Exception]) -> str:
 
 
 def choice(reply: object, gold: object, dataset: str) -> Score:
-    """Choices from A to D: the letters of the gold answer's first word, and those found in the reply."""
+    """Choices from A to D: the letters of the gold answer's first word, and those found in the reply.
+
+    Raises:
+        IndexError: The gold answer has no word, at which the official code fails too.
+    """
     words = _text(gold, AttributeError).split()
     if not words:
         raise IndexError("the gold answer has no word")

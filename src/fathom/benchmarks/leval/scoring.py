@@ -13,7 +13,7 @@ from functools import partial
 from fathom.benchmarks.leval import official as released
 from fathom.benchmarks.leval.official import CHOICES, ERROR, SEVERAL_CHOICES
 from fathom.score.answers import choice_letter, choice_letters
-from fathom.score.reading import after_cues, plain
+from fathom.score.reading import after_cues, plain_text
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.text import fold, stands_in, without_reasoning
 from fathom.types import Score
@@ -73,7 +73,7 @@ def _math_strict(reply: str, gold: str, _: str) -> Score:
 
 def _sum(text: str) -> Decimal | None:
     """The first number after the last cue that is followed by one, else the last number."""
-    text = plain(text)
+    text = plain_text(text)
     for part in after_cues(text):
         if total := _SUM.search(part):
             return Decimal(total[0].replace(",", ""))
@@ -167,7 +167,7 @@ def output_strict(reply: str, gold: str) -> tuple[str | None, bool]:
     next, else that of the last line with one: a list in brackets if the gold output is one, else numbers or truth
     values.
     """
-    text = _STEP.sub("", plain(reply))
+    text = _STEP.sub("", plain_text(reply))
     right = _value(gold, "[" in gold)
     parts = [*reversed(_OUTPUT.split(text)[1:]), *reversed(text.splitlines()), text]
     if right is None:

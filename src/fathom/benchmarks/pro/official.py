@@ -145,10 +145,10 @@ def max_rouge_l(reply: str, references: Sequence[str], chinese: bool) -> float:
 
 def rouge_half(row: ScoringRow) -> Score:
     """The half of a summary's score that needs no model."""
-    found = summary_texts(row)
-    if isinstance(found, Score):
-        return found
-    reply, references = found
+    texts = summary_texts(row)
+    if isinstance(texts, Score):
+        return texts
+    reply, references = texts
     if not references:
         return crash("ValueError", "the released code takes the best of no references")
     value = max_rouge_l(reply, references, is_chinese(row.language))

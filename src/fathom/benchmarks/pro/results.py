@@ -173,7 +173,7 @@ def read_results(path: Path, tell: Tell | None = None) -> Iterator[tuple[str, It
         key = result.published.model, result.published.variant
         if key in known:
             raise FathomError(
-                f"{result.place}: a second file of model {shown(key[0])}, {key[1]} (the first: {known[key].place}); "
+                f"{result.place}: a second file of model {short(key[0])}, {key[1]} (the first: {known[key].place}); "
                 "keep one of them here"
             )
         known[key] = result
@@ -249,7 +249,7 @@ def _published(model: str, name: str, info: File | None, place: str) -> Publishe
     named = _NAME.fullmatch(split_name(name)[0])
     if not named:
         raise FathomError(
-            f"{place}: the file's name is {shown(name)}, expected {START}{SUMMARY}.json or {START}{REPLIES}.jsonl, "
+            f"{place}: the file's name is {short(name)}, expected {START}{SUMMARY}.json or {START}{REPLIES}.jsonl, "
             "where MODE is thinking or nonthinking"
         )
     kind = ""
@@ -289,7 +289,7 @@ def replies_of(records: Iterable[tuple[str, Mapping[str, object]]], published: P
         first = seen.setdefault((row.sample, row.epoch), place)
         if first != place:
             raise FathomError(
-                f"{place}: a second reply to question {shown(record['id'])} in repeat {row.epoch}, beside {first}; "
+                f"{place}: a second reply to question {short(record['id'])} in repeat {row.epoch}, beside {first}; "
                 "keep one of them"
             )
         yield row
@@ -300,7 +300,7 @@ def _reply_row(record: Mapping[str, object], published: Published, place: str) -
     task, prediction = BY_NAME[reply["secondary_task"]], reply.get("prediction", "unknown")
     if reply["primary_task"] != task.primary:
         raise FathomError(
-            f"{place}: the field 'primary_task' is {shown(reply['primary_task'])}; expected {task.primary}, to which "
+            f"{place}: the field 'primary_task' is {short(reply['primary_task'])}; expected {task.primary}, to which "
             f"{task.name} belongs"
         )
     language, length = LANGUAGES[reply["language"]], LENGTHS[reply["token_length"]]
@@ -453,7 +453,7 @@ def _checked(schema: type[T], record: object, place: str) -> T:
         raise FathomError(f"{place}: {error}") from None
 
 
-def shown(value: object) -> str:
+def short(value: object) -> str:
     """A value for a message: short, and printable."""
     text = printable(repr(value))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -148,6 +148,7 @@ class Store(Database):
             KnownError: The same bundle was submitted before.
             WaitingError: The submitter has too many pending submissions.
             FullStoreError, StoreError: It was not stored.
+            StoreError: The database failed; nothing is stored.
         """
         try:
             with clear_errors(), self.engine.begin() as connection:

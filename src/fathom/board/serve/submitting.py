@@ -152,7 +152,7 @@ def listed(request: Request, someone: Anyone, state: State | None = None) -> Res
 
 
 @router.get("/submissions/{id}")
-def one(request: Request, id: str, someone: Anyone) -> Response:
+def one(request: Request, id: str, someone: Anyone) -> Response:  # banned-name: the name of the operation in the API
     """One submission."""
     return _answer(request, id, someone)
 
@@ -164,7 +164,7 @@ def bundle(request: Request, id: str, someone: Moderator) -> Response:
     Raises:
         AnswerError: There is none, or its bytes are deleted.
     """
-    submission = _found(request, id, someone)
+    submission = _submission_of(request, id, someone)
     if submission.state not in ("pending", "accepted"):
         raise AnswerError(404, f"the bundle is {submission.state}; it can no longer be downloaded")
     headers = {"Content-Disposition": f'attachment; filename="{submission.id}.zip"'}
@@ -239,14 +239,14 @@ def _decided(
     request: Request, id: str, someone: Holder, before: tuple[State, ...], after: State, reason: str
 ) -> Response:
     _still(request)
-    desk, submission = _desk(request), _found(request, id, someone)
+    desk, submission = _desk(request), _submission_of(request, id, someone)
     own = _is_own(submission, someone)
     if after == "withdrawn" and not own:
         raise AnswerError(403, "only the submitter can withdraw it; a moderator can refuse it")
     if after != "withdrawn" and own:
         raise AnswerError(403, "this is your own submission: another moderator must decide on it; you can withdraw it")
     if not desk.store.decide(submission.id, before, after, by=someone.name, reason=reason):
-        present = _found(request, id, someone)
+        present = _submission_of(request, id, someone)
         more = _records(desk, [present], someone)[0]
         raise AnswerError(409, f"it is {present.state} and cannot become {after}", more=more)
     if after != "withdrawn":
@@ -256,13 +256,13 @@ def _decided(
 
 def _undone(request: Request, id: str, someone: Holder, number: int, reason: str) -> Response:
     _still(request)
-    desk, submission = _desk(request), _found(request, id, someone)
+    desk, submission = _desk(request), _submission_of(request, id, someone)
     own = _is_own(submission, someone)
     if own != (submission.state == "withdrawn") or not (own or someone.role == "moderate"):
         raise AnswerError(403, "moderators can undo decisions on other submissions, submitters their own withdrawals")
     try:
         if not desk.store.undo(submission.id, number, by=someone.name, reason=reason):
-            more = _records(desk, [_found(request, id, someone)], someone)[0]
+            more = _records(desk, [_submission_of(request, id, someone)], someone)[0]
             raise AnswerError(409, "this is not the last decision on it, or it was already undone", more=more)
     except LostError as error:
         raise AnswerError(409, str(error)) from error
@@ -274,7 +274,7 @@ def _is_own(submission: Submission, someone: Holder) -> bool:
     return submission.submitter.casefold() == someone.name.casefold()
 
 
-def _found(request: Request, id: str, someone: Holder) -> Submission:
+def _submission_of(request: Request, id: str, someone: Holder) -> Submission:
     submission = _desk(request).store.find(id) if id.isascii() and id.isalnum() else None
     if submission is None or not _may_see(someone, submission):
         raise AnswerError(404, "there is no such submission")
@@ -291,7 +291,7 @@ def _findings(submission: Submission) -> Json:
 
 def _answer(request: Request, id: str, someone: Holder) -> Response:
     """The present state of a submission."""
-    return JSONResponse(_records(_desk(request), [_found(request, id, someone)], someone)[0])
+    return JSONResponse(_records(_desk(request), [_submission_of(request, id, someone)], someone)[0])
 
 
 def _records(desk: Desk, submissions: Sequence[Submission], someone: Holder) -> list[dict[str, Json]]:

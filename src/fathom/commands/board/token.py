@@ -71,7 +71,11 @@ class Line(NewToken, Json):
     revoke: Annotated[bool, opt("With NAME alone: the same as revoke NAME.")] = False
 
     def wanted(self) -> TokensOptions | TokenOptions:
-        """What is asked for."""
+        """What is asked for.
+
+        Raises:
+            FathomError: The words are not such a request.
+        """
         if self.what == "list" and self.name is None:
             return TokensOptions(self.store)
         named = self.what in ACTIONS

@@ -33,7 +33,7 @@ class AdaptiveOptions(Sampling, Served, Reasoning, Limits, Recorded, Asking, Jso
     epochs: Epochs = 1
     unanswered: Unanswered = "zero"
     backoff: Backoff = 1.0
-    told: Annotated[
+    told: Annotated[  # banned-name: the name of the option
         Callable[[int, float, float], None] | None,
         hidden("Called with (items asked, estimate, half-width) after every round."),
     ] = None

@@ -57,13 +57,13 @@ def lab_frequencies(options: FrequenciesOptions) -> Frequencies:
 
 def main(line: FrequenciesOptions) -> None:
     """Print a table of wavelengths, or JSON."""
-    from fathom.extend.frequencies import plain
+    from fathom.extend.frequencies import plain_frequencies
     from fathom.options.terminal import print_json, print_records
 
     result = lab_frequencies.body(line)
     if line.as_json:
         return print_json(result)
-    before = plain(result.head_dim, result.base)
+    before = plain_frequencies(result.head_dim, result.base)
     print_records(
         [
             {

@@ -91,7 +91,11 @@ class Line(Changes, Json):
 
 
 def main(line: Line) -> None:
-    """Print a table of accounts, or a new password or token."""
+    """Print a table of accounts, or a new password or token.
+
+    Raises:
+        FathomError: The name of the account is missing, or is too much.
+    """
     from dataclasses import asdict
 
     from fathom.options.terminal import print_json, print_records

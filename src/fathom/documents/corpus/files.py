@@ -382,7 +382,7 @@ class Gathering:
         without_text = Problems(str(file), "rows without a text")
         duplicates = Problems(str(file), "rows of this file with a text seen before")
         rows, used, unseen = 0, 0, self._optional_fields_named_by_user()
-        for record in read_records(file, self.names.named(), self.names.text, divided=True):
+        for record in read_records(file, self.names.field_names(), self.names.text, divided=True):
             if isinstance(record, Fault):
                 problems.add(record.line, record.reason)
                 continue

@@ -39,7 +39,7 @@ class Fields:
     id: str = "id"
     licence: str = "licence"
 
-    def named(self) -> frozenset[str]:
+    def field_names(self) -> frozenset[str]:
         """All field names."""
         return frozenset(name for part in parts_of_document() for name in _called(self, part))
 

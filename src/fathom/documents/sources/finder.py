@@ -46,7 +46,7 @@ LISTED = 10  # problems listed in an error, and rows of each
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Found:  # banned-name: benchmarks of others import it
     """The data found for some sources.
 
     Attributes:
@@ -371,7 +371,7 @@ class Claim:
     name: int
 
 
-def plain(name: str) -> str:
+def normalised(name: str) -> str:
     """A name normalised for comparison: lower case, words joined by underscores."""
     return re.sub(r"[-_. ]+", "_", name.lower()).strip("_")
 
@@ -381,9 +381,9 @@ def known_names(sources: Mapping[str, Source]) -> Mapping[str, Sequence[tuple[So
     by_name: dict[str, list[tuple[Source, int]]] = {}
     for source in sources.values():
         for number, name in enumerate((source.name, *source.names)):
-            by_name.setdefault(plain(name), []).append((source, number))
+            by_name.setdefault(normalised(name), []).append((source, number))
         for name in source.vague:
-            by_name.setdefault(plain(name), []).append((source, VAGUE))
+            by_name.setdefault(normalised(name), []).append((source, VAGUE))
     return by_name
 
 
@@ -402,7 +402,7 @@ def claims(path: PurePosixPath, known: Mapping[str, Sequence[tuple[Source, int]]
     if claimed := _claimed(stem, split, known):
         return claimed
     for folder in path.parents:
-        name = plain(_BRANCH.sub("", folder.name.rpartition("--")[2]))
+        name = normalised(_BRANCH.sub("", folder.name.rpartition("--")[2]))
         split = split or (name if name in SPLITS else "")
         if claimed := _claimed(name, split, known):
             return claimed
@@ -427,12 +427,12 @@ def _claimed(
 
 def names_itself(path: PurePosixPath, source: Source) -> bool:
     """Whether a file's own name, not just that of a folder above it, is one of a source's."""
-    return _stem(path)[0] in map(plain, (source.name, *source.names))
+    return _stem(path)[0] in map(normalised, (source.name, *source.names))
 
 
 def _stem(path: PurePosixPath) -> tuple[str, str]:
     """The name of a file without suffixes, part number and split; and the split, or ""."""
-    stem = plain(_SHARD.sub("", split_name(path.name)[0]))
+    stem = normalised(_SHARD.sub("", split_name(path.name)[0]))
     if ending := _SPLIT.fullmatch(stem):
         return ending[1] or "", ending[2]
     return stem, ""
@@ -441,7 +441,7 @@ def _stem(path: PurePosixPath) -> tuple[str, str]:
 def split_of(path: PurePosixPath) -> str:
     """The split that a file belongs to by its name, as in ``test_5_1.jsonl``, or that of the nearest folder; or ""."""
     for name in (split_name(path.name)[0], *(folder.name for folder in path.parents)):
-        if splits := [word for word in plain(name).split("_") if word in SPLITS]:
+        if splits := [word for word in normalised(name).split("_") if word in SPLITS]:
             return splits[-1]
     return ""
 

@@ -82,7 +82,7 @@ def texts_in(content: str, file: str) -> tuple[Text, ...]:
         raise FathomError(f"{file}: not Python: {error}; download the file again") from error
 
 
-def named(texts: tuple[Text, ...], name: str, function: str, condition: str | None = None) -> list[Text]:
+def texts_named(texts: tuple[Text, ...], name: str, function: str, condition: str | None = None) -> list[Text]:
     """The texts of a name in a function, in their order.
 
     Args:

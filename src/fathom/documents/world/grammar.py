@@ -57,7 +57,11 @@ class Grammar:
         return tuple(self._rules)
 
     def words(self, rule: str) -> tuple[str, ...]:
-        """The alternatives of a rule as written."""
+        """The alternatives of a rule as written.
+
+        Raises:
+            FathomError: There is no such rule.
+        """
         try:
             return self._rules[rule]
         except KeyError:
@@ -124,7 +128,11 @@ def _parse_sequence(tokens: list[str], at: int, depth: int = 0) -> tuple[Plan, i
 
 @cache
 def load(language: str) -> Grammar:
-    """Read the grammar of a language, ``en`` or ``zh``."""
+    """Read the grammar of a language, ``en`` or ``zh``.
+
+    Raises:
+        FathomError: The language is unknown, or a rule stands twice.
+    """
     folder = files(__package__).joinpath(language)
     if not folder.is_dir():
         raise FathomError(f"world: unknown language {language!r}; expected 'en' or 'zh'")

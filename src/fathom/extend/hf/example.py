@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.extend.frequencies import plain
+from fathom.extend.frequencies import plain_frequencies
 from fathom.options.terminal import no_widgets
 
 HEAD, BASE = 128, 10_000.0
@@ -33,7 +33,7 @@ FIRST, UNKNOWN = 0, 1
 CODED, FILLERS = 139, 200
 VOCABULARY = 2 + CODED + FILLERS
 WORDS = ("first", "unknown", *(f"key{n}" for n in range(CODED)), *(f"word{n}" for n in range(FILLERS)))
-THETA = plain(HEAD, BASE).astype(np.float64)
+THETA = plain_frequencies(HEAD, BASE).astype(np.float64)
 LARGE, SHARP = 1e4, 14.0
 CERTAIN = 0.99
 PAIRS = HEAD // 2

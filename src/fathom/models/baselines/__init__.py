@@ -86,7 +86,11 @@ class BaselineClient:
     policy: Overflow = "refuse"
 
     async def complete(self, prompt: str, call: Call) -> Reply:
-        """Answer the prompt; the random generator is seeded by (seed, sample, epoch)."""
+        """Answer the prompt; the random generator is seeded by (seed, sample, epoch).
+
+        Raises:
+            RequestError: The prompt exceeds the window, or the baseline failed.
+        """
         removed = 0
         if self.window is not None and self.tokenizer is not None:
             fitted = fit(prompt, self.window, self.policy, self.tokenizer)

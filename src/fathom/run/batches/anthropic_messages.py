@@ -109,7 +109,11 @@ class AnthropicMessages:
         return ""
 
     async def look(self, name: str) -> State:
-        """See ``Provider``."""
+        """See ``Provider``.
+
+        Raises:
+            RequestError: The provider has deleted the results.
+        """
         theirs = await self._client.messages.batches.retrieve(name)
         if theirs.processing_status != "ended":
             return State("working")

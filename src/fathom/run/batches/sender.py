@@ -166,7 +166,11 @@ class Sender:
         self._freed = False
 
     async def work_through(self) -> None:
-        """Send everything, and collect until nothing is under way."""
+        """Send everything, and collect until nothing is under way.
+
+        Raises:
+            FathomError: The provider has lost a batch.
+        """
         self._asking.check_alone()
         # Now they can only be those of processes that have ended.
         for left in self._folder.glob(self._files):

@@ -66,7 +66,11 @@ class BatchSession(Session):
         return bool(self._engine.stop)
 
     def check_alone(self) -> None:
-        """See ``Asking``."""
+        """See ``Asking``.
+
+        Raises:
+            FathomError: Another process works on this run.
+        """
         with peek(self._ledger.folder) as store:
             others = [process for process in store.workers() if process.worker.id != self._ledger.worker.id]
         if any(is_alive(process.worker, beat=process.beat, now=time.time()) for process in others):

@@ -39,7 +39,7 @@ from fathom.runfile.judgements import (
     case_key,
     judge_name,
     judgements,
-    said,
+    replies_by_prompt,
     spent,
 )
 from fathom.runfile.ledger import Key
@@ -127,8 +127,11 @@ class CaseModel:
         return spent(self.folder, self.name)
 
     def replies(self, *, again: bool = False) -> dict[Key, str]:
-        """Its replies so far; with ``again`` without those that could not be parsed. See ``judgements.said``."""
-        return said(self.folder, self.name, again=again)
+        """Its replies so far; with ``again`` without those that could not be parsed.
+
+        See ``judgements.replies_by_prompt``.
+        """
+        return replies_by_prompt(self.folder, self.name, again=again)
 
     def outcomes(self) -> dict[str, Judgement]:
         """All outcomes, by ``case_key``."""

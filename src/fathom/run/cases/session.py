@@ -109,7 +109,7 @@ class CaseSession:
     async def _reply(self, key: Key, ask: Ask) -> Reply:
         """The model's reply, from the store if it is kept."""
         async with self._asking[key]:
-            known = self._store.said(*key)
+            known = self._store.reply_to(*key)
             if known is not None:
                 return known
             if self._failed is not None:
@@ -177,7 +177,7 @@ class CaseBatches:
             requests = pending.requests()
             with suppress(StopIteration, UnreadableError):
                 key, ask = next(requests)
-                while (reply := self._store.said(*key)) is not None and reply.status == "ok":
+                while (reply := self._store.reply_to(*key)) is not None and reply.status == "ok":
                     key, ask = requests.send(reply.text)
                 if reply is None and key not in self._failed:
                     self._steps[key] = ask.step
@@ -191,7 +191,7 @@ class CaseBatches:
 
     def is_finished(self, key: Key) -> bool:
         """See ``Asking``."""
-        return self._store.said(*key) is not None
+        return self._store.reply_to(*key) is not None
 
     async def keep(
         self, asked: BatchedRequest, outcome: Callable[[Call], Awaitable[Reply | Failure]], tries: int

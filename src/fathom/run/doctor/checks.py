@@ -24,7 +24,7 @@ class Check:
 
     name: str
     state: State
-    found: str
+    found: str  # banned-name: a field of the result that Python and JSON show
     consequence: str = ""
     options: str = ""
 

@@ -44,7 +44,11 @@ class LikelihoodClient:
     policy: Overflow = field(default="refuse", init=False)
 
     async def complete(self, prompt: str, call: Call) -> Reply:
-        """Score the texts of one sample; the prompt itself is only sent to check that the server answers."""
+        """Score the texts of one sample; the prompt itself is only sent to check that the server answers.
+
+        Raises:
+            RequestError: The orders cannot be scored.
+        """
         if call.sample == PROBE:
             await self.backend.score(prompt)
             return Reply(status="ok")

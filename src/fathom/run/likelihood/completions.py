@@ -61,7 +61,11 @@ class CompletionsServer:
         self._trying = asyncio.Lock()
 
     async def score(self, text: str) -> TokenLogprobs:
-        """Log-probability of every token of a text."""
+        """Log-probability of every token of a text.
+
+        Raises:
+            RequestError: The server failed, or cannot return log-probabilities of prompts.
+        """
         async with self._trying:
             if self._via is None:
                 self._via = await self._find_way()

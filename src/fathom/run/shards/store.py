@@ -72,7 +72,11 @@ class FolderStore:
         return str(self._folder)
 
     def read(self, name: str) -> bytes | None:
-        """The content of a file; None if there is none."""
+        """The content of a file; None if there is none.
+
+        Raises:
+            FathomError: The file cannot be read.
+        """
         try:
             return (self._folder / name).read_bytes()
         except (FileNotFoundError, NotADirectoryError):

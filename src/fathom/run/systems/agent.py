@@ -157,7 +157,7 @@ class Library:
 
     async def search(self, query: str) -> str:
         """The parts that resemble a query, the best first."""
-        scores = await asyncio.to_thread(self._rank, query, [part.shown for part in self.parts])
+        scores = await asyncio.to_thread(self._rank, query, [part.body for part in self.parts])
         # Of parts that are as relevant, the first: sorting is stable.
         order = sorted(range(len(scores)), key=lambda place: -scores[place])
         best = [place for place in order if scores[place] > 0][: self._top]

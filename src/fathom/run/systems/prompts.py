@@ -85,7 +85,7 @@ class Passage:
     tokens: int
 
     @property
-    def shown(self) -> str:
+    def body(self) -> str:
         """The text below its heading, for ranking."""
         return f"{self.heading}{self.text}".strip()
 

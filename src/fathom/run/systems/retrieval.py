@@ -39,7 +39,7 @@ class Retrieval:
     async def answer(self, task: Task) -> Reply:
         """Rank the passages, and ask over the best."""
         passages = await asyncio.to_thread(passages_of, task.prompt.units, self.passage, task.tokenizer)
-        scores = await asyncio.to_thread(self.rank, task.prompt.query, [passage.shown for passage in passages])
+        scores = await asyncio.to_thread(self.rank, task.prompt.query, [passage.body for passage in passages])
         # Of passages that are as relevant, the first: sorting is stable.
         best = sorted(range(len(passages)), key=lambda place: -scores[place])[: self.top]
         prompt = _with([passages[place] for place in best], task)

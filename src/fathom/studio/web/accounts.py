@@ -103,7 +103,11 @@ def add_user(visit: Visit) -> Response:
 
 
 def change_user(visit: Visit) -> Response:
-    """Changes a role, switches an account off or on, ends sessions, or sets another password, which is shown once."""
+    """Changes a role, switches an account off or on, ends sessions, or sets another password, which is shown once.
+
+    Raises:
+        AnswerError: The form asks for something else.
+    """
     _check_recent(visit)
     name, what = visit.path("name"), visit.form.text("what")
     try:

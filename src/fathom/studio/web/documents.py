@@ -81,11 +81,11 @@ def document_page(visit: Visit) -> Response:
 def compliance(visit: Visit) -> Response:
     """One document after the other of those that wait for their compliance review."""
     waiting = visit.store.document_ids(state="collected")
-    decided = _found(visit, visit.query("after"))
+    decided = _document_of(visit, visit.query("after"))
     wanted = visit.query("at")
     if not waiting or (wanted and wanted not in waiting):
         return visit.page(
-            "compliance", document=None, decided=decided, wanted=_found(visit, wanted), count=len(waiting)
+            "compliance", document=None, decided=decided, wanted=_document_of(visit, wanted), count=len(waiting)
         )
     place = waiting.index(wanted) if wanted else bisect_right(waiting, visit.query("after")) % len(waiting)
     document = visit.store.document(waiting[place])
@@ -94,7 +94,7 @@ def compliance(visit: Visit) -> Response:
     return visit.page(
         "compliance",
         document=document,
-        original=_found(visit, document.duplicate_of),
+        original=_document_of(visit, document.duplicate_of),
         characters=len(content),
         findings=findings(content),
         place=place + 1,
@@ -117,7 +117,11 @@ def text(visit: Visit) -> Response:
 
 
 def review(visit: Visit) -> Response:
-    """The compliance review of a document; in the list of those that wait, the next one follows."""
+    """The compliance review of a document; in the list of those that wait, the next one follows.
+
+    Raises:
+        AnswerError: The state is not one of a document.
+    """
     id, state, form = visit.path("id"), visit.form.text("state"), visit.form
     if state not in DOCUMENT_STATES:
         raise AnswerError(400, f"expected a state: {', '.join(DOCUMENT_STATES)}; reload the page")
@@ -127,7 +131,7 @@ def review(visit: Visit) -> Response:
     return visit.to(f"/compliance?after={id}" if listed else f"/documents/{id}?done=saved")
 
 
-def _found(visit: Visit, id: str) -> StudioDocument | None:
+def _document_of(visit: Visit, id: str) -> StudioDocument | None:
     try:
         return visit.store.document(id) if id else None
     except MissingError:
@@ -135,5 +139,5 @@ def _found(visit: Visit, id: str) -> StudioDocument | None:
 
 
 def _title(visit: Visit, id: str) -> str:
-    document = _found(visit, id)
+    document = _document_of(visit, id)
     return document.title or document.id if document else ""

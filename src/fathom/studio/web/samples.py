@@ -99,7 +99,11 @@ def history(visit: Visit) -> Response:
 
 
 def create(visit: Visit) -> Response:
-    """Begins a sample about a document."""
+    """Begins a sample about a document.
+
+    Raises:
+        AnswerError: The task is not in the list.
+    """
     form = visit.form
     document = visit.store.document(form.text("document").replace("\0", ""))
     task = form.text("task").strip()
@@ -110,7 +114,11 @@ def create(visit: Visit) -> Response:
 
 
 def act(visit: Visit) -> Response:
-    """Does what a form says, or shows the merge page."""
+    """Does what a form says, or shows the merge page.
+
+    Raises:
+        AnswerError: There is no such form.
+    """
     name, form = visit.path("form"), visit.form
     if name not in FORMS:
         raise AnswerError(404, "there is no such page")
@@ -143,7 +151,11 @@ def decide_on_claim(visit: Visit) -> Response:
 
 
 def save_draft(visit: Visit) -> Response:
-    """Keeps what somebody typed."""
+    """Keeps what somebody typed.
+
+    Raises:
+        AnswerError: There is no such form, or its fields are no JSON.
+    """
     body, subject, form = visit.form.text("body"), visit.path("subject"), visit.path("form")
     try:
         values = texts_of(body)

@@ -119,7 +119,11 @@ class Visit:
 
     @property
     def me(self) -> Person:
-        """Who it is."""
+        """Who it is.
+
+        Raises:
+            AnswerError: Nobody is logged in.
+        """
         if self.session is None:
             raise AnswerError(401, "log in first")
         return self.session.person

@@ -176,7 +176,7 @@ def _is_request(question: Question) -> bool:
 
 
 def _facets(support: Support) -> Mapping[str, Facet]:
-    return {"support": round(support.kept, 2), "coverage": round(support.coverage, 2)} if support.words else {}
+    return {"support": round(support.words_kept, 2), "coverage": round(support.coverage, 2)} if support.words else {}
 
 
 def _asked(candidates: Iterable[Candidate]) -> Iterator[tuple[Document, Question]]:
@@ -215,7 +215,7 @@ def _disagreeing(candidates: Sequence[Candidate]) -> list[str]:
 def _records_of(document: Document, question: Question, fault: str, support: Support | None = None) -> list[Json]:
     """A question for the manifest; once for each time that its source asks it, each with its own answers."""
     measured: dict[str, Json] = (
-        {"support": round(support.kept, 2), "coverage": round(support.coverage, 2)} if support else {}
+        {"support": round(support.words_kept, 2), "coverage": round(support.coverage, 2)} if support else {}
     )
     return [
         {

@@ -112,7 +112,11 @@ class Material:
         reading: Reading | None,
         allow_unread: bool,
     ) -> tuple[tuple[str, str], ...]:
-        """Add the documents of a folder or a file, and return their names with their ids."""
+        """Add the documents of a folder or a file, and return their names with their ids.
+
+        Raises:
+            FathomError: A file cannot be read.
+        """
         try:
             questions = list(map(path_of, wanted.questions))
             corpus = read_corpus(spec, wanted.fields, questions=questions, reading=reading, most=_of_use(wanted))
@@ -175,6 +179,9 @@ def gather(
         counter: Counts tokens of generated articles.
         reading: Called with the bytes read of documents or of a file of threads, and their size if known.
         allow_unread: Whether more than a tenth of the files of a corpus may be unread.
+
+    Raises:
+        FathomError: Documents cannot be read, or there is none in a requested language.
     """
     material = Material(errata=read_errata(wanted.errata))
     if wanted.prompts == "official":

@@ -30,7 +30,7 @@ def counted_otherwise(wanted: BuildConfig) -> list[str]:
 
 def short(wanted: BuildConfig, task: Task, resources: Resources, made: int) -> list[str]:
     """A note if there are fewer items than requested, or none."""
-    possible = named(wanted, task) if wanted.only else wanted.items
+    possible = number_named(wanted, task) if wanted.only else wanted.items
     if made >= possible:
         return []
     where = f"in language {resources.language!r}"
@@ -118,13 +118,13 @@ class RecordCounts:
 def published(wanted: BuildConfig, task: Task, pool: CandidatePool) -> int | None:
     """How many items of a task there would be if all published data were available; None if unknown."""
     if wanted.only:
-        return named(wanted, task)
+        return number_named(wanted, task)
     if wanted.where:
         return None
     return None if pool.published is None else min(wanted.items, pool.published)
 
 
-def named(wanted: BuildConfig, task: Task) -> int:
+def number_named(wanted: BuildConfig, task: Task) -> int:
     """How many of the explicitly named items belong to a task."""
     return min(wanted.items, sum(name.startswith(f"{task.first_name}/") for name in wanted.only))
 

@@ -68,7 +68,11 @@ def need_columns(path: Path, present: Sequence[str], needed: Sequence[str]) -> N
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Convert errors in reading a file to messages that say what to do."""
+    """Convert errors in reading a file to messages that say what to do.
+
+    Raises:
+        FathomError: The file is damaged.
+    """
     import pyarrow
 
     try:

@@ -43,14 +43,14 @@ class Support:
         return self.passage / self.words if self.words else 1.0
 
     @property
-    def kept(self) -> float:
+    def words_kept(self) -> float:
         """Share, of the reference's words in the document, that are in the passage, in [0, 1]; 1 if none are in it."""
         return self.passage / self.document if self.document else 1.0
 
     @property
     def fault(self) -> str:
         """``cut`` if the passage lost more than a quarter of the words, ``absent`` if it has hardly any, else ""."""
-        return "cut" if self.kept < KEPT else "absent" if self.coverage < COVERED else ""
+        return "cut" if self.words_kept < KEPT else "absent" if self.coverage < COVERED else ""
 
 
 def support(reference: str, passage: str, document: str) -> Support:
@@ -84,7 +84,9 @@ def best_support(references: Iterable[str], passage: str, document: str) -> Supp
     """
     inside, everywhere = _words_of(passage), _words_of(document)
     supports = [_counted(reference, inside, everywhere) for reference in references]
-    return max(supports, key=lambda support: (bool(support.words), not support.fault, support.coverage, support.kept))
+    return max(
+        supports, key=lambda support: (bool(support.words), not support.fault, support.coverage, support.words_kept)
+    )
 
 
 class _Words:
