@@ -306,8 +306,7 @@ def test_hostile_text_is_shown_and_does_nothing(opened: Open, tmp_path: Path) ->
         assert HOSTILE[:9] in tab.locator("#title").inner_text()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_axe_finds_nothing_and_the_page_keeps_to_its_width(
     opened: Open, pages: Path, scheme: Theme, width: int
 ) -> None:

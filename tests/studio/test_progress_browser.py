@@ -71,8 +71,7 @@ def test_a_rating_by_keyboard(chromium: Browser, place: str) -> None:
         tab.context.close()
 
 
-@pytest.mark.parametrize("width", [1440, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_pages_with_figures_pass_axe(chromium: Browser, place: str, width: int, scheme: Any) -> None:
     with serving(place) as (address, _):
         context = chromium.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)

@@ -311,8 +311,7 @@ def test_two_tabs_on_one_sample(chromium: Browser, tab: Page, place: str) -> Non
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # no page depends on the kind of store
-@pytest.mark.parametrize("width", [1440, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_every_page_passes_axe(chromium: Browser, place: str, width: int, scheme: Any) -> None:
     with closing(Store(place)) as store, serving(place) as (address, _):
         to_answer_review(store, "s-2")
