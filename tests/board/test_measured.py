@@ -99,7 +99,8 @@ def test_no_interval_leaves_what_scores_can_be(scores: list[float]) -> None:
 def test_no_scores_have_a_wider_interval_than_their_printed_mean(scores: list[float]) -> None:
     own = of(np.array(scores)[:, None])
     printed = bounded(Estimate(min(own.value, 1.0), n=len(scores)), "task", "model")
-    assert width(own) <= 1.15 * width(printed) + 0.01  # exact, and a little narrower than that of replicates
+    # The printed mean's is exact, and a little narrower than that of replicates, most of all near 0 and 1.
+    assert width(own) <= 1.25 * width(printed) + 0.01
     assert (printed.n, printed.bound) == (len(scores), True)
 
 

@@ -79,6 +79,8 @@ def read_record(record: Mapping[str, object], where: str, dataset: str) -> Docum
         raise BadRowError(f"the field 'answer' is {answers[0][:40]!r}; expected a number")
     if options and answers[0] not in options:
         raise BadRowError(f"the field 'answer' is {answers[0][:40]!r}; expected one of the field 'options'")
+    if "row" not in fields:
+        raise BadRowError("a record without its row in the file")
     meta: dict[str, Json] = {
         "dataset": dataset,
         "row": fields["row"],
