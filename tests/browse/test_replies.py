@@ -77,7 +77,7 @@ def test_a_suite_that_moved_is_found_by_its_fingerprint_or_missed(made: Made, tm
     assert lost.suites == {}
     (note,) = lost.notes
     assert "was not found (it is not at not/here)" in note
-    assert "`suite`" in note
+    assert "--suite" in note
     moved = shutil.copytree(made.suite, tmp_path / "elsewhere")
     assert read_replies([run], [moved]).notes == ()
     # Another build of the suite is not its suite.
@@ -238,7 +238,7 @@ def test_show_without_the_suite_has_the_reply_and_no_prompt(tmp_path: Path) -> N
     shown = api.show(run)
     assert [reply["score"] for reply in shown["replies"]] == [1, 0]
     assert "was not found" in shown["notes"][0]
-    with pytest.raises(FathomError, match="`suite`"):
+    with pytest.raises(FathomError, match="--suite"):
         api.show(run, text=True)
 
 

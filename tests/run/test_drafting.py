@@ -201,7 +201,7 @@ def test_a_table_that_was_edited_is_not_replaced(folder: Path, monkeypatch: pyte
     draft_with(folder, monkeypatch, good)
     out = folder.parent / "questions.csv"
     out.write_text(out.read_text() + "0.md,Mine?,yes,,,,\n")
-    with pytest.raises(FathomError, match=r"was changed, or not written by this command; choose another --out"):
+    with pytest.raises(FathomError, match=r"was changed, or not written by this command; choose another `out`"):
         draft(folder)
     assert "Mine?" in out.read_text()
 

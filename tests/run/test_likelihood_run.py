@@ -191,11 +191,11 @@ def test_many_orders_are_asked_only_where_that_is_said(tmp_path: Path) -> None:
     [
         ({"method": "guess"}, "method='guess'"),
         ({"via": "chat"}, "via='chat'"),
-        ({"model_base_url": None}, "--model-base-url"),
+        ({"model_base_url": None}, "`model_base_url`"),
         ({"most_orders": 0}, "most_orders=0"),
         ({"limit": 0}, "limit=0"),
         ({"timeout": 0.0}, "timeout=0.0"),
-        ({"lengths": [4096]}, "--lengths 4k"),
+        ({"lengths": [4096]}, "`lengths` 4k"),
     ],
 )
 def test_wrong_options_are_named(tmp_path: Path, options: dict[str, Any], said: str) -> None:

@@ -345,7 +345,9 @@ def test_limits_count_what_others_spend(ledgers: list[Ledger], limit: dict[str, 
 
     client = Waiting(first=spend)
     client.gate.set()
-    session = Session(mine, client, replace(work(1, 1), **limit), 12)  # type: ignore[arg-type]  # options of a test
+    asked = work(1, 1)
+    asked = replace(asked, terms=replace(asked.terms, **limit))  # type: ignore[arg-type]  # options of a test
+    session = Session(mine, client, asked, 12)
     with pytest.raises(FathomError, match=f"`{next(iter(limit))}` is"):
         asyncio.run(session.work_through())
     assert sum(client.replied.values()) == 8  # as many as were claimed before the other spent

@@ -24,7 +24,7 @@ YARN = (
     '\'{"rope_parameters": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}}\''
 )
 PLAIN = "MY_TOKEN=token-of-mine-2 vllm serve lab/m"
-SHOWN = "--server-command = 'MY_TOKEN=*** vllm serve lab/m'"
+SHOWN = "`server_command` = 'MY_TOKEN=*** vllm serve lab/m'"
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from fathom.documents.corpus.records import BadRowError
 from fathom.documents.sources import Found, read_sources
 from fathom.suites.build import build
 from fathom.types import FathomError
-from fathom.types.common import with_options
+from fathom.types.common import as_flags
 from made_records_pro import make_all, make_pro, write_pro
 
 CHINESE = 25  # the first record in Chinese
@@ -371,4 +371,4 @@ def test_the_page_shows_an_error_as_it_is(tmp_path: Path, monkeypatch: pytest.Mo
         del row["question_thinking"]
     write_pro(tmp_path, rows=rows, name="mine.jsonl")
     monkeypatch.chdir(tmp_path)
-    assert with_options(refused(Path("mine.jsonl")), lambda name: f"--{name.replace('_', '-')}") == shown
+    assert as_flags(refused(Path("mine.jsonl"))) == shown

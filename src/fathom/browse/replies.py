@@ -17,6 +17,7 @@ from fathom.runfile.manifest import read_manifest
 from fathom.runfile.store import StoredReply, replies, unasked
 from fathom.suites.suitefile import BuiltSuite, is_suite, open_suite
 from fathom.types import FathomError, Row
+from fathom.types.common import as_flags
 
 Tell = Callable[[str], None]
 _NUMBER = re.compile(r"(\d+)")
@@ -188,7 +189,7 @@ def _from_folder(
         try:
             opened[suite] = find_suite(folder, manifest, given)
         except FathomError as error:
-            notes.append(str(error))
+            notes.append(as_flags(str(error)))
     judged = read_judged(folder, judges(folder))
     counted = [judge for judge in judged if judge.name in chosen]
     stored = [reply for reply in chain(replies(folder), unasked(folder)) if name in ("", reply.sample, reply.item)]

@@ -114,7 +114,7 @@ def read_layout(folder: Path) -> Layout:
     items: list[str] = []
     tasks: list[str] = []
     categories: list[str] = []
-    for task in sorted(read_json(Items[_Task], folder / TASKS), key=lambda task: task.start):
+    for task in sorted(read_json(Items[_Task], _present(folder / TASKS)), key=lambda task: task.start):
         language = "zh" if task.language == "zh" else "en"
         items += [f"longbench_{task.task}/{language}/{index:04d}" for index in range(task.n)]
         tasks += [f"longbench_{task.task}"] * task.n
@@ -128,7 +128,7 @@ def read_models(folder: Path) -> list[str]:
     Raises:
         FathomError: ``models.json`` is missing or has no such list.
     """
-    return list(read_json(_Models, folder / MODELS).models)
+    return list(read_json(_Models, _present(folder / MODELS)).models)
 
 
 def read_split(folder: Path) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -137,7 +137,7 @@ def read_split(folder: Path) -> tuple[tuple[int, ...], tuple[int, ...]]:
     Raises:
         FathomError: ``models.json`` is missing or has no such lists.
     """
-    models = read_json(_Models, folder / MODELS)
+    models = read_json(_Models, _present(folder / MODELS))
     if models.train_indices is None or models.test_indices is None:
         raise FathomError(f"{folder / MODELS}: expected the lists of numbers train_indices and test_indices")
     return models.train_indices, models.test_indices
@@ -175,6 +175,12 @@ def read_embeddings(folder: Path) -> Floats:
     return array_of(folder / EMBEDDINGS, "embeddings").astype(np.float64)
 
 
+def _present(path: Path) -> Path:
+    if not path.exists():
+        raise FathomError(f"{path}: no such file; it is part of MiniLongBench's released data")
+    return path
+
+
 def array_of(path: Path, name: str) -> NDArray[np.generic]:
     """One array of an ``.npz`` file without Python objects.
 
@@ -182,11 +188,9 @@ def array_of(path: Path, name: str) -> NDArray[np.generic]:
         FathomError: There is no such file or array, or it cannot be read.
     """
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with np.load(_present(path), allow_pickle=False) as arrays:
             array: NDArray[np.generic] = arrays[name]
             return array
-    except FileNotFoundError as error:
-        raise FathomError(f"{path}: no such file; it is part of MiniLongBench's released data") from error
     except KeyError as error:
         raise FathomError(f"{path}: no array {name!r}") from error
     except (OSError, ValueError, EOFError) as error:

@@ -37,6 +37,11 @@ def with_options(message: str, named: Callable[[str], str]) -> str:
     return _OPTION.sub(lambda match: named(match[1]), message)
 
 
+def as_flags(message: str) -> str:
+    """A message as pages that commands write show it: ``--base-url`` for ```base_url```."""
+    return with_options(message, lambda name: f"--{name.replace('_', '-')}")
+
+
 def earlier_names(**names: str) -> Callable[[Class], Class]:
     """Decorate a dataclass so that earlier names of fields still work: ``earlier_names(card="candidate")``."""
 
