@@ -182,7 +182,7 @@ def test_models_get_the_prompt_and_nothing_of_its_form(
     def opened(settings: Settings, tokenizer: Callable[[], object]) -> Listening:
         return client
 
-    monkeypatch.setattr("fathom.run.runner.open_client", opened)
+    monkeypatch.setattr("fathom.run.executors.open_client", opened)
     run(suite, model, out=tmp_path / "run", limit=1)
     known_prompts = {prompt for _, prompt in prompts}
     assert client.asked

@@ -17,7 +17,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> Judge:
 
     install_tasks(monkeypatch)
     one = Judge()
-    monkeypatch.setattr(sys.modules["fathom.run.judge"], "open_client", lambda settings, tokenizer: one)
+    monkeypatch.setattr(sys.modules["fathom.run.cases.model"], "open_client", lambda settings, tokenizer: one)
     return one
 
 

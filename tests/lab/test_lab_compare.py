@@ -120,14 +120,14 @@ def test_each_of_several_models_is_compared_with_itself(suites: tuple[Path, Path
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"setup": ["retrieval?top=1|2"]}, "--tuning"),
-        ({"setup": ["yarn"]}, "--server NAME=URL"),
+        ({"setup": ["retrieval?top=1|2"]}, "`tuning`"),
+        ({"setup": ["yarn"]}, "`server` NAME=URL"),
         ({"setup": ["retrieval?top=1", "retrieval?top=1&passage=256"]}, None),
         ({"setup": ["retrival"]}, "did you mean retrieval"),
-        ({"setup": [], "model": "fathom/lexical"}, "give it with --window"),
+        ({"setup": [], "model": "fathom/lexical"}, "give it with `window`"),
         ({"setup": [], "model": "fathom/lexcal?window=2k"}, "did you mean"),
         ({"setup": [], "model": "hf/nowhere/at/all"}, "no folder|needs torch"),
-        ({"setup": [], "lengths": "2k"}, "--lengths 2k|no sample"),
+        ({"setup": [], "lengths": "2k"}, "`lengths` 2k|no sample"),
         ({"setup": [], "trained": ["fathom/guess"]}, "WHAT IT WAS TRAINED WITH"),
     ],
 )
@@ -167,8 +167,8 @@ def test_values_are_chosen_beyond_the_window(suites: tuple[Path, Path], tmp_path
     ("servers", "words"),
     [
         ({"a b": "http://127.0.0.1:1/v1", "a-b": "http://127.0.0.1:2/v1"}, "'a b' and 'a-b' would share a folder"),
-        ({"one": "http://127.0.0.1:1/v1", "two": "http://127.0.0.1:1/v1/"}, "two has the address of --server one"),
-        ({"one": "http://127.0.0.1:9/v1"}, "one has the address of --model-base-url"),
+        ({"one": "http://127.0.0.1:1/v1", "two": "http://127.0.0.1:1/v1/"}, "two has the address of `server` one"),
+        ({"one": "http://127.0.0.1:9/v1"}, "one has the address of `model_base_url`"),
     ],
 )
 def test_servers_never_share_replies(

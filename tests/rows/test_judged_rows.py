@@ -21,7 +21,7 @@ from judged_runs import GOOD, TASKS, Judge, install_tasks, make_run, sample
 def there(monkeypatch: pytest.MonkeyPatch) -> Judge:
     install_tasks(monkeypatch)
     one = Judge(lambda prompt: "Hm." if "[sample 1]" in prompt else GOOD)
-    monkeypatch.setattr(sys.modules["fathom.run.judge"], "open_client", lambda settings, tokenizer: one)
+    monkeypatch.setattr(sys.modules["fathom.run.cases.model"], "open_client", lambda settings, tokenizer: one)
     return one
 
 

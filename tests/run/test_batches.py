@@ -627,7 +627,7 @@ def test_a_missing_library_is_named_with_its_extra(tmp_path: Path, monkeypatch: 
     [
         ({"system": "retrieval?top=2"}, "sends several requests"),
         ({"chat_template": "never"}, "sent as chats"),
-        ({"generation": {"batch": True}}, "use --batch"),
+        ({"generation": {"batch": True}}, "use `batch`"),
     ],
 )
 def test_what_cannot_be_sent_in_batches_is_said_before_anything(

@@ -246,7 +246,7 @@ def test_a_request_that_is_given_up_ends_at_the_next_token(base: Path) -> None:
         ({"model_args": {"auto_model_class": "os"}}, "auto_model_class=os: expected a class such as"),
         ({"model_args": {"chat_template": "no.jinja"}}, "chat_template=no.jinja: cannot be read"),
         ({"generation": {"num_choices": 2}}, "'num_choices' is not supported for models in this process; they support"),
-        ({"base_url": "http://127.0.0.1:9/v1"}, "leave out --model-base-url"),
+        ({"base_url": "http://127.0.0.1:9/v1"}, "leave out `model_base_url`"),
     ],
 )
 def test_bad_options_are_named(chat: Path, options: dict[str, Any], message: str) -> None:
