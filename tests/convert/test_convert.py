@@ -279,13 +279,13 @@ KILLED = """
 import os, signal, sys
 from fathom import api
 from fathom.convert import material
-told, count = material.Material.told, 0
+told, count = material.Material.scored_replies, 0
 def dying(self, *args, **values):
     for number, one in enumerate(told(self, *args, **values)):
         if number == 40:
             os.kill(os.getpid(), signal.SIGKILL)
         yield one
-material.Material.told = dying
+material.Material.scored_replies = dying
 api.convert(sys.argv[2], to=sys.argv[1], out=sys.argv[3])
 """
 
