@@ -127,7 +127,7 @@ def test_what_lies_above_the_axis_is_drawn_at_its_edge_with_its_figure() -> None
 def test_a_map_prints_every_value_and_greys_what_is_undefined(results: Results) -> None:
     scores = [one for (_, task), one in results.longscore.items() if task == "passage_count"]
     chart = longscore_map(scores, results.systems, [8192, 16384], Size(200, 100))
-    tiles = {(one["line"], one["column"]): one["said"] for one in values(chart)}
+    tiles = {(one["line"], one["column"]): one["label"] for one in values(chart)}
     for one in scores:
         for point in one.points:
             said = tiles[one.model, f"{point.length // 1024}k"]
@@ -172,8 +172,8 @@ def test_published_longscores_are_drawn_as_printed(published: Results, shared: P
         scores = longscore_map([one], [system], [], Size(100, 20))
         for tile in values(scores):
             value = printed.get((task, system.model, int(tile["column"].removesuffix("k"))))
-            if value is not None and tile["said"] != "undef.":
-                assert float(tile["said"].strip("()").replace("−", "-")) == pytest.approx(value, abs=0.51)
+            if value is not None and tile["label"] != "undef.":
+                assert float(tile["label"].strip("()").replace("−", "-")) == pytest.approx(value, abs=0.51)
                 compared += 1
     assert compared > 300
 
@@ -203,7 +203,7 @@ def test_a_gain_on_a_base_that_is_hardly_known_does_not_look_like_one() -> None:
         for name, factor in (("lab/large", 1.2), ("lab/small", 5.0))
     )
     tiles = {
-        (one["line"], one["column"]): (one["said"], one["heat"] == GRID.light)
+        (one["line"], one["column"]): (one["label"], one["heat"] == GRID.light)
         for one in values(longscore_map([sure, unsure], [LARGE, SMALL], [8192, 16384], Size(100, 40)))
     }
     assert tiles["lab/large", "8k"] == ("+30", False)
