@@ -33,7 +33,7 @@ def test_each_cell_says_its_score_where_there_is_room() -> None:
     assert {(one["length"], one["depth"]) for one in records} == {
         (f"{length}k", f"{depth}%") for length in range(2, 33, 2) for depth in range(0, 101, 10)
     }
-    assert {one["label"] for one in records} == {"100", "20"}
+    assert {one["said"] for one in records} == {"100", "20"}
     assert [layer["mark"]["type"] for layer in chart["layer"]] == ["rect", "text"]
 
 

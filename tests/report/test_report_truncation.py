@@ -108,7 +108,7 @@ def test_figures_hold_the_numbers(rows: pl.DataFrame, tmp_path: Path) -> None:
 
 
 def test_without_cut_prompts_it_says_how_to_get_them(tmp_path: Path) -> None:
-    with pytest.raises(FathomError, match="`truncate`"):
+    with pytest.raises(FathomError, match="--truncate"):
         plot(make_rows(models=1, tasks=1, items=3), "truncation", tmp_path / "t.svg")
 
 
