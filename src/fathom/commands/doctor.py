@@ -72,7 +72,7 @@ def _given(options: DoctorOptions) -> dict[str, tuple[str, ...]]:
 
 def main(line: DoctorOptions) -> int:
     """Print the checks, and what to run next."""
-    from fathom.options.terminal import confirmed, print_json, print_records, progress_bar, tell
+    from fathom.options.terminal import as_typed, confirmed, print_json, print_records, progress_bar, tell
     from fathom.printing import printable
 
     with progress_bar("checking", line.quiet) as bar:
@@ -83,9 +83,9 @@ def main(line: DoctorOptions) -> int:
         return int(not diagnosis.healthy or bool(diagnosis.stopped))
     records = []
     for check in diagnosis.checks:
-        records.append({"check": check.name, "state": check.state, "found": check.found})
+        records.append({"check": check.name, "state": check.state, "found": as_typed(check.found)})
         if check.consequence:
-            records.append({"check": "", "state": "", "found": f"-> {check.consequence}"})
+            records.append({"check": "", "state": "", "found": f"-> {as_typed(check.consequence)}"})
     print_records(records, denominator="none")
     if diagnosis.stopped:
         tell(diagnosis.stopped)
