@@ -192,7 +192,7 @@ def test_weights_of_tasks_make_the_overall_score(board: Board) -> None:
 
 # ------------------------------------------------------------------------------------------------- coverage
 
-ROUNDS = 10
+ROUNDS = 20
 
 
 @pytest.mark.slow
@@ -209,7 +209,7 @@ def test_ranges_hold_the_true_ranks(items: int, binary: bool) -> None:
         low, high = np.array([found[place][:2] for place in range(len(true))]).T
         missed += not ((low <= best) & (worst <= high)).all()
         width.append(high - low)
-    assert missed <= 1  # 1 of 20 is expected at most
+    assert missed <= 2  # 1 of 20 is expected at most
     assert np.mean(width) < (8 if binary else 5)  # ranges that say nothing would hold everything
 
 

@@ -150,7 +150,7 @@ SOME = st.sets(st.sampled_from(STATUSES), min_size=1).map(lambda some: tuple(sor
 
 
 @pytest.mark.slow
-@settings(max_examples=8)
+@settings(max_examples=15)
 @given(shape=SHAPES, seed=SEEDS, share=st.sampled_from((0.05, 0.3, 1.0)), statuses=SOME)
 def test_relabelling_wrong_replies_raises_no_score(
     shape: Shape, seed: int, share: float, statuses: tuple[Status, ...]

@@ -266,7 +266,7 @@ class Group(click.Group):
         return commands
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Names of commands with what they do; nothing is imported for it."""
+        """Names of commands with what they do; no command is imported for it, unless its package declares it."""
         matches = [CompletionItem(name, help=line) for name, line in self.lines() if name.startswith(incomplete)]
         return matches or click.Command.shell_complete(self, ctx, incomplete)
 
