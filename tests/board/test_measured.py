@@ -99,8 +99,8 @@ def test_no_interval_leaves_what_scores_can_be(scores: list[float]) -> None:
 def test_no_scores_have_a_wider_interval_than_their_printed_mean(scores: list[float]) -> None:
     own = of(np.array(scores)[:, None])
     printed = bounded(Estimate(min(own.value, 1.0), n=len(scores)), "task", "model")
-    # The printed mean's is exact, and a little narrower than that of replicates; near 0 and 1 by up to 18%, of ten scores
-    # of which nine are 0 and one is 0.001.
+    # The printed mean's is exact, and a little narrower than that of replicates; near 0 and 1 by up to 18%, for ten
+    # scores of which nine are 0 and one is 0.001.
     most = 1.15 if 0.05 < own.value < 0.95 else 1.2
     assert width(own) <= most * width(printed) + 0.01
     assert (printed.n, printed.bound) == (len(scores), True)
