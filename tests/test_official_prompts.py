@@ -87,7 +87,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         ('[single_doc_qa]\nprompt = "A\\n\\n{context}\\n\\n{question}"', r"\{number\} is missing"),
         ('[single_doc_qa]\nprompt = "A {context} {question} {number}"', "an empty line before and after"),
         ('[single_doc_qa]\nending = "A"', "unknown text 'ending'"),
-        ("[single_doc_qa", "not TOML"),
+        ("[single_doc_qa", "not valid TOML"),
         ('[passkey]\nquestion = "A"', "cannot be replaced"),
     ],
 )

@@ -326,7 +326,7 @@ def test_questions_at_several_lengths_are_named_by_their_samples() -> None:
         ('high = ["a"]\nmid = ["b"]\nlow = ["a"]\n', "model 'a' is in the tiers 'high' and 'low'"),
         ('high = ["a", "a"]\nmid = ["b"]\nlow = ["c"]\n', "model 'a' is twice in the tier 'high'"),
         ('high = ["a"]\nmid = ["b"]\nlow = ["c"]\ntop = ["d"]\n', "unknown tier 'top'"),
-        ("high = [", "cannot be read as TOML"),
+        ("high = [", "not valid TOML"),
     ],
 )
 def test_wrong_tiers_are_refused(tmp_path: Path, text: str, said: str) -> None:

@@ -193,7 +193,7 @@ def test_other_sizes_are_refused(value: object) -> None:
         ('[m]\nparameters = "large"\n', "parameters = 'large', expected a number of parameters"),
         ("[m]\nsize = 8\n", "unknown field 'size'; expected weights or parameters"),
         ('weights = "open"\n', "'weights': expected a table"),
-        ("[m\n", "cannot be read as TOML"),
+        ("[m\n", "not valid TOML"),
     ],
 )
 def test_wrong_facts_name_file_model_and_field(tmp_path: Path, text: str, said: str) -> None:

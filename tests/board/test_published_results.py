@@ -349,7 +349,7 @@ def test_a_file_that_is_no_such_table_is_refused(tmp_path: Path, head: str, mess
     ("toml", "message"),
     [
         (None, "missing; create it with title, date and url"),
-        ("title = ", "cannot be read as TOML"),
+        ("title = ", "not valid TOML"),
         ('date = "2026-03"', "title = '', expected a text"),
         ('title = "A"\ndate = "March"', "date = 'March', expected YYYY-MM"),
         ('title = "A"\ndate = 2026-03-04', "date = '2026-03-04', expected YYYY-MM"),

@@ -357,7 +357,7 @@ def test_differences_say_that_they_have_no_interval() -> None:
         ("extension.toml", 'nearest = "', '# nearest = "', "without nearest"),
         ("extension.toml", '"Table 9", "Table 3"', '"Table 2"', "has no rows"),
         ("extension.toml", "[[comparisons]]", "[[comparison]]", "expected [[comparisons]]"),
-        ("published.toml", "title =", "title ", "cannot be read as TOML"),
+        ("published.toml", "title =", "title ", "not valid TOML"),
     ],
 )
 def test_faults_of_files_are_named(tmp_path: Path, file: str, old: str, new: str, message: str) -> None:

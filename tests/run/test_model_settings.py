@@ -145,8 +145,8 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("FATHOM_MODELS", str(tmp_path / "no.toml"))
     with pytest.raises(FathomError, match=r"FATHOM_MODELS=.*no.toml: no such file"):
         model_table()
-    (tmp_path / "no.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(FathomError, match="cannot be read"):
+    (tmp_path / "no.toml").write_bytes(b"\xff\xfe\0")
+    with pytest.raises(FathomError, match="line 1 is not UTF-16-LE"):
         model_table()
 
 

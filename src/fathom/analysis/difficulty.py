@@ -23,7 +23,6 @@ questions.
 """
 
 import math
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +37,7 @@ from fathom.plugins.names import system_name, unknown
 from fathom.stats.columns import facet
 from fathom.stats.intervals import Floats
 from fathom.stats.outcomes import LOST, outcome, scored_rows
+from fathom.storage.toml import read_toml
 from fathom.types import FathomError
 from fathom.types.choices import Correct as Correct
 
@@ -66,11 +66,9 @@ def read_tiers(path: Path) -> dict[str, tuple[str, ...]]:
         FathomError: It cannot be read, or is invalid (see ``checked_tiers``).
     """
     try:
-        with path.open("rb") as stream:
-            given = tomllib.load(stream)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise FathomError(f"{path}: cannot be read as TOML: {reason}; {_EXPECTED}") from error
+        given = read_toml(path)
+    except FathomError as error:
+        raise FathomError(f"{error}; {_EXPECTED}") from None
     return checked_tiers(given, f"{path}: ")
 
 

@@ -8,13 +8,13 @@ A file is a TOML with a table for each model, named as in the results; each fiel
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from fathom.board.model import ModelFacts
+from fathom.storage.toml import read_toml
 from fathom.types import FathomError
 
 WEIGHTS = ("open", "closed")
@@ -30,11 +30,7 @@ def read_model_facts(path: Path) -> dict[str, ModelFacts]:
     Raises:
         FathomError: The file cannot be read, or a field is wrong; the message names file, model and field.
     """
-    try:
-        models = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
-        raise FathomError(f"{path}: cannot be read as TOML: {error}") from None
-    return {model: _facts(facts, f"{path}, {model!r}") for model, facts in models.items()}
+    return {model: _facts(facts, f"{path}, {model!r}") for model, facts in read_toml(path).items()}
 
 
 def _facts(facts: object, where: str) -> ModelFacts:

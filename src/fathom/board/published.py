@@ -18,7 +18,6 @@ released.
 import csv
 import math
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +27,7 @@ from fathom.board.means import bounded, over_lengths, printed_name
 from fathom.board.model import OF_PAPERS, Entry, Estimate, Origin, Published
 from fathom.plugins.discovery import folders
 from fathom.plugins.names import unknown
+from fathom.storage.toml import read_toml
 from fathom.suites.registry import get_board, task_name
 from fathom.types import FathomError
 from fathom.types.boards import Board
@@ -244,12 +244,9 @@ def _no(field: str, text: str, expected: str, where: str) -> FathomError:
 
 def _origin(path: Path) -> tuple[Origin, Mapping[str, str]]:
     """The origin in a TOML, and its notes by table."""
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise FathomError(f"{path}: missing; create it with title, date and url of the source") from None
-    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
-        raise FathomError(f"{path}: cannot be read as TOML: {error}") from None
+    if not path.exists():
+        raise FathomError(f"{path}: missing; create it with title, date and url of the source")
+    table = read_toml(path)
     fields = {**_ORIGIN, "note": "a text", "provenance": " or ".join(OF_PAPERS)}
     for name, value in table.items():
         if name not in (*fields, "notes"):

@@ -14,7 +14,6 @@ itself. ``extension.toml`` groups rows into comparisons and says what each can b
 
 import csv
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +23,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from fathom.extend.methods import METHODS
 from fathom.plugins.discovery import folders
 from fathom.plugins.names import listed
+from fathom.storage.toml import read_toml
 from fathom.types import FathomError
 
 Trained: TypeAlias = Literal["zero-shot", "fine-tuned", "vendor", "not stated", ""]
@@ -142,8 +142,8 @@ def read_comparisons(path: Path) -> tuple[PublishedComparison, ...]:
     """
     scores = tuple(_scores(path))
     described = path.with_suffix(".toml")
-    source = _toml(path.with_name(SOURCE))
-    given = _toml(described).get("comparisons")
+    source = read_toml(path.with_name(SOURCE))
+    given = read_toml(described).get("comparisons")
     if not isinstance(given, list):
         raise FathomError(f"{described}: expected [[comparisons]]")
     comparisons = tuple(_comparison(record, scores, source, described) for record in given)
@@ -265,10 +265,3 @@ def _value(text: str, where: str) -> float | None:
     if not math.isfinite(value):
         raise FathomError(f"{where}: value = {text!r}, expected a number, or {MISSING}")
     return value
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
-        raise FathomError(f"{path}: cannot be read as TOML: {error}") from None

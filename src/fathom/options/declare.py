@@ -15,7 +15,6 @@ import difflib
 import functools
 import hashlib
 import inspect
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass
 from pathlib import Path
@@ -38,6 +37,7 @@ from typing import (
 )
 
 from fathom.plugins.extras import missing_library
+from fathom.storage.toml import parse_toml
 from fathom.types import FathomError
 
 P = ParamSpec("P")
@@ -483,9 +483,9 @@ def read_config(path: Path, options: type) -> Config:
     """
     try:
         data = path.read_bytes()
-        content = tomllib.loads(data.decode())
-    except (OSError, ValueError) as error:
-        raise FathomError(f"--config {path}: {getattr(error, 'strerror', None) or error}") from None
+    except OSError as error:
+        raise FathomError(f"--config {path}: {error.strerror or error}") from None
+    content = parse_toml(data, f"--config {path}")
     fields = {field.name: field for field in fields_of(options) if not field.option.hidden}
     values: dict[str, Any] = {}
     for name, value in content.items():

@@ -1,32 +1,28 @@
 """TOML tables included in the package that users can extend: prices, settings of models."""
 
 import os
-import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
+from fathom.storage.toml import parse_toml, read_toml
 from fathom.types import FathomError
 
 Entry = TypeVar("Entry")
 
 
-def read_table(text: str, where: str, entry: Callable[[object, str], Entry]) -> dict[str, Entry]:
+def read_table(content: str | bytes, where: str, entry: Callable[[object, str], Entry]) -> dict[str, Entry]:
     """The entries of a table by name.
 
     Args:
-        text: The table as TOML.
+        content: The table as TOML.
         where: Its name in messages.
         entry: Converts the value under a name, given its location for messages.
 
     Raises:
-        FathomError: The text is not TOML, or an entry is invalid.
+        FathomError: The content is not TOML, or an entry is invalid.
     """
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise FathomError(f"{where}: not valid TOML: {error}") from None
-    return {name: entry(value, f"{where}: [{name!r}]") for name, value in table.items()}
+    return _entries(parse_toml(content, where), where, entry)
 
 
 def users_table(variable: str, file: str, entry: Callable[[object, str], Entry]) -> dict[str, Entry]:
@@ -46,7 +42,8 @@ def users_table(variable: str, file: str, entry: Callable[[object, str], Entry])
         if named:
             raise FathomError(f"{variable}={named}: no such file")
         return {}
-    try:
-        return read_table(path.read_text("utf-8"), str(path), entry)
-    except (OSError, UnicodeDecodeError) as error:
-        raise FathomError(f"{path}: cannot be read: {error}") from None
+    return _entries(read_toml(path), str(path), entry)
+
+
+def _entries(table: Mapping[str, object], where: str, entry: Callable[[object, str], Entry]) -> dict[str, Entry]:
+    return {name: entry(value, f"{where}: [{name!r}]") for name, value in table.items()}

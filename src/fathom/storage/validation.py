@@ -3,7 +3,6 @@
 A type is a frozen dataclass whose fields have the types below. An error names the field and says what was expected.
 """
 
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -13,6 +12,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_args, get_type_
 from annotated_types import Ge, Lt, MaxLen
 from pydantic import BeforeValidator, ConfigDict, Strict, StringConstraints, TypeAdapter, ValidationError
 
+from fathom.storage.toml import parse_toml
 from fathom.types import FathomError
 
 Value = TypeVar("Value")
@@ -96,9 +96,11 @@ def from_toml(kind: type[Value], content: bytes, where: str) -> Value:
         RecordError: It is no TOML, or a field is missing, unknown, too long, or of another type.
     """
     try:
-        return from_record(kind, tomllib.loads(content.decode()), "")
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise RecordError(f"{where}: not valid TOML: {error}; correct the file") from None
+        table = parse_toml(content, where)
+    except FathomError as error:
+        raise RecordError(str(error)) from None
+    try:
+        return from_record(kind, table, "")
     except RecordError as error:
         raise RecordError(f"{where}: {error}") from None
 

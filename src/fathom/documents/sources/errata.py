@@ -90,11 +90,10 @@ def read_errata(files: Iterable[str]) -> dict[str, Erratum]:
         if name != NONE:
             path = Path(name)
             try:
-                text = path.read_text("utf-8-sig")
-            except (OSError, UnicodeDecodeError) as error:
-                why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-                raise FathomError(f"`errata` {path_text(path)}: cannot be read: {why}") from None
-            errata |= read_table(text, f"`errata` {path_text(path)}", _erratum)
+                content = path.read_bytes()
+            except OSError as error:
+                raise FathomError(f"`errata` {path_text(path)}: cannot be read: {error.strerror or error}") from None
+            errata |= read_table(content, f"`errata` {path_text(path)}", _erratum)
     return errata
 
 

@@ -6,7 +6,6 @@ texts in another language than English.
 """
 
 import hashlib
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,8 @@ from fathom.documents.records import path_text, walk
 from fathom.documents.sources.finder import check_folder
 from fathom.documents.sources.wording import CONTEXT, around_context, checksum_of, fields_of, format_string
 from fathom.plugins.discovery import declared
+from fathom.storage.encodings import decode
+from fathom.storage.toml import parse_toml
 from fathom.suites.build.config import RECORDS, BuildConfig
 from fathom.suites.registry import get_task
 from fathom.types import Facet, FathomError, Json, PromptSource, Task, Wording
@@ -182,11 +183,7 @@ def _copies(source: PromptSource, folders: Sequence[Path]) -> Iterator[tuple[Pat
 
 def _tables(content: str, path: Path) -> Iterator[tuple[tuple[str, str], dict[str, str]]]:
     """The texts of a user's file by task and language."""
-    try:
-        tables = tomllib.loads(content)
-    except tomllib.TOMLDecodeError as error:
-        raise FathomError(f"{path_text(path)}: not TOML: {error}") from error
-    for name, table in tables.items():
+    for name, table in parse_toml(content, path_text(path)).items():
         task = get_task(name)  # says which tasks there are
         if not isinstance(table, dict):
             raise FathomError(f"{path_text(path)}: {name}: expected a table of texts, as in [{name}]")
@@ -249,7 +246,7 @@ def _checked(task: Task, texts: Mapping[str, str], source: str, where: str) -> T
 
 def _content(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return decode(path.read_bytes())
     except (OSError, ValueError) as error:
         raise FathomError(f"{path_text(path)}: cannot be read: {error}") from error
 

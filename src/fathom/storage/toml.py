@@ -1,0 +1,49 @@
+"""Reads TOML: one reader for all files that users write, with one message for what is wrong."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from fathom.storage.encodings import decode
+from fathom.types import FathomError
+
+
+def parse_toml(content: bytes | str, where: str) -> dict[str, Any]:
+    """The table of a TOML file, in UTF-8 or, as some Windows programs save it, UTF-16, with or without a byte order mark.
+
+    Args:
+        content: The content of the file.
+        where: Its name, for the message.
+
+    Raises:
+        FathomError: It is not valid TOML.
+    """
+    try:
+        return tomllib.loads(content.removeprefix("\ufeff") if isinstance(content, str) else decode(content))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise FathomError(f"{where}: not valid TOML: {_reason(error)}; correct the file") from None
+
+
+def read_toml(path: Path, where: str = "") -> dict[str, Any]:
+    """The table of a TOML file.
+
+    Args:
+        path: The file.
+        where: Its name for the message, if that is not the path.
+
+    Raises:
+        FathomError: It cannot be read, or is not valid TOML.
+    """
+    where = where or str(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise FathomError(f"{where}: cannot be read: {error.strerror or error}") from None
+    return parse_toml(content, where)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        line = error.object.count(b"\n", 0, error.start) + 1
+        return f"line {line} is not {error.encoding.upper()} (byte 0x{error.object[error.start]:02x}); save it as UTF-8"
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
