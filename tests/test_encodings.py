@@ -54,7 +54,10 @@ def test_every_reader_of_toml_takes_windows_files_and_says_the_same(
     for data in (("\ufeff" + content).encode(), content.encode("utf-16"), content.encode("utf-16-le")):
         path.write_bytes(data)
         assert str(read(path)).split("sha256")[0] == str(usual).split("sha256")[0]
-    for data, says in ((b"a = ]", r"not valid TOML: .*line 1"), (b"\n# caf\xe9", r"not valid TOML: line 2 is not UTF-8")):
+    for data, says in (
+        (b"a = ]", r"not valid TOML: .*line 1"),
+        (b"\n# caf\xe9", r"not valid TOML: line 2 is not UTF-8"),
+    ):
         path.write_bytes(data)
         with pytest.raises(FathomError, match=rf"given\.toml: {says}"):
             read(path)

@@ -41,7 +41,7 @@ def test_a_folder_is_read_recursively_in_the_order_of_its_paths(tmp_path: Path) 
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "hidden.txt").write_text("never")
     (tmp_path / "README.md").write_text("About this folder.")
-    (tmp_path / "table.xlsx").write_text("not,a,document")
+    (tmp_path / "table.xls").write_text("not,a,document")
     (tmp_path / "c.md.gz").write_bytes(gzip.compress(b"third"))
     (tmp_path / "b" / "two.txt.zst").write_bytes(zstandard.compress("第二".encode()))
     (tmp_path / "a.TXT").write_bytes(b"\xef\xbb\xbffirst\r\nline  \r\rlast\x00\r\n\r\n\r\n")
@@ -54,7 +54,7 @@ def test_a_folder_is_read_recursively_in_the_order_of_its_paths(tmp_path: Path) 
     reasons = [problem.reason for problem in corpus.unread]
     assert reasons == [
         "not read (hidden): .git",
-        "not read (save it as .csv): table.xlsx",
+        "not read (save it as .xlsx or .csv): table.xls",
         "not read (it describes the documents next to it): README.md",
     ]
 
@@ -93,7 +93,8 @@ def test_a_name_that_is_not_utf8_does_not_leak_half_characters(tmp_path: Path) -
     [
         ("{}/missing", "no such file"),
         ("{}/empty", "contains no documents"),
-        ("{}/table.xlsx", "unknown format"),
+        ("{}/table.xls", "unknown format"),
+        ("{}/table.xlsx", "damaged: not a readable workbook"),
         ("{}/a.jsonl?colour=red", "unknown part 'colour'; a query can name text, questions, answers"),
         ("{}/a.jsonl?text", "name=value"),
         ("{}/a.jsonl?text=", "after text="),
@@ -108,6 +109,7 @@ def test_a_name_that_is_not_utf8_does_not_leak_half_characters(tmp_path: Path) -
 )
 def test_what_cannot_be_read_says_what_to_do(tmp_path: Path, spec: str, says: str) -> None:
     (tmp_path / "empty").mkdir()
+    (tmp_path / "table.xls").write_text("a")
     (tmp_path / "table.xlsx").write_text("a")
     (tmp_path / "blank.txt").write_text(" \n\n")
     write_jsonl(tmp_path / "a.jsonl", [{"body": "long text", "id": "x"}])

@@ -85,21 +85,21 @@ def test_all_problems_are_listed_at_once_with_their_rows(folder: Path) -> None:
     )
     assert heading.endswith("questions.csv: correct 7 problems:")
     assert found == [
-        "row 1 (\"Q1?\"): no document 'harbor.md' in the corpus; did you mean 'harbour.md'?",
-        "row 2 (\"Q2?\"): 2 documents have the name 'fair' (fair.txt, old/fair.txt); give each a name of its own",
-        'row 3 (""): the question is empty',
-        'row 4 ("Q4?"): the answer is empty',
-        'row 5 ("Q5?"): the evidence is not in the text of copy.md word for word: '
+        "row 2 (\"Q1?\"): no document 'harbor.md' in the corpus; did you mean 'harbour.md'?",
+        "row 3 (\"Q2?\"): 2 documents have the name 'fair' (fair.txt, old/fair.txt); give each a name of its own",
+        'row 4 (""): the question is empty',
+        'row 5 ("Q4?"): the answer is empty',
+        'row 6 ("Q5?"): the evidence is not in the text of copy.md word for word: '
         '"The harbour of Kessmoor was built in 1799."; it agrees up to "The harbour of Kessmoor was built in"',
-        "row 6 (\"Q6?\"): no document '' in the corpus",
-        "row 7: expected 4 cells, found 3; quote cells that hold the delimiter",
+        "row 7 (\"Q6?\"): no document '' in the corpus",
+        "row 8: expected 4 cells, found 3; quote cells that hold the delimiter: the columns are separated by commas",
     ]
 
 
 @pytest.mark.parametrize(
     ("name", "table", "says"),
     [
-        ("q.csv", "file,question,answer\na,b,c\n", "row 1: no column document; it has file, question, answer"),
+        ("q.csv", "file,question,answer\na,b,c\n", "row 2: no column document; it has file, question, answer"),
         ("q.csv", "document,question,answer\n", "it has no questions; expected the columns document, question, answer"),
         ("q.csv", "", "it has no questions"),
         ("q.pdf", "x", "expected a table: .jsonl, .json, .csv"),

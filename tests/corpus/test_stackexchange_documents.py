@@ -167,10 +167,10 @@ def test_a_file_without_any_case_says_so(tmp_path: Path) -> None:
 
 
 def test_what_is_no_file_of_cases(tmp_path: Path) -> None:
-    (tmp_path / "cases.xlsx").write_text("a,b", encoding="utf-8")
+    (tmp_path / "cases.xls").write_text("a,b", encoding="utf-8")
     for spec, message in (
         (f"{tmp_path}/nothing.jsonl", "no such file"),
-        (f"{tmp_path}/cases.xlsx", "files of published cases end in .jsonl, "),
+        (f"{tmp_path}/cases.xls", "files of published cases end in .jsonl, "),
         (str(tmp_path), "no such file"),
         (f"{write_cases(tmp_path, 1)}?top=3", "takes no query"),
     ):

@@ -17,9 +17,20 @@ import pytest
 import zstandard
 
 from fathom.documents.corpus import read_corpus
-from fathom.documents.records import Fault, File, Record, checked_records, find_files, read_records, unread, walk
+from fathom.documents.records import (
+    WORKBOOKS,
+    Fault,
+    File,
+    Record,
+    checked_records,
+    find_files,
+    read_records,
+    unread,
+    walk,
+)
 from fathom.documents.sources import read_sources
 from fathom.types import FathomError
+from made_workbooks import ods, xlsx
 
 ROWS: list[dict[str, str | None]] = [
     {"input": "The harbour was built in 1788.", "instructions": "When?", "outputs": "1788", "note": None},
@@ -55,6 +66,7 @@ def as_zip(name: str, data: bytes) -> bytes:
     return out.getvalue()
 
 
+AS_CELLS = [list(ROWS[0]), *([*row.values()] for row in ROWS)]
 LINES = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS).encode()
 FILES = {
     "rows.jsonl": LINES,
@@ -66,6 +78,14 @@ FILES = {
     "rows.csv.gz": gzip.compress(as_csv(","), mtime=0),
     "utf16.csv": as_csv(",").decode().encode("utf-16"),
     "rows.tsv": as_csv("\t"),
+    "european.csv": as_csv(";"),
+    "tabs.csv": as_csv("\t").decode().encode("utf-16"),
+    "unmarked.csv": as_csv("|").decode().replace("谁?", "x?").replace("安", "y").encode("utf-16-le"),
+    "named.csv": b"\xef\xbb\xbfsep=|\r\n" + as_csv("|"),
+    "blank.csv": as_csv(";").replace(b"\r\n", b";;\r\n") + b";;;;;\r\n\r\n;;;;;\r\n",
+    "rows.xlsx": xlsx({"Notes": [], "A": AS_CELLS, "B": [["x"]]}, hidden=["B"]),
+    "rows.xlsm.gz": gzip.compress(xlsx({"A": [["input", "title"]], "Q": AS_CELLS, "C": [["x"]]}), mtime=0),
+    "rows.ods": ods([[str(cell or "") for cell in row] for row in AS_CELLS]),
     "rows.parquet": as_parquet(),
     "rows.parquet.zst": zstandard.compress(as_parquet()),
     "stream.arrow": as_arrow(pa.ipc.new_stream),
@@ -86,10 +106,16 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
+def rows(file: Path) -> list[dict[str, str | None]]:
+    return ROWS if file.name != "unmarked.csv" else [ROWS[0], {**ROWS[1], "instructions": "x?", "outputs": "y"}]
+
+
 def test_every_format_gives_the_same_records(file: Path) -> None:
     (found,) = find_files(file.parent).files
-    assert list(read_records(found)) == [Record(line, row) for line, row in enumerate(ROWS, start=1)]
-    assert [fields for _, fields in checked_records(found)] == ROWS
+    first = 2 if file.suffixes[0] in (".csv", ".tsv", *WORKBOOKS) or file.name == "csv.zip" else 1  # after the names
+    wanted = frozenset(ROWS[0])
+    assert list(read_records(found, wanted)) == [Record(line, row) for line, row in enumerate(rows(file), start=first)]
+    assert [fields for _, fields in checked_records(found, wanted)] == rows(file)
 
 
 def test_every_format_is_a_corpus(file: Path) -> None:
@@ -97,7 +123,7 @@ def test_every_format_is_a_corpus(file: Path) -> None:
         corpus = read_corpus(f"{place}?text=input&questions=instructions&answers=outputs")
         assert [document.text for document in corpus.documents] == [row["input"] for row in ROWS]
         asked = [(question.text, question.answers) for document in corpus.documents for question in document.questions]
-        assert asked == [(row["instructions"], (row["outputs"],)) for row in ROWS]
+        assert asked == [(row["instructions"], (row["outputs"],)) for row in rows(file)]
         assert (corpus.problems, corpus.unread) == ((), ())
 
 
@@ -134,17 +160,17 @@ def test_texts_in_an_archive_are_documents(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "kept", "reasons"),
     [
-        ("a.csv", b"a,b\n1,2\n3\n4,5,6\n7,8\n", 2, ["2: expected 2 cells, found 1", "3: expected 2 cells, found 3"]),
-        ("a.csv", b"a,b\n1,2\n3,caf\xe9\n5,6\n", 2, ["2: field 'b': not UTF-8 (byte 0xe9 at position 4)"]),
-        ("a.csv", b'a,b\n1,2\n\n3,"4\n5,6\n', 1, ["2: not valid CSV: unexpected end of data"]),
-        ("a.tsv", b'a\tb\n1\t2\n3\t"4"5\n6\t7\n', 1, ["2: not valid CSV: "]),
+        ("a.csv", b"a,b\n1,2\n3\n4,5,6\n7,8\n", 2, ["3: expected 2 cells, found 1", "4: expected 2 cells, found 3"]),
+        ("a.csv", b"a,b\n1,2\n3,caf\xe9\n5,6\n", 2, ["3: field 'b': not UTF-8 (byte 0xe9 at position 4)"]),
+        ("a.csv", b'a,b\n1,2\n\n3,"4\n5,6\n', 1, ["4: not valid CSV: unexpected end of data"]),
+        ("a.tsv", b'a\tb\n1\t2\n3\t"4"5\n6\t7\n', 1, ["3: not valid CSV: "]),
         ("a.csv", b"a,b,a\n1,2,3\n", 0, ["None: two columns are named 'a'"]),
         ("a.csv", b"", 0, []),
         (
             "a.csv.gz",
             gzip.compress(b"a\n" + b"b\n" * 99, mtime=0)[:-9],
             99,
-            ["100: the file is damaged: it ends in the middle"],
+            ["101: the file is damaged: it ends in the middle"],
         ),
         ("a.json", b'[{"a": 1}, {"a": 2}, {"a": ', 2, ["None: the file is not valid JSON after row 2: "]),
         ("a.json", b'{"a": 1}\n{"a": \n{"a": 3}\n', 2, ["2: not JSON: Expecting value at position 7 of the line"]),
@@ -178,14 +204,14 @@ def test_a_cell_that_cannot_be_read_names_its_field(tmp_path: Path) -> None:
 
 
 def test_an_endless_cell_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fathom.documents.records.reading.LONGEST_CELL", 100)
+    monkeypatch.setattr("fathom.documents.records.tables.LONGEST_CELL", 100)
     limit = csv.field_size_limit()
     (tmp_path / "a.csv").write_text('a\n1\n"' + "x\n" * 1000)
     try:
         first, fault = read_records(tmp_path / "a.csv")
     finally:
         csv.field_size_limit(limit)
-    assert first == Record(1, {"a": "1"})
+    assert first == Record(2, {"a": "1"})
     assert isinstance(fault, Fault)
     assert "field larger than field limit (100)" in fault.reason
 
@@ -200,7 +226,7 @@ def test_a_text_bomb_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_large_tables_are_read_row_by_row(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n" + "1,2\n" * 200_000 + "3\n")
     records = read_records(tmp_path / "a.csv")
-    assert next(records) == Record(1, {"a": "1", "b": "2"})
+    assert next(records) == Record(2, {"a": "1", "b": "2"})
     (tmp_path / "a.csv").write_text("")  # nothing but the first piece of it has been read
     assert sum(1 for _ in records) < 100_000
 
@@ -236,9 +262,9 @@ def test_a_file_by_its_path() -> None:
 def test_without_its_libraries_a_document_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fathom.documents.records import extractor
 
-    for name in ("pypdfium2", "mammoth", "pptx", "lxml"):
+    for name in ("pypdfium2", "mammoth", "pptx", "lxml", "python_calamine"):
         monkeypatch.setitem(sys.modules, name, None)
-    for suffix, content in ((".pdf", b"%PDF-1.7"), (".html", b"<p>text")):
+    for suffix, content in ((".pdf", b"%PDF-1.7"), (".html", b"<p>text"), (".xlsx", xlsx({"A": [["x"]]}))):
         path = tmp_path / f"one{suffix}"
         path.write_bytes(content)
         assert extractor._answer(str(path), suffix) == {

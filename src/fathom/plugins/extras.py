@@ -29,7 +29,10 @@ EXTRAS: Mapping[str, Extra] = {
         "fathom compress, reports of its estimates, fathom analyze difficulty",
         ("scipy", "sklearn"),
     ),
-    "documents": Extra("PDF, Word, PowerPoint, HTML and EPUB files", ("lxml", "mammoth", "pptx", "pypdfium2")),
+    "documents": Extra(
+        "PDF, Word, PowerPoint, HTML and EPUB files and workbooks",
+        ("lxml", "mammoth", "pptx", "pypdfium2", "python_calamine"),
+    ),
     "dump": Extra("archives of Stack Exchange (.7z)", ("py7zr",)),
     "embed": Extra("embedding models as judges, and fathom compress embed", ("sentence_transformers",)),
     "hf": Extra("local models as hf/PATH, entailment models as nli/NAME", ("torch", "transformers", "accelerate")),

@@ -24,12 +24,14 @@ from fathom.documents.records import (
     checked_records,
     find_files,
     format_of,
+    plain_delimiter,
     read_records,
     read_whole,
     unpacked,
 )
 from fathom.score.registry import metric_name
 from fathom.storage.atomic import whole_file
+from fathom.storage.encodings import PROBED, encoding_of
 from fathom.suites.registry import task_name
 from fathom.types import STATUSES, FathomError, Results, Row, Tell
 
@@ -366,9 +368,16 @@ def read_table(path: Path) -> pl.DataFrame:
             return pl.read_parquet(place, glob=False)
         if suffix in (".csv", ".tsv"):
             # All columns as text first: the first rows do not show whether a column holds numbers later.
-            source = place if plain else read_whole(place)
-            return pl.read_csv(source, infer_schema=False, glob=False, separator="," if suffix == ".csv" else "\t")
+            delimiter = plain_delimiter(place, "," if suffix == ".csv" else "\t")
+            if delimiter is not None:
+                source = place if plain and _is_utf8(place) else read_whole(place)
+                return pl.read_csv(source, infer_schema=False, glob=False, separator=delimiter)
         return _as_texts(fields for _, fields in checked_records(file))
+
+
+def _is_utf8(path: Path) -> bool:
+    with path.open("rb") as file:
+        return encoding_of(file.read(PROBED))[0] == "utf-8"
 
 
 def column_names(path: Path) -> tuple[str, ...]:

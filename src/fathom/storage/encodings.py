@@ -1,4 +1,4 @@
-"""Finds out how a file that a person saved encodes its text: by its byte order mark, or the pattern of its NUL bytes."""
+"""Finds out how a file that a person saved encodes its text, by its byte order mark or the pattern of its NUL bytes."""
 
 import codecs
 
@@ -25,8 +25,8 @@ def encoding_of(head: bytes) -> tuple[str, int]:
         head: The first ``PROBED`` bytes, or all if there are fewer.
 
     Returns:
-        ``utf-8``, or the form of UTF-16 or UTF-32; and the bytes of its byte order mark, 0 without one. Text in an older
-        encoding counts as UTF-8, and cannot be decoded as such.
+        ``utf-8``, or the form of UTF-16 or UTF-32; and the bytes of its byte order mark, 0 without one. Text in an
+        older encoding counts as UTF-8, and cannot be decoded as such.
     """
     for mark, name in _MARKS:
         if head.startswith(mark):

@@ -9,7 +9,7 @@ from fathom.types import FathomError
 
 
 def parse_toml(content: bytes | str, where: str) -> dict[str, Any]:
-    """The table of a TOML file, in UTF-8 or, as some Windows programs save it, UTF-16, with or without a byte order mark.
+    """The table of a TOML file, in UTF-8 or, as Windows programs may save it, UTF-16, also with a byte order mark.
 
     Args:
         content: The content of the file.

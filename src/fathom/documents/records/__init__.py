@@ -5,9 +5,11 @@ from fathom.documents.records.finding import (
     DOCUMENTS,
     EXAMPLES_PER_FILE,
     FORMATS,
+    HEADED,
     READABLE,
     TABLES,
     TEXTS,
+    WORKBOOKS,
     File,
     FileFinder,
     Listed,
@@ -23,8 +25,10 @@ from fathom.documents.records.finding import (
     unread,
     walk,
 )
-from fathom.documents.records.reading import Fault, Record, checked_records, read_records, unpacked
+from fathom.documents.records.reading import checked_records, read_records, unpacked
+from fathom.documents.records.record import Fault, Record
 from fathom.documents.records.streams import COMPRESSED, DamagedError, read_chunks, read_lines, read_whole
+from fathom.documents.records.tables import plain_delimiter
 
 __all__ = [
     "ARCHIVE",
@@ -32,9 +36,11 @@ __all__ = [
     "DOCUMENTS",
     "EXAMPLES_PER_FILE",
     "FORMATS",
+    "HEADED",
     "READABLE",
     "TABLES",
     "TEXTS",
+    "WORKBOOKS",
     "DamagedError",
     "Fault",
     "File",
@@ -50,6 +56,7 @@ __all__ = [
     "format_of",
     "looks_like_document",
     "path_text",
+    "plain_delimiter",
     "read_chunks",
     "read_lines",
     "read_records",

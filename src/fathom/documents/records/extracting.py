@@ -212,7 +212,7 @@ def _prose(column: Sequence[Box], width: float) -> bool:
 def _docx(data: bytes) -> Extracted:
     import mammoth
 
-    with _opened(data, "Word file"):
+    with opened(data, "Word file"):
         pass
     # Pictures are left out without being opened; linked files are never read.
     picture = mammoth.images.img_element(lambda image: {"src": ""})
@@ -223,7 +223,7 @@ def _docx(data: bytes) -> Extracted:
 def _pptx(data: bytes) -> Extracted:
     import pptx
 
-    with _opened(data, "PowerPoint file"):
+    with opened(data, "PowerPoint file"):
         pass
     slides = pptx.Presentation(BytesIO(data)).slides
     return Extracted(tuple("\n".join(_slide_lines(slide)) for slide in slides))
@@ -249,7 +249,7 @@ def _shape_lines(shape: Any) -> Iterator[str]:
 
 
 def _epub(data: bytes) -> Extracted:
-    with _opened(data, "EPUB file") as archive:
+    with opened(data, "EPUB file") as archive:
         container = _xml(_member(archive, "META-INF/container.xml"))
         package = next((item.get("full-path", "") for item in container.iter("{*}rootfile")), "")
         root = _xml(_member(archive, package))
@@ -272,7 +272,7 @@ def _locked(archive: ZipFile) -> Iterator[str]:
             yield normpath(unquote(reference.get("URI", "")))
 
 
-def _opened(data: bytes, kind: str) -> ZipFile:
+def opened(data: bytes, kind: str) -> ZipFile:
     """A file that is a ZIP archive inside, if its parts may be unpacked."""
     if data.startswith(b"\xd0\xcf\x11\xe0"):  # an OLE file, which holds encrypted and old documents
         raise NoTextError(f"encrypted, or of an old format: save a copy without a password as a current {kind}")

@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,9 @@ from threading import Lock, Timer
 from typing import IO, Any
 
 from fathom.documents.records.extracting import Extracted, NoTextError, extract
+from fathom.documents.records.finding import WORKBOOKS
 from fathom.documents.records.streams import DamagedError, read_whole
+from fathom.documents.records.workbooks import sheets_of
 
 SECONDS = 120.0  # for one file
 MEMORY = 4 << 30  # bytes of the process
@@ -36,6 +38,24 @@ def extract_file(path: Path, suffix: str) -> Extracted:
         NoTextError: It has none, cannot be read, takes too long or too much memory.
     """
     return _extracted(_answer(str(path), suffix)) if _is_limited else _extractor().extract(path, suffix)
+
+
+def read_sheets(path: Path, suffix: str) -> Sequence[tuple[str, Sequence[Sequence[str]]]]:
+    """The visible sheets of a workbook, see ``fathom.documents.records.workbooks.sheets_of``.
+
+    Args:
+        path: The file, plain or compressed.
+        suffix: Its format, one of ``fathom.documents.records.finding.WORKBOOKS``.
+
+    Raises:
+        NoTextError: It cannot be read, takes too long or too much memory.
+    """
+    question = {"path": str(path.absolute()), "suffix": suffix}
+    answer = _answer(**question) if _is_limited else _extractor().ask(question)
+    if "fault" in answer:
+        raise NoTextError(answer["fault"])
+    sheets: Sequence[tuple[str, Sequence[Sequence[str]]]] = answer["sheets"]
+    return sheets
 
 
 def _extracted(answer: Mapping[str, Any]) -> Extracted:
@@ -135,7 +155,10 @@ def serve(questions: IO[bytes], answers: IO[bytes], answer: Callable[..., Mappin
 
 def _answer(path: str, suffix: str) -> Mapping[str, Any]:
     try:
-        extracted = extract(read_whole(Path(path)), suffix)
+        data = read_whole(Path(path))
+        if suffix in WORKBOOKS:
+            return {"sheets": sheets_of(data)}
+        extracted = extract(data, suffix)
         return {"pages": extracted.pages, "paged": extracted.paged, "remark": extracted.remark}
     except NoTextError as error:
         return {"fault": str(error)}

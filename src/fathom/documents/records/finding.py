@@ -15,7 +15,11 @@ from fathom.plugins.names import first_of
 from fathom.types import FathomError
 
 TEXTS = (".txt", ".md")
-TABLES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow")
+WORKBOOKS = (".xlsx", ".xlsm", ".ods")
+"""Tables whose cells are read by another library."""
+TABLES = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow", *WORKBOOKS)
+HEADED = (".csv", ".tsv", *WORKBOOKS)
+"""Tables whose first row has the names of their columns."""
 DOCUMENTS = (".pdf", ".docx", ".pptx", ".html", ".htm", ".xhtml", ".epub")
 """Formats whose text is extracted by other libraries."""
 FORMATS = (*TEXTS, *TABLES, *DOCUMENTS)
@@ -35,7 +39,7 @@ _NO_DOCUMENTS = (
 _WHAT_TO_DO = {
     **dict.fromkeys((".doc", ".odt", ".rtf", ".pages", ".wpd"), "save it as .docx or .pdf"),
     **dict.fromkeys((".ppt", ".odp", ".key"), "save it as .pptx or .pdf"),
-    **dict.fromkeys((".xls", ".xlsx", ".ods", ".numbers"), "save it as .csv"),
+    **dict.fromkeys((".xls", ".xlsb", ".numbers"), "save it as .xlsx or .csv"),
     **dict.fromkeys((".mobi", ".azw", ".azw3", ".djvu", ".ps", ".xps"), "convert it to .pdf or .epub"),
     **dict.fromkeys((".7z", ".rar", ".tar", ".tgz", ".bz2", ".xz"), "unpack it first"),
     **dict.fromkeys(IMAGES, "an image; if it has text, run OCR first"),

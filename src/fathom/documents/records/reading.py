@@ -1,7 +1,6 @@
 """Reads the records of a file: a line of JSONL, a row of a table, a whole text file; never all in memory."""
 
 import codecs
-import csv
 import io
 import json
 import re
@@ -9,7 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -17,7 +16,8 @@ from typing import Any
 
 from fathom.documents.records.extracting import NoTextError
 from fathom.documents.records.extractor import extract_file
-from fathom.documents.records.finding import DOCUMENTS, File, format_of
+from fathom.documents.records.finding import DOCUMENTS, WORKBOOKS, File, format_of
+from fathom.documents.records.record import Fault, Record
 from fathom.documents.records.streams import (
     COMPRESSED,
     LONG,
@@ -28,10 +28,10 @@ from fathom.documents.records.streams import (
     read_long_lines,
     read_whole,
 )
+from fathom.documents.records.tables import read_csv, read_workbook
 from fathom.types import FathomError
 
 BATCH_ROWS = 64
-LONGEST_CELL = 1 << 27  # maximum characters of a CSV cell
 MOST_BYTES = 4 << 30  # maximum bytes of an unpacked file of an archive
 MOST_TIMES = 100  # maximum compression ratio of a large file in an archive
 SMALL = 256 << 20  # bytes that are unpacked at any ratio
@@ -45,31 +45,6 @@ _COMPLETE = re.compile(r'(?:[^"\\]++|\\u[0-9a-fA-F]{4}|\\[^u])*+')  # characters
 LONGEST_ESCAPE = 6  # characters
 LONG_LINE = 2 * LONG  # bytes of JSON: half of them may be escapes
 _DECODER = json.JSONDecoder()
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One record of a file.
-
-    Attributes:
-        line: Its line or row from 1; None for a whole file.
-        fields: Its fields.
-        pages: Texts of the pages, slides or chapters of a whole file that has them.
-        part: Number from 1 of the part of its text that this record has; 0 for all of it.
-    """
-
-    line: int | None
-    fields: Mapping[str, object]
-    pages: tuple[str, ...] = ()
-    part: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Something unreadable in a file, at a line or row from 1 (None for the file itself)."""
-
-    line: int | None
-    reason: str
 
 
 def read_records(
@@ -163,9 +138,11 @@ def _read(
         case ".json":
             return _read_json(path, listed, text if divided else "")
         case ".csv":
-            return _read_csv(path, ",")
+            return read_csv(path, ",")
         case ".tsv":
-            return _read_csv(path, "\t")
+            return read_csv(path, "\t")
+        case suffix if suffix in WORKBOOKS:
+            return read_workbook(path, suffix, columns)
         case ".parquet":
             return _read_parquet(path, columns)
         case ".arrow":
@@ -337,37 +314,6 @@ def _record(number: int | None, value: object, listed: Sequence[str]) -> Record 
 
 
 # ------------------------------------------------------------------------------------------------------- tables
-
-
-def _read_csv(path: Path, delimiter: str) -> Iterator[Record | Fault]:
-    """Rows with texts, None for empty cells; the first row has the column names."""
-    number = 0
-    csv.field_size_limit(LONGEST_CELL)
-    try:
-        lines = (line.decode(errors="surrogateescape") + "\n" for line in read_lines(path))
-        rows = filter(None, csv.reader(lines, delimiter=delimiter, strict=True))
-        names = next(rows, [])
-        if twice := next((name for name in names if names.count(name) > 1), None):
-            yield Fault(None, f"two columns are named {twice!r}; rename one")
-            return
-        for number, cells in enumerate(rows, start=1):
-            yield _parse_cells(number, names, cells)
-    except DamagedError as error:
-        yield Fault(number + 1, f"the file {error}; the rows before this one are kept")
-    except csv.Error as error:
-        yield Fault(number + 1, f"not valid CSV: {error}; the rows before this one are kept")
-
-
-def _parse_cells(number: int, names: list[str], cells: list[str]) -> Record | Fault:
-    if len(cells) != len(names):
-        return Fault(number, f"expected {len(names)} cells, found {len(cells)}; quote cells that hold the delimiter")
-    for name, cell in zip(names, cells, strict=True):
-        try:
-            cell.encode()
-        except UnicodeEncodeError as error:
-            byte = ord(cell[error.start]) & 0xFF
-            return Fault(number, f"field {name!r}: not UTF-8 (byte 0x{byte:02x} at position {error.start + 1})")
-    return Record(number, {name: cell or None for name, cell in zip(names, cells, strict=True)})
 
 
 def _read_parquet(path: Path, columns: frozenset[str] | None) -> Iterator[Record | Fault]:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
+from fathom.storage.encodings import PROBED, encoding_of
+
 COMPRESSED = (".gz", ".zst")
 CHUNK_BYTES = 1 << 16
 LONGEST_LINE = 1 << 30
@@ -30,7 +32,7 @@ class _Decompressor(Protocol):
 def read_chunks(path: Path) -> Iterator[bytes]:
     """Yield the contents of a file as UTF-8 bytes without byte order mark.
 
-    ``.gz`` and ``.zst`` are decompressed by their suffix; UTF-16 with a byte order mark is turned into UTF-8.
+    ``.gz`` and ``.zst`` are decompressed by their suffix; UTF-16 and UTF-32 are turned into UTF-8.
     Other bytes are passed on unchanged and reported when they are decoded.
 
     Raises:
@@ -151,21 +153,29 @@ def _frames(
 
 
 def _as_utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    head = b""
-    while len(head) < len(codecs.BOM_UTF8) and (chunk := next(chunks, None)) is not None:
-        head += chunk
-    if not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        yield head.removeprefix(codecs.BOM_UTF8)
+    head, damage = b"", None
+    try:
+        while len(head) < PROBED and (chunk := next(chunks, None)) is not None:
+            head += chunk
+    except DamagedError as error:
+        damage = error
+    encoding, mark = encoding_of(head)
+    if damage is not None or encoding == "utf-8":
+        yield head[mark:]
+        if damage is not None:
+            raise damage
         yield from chunks
         return
-    decoder = codecs.getincrementaldecoder("utf-16")()
+    decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        yield decoder.decode(head).encode()
+        yield decoder.decode(head[mark:]).encode()
         for chunk in chunks:
             yield decoder.decode(chunk).encode()
         decoder.decode(b"", final=True)
     except UnicodeError as error:
-        raise DamagedError("starts as UTF-16 but does not continue as such; save it as UTF-8") from error
+        raise DamagedError(
+            f"starts as {encoding[:6].upper()} but does not continue as such; save it as UTF-8"
+        ) from error
 
 
 # ------------------------------------------------------------------------------------------------- parts of long texts

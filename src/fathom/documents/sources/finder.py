@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from fathom.documents.corpus.records import SHOWN_FIELDS, BadRowError
 from fathom.documents.records import (
+    HEADED,
     TABLES,
     TEXTS,
     Fault,
@@ -309,7 +310,8 @@ def _unlike(source: Source, record: Record) -> str:
 def _document(source: Source, shape: Shape, record: Record, file: File, table: Mapping[str, str]) -> Document:
     fields = with_texts(shape, record.fields, table) if isinstance(shape, LookupShape) else record.fields
     if ROW in shape.besides:
-        fields = {**fields, ROW: (record.line or 1) - 1}
+        first = 2 if format_of(file.name.name) in HEADED else 1
+        fields = {**fields, ROW: (record.line or first) - first}
     if SPLIT in shape.besides:
         fields = {SPLIT: split_of(file.name), **fields}
     where = f"{source.name}/{path_text(file.inside or file.path.name)}:{record.line}"
