@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from fathom.documents.corpus import read_corpus
 from fathom.documents.corpus.questions import QuestionTable, find_quotation, read_questions
 from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError
+from made_workbooks import Cell, xlsx
 
 TEXT = "The harbour of Kessmoor was built in 1788.\nIt has   two piers.\n\nThe keeper lives in the lighthouse."
 
@@ -185,3 +187,53 @@ def test_questions_need_documents_and_a_task_that_asks_them(folder: Path) -> Non
         api.build("single_doc_qa", folder.parent / "suite", questions=folder / "q.csv")
     with pytest.raises(FathomError, match=r"passkey asks no questions"):
         api.build("passkey", folder.parent / "suite", corpus=folder, questions=folder / "q.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("q.csv", "\ufeffsep=;\r\n;;;\r\n DOCUMENT ;Question;answer;Evidence;\r\n{0};When?;1788;{1};\r\n;;;;\r\n\r\n"),
+        ("q.csv", "document\tquestion\tanswer\tevidence\r\n{0}\tWhen?\t\"['1788' '1788 AD']\"\t{1}\r\n"),
+        ("q.tsv", 'document,question,answer,evidence\n{0},When?,1788,"[""{1}""]"\n'),
+    ],
+)
+def test_tables_as_spreadsheets_save_them(folder: Path, name: str, table: str) -> None:
+    (folder / "Cafe\u0301.txt").write_text("Zoë’s har\u00adbour – “the ﬁrst” – was built in 1788.")
+    filled = table.format("Caf\u00e9", "Zoë's harbour - “the first“")
+    ((question,),) = ask(folder, filled, name).questions.values()
+    assert question.answers[0] == "1788"
+    assert question.evidence == ((0, 27),)
+
+
+def test_a_workbook_has_the_sheet_with_the_columns_and_the_rows_that_it_shows(folder: Path) -> None:
+    columns = ["Document", "Question", "Answer", "Kind"]
+    rows: list[list[Cell]] = [
+        [],
+        columns,
+        ["harbour.md", "When?", 1788],
+        [],
+        ["fair.txt", "On?", date(2024, 5, 9), "x"],
+    ]
+    path = folder.parent / "q.xlsx"
+    path.write_bytes(xlsx({"About": [["Made by", "Ann"]], "Questions": rows, "Old": [columns]}, hidden=["Old"]))
+    corpus = read_corpus(str(folder))
+    documents = {each.id: each for each in corpus.documents}
+    asked = read_questions(path, documents, corpus.names).questions.values()
+    assert [question.answers for (question,) in asked] == [("1788",), ("2024-05-09",)]
+    path.write_bytes(xlsx({"A": [*rows, ["fair.txt", "Sum?", "#N/A"]], "B": [columns, ["fair.txt", "Q?", "a"]]}))
+    with pytest.raises(FathomError) as raised:
+        read_questions(path, documents, corpus.names)
+    assert str(raised.value).split("\n  ")[1:] == [
+        'row 6 ("Sum?"): the answer is empty',
+        "only the sheet 'A' is read, and not 'B'; keep one sheet in a file",
+    ]
+
+
+def test_a_list_that_cannot_be_read_is_no_answer(folder: Path) -> None:
+    _, *reasons = problems(
+        folder, 'document,question,answer\nharbour.md,Q?,"[two, 2]"\nharbour.md,Q?,"[""a"", ""b"""\n'
+    )
+    assert all(
+        f"row {row} " in reason and 'as in ["two", "2"]' in reason for row, reason in enumerate(reasons, start=2)
+    )
+    assert len(reasons) == 2

@@ -3,10 +3,19 @@
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
+from itertools import chain, islice
 from pathlib import Path
 
+from fathom.documents.corpus.nesting import MISSING, PROBED, describe_fields, inner_records, lookup, split_by_itself
 from fathom.documents.corpus.questions import NamedDocuments, asked_for
-from fathom.documents.corpus.records import BadRowError, Fields, NoTextFieldError, make_document, parts_of_document
+from fathom.documents.corpus.records import (
+    BadRowError,
+    Fields,
+    NoTextFieldError,
+    make_document,
+    parts_of_document,
+    plain_record,
+)
 from fathom.documents.corpus.spec import parse_spec, path_of
 from fathom.documents.corpus.text import joined_pages, merged, normalise
 from fathom.documents.records import (
@@ -149,6 +158,8 @@ TOLD = 1_000_000  # bytes between two messages about progress
 SHOWN = 40  # files without a document shown in an error message
 README = "it describes the documents next to it"
 QUESTIONS = "it has the questions"
+RECORDS = "records"
+"""The part of a specification that names the records within objects."""
 DESCRIBING = (README, QUESTIONS)
 """Why files are not read although nothing is lost."""
 
@@ -231,7 +242,8 @@ def read_corpus(
 
     Args:
         spec: ``PATH``, with field names that differ from the defaults as
-            ``PATH?text=input&questions=instructions&answers=outputs``.
+            ``PATH?text=input&questions=instructions&answers=outputs``. Names may be paths
+            (``fathom.documents.corpus.nesting``), and ``records`` is the path of the records within an object.
         fields: Names of the fields; those in ``spec`` take precedence.
         questions: Files with questions about the documents, which are no documents if they are in the folder.
         reading: Called with the bytes of text read so far and None.
@@ -241,16 +253,17 @@ def read_corpus(
         FathomError: The path is missing, the query names an unknown part, or no document could be read.
     """
     name, query = parse_spec(spec)
-    if unknown := sorted(set(query) - set(parts_of_document())):
-        raise FathomError(
-            f"Corpus {spec!r}: unknown part {unknown[0]!r}; a query can name {', '.join(parts_of_document())}."
-        )
+    known = (*parts_of_document(), RECORDS)
+    if unknown := sorted(set(query) - set(known)):
+        raise FathomError(f"Corpus {spec!r}: unknown part {unknown[0]!r}; a query can name {', '.join(known)}.")
     if empty := [part for part, value in query.items() if not value]:
         raise FathomError(f"Corpus {spec!r}: give the name of a field after {empty[0]}=.")
     root = path_of(name)
     _check_root(root, spec)
+    inside = query.pop(RECORDS, "")
     gathered = Gathering(
         replace(fields or Fields(), **query),
+        inside=inside,
         asked=asked_for(questions),
         reading=reading,
         documents=BoundedDocuments(most),
@@ -366,6 +379,7 @@ class Gathering:
 
     names: Fields
     asked: NamedDocuments
+    inside: str = ""
     reading: Callable[[int, int | None], None] | None = None
     documents: BoundedDocuments = field(default_factory=BoundedDocuments)
     problems: list[Problem] = field(default_factory=list)
@@ -382,12 +396,12 @@ class Gathering:
         without_text = Problems(str(file), "rows without a text")
         duplicates = Problems(str(file), "rows of this file with a text seen before")
         rows, used, unseen = 0, 0, self._optional_fields_named_by_user()
-        for record in read_records(file, self.names.field_names(), self.names.text, divided=True):
+        for record in self._records(file):
             if isinstance(record, Fault):
                 problems.add(record.line, record.reason)
                 continue
             rows += 1
-            unseen -= record.fields.keys()
+            unseen = {name for name in unseen if lookup(record.fields, name) is MISSING}
             try:
                 for part in _divided(record, self.names.text):
                     remarks, duplicate = self._add(part, path_text(str(file.name)))
@@ -402,7 +416,8 @@ class Gathering:
                 problems.add(record.line, str(error))
         if rows and without_text.count == rows:
             # A wrong field name is one problem, not thousands.
-            problems.add(None, f"none of its {rows:,} rows is a document: {without_text.listed()[0].reason}", rows)
+            reason = f"no field {self.names.text!r}; {self._described(file)}"
+            problems.add(None, f"none of its {rows:,} rows is a document: {reason}", rows)
         else:
             self.problems += without_text.listed()
             for name in sorted(unseen) if rows and format_of(file.name.name) in TABLES else ():
@@ -417,6 +432,34 @@ class Gathering:
         self.problems += problems.listed()
         self.duplicates += duplicates.listed()
 
+    def _records(self, file: File) -> Iterator[Record | Fault]:
+        """The records of a file; those within objects if they are named, or the object of a file has no text."""
+        wanted = self.names.field_names() | ({self.inside.partition(".")[0]} - {""})
+        read = read_records(file, wanted, self.names.text, divided=True)
+        first = list(islice(read, 2))
+        alone = len(first) == 1 and format_of(file.name.name) == ".json"
+        for record in chain(first, read):
+            inside = self.inside
+            if not inside and alone and isinstance(record, Record):
+                inside = split_by_itself(record.fields, self.names.text)
+            if not inside or isinstance(record, Fault):
+                yield record
+                continue
+            inner = [replace(record, fields=each) for each in inner_records(record.fields, inside)]
+            numbered = (replace(each, line=number) for number, each in enumerate(inner, start=1))
+            yield from numbered if alone else inner
+            if not inner:
+                yield Fault(record.line, f"no records at {inside!r}; {describe_fields([record.fields], whole=True)}")
+
+    def _described(self, file: File) -> str:
+        """The fields of a file without a text, of all columns of its first records."""
+        records = [each for each in islice(read_records(file), PROBED) if isinstance(each, Record)]
+        inner = (
+            [each for record in records for each in inner_records(record.fields, self.inside)] if self.inside else []
+        )
+        alone = len(records) == 1 and format_of(file.name.name) == ".json" and not inner
+        return describe_fields(inner or [record.fields for record in records], whole=alone)
+
     def close(self) -> None:
         """Drop what is too much."""
         self.documents.close()
@@ -425,14 +468,15 @@ class Gathering:
     def _add(self, record: Record, source: str) -> tuple[list[str], str]:
         """Add the document of a record; returns remarks about it, and of which document it is a duplicate."""
         where = source if record.line is None else f"{source}:{record.line}"
-        content, pages = record.fields, tuple[int, ...]()
+        content, left = plain_record(record.fields, self.names)
+        pages = tuple[int, ...]()
         if record.pages:
             whole, pages = joined_pages(record.pages)
             content = {**content, self.names.text: whole}
         document, remarks = make_document(content, self.names, where)
-        document = replace(document, pages=pages)
+        document, remarks = replace(document, pages=pages), [*left, *remarks]
         if record.part:
-            document = _of_part(document, record, self.names)
+            document = _of_part(document, replace(record, fields=content), self.names)
         duplicate = ""
         self._tell(size := len(document.text.encode()))
         always = self.asked.needs(where, document, part=bool(record.part))

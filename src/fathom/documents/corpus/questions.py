@@ -1,17 +1,17 @@
 """Reads questions of one's own from a table and attaches them to documents."""
 
 import difflib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
+from fathom.documents.corpus.locating import find_quotation, fold
 from fathom.documents.corpus.text import normalise
-from fathom.documents.records import TABLES, Fault, Record, format_of, path_text, read_records, split_name
+from fathom.documents.records import TABLES, WORKBOOKS, Fault, Record, format_of, path_text, read_records, split_name
+from fathom.documents.records.cells import CellError, as_listed, texts_in
 from fathom.printing import printable
 from fathom.types import Document, FathomError, Question
 
@@ -56,9 +56,13 @@ class NamedDocuments:
 
     def add(self, record: Record) -> None:
         """Add the document of a row, with its evidence or answers."""
-        evidence = tuple(_texts(record.fields.get("evidence")))
-        quoted = evidence or tuple(_texts(record.fields.get("answer")))
-        name = str(record.fields.get("document") or "").strip().removeprefix("./")
+        cells = _cells(record)
+        try:
+            evidence = tuple(_texts(cells.get("evidence")))
+            quoted = evidence or tuple(_texts(cells.get("answer")))
+        except CellError:  # which is reported when the table is checked
+            return
+        name = _name(cells.get("document"))
         self._rows.setdefault(name, []).append((quoted, bool(evidence)))
 
     def needs(self, name: str, document: Document, *, part: bool) -> bool:
@@ -69,7 +73,8 @@ class NamedDocuments:
             document: The document.
             part: Whether it is only a part of a text.
         """
-        rows = [(key, row) for key in {name, *_short_names(name)} for row in self._rows.get(key, ())]
+        keys = {fold(each) for each in (name, *_short_names(name))}
+        rows = [(key, row) for key in keys for row in self._rows.get(key, ())]
         if not part:
             return bool(rows)
         answered = [(key, row) for key, row in rows if _quotes(document.text, *row)]
@@ -83,7 +88,7 @@ def asked_for(paths: Iterable[Path]) -> NamedDocuments:
     asked = NamedDocuments()
     for path in paths:
         if format_of(path.name) in TABLES and path.is_file():
-            for record in read_records(path):
+            for record in _records(path):
                 if isinstance(record, Record):
                     asked.add(record)
     return asked
@@ -95,11 +100,12 @@ def _quotes(text: str, quotations: Iterable[str], every: bool) -> bool:
 
 
 def read_questions(path: Path, documents: Mapping[str, Document], names: Iterable[tuple[str, str]]) -> QuestionTable:
-    """Read a table with the columns ``document``, ``question``, ``answer`` and optionally ``evidence``.
+    """Read a table with the columns ``document``, ``question``, ``answer`` and optionally ``evidence``, in any case.
 
     A document is named by its file, as in the corpus, or by the file's name without folder or suffix if only one has
-    it; a row of a table as ``FILE:ROW``. A cell of ``answer`` or ``evidence`` is a text, or a JSON list of texts.
-    Evidence is a passage of the document, word for word; white space does not matter.
+    it; a row of a table as ``FILE:ROW``. A cell of ``answer`` or ``evidence`` is a text, or a list of texts (see
+    ``fathom.documents.records.cells``). Evidence is a passage of the document, word for word; white space and what
+    ``fathom.documents.corpus.locating.fold`` changes do not matter.
 
     Args:
         path: A file of ``fathom.documents.records.TABLES``.
@@ -118,19 +124,20 @@ def read_questions(path: Path, documents: Mapping[str, Document], names: Iterabl
     problems: list[str] = []
     columns: dict[str, None] = {}
     rows = 0
-    for record in read_records(path):
+    for record in _records(path):
         if isinstance(record, Fault):
             problems.append(f"row {record.line}: {record.reason}" if record.line else record.reason)
             continue
         rows += 1
         columns.update(dict.fromkeys(record.fields))
-        if missing := [name for name in NEEDED if name not in record.fields]:
+        cells = _cells(record)
+        if missing := [name for name in NEEDED if name not in cells]:
             problems.append(f"row {record.line}: no column {', '.join(missing)}; it has {', '.join(record.fields)}")
             if rows == 1:
                 break
             continue
-        question, wrong = _question(record, documents, known)
-        which = f"row {record.line} ({_short(str(record.fields['question'] or ''))})"
+        question, wrong = _question(cells, documents, known)
+        which = f"row {record.line} ({_short(str(cells['question'] or ''))})"
         problems += (f"{which}: {reason}" for reason in wrong)
         if question and not wrong:
             questions.setdefault(question[0], []).append(question[1])
@@ -141,7 +148,7 @@ def read_questions(path: Path, documents: Mapping[str, Document], names: Iterabl
         more = f"\n  and {len(problems) - SHOWN:,} more" if len(problems) > SHOWN else ""
         counted = "this problem" if len(problems) == 1 else f"{len(problems):,} problems"
         raise FathomError(f"`questions` {path_text(path)}: correct {counted}:{listed}{more}")
-    unused = tuple(name for name in columns if name not in (*NEEDED, *OPTIONAL))
+    unused = tuple(name for name in columns if name.casefold() not in (*NEEDED, *OPTIONAL))
     return QuestionTable({id: tuple(asked) for id, asked in questions.items()}, unused)
 
 
@@ -153,11 +160,17 @@ def checksum(path: Path) -> str:
         return ""
 
 
-def find_quotation(text: str, quotation: str) -> tuple[int, int] | None:
-    """Where a quotation occurs first in a text, whatever its white space; None if it does not."""
-    words = quotation.split()
-    match = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
-    return match.span() if match else None
+def _records(path: Path) -> Iterator[Record | Fault]:
+    return read_records(path, frozenset(NEEDED) if format_of(path.name) in WORKBOOKS else None)
+
+
+def _cells(record: Record) -> Mapping[str, object]:
+    """The cells of a row by the names of their columns in lower case."""
+    return {name.casefold(): cell for name, cell in record.fields.items()}
+
+
+def _name(cell: object) -> str:
+    return fold(str(cell or "").strip().removeprefix("./"))
 
 
 class _Names:
@@ -167,13 +180,13 @@ class _Names:
         self._full: dict[str, dict[str, str]] = {}  # full names by id, by name
         self._short: dict[str, dict[str, str]] = {}
         for name, id in names:
-            self._full.setdefault(name, {})[id] = name
+            self._full.setdefault(fold(name), {})[id] = name
             for short in _short_names(name):
-                self._short.setdefault(short, {})[id] = name
+                self._short.setdefault(fold(short), {})[id] = name
 
     def find(self, name: str) -> tuple[tuple[str, ...], str]:
         """The id of a document, several if it is in parts; or none and what is wrong."""
-        wanted = name.removeprefix("./")
+        wanted = _name(name)
         documents = self._full.get(wanted) or self._short.get(wanted) or {}
         if len(set(documents.values())) == 1:
             return tuple(documents), ""
@@ -191,21 +204,19 @@ def _short_names(name: str) -> set[str]:
 
 
 def _question(
-    record: Record, documents: Mapping[str, Document], names: _Names
+    cells: Mapping[str, object], documents: Mapping[str, Document], names: _Names
 ) -> tuple[tuple[str, Question] | None, list[str]]:
     """A question with the id of its document, and what is wrong with the row."""
     wrong: list[str] = []
-    cells = record.fields
     text = normalise(str(cells["question"] or ""))
     if not text:
         wrong.append("the question is empty")
-    answers = tuple(dict.fromkeys(_texts(cells["answer"])))
-    if not answers:
+    answers, evidence = (_listed(cells.get(name), name, wrong) for name in ("answer", "evidence"))
+    if not answers and not any(reason.startswith("the answer: ") for reason in wrong):
         wrong.append("the answer is empty")
     ids, reason = names.find(str(cells["document"] or "").strip())
     if reason:
         return None, [*wrong, reason]
-    evidence = tuple(_texts(cells.get("evidence")))
     quoted = evidence or answers, bool(evidence)
     id = next((id_ for id_ in ids if _quotes(documents[id_].text, *quoted)), ids[0]) if len(ids) > 1 else ids[0]
     places = {quotation: find_quotation(documents[id].text, quotation) for quotation in evidence}
@@ -219,14 +230,22 @@ def _question(
     return (id, Question(text, answers, tuple(sorted(spans)), meta)), wrong
 
 
-def _texts(value: object) -> Iterator[str]:
-    """The texts of a cell: one text, or a list, in CSV as JSON."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        with suppress(ValueError, RecursionError):
-            value = json.loads(value)
-    for item in value if isinstance(value, list | tuple) else [value]:
-        if isinstance(item, str | int | float) and not isinstance(item, bool) and (text := normalise(str(item))):
-            yield text
+def _listed(cell: object, column: str, wrong: list[str]) -> tuple[str, ...]:
+    """The distinct texts of a cell; adds to what is wrong with the row."""
+    try:
+        return tuple(dict.fromkeys(_texts(cell)))
+    except CellError as error:
+        wrong.append(f"the {column}: {error}")
+        return ()
+
+
+def _texts(cell: object) -> Iterator[str]:
+    """The texts of a cell: one text, or a list.
+
+    Raises:
+        CellError: It looks like a list and is none.
+    """
+    return (text for each in texts_in(as_listed(cell)) if (text := normalise(each)))
 
 
 def _not_there(document: Document, quotation: str) -> str:

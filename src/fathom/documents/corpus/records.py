@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TypeGuard, TypeVar
-from urllib.parse import quote
 
+from fathom.documents.corpus.locating import find_quotation
+from fathom.documents.corpus.nesting import MISSING, describe_fields, joined, listed_answers, longest_text, lookup
 from fathom.documents.corpus.text import detect_language, document_id, language_code, normalise
 from fathom.storage.schema import MismatchError, read_as
 from fathom.types import Document, Question
 
 T = TypeVar("T")
-SHOWN_FIELDS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,10 @@ class Fields:
     licence: str = "licence"
 
     def field_names(self) -> frozenset[str]:
-        """All field names."""
-        return frozenset(name for part in parts_of_document() for name in _called(self, part))
+        """All field names, and those that paths begin with."""
+        paths = [path for part in parts_of_document() for path in _called(self, part)]
+        ends = ((path, at) for path in paths for at, letter in enumerate(path) if letter == ".")
+        return frozenset([*paths, *(path[:at] for path, at in ends)])
 
 
 def _called(names: Fields, part: str) -> tuple[str, ...]:
@@ -75,6 +77,33 @@ def typed(schema: type[T], record: object) -> T:
         raise BadRowError(str(error)) from None
 
 
+def plain_record(record: Mapping[str, object], names: Fields) -> tuple[Mapping[str, object], list[str]]:
+    """A record of a user's file with the parts of its document under their names, without lists in cells.
+
+    Args:
+        record: The record as it was read.
+        names: Names or paths of the parts.
+
+    Returns:
+        The record, with these fields as they are named; and remarks about what was left out.
+    """
+    plain, remarks = dict(record), list[str]()
+    for part in parts_of_document():
+        for name in _called(names, part):
+            value = lookup(record, name)
+            if value is MISSING:
+                continue
+            reason = ""
+            if part == "text":
+                value = joined(value)
+            elif part in ("questions", "answers"):
+                value, reason = listed_answers(value)
+            if reason:
+                remarks.append(f"the field {name!r}: {reason}; skipped")
+            plain[name] = value
+    return plain, remarks
+
+
 def make_document(record: Mapping[str, object], names: Fields, source: str) -> tuple[Document, list[str]]:
     """Convert one record to a document.
 
@@ -85,11 +114,13 @@ def make_document(record: Mapping[str, object], names: Fields, source: str) -> t
         BadRowError: The record has no text, or text that cannot be stored.
     """
     if names.text not in record:
-        raise NoTextFieldError(f"no field {names.text!r}; {describe_fields(record)}")
+        raise NoTextFieldError(f"no field {names.text!r}; {describe_fields([record])}")
     value = record[names.text]
     raw = _as_text(value) if isinstance(value, str | bytes) else None
     if raw is None:
-        raise BadRowError(f"the field {names.text!r} holds {_kind(value)}, expected a string")
+        inner = longest_text([{names.text: value}])
+        better = f"; name the field of its texts, as in FILE?text={inner}" if inner not in ("", names.text) else ""
+        raise BadRowError(f"the field {names.text!r} holds {_kind(value)}, expected a string{better}")
     text = normalise(raw)
     if not text:
         raise BadRowError(f"the field {names.text!r} is empty")
@@ -110,16 +141,6 @@ def make_document(record: Mapping[str, object], names: Fields, source: str) -> t
     return document, [*remarks, *filter(None, [remark])]
 
 
-def describe_fields(record: Mapping[str, object]) -> str:
-    """The fields of a record and how to name its text field, for messages."""
-    if not record:
-        return "the row has no fields"
-    shown = ", ".join(map(repr, list(record)[:SHOWN_FIELDS])) + (", ..." if len(record) > SHOWN_FIELDS else "")
-    lengths = {name: len(value) for name, value in record.items() if isinstance(value, str)}
-    likely = quote(max(lengths, key=lengths.__getitem__), errors="replace") if lengths else "NAME"
-    return f"the row has {shown}; name its text field, as in FILE?text={likely}"
-
-
 def _questions(
     record: Mapping[str, object], names: Fields, raw: str, text: str
 ) -> tuple[tuple[Question, ...], list[str]]:
@@ -136,7 +157,10 @@ def _questions(
         words = normalise(_as_text(_first_of(facts, "question", "text") if objects else question) or "")
         gold = _strings(_first_of(facts, "answers", "answer") if objects else given)
         if words and gold:
-            questions.append(Question(words, gold, tuple(_evidence(facts.get("evidence"), raw, text))))
+            evidence = tuple(_evidence(facts.get("evidence"), raw, text))
+            if facts.get("evidence") and not evidence:
+                remarks.append(f"question {number}: its evidence is not in the text word for word; it is not used")
+            questions.append(Question(words, gold, evidence))
         else:
             remarks.append(f"question {number} has no {'answer' if words else 'text'}; skipped")
     return tuple(questions), remarks
@@ -165,8 +189,10 @@ def _first_of(facts: Mapping[str, object], *names: str) -> object:
 
 
 def _strings(value: object) -> tuple[str, ...]:
-    """The distinct non-empty strings in a string, a number or a list of them."""
-    entries = value if _is_list(value) else [value]
+    """The distinct non-empty strings in a string, a number, an object with ``text``, or a list of them."""
+    listed = value if _is_list(value) else [value]
+    held = [each.get("text") if isinstance(each, Mapping) else each for each in listed]
+    entries = [each for inner in held for each in (inner if _is_list(inner) else [inner])]
     texts = (normalise(text) for entry in entries if (text := _as_text(entry)) is not None)
     return tuple(dict.fromkeys(filter(None, texts)))
 
@@ -185,6 +211,8 @@ def _evidence(value: object, raw: str, text: str) -> Iterator[tuple[int, int]]:
         place = text.find(piece, earliest) if piece else -1
         if place >= 0:
             yield place, place + len(piece)
+        elif (span := find_quotation(text, piece, earliest)) is not None:
+            yield span
 
 
 def _summary(value: object, field: str) -> tuple[str, str]:

@@ -325,7 +325,7 @@ def _read_parquet(path: Path, columns: frozenset[str] | None) -> Iterator[Record
         source = pa.BufferReader(read_whole(path)) if path.suffix.lower() in COMPRESSED else path
         with pq.ParquetFile(source) as file:
             names = file.schema_arrow.names
-            wanted = [name for name in names if columns is None or name in columns]
+            wanted = _wanted(names, columns)
             if not wanted:
                 # Names alone identify the content, and cost nothing to read.
                 yield from (Record(row + 1, dict.fromkeys(names)) for row in range(file.metadata.num_rows))
@@ -355,7 +355,7 @@ def _read_arrow(path: Path, columns: frozenset[str] | None) -> Iterator[Record |
             source.seek(0)
             with (pa.ipc.open_file if is_file else pa.ipc.open_stream)(source) as table:
                 names = table.schema.names
-                wanted = [name for name in names if columns is None or name in columns]
+                wanted = _wanted(names, columns)
                 batches = (table.get_batch(at) for at in range(table.num_record_batches)) if is_file else table
                 for batch in batches:
                     batch.validate(full=True)  # reading a damaged one would crash the process
@@ -366,6 +366,12 @@ def _read_arrow(path: Path, columns: frozenset[str] | None) -> Iterator[Record |
         yield Fault(None, f"the file {error}")
     except (pa.ArrowException, OSError, ValueError) as error:
         yield Fault(number + 1, f"the file is not valid Arrow: {_first_line(error)}")
+
+
+def _wanted(names: Sequence[str], columns: frozenset[str] | None) -> list[str]:
+    """The columns to read: those of the given names, in any case."""
+    folded = {name.casefold() for name in columns or ()}
+    return [name for name in names if columns is None or name.casefold() in folded]
 
 
 def _parse_row(number: int, names: list[str], wanted: list[str], batch: Any, index: int) -> Record | Fault:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
-from fathom.documents.corpus.records import SHOWN_FIELDS, BadRowError
+from fathom.documents.corpus.nesting import SHOWN_FIELDS
+from fathom.documents.corpus.records import BadRowError
 from fathom.documents.records import (
     HEADED,
     TABLES,
