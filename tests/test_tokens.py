@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.tokens.tokenizers import get_tokenizer, public_name
+from fathom.tokens.tokenizers import CONTROL_TOKEN, get_tokenizer, public_name
 from fathom.types import FathomError
 
 
@@ -83,6 +84,36 @@ def test_words_and_chars_count_what_they_say() -> None:
 
 def test_tekken_needs_no_network_and_counts_special_marks_as_text() -> None:
     assert get_tokenizer("tekken").count("<s>[INST] hello </s>") > 3
+
+
+@pytest.mark.parametrize("mark", ["<|eot_id|>", "</s>", "<think>", "[INST]"])
+def test_control_tokens_in_a_text_count_as_text_with_every_tokenizer(tmp_path: Path, mark: str) -> None:
+    import sentencepiece
+    import tokenizers
+
+    engine = tokenizers.Tokenizer.from_file(str(tiny_json(tmp_path)))
+    text = f"by {mark} it {mark}{mark}"
+    plain = get_tokenizer(str(tmp_path / "tokenizer.json")).count(text)
+    special = mark not in ("<think>", "[INST]")
+    (engine.add_special_tokens if special else engine.add_tokens)([mark])
+    (tmp_path / "marked").mkdir()
+    engine.save(str(tmp_path / "marked" / "tokenizer.json"))
+    assert len(engine.encode(text).ids) < plain
+    assert get_tokenizer(str(tmp_path / "marked")).count(text) == plain
+    model, words = io.BytesIO(), iter([f"the river and the market number {n} by <>|/[]_INST" for n in range(200)])
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=words, model_writer=model, vocab_size=300, byte_fallback=True, minloglevel=2,
+        user_defined_symbols=[mark], model_type="bpe",
+    )  # fmt: skip
+    (tmp_path / "marked.model").write_bytes(model.getvalue())
+    marked = get_tokenizer(str(tmp_path / "marked.model"))
+    if CONTROL_TOKEN.fullmatch(mark):
+        assert marked.count(text) - marked.count("by  it ") >= 3 * 2
+
+
+def test_control_tokens_are_those_of_models_and_not_of_pages() -> None:
+    text = "<|im_end|> <｜end▁of▁sentence｜> [/INST] <s> <end_of_turn> <<SYS>> <p> </strong> [1] [NOTE] a<b|c> x<s"
+    assert len(CONTROL_TOKEN.findall(text)) == 6
 
 
 def test_rank_files_split_digits_as_their_vocabulary_was_trained(files: dict[str, str]) -> None:

@@ -461,3 +461,36 @@ def test_shared_books(shared: Path, name: str) -> None:
     assert not any(
         line.startswith(("CHAPTER ", "Chapter ", "ADVENTURE ")) or line.rstrip(".") in ROMAN[1:] for line in lines
     )
+
+
+def test_what_lies_beside_novels_is_named_and_stops_nothing(tmp_path: Path) -> None:
+    from fathom.suites.build.config import BOOKS, BuildConfig
+    from fathom.suites.build.material import gather
+    from fathom.tokens.counts import TokenCounter
+    from fathom.tokens.tokenizers import get_tokenizer
+
+    (tmp_path / "novel.txt").write_text("A novel of one sentence.")
+    for name, content in (("catalogue.csv", "title;year\r\nA;1788\r\n"), ("notes.doc", "x"), ("index.json", "{}")):
+        (tmp_path / name).write_text(content)
+    wanted = BuildConfig("x", (), (2048,), own=((BOOKS, str(tmp_path)),))
+    material = gather(wanted, TokenCounter(get_tokenizer("words")))
+    assert [each.text for each in material.roles["book"]["en"].values()] == ["A novel of one sentence."]
+    assert [left.names for left in material.unread] == [("notes.doc",)]
+    named = sorted(problem.split("/")[-1].split(":")[0] for problem in material.problems)
+    assert named == ["catalogue.csv", "index.json"]
+        "catalogue.csv",
+        "index.json",
+    ]
+
+
+def test_documents_with_control_tokens_are_named(tmp_path: Path) -> None:
+    from fathom.suites.build.config import BuildConfig
+    from fathom.suites.build.material import gather
+    from fathom.tokens.counts import TokenCounter
+    from fathom.tokens.tokenizers import get_tokenizer
+
+    for number in range(5):
+        (tmp_path / f"{number}.md").write_text(f"Text {number} " + "ends with <|eot_id|> or </s>. " * (number > 3))
+    material = gather(BuildConfig("x", (), (2048,), corpus=(str(tmp_path),)), TokenCounter(get_tokenizer("words")))
+    (note,) = material.notes
+    assert "1 document with control tokens of models (<|eot_id|>, </s>): 4.md; they count as text" in note

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import re
 import zipfile
 from pathlib import Path
@@ -309,3 +310,41 @@ def test_a_corpus_of_one_file_without_text_says_why(tmp_path: Path) -> None:
     (tmp_path / "scan.pdf").write_bytes(scanned_pdf())
     with pytest.raises(FathomError, match=r"no document could be read\.\n.*scanned: no text; run OCR first"):
         read(tmp_path / "scan.pdf")
+
+
+_W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+
+
+def _run(text: str, properties: str = "") -> str:
+    return f"<w:r><w:rPr>{properties}</w:rPr><w:t>{text}</w:t></w:r>"
+
+
+def test_hidden_text_of_word_files_is_left_out() -> None:
+    seen = _run("Seen") + _run(" gone", "<w:vanish/>") + _run(" kept", "<w:vanish w:val='0'/>")
+    styled = _run("gone by style", "<w:rStyle w:val='Child'/>")
+    paragraph = f"<w:pPr><w:pStyle w:val='Hidden'/></w:pPr>{_run('gone')}" + _run("back", "<w:vanish w:val='false'/>")
+    row = f"<w:tr><w:trPr><w:hidden/></w:trPr><w:tc><w:p>{_run('gone row')}</w:p></w:tc></w:tr>"
+    body = f"<w:p>{seen}</w:p><w:p>{styled}</w:p><w:p>{paragraph}</w:p><w:tbl>{row}</w:tbl>"
+    styles = (
+        '<w:style w:type="character" w:styleId="Hidden"><w:rPr><w:vanish/></w:rPr></w:style>'
+        '<w:style w:type="character" w:styleId="Child"><w:basedOn w:val="Hidden"/></w:style>'
+    )
+    with zipfile.ZipFile(io.BytesIO(docx_bytes(["x"]))) as archive:
+        parts: dict[str, str | bytes] = {name: archive.read(name) for name in archive.namelist()}
+    parts["word/document.xml"] = f"<w:document {_W}><w:body>{body}</w:body></w:document>"
+    parts["word/styles.xml"] = f"<w:styles {_W}>{styles}</w:styles>"
+    assert words(whole(extract(zipped(parts), ".docx"))) == "Seen kept back"
+
+
+def test_hidden_slides_and_parts_of_pages_are_left_out() -> None:
+    slides = pptx_bytes([("One", "First"), ("Two", "Second"), ("Three", "Third")])
+    with zipfile.ZipFile(io.BytesIO(slides)) as archive:
+        parts: dict[str, str | bytes] = {name: archive.read(name) for name in archive.namelist()}
+    name = "ppt/slides/slide2.xml"
+    parts[name] = str(parts[name], "utf-8").replace("<p:sld ", '<p:sld show="0" ', 1)  # type: ignore[arg-type]
+    assert [bool(page) for page in extract(zipped(parts), ".pptx").pages] == [True, False, True]
+    page = (
+        b"<p>Seen</p><p style='color: red; display:none'>gone</p><p style='Visibility : Hidden'>gone</p>"
+        b"<p style='display: none-such; display:block'>kept</p>"
+    )
+    assert whole(extract(page, ".html")).split() == ["Seen", "kept"]

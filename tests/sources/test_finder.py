@@ -471,3 +471,15 @@ def test_references_are_looked_up_in_the_table_of_the_source(tmp_path: Path) -> 
     found = found_in(tmp_path, "rag_mini_bioasq")
     assert found.documents == {}
     assert len(found.problems) == 3
+
+
+def test_folders_that_overlap_give_each_file_once(tmp_path: Path) -> None:
+    put(tmp_path, "multidoc_qa/test.jsonl", b'{"input": "A text.", "instructions": "Q?", "outputs": "a"}\n')
+    put(tmp_path, "multidoc_qa/other.csv", b"a,b\n1,2\n")
+    inner = tmp_path / "multidoc_qa"
+    alone = read_sources(["multidoc_qa"], [tmp_path])
+    for folders in ([tmp_path, tmp_path], [tmp_path, inner], [inner / "test.jsonl", inner, tmp_path]):
+        found = read_sources(["multidoc_qa"], folders)
+        assert found.documents == alone.documents
+        assert len(found.files["multidoc_qa"]) == 1
+        assert [left.names for left in found.unread] == [left.names for left in alone.unread]

@@ -2,7 +2,8 @@
 
 A name is one of ``tekken`` (the default, included in a package, so that it works offline), ``tiktoken:NAME``,
 ``hf:NAME``, ``words``, ``chars``, or the path of a tiktoken rank file, a ``tokenizers`` JSON or a SentencePiece model.
-Special tokens and chat templates are never counted.
+Special tokens and chat templates are never counted, and control tokens in a text (``<|eot_id|>``) count as the text
+that they are, with every tokenizer.
 """
 
 from __future__ import annotations
@@ -31,6 +32,13 @@ _SPLIT = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}DIGITS| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+
+CONTROL_TOKEN = re.compile(
+    r"<\|[\w.:/+-]{1,40}\|?>|<｜[\w▁.-]{1,40}｜>|</?s>|<(?:bos|eos|pad|unk|mask)>|<(?:start|end)_of_(?:turn|image)>"
+    r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|THINK)\]|<</?SYS>>|\[(?:CLS|SEP|MASK|PAD|UNK)\]"
+)
+"""Control tokens of models as texts write them; a server may read them in a prompt as the end of a turn."""
+_TAG = re.compile(r"</?[A-Za-z_]\w{0,40}>")
 
 
 class Tokenizer(Protocol):
@@ -209,15 +217,25 @@ class HuggingFaceTokenizer:
 
 @dataclass(frozen=True)
 class SentencePieceTokenizer:
-    """A SentencePiece model. Character offsets of pieces would need protobuf, so cuts are found by bisection."""
+    """A SentencePiece model. Character offsets of pieces would need protobuf, so cuts are found by bisection.
+
+    Attributes:
+        name: The path of the model.
+        fingerprint: Identity of its vocabulary.
+        engine: The library's processor.
+        marks: Matches the control tokens that the model would read as one piece, which count as ordinary text.
+    """
 
     name: str
     fingerprint: str
     engine: Any
+    marks: re.Pattern[str] | None = None
 
     def count(self, text: str) -> int:
         """Number of pieces without begin and end marks."""
-        return len(self.engine.encode(text))
+        count = len(self.engine.encode(text))
+        found = self.marks.findall(text) if self.marks else ()
+        return count + sum(_pieces_beyond_one(self.engine, mark) for mark in found)
 
     def head(self, text: str, tokens: int) -> str:
         """Prefix of at most ``tokens`` pieces."""
@@ -282,7 +300,26 @@ def _hugging_face(name: str) -> Tokenizer:
 def _hugging_face_engine(name: str, engine: Any) -> Tokenizer:
     engine.no_truncation()
     engine.no_padding()
-    return HuggingFaceTokenizer(name, f"tokenizers/{_digest(engine.to_str().encode())}", engine)
+    content = engine.to_str()
+    added = engine.get_added_tokens_decoder().values()
+    if any(not token.special and _is_mark(token.content) for token in added):
+        engine = _with_all_special(content)
+    engine.encode_special_tokens = True  # they are read as ordinary text, as with tiktoken
+    return HuggingFaceTokenizer(name, f"tokenizers/{_digest(content.encode())}/text", engine)
+
+
+def _is_mark(text: str) -> bool:
+    return _TAG.fullmatch(text) is not None or CONTROL_TOKEN.fullmatch(text) is not None
+
+
+def _with_all_special(content: str) -> Any:
+    """A tokenizer whose added control tokens are all special, which some are not (``<think>`` of Qwen)."""
+    import tokenizers
+
+    model = json.loads(content)
+    for token in model["added_tokens"]:
+        token["special"] = token["special"] or _is_mark(token["content"])
+    return tokenizers.Tokenizer.from_str(json.dumps(model))
 
 
 def _from_file(path: Path) -> Tokenizer:
@@ -299,12 +336,29 @@ def _from_file(path: Path) -> Tokenizer:
         if not content:
             raise ValueError("the file is empty")
         engine = sentencepiece.SentencePieceProcessor(model_proto=content)
-        return SentencePieceTokenizer(str(path), f"sentencepiece/{_digest(content)}", engine)
+        return _sentence_pieces(str(path), content, engine)
     except Exception as error:  # three libraries, each with its own exceptions
         raise FathomError(
             f"{path}: not a tokenizer ({type(error).__name__}: {error}); expected a tiktoken rank file, "
             "a tokenizers JSON or a SentencePiece model"
         ) from error
+
+
+def _sentence_pieces(name: str, content: bytes, engine: Any) -> SentencePieceTokenizer:
+    pieces = (engine.id_to_piece(number) for number in range(engine.get_piece_size()))
+    marks = [piece for piece in pieces if CONTROL_TOKEN.fullmatch(piece) and _is_one(engine, piece)]
+    pattern = re.compile("|".join(map(re.escape, sorted(marks, key=len, reverse=True)))) if marks else None
+    return SentencePieceTokenizer(name, f"sentencepiece/{_digest(content)}{'/text' if marks else ''}", engine, pattern)
+
+
+def _is_one(engine: Any, mark: str) -> bool:
+    """Whether a text is read as the piece of that name, wherever it is."""
+    return engine.encode(f"a{mark}b").count(engine.piece_to_id(mark)) == 1
+
+
+def _pieces_beyond_one(engine: Any, mark: str) -> int:
+    """How many pieces more than one a control token is as a text, which it is in two parts."""
+    return len(engine.encode(f"a{mark[:1]}")) - len(engine.encode("a")) + len(engine.encode(f"a{mark[1:]}")) - 2
 
 
 def _rank_file(path: Path, content: bytes) -> Tokenizer:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 from zipfile import ZipFile
 
+from fathom.documents.records.word_files import without_hidden
+
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
@@ -216,7 +218,7 @@ def _docx(data: bytes) -> Extracted:
         pass
     # Pictures are left out without being opened; linked files are never read.
     picture = mammoth.images.img_element(lambda image: {"src": ""})
-    html = mammoth.convert_to_html(BytesIO(data), convert_image=picture).value
+    html = mammoth.convert_to_html(BytesIO(without_hidden(data)), convert_image=picture).value
     return Extracted((_html_text(html.encode()),), paged=False)
 
 
@@ -226,7 +228,9 @@ def _pptx(data: bytes) -> Extracted:
     with opened(data, "PowerPoint file"):
         pass
     slides = pptx.Presentation(BytesIO(data)).slides
-    return Extracted(tuple("\n".join(_slide_lines(slide)) for slide in slides))
+    # A hidden slide is an empty one, so that the others keep their numbers.
+    shown = ("" if slide.element.get("show") == "0" else "\n".join(_slide_lines(slide)) for slide in slides)
+    return Extracted(tuple(shown))
 
 
 def _slide_lines(slide: Any) -> Iterator[str]:
@@ -237,6 +241,9 @@ def _slide_lines(slide: Any) -> Iterator[str]:
 
 
 def _shape_lines(shape: Any) -> Iterator[str]:
+    properties = next(shape.element.iter("{*}cNvPr"), None)
+    if properties is not None and properties.get("hidden") in ("1", "true"):
+        return
     if hasattr(shape, "shapes"):  # a group
         for inner in shape.shapes:
             yield from _shape_lines(inner)
@@ -325,6 +332,7 @@ _LINES = frozenset({
 })
 # fmt: on
 _CELLS = ("td", "th")
+_HIDING = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)(?![\w-])", re.IGNORECASE)
 _SPACES = re.compile(r"[ \t\r\n\f]+")
 MOST_BLOCKS_OF_CELL = 10  # paragraphs and lines; a cell with more arranges the page
 
@@ -388,6 +396,7 @@ def _is_hidden(element: "_Element", name: str) -> bool:
         name in _SKIPPED
         or element.get("hidden") is not None
         or element.get("aria-hidden") == "true"
+        or _HIDING.search(element.get("style", "")) is not None
         or element.get("role") in _SKIPPED_ROLES
         or (name in _OUTSIDE and next(element.iterancestors("article", "main", "section"), None) is None)
     )

@@ -96,7 +96,7 @@ def read_sources(names: Sequence[str], folders: Sequence[Path], *, skip_bad: boo
             raise unknown("data source", name, sources, see="fathom list data")
     texts = {name for name in names if sources[name].texts}
     listed = [_files(folder, TABLES + ((TEXTS[0],) if texts else ())) for folder in folders]
-    every = [file for folder in listed for file in folder.files]
+    every = _each_once(file for folder in listed for file in folder.files)
     problems = [str(problem) for folder in listed for problem in folder.problems]
     known = known_names(sources)
     claimed: dict[str, list[tuple[Claim, File]]] = {}
@@ -157,9 +157,10 @@ class _SourceReader:
 
     def read(self, claimed: Sequence[tuple[Claim, File]]) -> None:
         """Read the files with the best claim that have documents."""
-        ranked = sorted((_rank(self.source, claim, file), str(file), file) for claim, file in claimed)
+        ranked = [(_rank(self.source, claim, file), file) for claim, file in claimed]
+        ranked.sort(key=lambda entry: (entry[0], str(entry[1])))
         for _, group in groupby(ranked, key=lambda entry: entry[0]):
-            for _, _, file in group:
+            for _, file in group:
                 self._read_file(file)
             if self.documents:
                 return
@@ -337,6 +338,16 @@ def _shortened(problem: str) -> str:
     """A problem in valid UTF-8, shortened if necessary."""
     short = problem if len(problem) <= SHOWN else f"{problem[: SHOWN // 2]} ... {problem[-SHOWN // 2 :]}"
     return short.encode(errors="replace").decode()
+
+
+def _each_once(files: Iterable[File]) -> list[File]:
+    """Each file once, although folders may overlap: by its longest name, which has most of the folders above it."""
+    once: dict[tuple[Path, str], File] = {}
+    for file in files:
+        known = once.setdefault((file.path.resolve(), file.inside), file)
+        if len(file.name.parts) > len(known.name.parts):
+            once[known.path.resolve(), known.inside] = file
+    return list(once.values())
 
 
 def _files(folder: Path, formats: Sequence[str]) -> Listed[File]:

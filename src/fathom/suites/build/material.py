@@ -15,14 +15,17 @@ from fathom.documents.records import Unread
 from fathom.documents.sources import Found, read_sources
 from fathom.documents.sources.errata import Erratum, corrected, read_errata
 from fathom.documents.sources.templates import Templates, read_templates
-from fathom.suites.build.config import BuildConfig
+from fathom.plugins.names import first_of
+from fathom.suites.build.config import BOOKS, BuildConfig
 from fathom.suites.build.wording import OfficialWording, read_wording
 from fathom.suites.registry import get_task
 from fathom.tokens.counts import TokenCounter
+from fathom.tokens.tokenizers import CONTROL_TOKEN
 from fathom.types import ROLES, Document, FathomError, Json, Role
 
 CONTEXTS = 2  # longest contexts that a generated text could fill, so that items share half of its pairs on average
 BYTES_A_TOKEN = 4  # of a usual text
+NAMED = 3  # control tokens and documents in a note
 PROBED = 64  # pairs or sentences that are counted to estimate the tokens of one
 
 
@@ -124,7 +127,8 @@ class Material:
             raise FathomError(
                 f"Corpus {spec!r}: {error.filename}: cannot be read: {error.strerror or error}"
             ) from error
-        if not allow_unread:
+        # What lies beside novels is named, and stops nothing: only plain text can be a novel.
+        if not allow_unread and tuple(roles) != BOOKS:
             corpus.check_read()
         self.add(corpus.documents, roles, wanted.languages)
         self.problems += map(str, corpus.problems)
@@ -133,6 +137,7 @@ class Material:
         left += [{"file": problem.path, "reason": problem.reason} for problem in corpus.without]
         self.read.append({"corpus": spec, "read": corpus.read, "missed": corpus.missed, "not_read": left})
         self.duplicates += len(corpus.duplicates)
+        self.notes += _control_tokens(spec, corpus.documents)
         if corpus.drawn:
             self.notes.append(f"{spec}: {corpus.drawn}")
         return corpus.names
@@ -249,6 +254,23 @@ def _of_use(wanted: BuildConfig) -> int:
 def _not_read(unread: Iterable[Unread]) -> list[Json]:
     """Files that are not read, by name with the reason."""
     return [{"file": name, "reason": file.why} for file in unread for name in file.names]
+
+
+def _control_tokens(spec: str, documents: Iterable[Document]) -> list[str]:
+    """A note if documents have control tokens of models, and which."""
+    tokens, sources = dict[str, None](), list[str]()
+    for document in documents:
+        if own := dict.fromkeys(CONTROL_TOKEN.findall(document.text)):
+            tokens |= own
+            sources.append(document.source)
+    if not sources:
+        return []
+    count = f"{len(sources):,} document{'s' if len(sources) > 1 else ''}"
+    return [
+        f"{spec}: {count} with control tokens of models ({first_of(list(tokens), NAMED)}): {first_of(sources, NAMED)}; "
+        "they count as text, but a server may read them as the end of a turn, so that a prompt ends early: compare the "
+        "prompt tokens that it reports, or leave these documents out"
+    ]
 
 
 def _world(spec: str, wanted: BuildConfig, language: str, counter: TokenCounter) -> list[Document]:
