@@ -478,9 +478,6 @@ def test_what_lies_beside_novels_is_named_and_stops_nothing(tmp_path: Path) -> N
     assert [left.names for left in material.unread] == [("notes.doc",)]
     named = sorted(problem.split("/")[-1].split(":")[0] for problem in material.problems)
     assert named == ["catalogue.csv", "index.json"]
-        "catalogue.csv",
-        "index.json",
-    ]
 
 
 def test_documents_with_control_tokens_are_named(tmp_path: Path) -> None:

@@ -199,3 +199,13 @@ def test_what_is_not_such_a_log(tmp_path: Path) -> None:
         (tmp_path / name).write_text("{nothing")
         with pytest.raises(FathomError, match=f"{name}: cannot be read"):
             rows_from_inspect(tmp_path / name)
+
+
+@pytest.mark.parametrize("suffix", [".eval", ".json"])
+def test_one_nan_costs_that_sample_only(tmp_path: Path, suffix: str) -> None:
+    log = write_log(
+        tmp_path, [make_sample(n, "x", **scored(value)) for n, value in enumerate([1.0, float("nan")])], suffix
+    )
+    rows = rows_from_inspect(log)
+    assert rows["value"].to_list() == [1.0, None]
+    assert rows["detail"].to_list()[1] == "score nan is not a number in [0, 1]"

@@ -133,3 +133,25 @@ def test_what_is_not_such_a_log(tmp_path: Path) -> None:
     file.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(FathomError, match="starts as UTF-16"):
         rows_from_lm_eval(file)
+
+
+def test_one_score_that_is_none_costs_that_sample_only_which_is_named(tmp_path: Path) -> None:
+    from fathom.rows.origins import origins, read_origin
+    from fathom.rows.parts import ReadOptions
+
+    scores = [1.0, float("nan"), None, 0.5]
+    write(tmp_path, "t", [sample(n, {}, "x", "x", f1=score, em=[0, 2, 0, 1][n]) for n, score in enumerate(scores)])
+    notes: list[str] = []
+    frame, _ = read_origin([tmp_path], origins()["lm-eval"], ReadOptions(tell=notes.append))
+    assert frame["metric"].to_list() == ["f1"] * 4
+    assert frame["value"].to_list() == [1.0, None, None, 0.5]
+    reason = "no metric in [0, 1] in the log"
+    assert f"2 replies have no score: t/1 ({reason}: f1 is nan); t/2 ({reason})" in notes
+
+
+def test_nan_as_text_in_a_table_is_no_score(tmp_path: Path) -> None:
+    from fathom.rows.parts import cell
+
+    assert str(cell("value", "NaN", "x")) == "nan"
+    with pytest.raises(FathomError, match="tokens_in is 'nan'"):
+        cell("tokens_in", "nan", "x")

@@ -9,6 +9,7 @@ RULER's tasks name their metrics by length and give -1 for every other length; `
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,10 +24,13 @@ from fathom.rows.parts import (
     Record,
     as_mapping,
     first_key,
+    fullest,
     has_text,
     head_of,
+    is_absent,
     report_metric,
     unit,
+    usable_metrics,
     whole,
     with_score,
 )
@@ -188,7 +192,8 @@ def _row(record: Mapping[str, Any], about: _About, name: str) -> Row:
         facets={name: text for name, text in facets.items() if text},
     )
     score = record.get(name)
-    detail = "" if unit(score) is not None else "no metric in [0, 1] in the log"
+    given = f": {name} is {score!r}" if score is not None else ""
+    detail = "" if unit(score) is not None else f"no metric in [0, 1] in the log{given}"
     return replace(with_score(row, score, _answered(record.get("resps"))), detail=detail)
 
 
@@ -204,12 +209,15 @@ def _filtered(file: File, filter_name: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _first_metric(file: File, filter_name: str, options: ReadOptions) -> str:
-    """The first metric that is in [0, 1] in every sample; a partial one would mix two scales."""
+    """The first metric that is in [0, 1] or absent in every sample; a partial one would mix two scales."""
     candidates: list[str] | None = None
+    present = Counter[str]()
     for record in _filtered(file, filter_name):
         if not _by_length(record):
-            names = _metric_names(record) if candidates is None else candidates
-            candidates = [name for name in names if unit(record.get(name)) is not None]
+            scores = {name: record.get(name) for name in _metric_names(record)}
+            candidates = usable_metrics(candidates, scores)
+            present.update(name for name, score in scores.items() if not is_absent(score))
+    candidates = fullest(candidates or (), present)
     if candidates and len(candidates) > 1:
         report_metric(candidates, candidates[0], options)
     return candidates[0] if candidates else ""

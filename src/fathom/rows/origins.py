@@ -18,6 +18,9 @@ from fathom.suites.registry import results
 from fathom.types import FathomError, Results
 from fathom.types.origins import ORIGINS, OWN, TABLE, Origin
 
+NAMED = 3
+"""Samples without a score that a note names."""
+
 
 def origins() -> dict[str, Origin]:
     """All origins by name, with the forms of published results that benchmarks declare."""
@@ -111,7 +114,19 @@ def read_origin(paths: Sequence[Path], origin: Origin, options: ReadOptions) -> 
         read = _with_variants(read)
     frame = pl.concat([rows for _, rows in read])
     _tell_of(frame, origin, own)
+    _tell_of_unscored(frame, own)
     return frame, [part.place for part, rows in read for _ in range(len(rows))]
+
+
+def _tell_of_unscored(frame: pl.DataFrame, options: ReadOptions) -> None:
+    """Name the replies that were received and have no score, with the reason."""
+    unscored = frame.filter(pl.col("value").is_null() & (pl.col("status") == "ok")).select("sample", "detail")
+    if not unscored.is_empty():
+        rows = unscored.head(NAMED).iter_rows(named=True)
+        named = "; ".join(f"{row['sample']} ({row['detail'] or 'no score'})" for row in rows)
+        more = f"; and {len(unscored) - NAMED:,} more" if len(unscored) > NAMED else ""
+        counted = "1 reply has" if len(unscored) == 1 else f"{len(unscored):,} replies have"
+        options.note(f"{counted} no score: {named}{more}")
 
 
 def _with_variants(read: Sequence[tuple[Part, pl.DataFrame]]) -> list[tuple[Part, pl.DataFrame]]:

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -73,6 +74,22 @@ def unit(value: object) -> float | None:
     return None
 
 
+def is_absent(value: object) -> bool:
+    """Whether a score is none at all: null, NaN or infinite, as a scorer gives it that could not compute one."""
+    return value is None or (isinstance(value, float) and not math.isfinite(value))
+
+
+def usable_metrics(known: Iterable[str] | None, scores: Mapping[str, Any]) -> list[str]:
+    """The metrics that can be used after one more sample: each of its scores is in [0, 1], or absent.
+
+    Args:
+        known: Those that could be used before it; None for the first sample.
+        scores: The scores of the sample by metric.
+    """
+    names = scores if known is None else known
+    return [name for name in names if unit(scores.get(name)) is not None or is_absent(scores.get(name))]
+
+
 def whole(value: object) -> int | None:
     """A count of 0 or more; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:  # true for NaN
@@ -132,9 +149,10 @@ def has_text(reply: object) -> bool | None:
 
 
 def choose_metric(place: str, scores: Iterable[Record], options: ReadOptions) -> str:
-    """The metric of a file: the one that the user named, else the first whose scores are all in [0, 1].
+    """The metric of a file: the one that the user named, else the first whose scores are all in [0, 1] or absent.
 
-    A metric that is in [0, 1] in some samples only would mix two scales.
+    A metric that is in [0, 1] in some samples only would mix two scales. If several can be used, one that is absent in
+    the fewest samples comes first.
 
     Args:
         place: The file, for messages.
@@ -146,10 +164,13 @@ def choose_metric(place: str, scores: Iterable[Record], options: ReadOptions) ->
     """
     every: dict[str, None] = {}
     usable: list[str] | None = None
+    present = Counter[str]()
     for sample in scores:
         every.update(dict.fromkeys(sample))
+        present.update(name for name, score in sample.items() if not is_absent(score))
         if sample:
-            usable = [name for name in (sample if usable is None else usable) if unit(sample.get(name)) is not None]
+            usable = usable_metrics(usable, sample)
+    usable = fullest(usable or (), present)
     listed = ", ".join(every) or "none"
     if options.metric:
         if options.metric not in every:
@@ -163,6 +184,16 @@ def choose_metric(place: str, scores: Iterable[Record], options: ReadOptions) ->
     if len(usable) > 1:
         report_metric(usable, usable[0], options)
     return usable[0]
+
+
+def fullest(metrics: Iterable[str], present: Mapping[str, int]) -> list[str]:
+    """The metrics that have scores, those with the most samples first, else in their order.
+
+    Args:
+        metrics: Names.
+        present: Number of samples with a score by metric.
+    """
+    return sorted((name for name in metrics if present.get(name)), key=lambda name: -present[name])
 
 
 def report_metric(names: Sequence[str], chosen: str, options: ReadOptions) -> None:
@@ -297,7 +328,8 @@ def _number(column: str, value: object, place: str, is_whole: bool) -> float:
         number = math.nan
     if is_whole and (not math.isfinite(number) or number != int(number) or abs(number) > 1e15):
         raise FathomError(f"{place}: {column} is {value!r}, expected a whole number")
-    if math.isnan(number) and not (isinstance(value, float) and column == "value"):
+    scoreless = column == "value" and (isinstance(value, float) or str(value).strip().lower() == "nan")
+    if math.isnan(number) and not scoreless:
         raise FathomError(f"{place}: {column} is {value!r}, expected a number")
     return int(number) if is_whole else number
 
