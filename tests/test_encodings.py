@@ -44,10 +44,11 @@ def test_an_older_encoding_is_named_with_what_to_do() -> None:
 def test_every_reader_of_toml_takes_windows_files_and_says_the_same(
     tmp_path: Path, read: Callable[[Path], object]
 ) -> None:
-    content = {
+    contents: dict[Callable[[Path], object], str] = {
         read_tiers: 'high = ["a"]\nmid = ["b"]\nlow = ["c"]\n',
         read_model_facts: '["a"]\nweights = "open"\n',
-    }.get(read, "epochs = 3\n")
+    }
+    content = contents.get(read, "epochs = 3\n")
     path = tmp_path / "given.toml"
     path.write_text(content, "utf-8")
     usual = read(path)

@@ -9,7 +9,8 @@ import pytest
 
 from fathom import api
 from fathom.documents.corpus import read_corpus
-from fathom.documents.corpus.questions import QuestionTable, find_quotation, read_questions
+from fathom.documents.corpus.locating import find_quotation
+from fathom.documents.corpus.questions import QuestionTable, read_questions
 from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError
 from made_workbooks import Cell, xlsx
@@ -206,7 +207,7 @@ def test_tables_as_spreadsheets_save_them(folder: Path, name: str, table: str) -
 
 
 def test_a_workbook_has_the_sheet_with_the_columns_and_the_rows_that_it_shows(folder: Path) -> None:
-    columns = ["Document", "Question", "Answer", "Kind"]
+    columns: list[Cell] = ["Document", "Question", "Answer", "Kind"]
     rows: list[list[Cell]] = [
         [],
         columns,

@@ -30,7 +30,7 @@ from fathom.documents.records import (
 )
 from fathom.documents.sources import read_sources
 from fathom.types import FathomError
-from made_workbooks import ods, xlsx
+from made_workbooks import Cell, ods, xlsx
 
 ROWS: list[dict[str, str | None]] = [
     {"input": "The harbour was built in 1788.", "instructions": "When?", "outputs": "1788", "note": None},
@@ -66,7 +66,7 @@ def as_zip(name: str, data: bytes) -> bytes:
     return out.getvalue()
 
 
-AS_CELLS = [list(ROWS[0]), *([*row.values()] for row in ROWS)]
+AS_CELLS: list[list[Cell]] = [list(ROWS[0]), *([*row.values()] for row in ROWS)]
 LINES = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS).encode()
 FILES = {
     "rows.jsonl": LINES,

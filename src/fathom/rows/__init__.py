@@ -16,6 +16,7 @@ from fathom.rows.origins import origin_names, origins
 from fathom.rows.parts import COLUMNS, ReadOptions
 from fathom.rows.runs import fingerprints as fingerprints
 from fathom.rows.runs import load as load
+from fathom.rows.runs import questions_left_out as questions_left_out
 from fathom.rows.runs import read_foreign
 from fathom.rows.runs import rows_from_run as rows_from_run
 from fathom.rows.runs import said_of_scorers as said_of_scorers

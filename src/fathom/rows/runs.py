@@ -199,6 +199,18 @@ def unread_files(paths: Iterable[Path]) -> list[str]:
     ]
 
 
+def questions_left_out(paths: Iterable[Path]) -> list[str]:
+    """A sentence about each suite that does not ask all questions about the user's documents."""
+    suites = [read_manifest(path)["suite"] for path in run_folders(paths)]
+    counts = {suite["fingerprint"]: (suite["name"], suite.get("questions_left_out") or 0) for suite in suites}
+    return [
+        f"{count:,} question{'s' if count > 1 else ''} about the documents of {name} "
+        f"{'are' if count > 1 else 'is'} not asked; questions_left_out.csv of the suite has the reasons"
+        for name, count in counts.values()
+        if count
+    ]
+
+
 def shared_contexts(paths: Iterable[Path]) -> list[str]:
     """Sentences about suites whose contexts at a length use more than half of the texts to fill them with."""
     suites = [read_manifest(path)["suite"] for path in run_folders(paths)]

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from fathom.documents.corpus.questions import checksum, find_quotation
+from fathom.documents.corpus.locating import find_quotation
+from fathom.documents.corpus.questions import checksum
 from fathom.documents.corpus.text import normalise
 from fathom.models.prices import price_range, total_cost
 from fathom.models.protocol import is_baseline

@@ -69,8 +69,10 @@ _SUITE_FIELDS = {
     "tokenizer": _Kind(str, "a text", needed=True),
     "samples": _Kind(int, "a whole number or null"),
     "unread_files": _Kind(int, "a whole number or null"),
+    "questions_left_out": _Kind(int, "a whole number or null"),
     "pools": _Kind(list, "a list"),
 }
+_TAKEN = ("pools", "plugins", "questions_left_out")  # fields of the manifest of a suite that only some have
 
 
 def describe_run(
@@ -103,7 +105,11 @@ def describe_run(
             "tokenizer": suite_manifest.get("tokenizer"),
             "samples": sum((suite_manifest.get("samples") or {}).values()) or None,
             "unread_files": sum(folder["missed"] for folder in suite_manifest.get("files_of_corpus") or ()) or None,
-            **{name: suite_manifest[name] for name in ("pools", "plugins") if name in suite_manifest},
+            **{
+                name: suite_manifest[name]
+                for name in ("pools", "plugins", "questions_left_out")
+                if name in suite_manifest
+            },
         },
         "model": settings.model,
         **({"extension": extension} if (extension := _extension(settings)) else {}),

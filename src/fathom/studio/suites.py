@@ -82,7 +82,7 @@ def write_suite(
         FathomError: No sample can be exported, or the folder cannot be written.
     """
     options = options or ExportOptions()
-    suitefile.check_contents(out, suitefile.FILES, "a suite")
+    suitefile.check_contents(out, (*suitefile.FILES, suitefile.LEFT_OUT), "a suite")
     samples = collection.done()
     cache = CountCache(cache_folder() / "counts.sqlite")
     try:

@@ -28,6 +28,7 @@ from fathom.types.plans import Draw as Draw
 from fathom.types.plans import Ending as Ending
 from fathom.types.plans import Haystack as Haystack
 from fathom.types.plans import Layout as Layout
+from fathom.types.plans import LeftOut as LeftOut
 from fathom.types.plans import Measure as Measure
 from fathom.types.plans import Needle as Needle
 from fathom.types.plans import Passages as Passages

@@ -13,6 +13,21 @@ from fathom.types.samples import Part
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A question that is not asked.
+
+    Attributes:
+        document: The source of its document, for messages.
+        question: Its text.
+        reason: Why, and what to do.
+    """
+
+    document: str
+    question: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Needle:
     """A sentence to hide in running text, at ``depth`` in [0, 1] of the context (0 = first, 1 = last)."""
 
@@ -233,6 +248,7 @@ class CandidatePool:
         published: Number of items published, if known; there are fewer candidates if the data are incomplete.
         stated: Whether candidates have the lengths stated by their publishers, whatever their tokens.
         elsewhere: Number of items left out because their stated length is not in the build.
+        left_out: Questions of the user's documents without a candidate.
     """
 
     fillers: Sequence[Span]
@@ -242,6 +258,7 @@ class CandidatePool:
     published: int | None = None
     stated: bool = False
     elsewhere: int = 0
+    left_out: tuple[LeftOut, ...] = ()
 
 
 @earlier_names(scene="resources", card="candidate")

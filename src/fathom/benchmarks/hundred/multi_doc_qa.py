@@ -10,7 +10,7 @@ from functools import partial
 from fathom.benchmarks.starter.single_doc_qa import PROMPTS as SINGLE
 from fathom.benchmarks.starter.single_doc_qa import QUESTIONS, kind_of, left_out, score
 from fathom.suites.tasks import scattered, whole_documents
-from fathom.suites.tasks.evidence import askable, candidates_of_questions
+from fathom.suites.tasks.evidence import askable, candidates_of_questions, questions_left_out
 from fathom.suites.tasks.several import HEADER, SHARE, apart, gold_numbers, numbers_of, pieces_of, separate_texts
 from fathom.types import (
     Candidate,
@@ -65,7 +65,9 @@ def pool(resources: Resources) -> CandidatePool:
             whole = candidates_of_questions([document], resources, limit, QUESTIONS)
             pieces = [(candidate, pieces_of(document, candidate.spans[0], resources.counter)) for candidate in whole]
             candidates += [Candidate(document, spans, candidate.questions) for candidate, spans in pieces if spans]
-    return CandidatePool(whole_documents(resources), candidates, left_out(resources.documents, candidates))
+    named = questions_left_out(resources.documents, candidates, resources, limit)
+    notes = left_out(resources.documents, candidates)
+    return CandidatePool(whole_documents(resources), candidates, notes, left_out=named)
 
 
 def _candidates_of(

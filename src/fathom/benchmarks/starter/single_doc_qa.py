@@ -10,7 +10,7 @@ from functools import partial
 from fathom.score.answers import short_answer
 from fathom.score.text import token_f1
 from fathom.suites.tasks import scattered, whole_documents
-from fathom.suites.tasks.evidence import candidates_of_questions, distinct
+from fathom.suites.tasks.evidence import candidates_of_questions, distinct, questions_left_out
 from fathom.types import (
     Candidate,
     CandidatePool,
@@ -58,7 +58,9 @@ def pool(resources: Resources) -> CandidatePool:
     """
     limit = max(48, int(resources.shortest * SHARE))
     candidates = candidates_of_questions(resources.documents, resources, limit, QUESTIONS)
-    return CandidatePool(whole_documents(resources), candidates, left_out(resources.documents, candidates))
+    named = questions_left_out(resources.documents, candidates, resources, limit)
+    notes = left_out(resources.documents, candidates)
+    return CandidatePool(whole_documents(resources), candidates, notes, left_out=named)
 
 
 def left_out(documents: Sequence[Document], candidates: Sequence[Candidate]) -> tuple[str, ...]:

@@ -58,7 +58,8 @@ def _without(content: bytes, hidden: Mapping[str, bool]) -> bytes:
         parent = row.getparent()
         if parent is not None and _switch(row.find(f"{_SPACE}trPr/{_SPACE}hidden")):
             parent.remove(row)
-    return etree.tostring(root, xml_declaration=True, encoding="UTF-8")
+    changed: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8")
+    return changed
 
 
 def _is_hidden(run: "_Element", hidden: Mapping[str, bool]) -> bool:

@@ -4,6 +4,7 @@ The folder holds ``samples.parquet`` (recipes), ``documents.parquet`` (the texts
 It appears complete or not at all; building the same suite again finds its manifest and does nothing.
 """
 
+import csv
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -130,7 +131,7 @@ def _check_place(out: Path, force: bool) -> None:
     """Check that a folder is empty, or holds a suite that may be replaced."""
     if str(out).encode(errors="replace").decode() != str(out):
         raise FathomError(f"{printable(str(out))}: the name is not valid text; choose another `out`")
-    if suitefile.check_contents(out, suitefile.FILES, "a suite") and not force:
+    if suitefile.check_contents(out, (*suitefile.FILES, suitefile.LEFT_OUT), "a suite") and not force:
         raise FathomError(f"{out} holds another suite; choose another `out`, or `force` to replace it")
 
 
@@ -233,6 +234,8 @@ def _write(
         raise FathomError(f"nothing to build: {_why_nothing(wanted, material, made.notes, made.values)}")
     if shared := shared_clusters(made.clusters):
         suitefile.add_facets(folder, {item: {"cluster": cluster} for item, cluster in shared.items()})
+    if made.left_out:
+        _write_left_out(folder / suitefile.LEFT_OUT, made.left_out)
     documents = [texts.documents[id] for id in sorted(used)]
     suitefile.write_documents(folder, documents)
     facts = {
@@ -258,6 +261,7 @@ def _write(
         **({"errata": list(material.faulty.values())} if material.faulty else {}),
         **({"gold": made.gold} if made.gold else {}),
         **({"pools": made.pools} if made.pools else {}),
+        **({"questions_left_out": len({tuple(row[1:3]) for row in made.left_out})} if made.left_out else {}),
         "notes": [*counted_otherwise(wanted), *made.notes, *_more_documents(made.pools)],
         "left_out": [*map(str, material.bad), *material.problems[:LISTED]],
         "left_out_in_all": len(material.bad) + len(material.problems),
@@ -275,6 +279,11 @@ def _write(
         facts["plugins"] = files
     manifest = _storable(facts)
     return suitefile.write_manifest(folder, manifest)
+
+
+def _write_left_out(path: Path, rows: Sequence[Sequence[str]]) -> None:
+    with path.open("w", encoding="utf-8-sig", newline="") as stream:  # with the mark that spreadsheets look for
+        csv.writer(stream).writerows([("task", "document", "question", "reason"), *rows])
 
 
 def _more_documents(pools: list[Any]) -> list[str]:

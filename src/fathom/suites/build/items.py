@@ -14,7 +14,7 @@ from fathom.suites.build.clusters import cluster_of
 from fathom.suites.build.config import RECORDS, BuildConfig, not_given
 from fathom.suites.build.gold import GoldChecks
 from fathom.suites.build.material import Material
-from fathom.suites.build.notes import RecordCounts, about_records, missing, published, short, uncut
+from fathom.suites.build.notes import RecordCounts, about_records, missing, published, questions_left_out, short, uncut
 from fathom.suites.build.wording import facets, missing_text
 from fathom.suites.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitError, compose, compose_alone
 from fathom.suites.compose.truncate import cut_sample
@@ -71,6 +71,7 @@ class Part:
         notes: Messages about them.
         gold: What was found in the gold texts, by ``TASK/LANGUAGE``.
         pools: Lengths whose contexts use most of their pool (``PoolUse.records``).
+        left_out: The questions that are not asked: task, document, question, and why.
         clusters: The cluster of each item about a document (``cluster_of``).
         values: The facets of its samples, if only some are wanted.
         records: Counts of its published records; those of other tasks are all 0.
@@ -80,6 +81,7 @@ class Part:
     notes: list[str] = field(default_factory=list)
     gold: dict[str, Mapping[str, Json]] = field(default_factory=dict)
     pools: list[Json] = field(default_factory=list)
+    left_out: list[list[str]] = field(default_factory=list)
     clusters: dict[str, str] = field(default_factory=dict)
     values: Values = field(default_factory=dict)
     records: RecordCounts = field(default_factory=RecordCounts)
@@ -115,6 +117,7 @@ class Contexts:
         values: The facets of all samples, if only some are wanted.
         gold: What was found in the gold texts of each task, by ``TASK/LANGUAGE``.
         pools: Lengths whose contexts use most of their pool (``PoolUse.records``).
+        left_out: The questions that are not asked, by task (``Part``).
         clusters: The cluster of each item about a document.
     """
 
@@ -137,6 +140,7 @@ class Contexts:
         self.values = _values_of_tasks(wanted)
         self.gold: dict[str, Mapping[str, Json]] = {}
         self.pools: list[Json] = []
+        self.left_out: list[list[str]] = []
         self.clusters: dict[str, str] = {}
         self._wanted, self._material, self._built = wanted, material, built
         self._shared = _Shared.of(material, texts)
@@ -178,6 +182,7 @@ class Contexts:
         self.notes += part.notes
         self.gold |= part.gold
         self.pools += part.pools
+        self.left_out += part.left_out
         self.clusters |= part.clusters
 
 
@@ -269,6 +274,8 @@ def _build_part(
     if task.gold_in_text:
         pool = checks.check(task, pool)
     part = Part(notes=[f"{task.name}: {note}" for note in pool.notes])
+    part.left_out = [[task.name, each.document, each.question, each.reason] for each in pool.left_out]
+    part.notes += questions_left_out(task, pool.left_out)
     avoided = shared.kin() if pool.fillers and pool.candidates else {}
     where, made = dict(wanted.where), 0
     lengths: Tally[int] = Tally()  # number of contexts

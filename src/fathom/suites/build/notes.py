@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,11 +10,13 @@ from dataclasses import dataclass, field
 from fathom.plugins.names import first_of
 from fathom.suites.build.config import BuildConfig
 from fathom.suites.registry import suites
+from fathom.suites.suitefile import LEFT_OUT
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import DEFAULT
-from fathom.types import CandidatePool, Resources, Sample, Task
+from fathom.types import CandidatePool, LeftOut, Resources, Sample, Task
 
-SHOWN = 3  # tasks listed if many share a note
+SHOWN = 3  # tasks listed if many share a note, and questions that are not asked
+QUOTED = 80  # characters of a question in a note
 
 
 def counted_otherwise(wanted: BuildConfig) -> list[str]:
@@ -41,6 +44,18 @@ def short(wanted: BuildConfig, task: Task, resources: Resources, made: int) -> l
     if wanted.common:
         texts = "texts that fill prompts of every length"
     return [f"{task.name}: skipped {where}: no usable document; the task needs {task.needs}, and {texts}"]
+
+
+def questions_left_out(task: Task, left_out: Sequence[LeftOut]) -> list[str]:
+    """Notes on the first questions of the user's documents that a task does not ask, and where all are."""
+    notes = [
+        f'{task.name}: not asked: "{textwrap.shorten(each.question, QUOTED, placeholder="...")}" ({each.document}): '
+        f"{each.reason}"
+        for each in left_out[:SHOWN]
+    ]
+    more = len(left_out) - SHOWN
+    counted = "1 more question is" if more == 1 else f"{more:,} more questions are"
+    return notes + ([f"{task.name}: {counted} not asked, see {LEFT_OUT}"] if more > 0 else [])
 
 
 def missing(wanted: BuildConfig, task: Task, resources: Resources, items: int, stand: Mapping[int, int]) -> list[str]:

@@ -47,6 +47,7 @@ from fathom.types import Document, FathomError, Json, Sample
 __all__ = [
     "DOCUMENTS",
     "FILES",
+    "LEFT_OUT",
     "MANIFEST",
     "SAMPLES",
     "BuiltSuite",
@@ -71,7 +72,9 @@ __all__ = [
 
 MANIFEST = "manifest.json"
 FILES = (MANIFEST, SAMPLES, DOCUMENTS)
-"""All files of a suite."""
+"""All files of a suite that has all questions of its documents."""
+LEFT_OUT = "questions_left_out.csv"
+"""The questions of the user's documents that a suite does not ask, with the reasons."""
 FORMAT = 3
 """Of the folder. Format 1 has no number and no checksums. Up to format 2, facets also serve as inputs."""
 _ADVICE = "build the suite again with `force`"

@@ -9,7 +9,8 @@ from itertools import islice
 
 from fathom.suites.tasks import whole_text
 from fathom.tokens.counts import cut_points
-from fathom.types import Candidate, Counter, Document, Question, Resources, Span
+from fathom.tokens.length import format_length
+from fathom.types import Candidate, Counter, Document, LeftOut, Question, Resources, Span
 
 NEAR = 300  # characters on each side of an answer in which the words of its question are looked for
 BESIDE = 60  # characters on each side within which they count twice
@@ -77,6 +78,49 @@ def _candidates_of(document: Document, resources: Resources, tokens: int, most: 
         inside = list(islice((n for n, (_, evidence) in enumerate(rest) if _within(span, evidence)), most))
         yield Candidate(document, (span,), tuple(rest[n][0] for n in inside))
         rest = [entry for n, entry in enumerate(rest) if n not in inside]
+
+
+def questions_left_out(
+    documents: Iterable[Document], candidates: Iterable[Candidate], resources: Resources, tokens: int
+) -> tuple[LeftOut, ...]:
+    """The questions of the user's documents that no candidate asks, each with the reason.
+
+    Args:
+        documents: The documents; those of published data sets are left out.
+        candidates: The candidates that were made of them.
+        resources: Lengths and counter.
+        tokens: Maximum tokens of a candidate's passage.
+    """
+    asked = {(each.document.id, question.text) for each in candidates for question in each.questions}
+    return tuple(
+        LeftOut(document.source, question.text, _why_left_out(document, question, resources, tokens))
+        for document in documents
+        if "dataset" not in document.meta
+        for question in distinct(document.questions)
+        if (document.id, question.text) not in asked
+    )
+
+
+def _why_left_out(document: Document, question: Question, resources: Resources, tokens: int) -> str:
+    """Why a question has no candidate, and what to do."""
+    shortest = format_length(resources.shortest)
+    if (size := resources.counter.count(question.text)) > int(resources.shortest * LONGEST):
+        return (
+            f"the question has {size:,} tokens, more than a sixth of the shortest length ({shortest}); shorten it, or "
+            "drop that length"
+        )
+    if question.evidence:
+        return (
+            f"its evidence does not fit in {tokens:,} tokens, which a passage may have at the shortest length "
+            f"({shortest}); quote less, or drop that length"
+        )
+    places = sum(len(_places(document.text, answer)) for answer in question.answers)
+    often = "occurs" + (f" {places:,} times" if places > 1 else "")
+    why = f"{often}, without the words of the question near it" if places else "is not in the text word for word"
+    return (
+        f"the document has more than the {tokens:,} tokens of a passage at the shortest length ({shortest}), and the "
+        f"answer {why}; give the evidence, a sentence of the text that has the answer"
+    )
 
 
 def distinct(questions: Iterable[Question]) -> list[Question]:
