@@ -66,7 +66,7 @@ def as_zip(name: str, data: bytes) -> bytes:
     return out.getvalue()
 
 
-AS_CELLS: list[list[Cell]] = [list(ROWS[0]), *([*row.values()] for row in ROWS)]
+AS_CELLS: list[list[Cell]] = [list(ROWS[0]), *(list[Cell](row.values()) for row in ROWS)]
 LINES = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS).encode()
 FILES = {
     "rows.jsonl": LINES,

@@ -234,8 +234,8 @@ class SentencePieceTokenizer:
     def count(self, text: str) -> int:
         """Number of pieces without begin and end marks."""
         count = len(self.engine.encode(text))
-        found = self.marks.findall(text) if self.marks else ()
-        return count + sum(_pieces_beyond_one(self.engine, mark) for mark in found)
+        marks = self.marks.findall(text) if self.marks else ()
+        return count + sum(_pieces_beyond_one(self.engine, mark) for mark in marks)
 
     def head(self, text: str, tokens: int) -> str:
         """Prefix of at most ``tokens`` pieces."""
@@ -353,7 +353,7 @@ def _sentence_pieces(name: str, content: bytes, engine: Any) -> SentencePieceTok
 
 def _is_one(engine: Any, mark: str) -> bool:
     """Whether a text is read as the piece of that name, wherever it is."""
-    return engine.encode(f"a{mark}b").count(engine.piece_to_id(mark)) == 1
+    return list(engine.encode(f"a{mark}b")).count(engine.piece_to_id(mark)) == 1
 
 
 def _pieces_beyond_one(engine: Any, mark: str) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import zipfile
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Generic, TypeVar
@@ -22,18 +24,50 @@ HEADED = (".csv", ".tsv", *WORKBOOKS)
 """Tables whose first row has the names of their columns."""
 DOCUMENTS = (".pdf", ".docx", ".pptx", ".html", ".htm", ".xhtml", ".epub")
 """Formats whose text is extracted by other libraries."""
-FORMATS = (*TEXTS, *TABLES, *DOCUMENTS)
+MARKUP = (".rst", ".tex", ".log", ".text", ".markdown", ".mdx", ".org", ".adoc")
+# fmt: off
+CODE = (
+    ".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".css", ".c", ".h", ".cc", ".cpp", ".cxx", ".hpp",
+    ".cu", ".java", ".kt", ".kts", ".scala", ".groovy", ".go", ".rs", ".zig", ".swift", ".m", ".cs", ".fs", ".vb",
+    ".rb", ".php", ".pl", ".pm", ".lua", ".r", ".jl", ".hs", ".ml", ".ex", ".exs", ".erl", ".clj", ".lisp", ".dart",
+    ".f90", ".f", ".for", ".pas", ".asm", ".s", ".sh", ".bash", ".zsh", ".ps1", ".bat", ".sql", ".vue", ".svelte",
+    ".proto", ".cmake", ".nim",
+)
+# fmt: on
+"""Source code, read as text."""
+FORMATS = (*TEXTS, *TABLES, *DOCUMENTS, *MARKUP, *CODE)
+_NAMED_TEXTS = frozenset(
+    {"readme", "license", "licence", "copying", "notice", "authors", "changelog", "changes", "news", "todo", "install"}
+    | {"contributing", "makefile", "dockerfile"}
+)
+"""Names of text files without a suffix."""
 ARCHIVE = ".zip"
-READABLE = f"{', '.join(FORMATS)}, each also with {' or '.join(COMPRESSED)}, or {ARCHIVE} with such files"
+_WRITTEN = f"{', '.join((*TEXTS, *TABLES, *DOCUMENTS, *MARKUP[:3]))}, source code (.py, .java, ...)"
+READABLE = f"{_WRITTEN}, each also with {' or '.join(COMPRESSED)}, or {ARCHIVE} with such files"
+GENERATED = "generated or installed, and not written"
+_PRUNED = frozenset(("node_modules", "bower_components", "__pycache__", "site-packages"))
+_BUILT = frozenset(("build", "dist", "target", "vendor", "third_party", "venv", "env", "coverage", "htmlcov"))
+"""Folders of a repository whose files are not written by its authors."""
+_PROJECTS = (
+    *("pyproject.toml", "setup.py", "setup.cfg", "package.json", "tsconfig.json", "Cargo.toml", "go.mod", "pom.xml"),
+    *("build.gradle", "CMakeLists.txt", "meson.build", "Makefile", "Gemfile", "composer.json"),
+)
+"""What the root of a project of source code has."""
+_GENERATED_NAME = re.compile(
+    r"(?:.*\.min\.(?:js|css)|.*[-.]bundle\.js|.*_pb2(?:_grpc)?\.pyi?|.*\.pb\.(?:go|cc|h)|.*\.lock"
+    r"|(?:package-lock|npm-shrinkwrap)\.json|go\.sum)",
+    re.IGNORECASE,
+)
 Entry = TypeVar("Entry")
 EXAMPLES_PER_FILE = 20
+_POINTER_BYTES = 1024  # a pointer has fewer
 NAMED = 40  # names of unread files listed per reason
 FIRST = 3  # and in a note
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp", ".svg", ".ico", ".heic", ".psd")
 _NO_DOCUMENTS = (
     *IMAGES,
     *(".mp3", ".wav", ".m4a", ".flac", ".ogg", ".mp4", ".mov", ".avi", ".mkv", ".webm"),
-    *(".css", ".js", ".mjs", ".map", ".woff", ".woff2", ".ttf", ".otf", ".eot"),  # of saved web pages
+    *(".map", ".woff", ".woff2", ".ttf", ".otf", ".eot"),  # of saved web pages
     *(".db", ".ini", ".lnk", ".url", ".lock", ".tmp", ".exe", ".dll", ".so", ".pyc"),
 )
 _WHAT_TO_DO = {
@@ -43,6 +77,7 @@ _WHAT_TO_DO = {
     **dict.fromkeys((".mobi", ".azw", ".azw3", ".djvu", ".ps", ".xps"), "convert it to .pdf or .epub"),
     **dict.fromkeys((".7z", ".rar", ".tar", ".tgz", ".bz2", ".xz"), "unpack it first"),
     **dict.fromkeys(IMAGES, "an image; if it has text, run OCR first"),
+    "": "no suffix; if it is text, name it .txt",
 }
 
 
@@ -174,7 +209,9 @@ def path_text(path: str | Path) -> str:
 
 def format_of(name: str) -> str:
     """The suffix that determines the format, ignoring ``.gz`` and ``.zst``; "" if it is unknown."""
-    suffix = split_name(name)[1]
+    stem, suffix = split_name(name)
+    if not suffix and stem.lower() in _NAMED_TEXTS:
+        return TEXTS[0]
     return suffix if suffix in FORMATS else ""
 
 
@@ -195,15 +232,19 @@ class FileFinder:
     Attributes:
         root: A folder, searched recursively, or a file.
         formats: Formats to include, some of ``FORMATS``.
+        repository: Whether the folder is that of a project's source code. Then files that are generated are not read,
+            and what is not read is not missed unless it is a document (``looks_like_document``).
     """
 
     def __init__(self, root: Path, formats: Sequence[str] = FORMATS) -> None:
         self.root = root
         self.formats = formats
-        self._walker = Walker(root)
+        self.repository = formats is FORMATS and _is_repository(root)
+        self._walker = Walker(root, pruned=(_PRUNED | _BUILT if self.repository else _PRUNED))
         self._damaged: list[Problem] = []
         self._others: list[str] = []
         self._hidden: list[str] = []
+        self._generated: list[str] = []
 
     def __iter__(self) -> Iterator[File]:
         """The files in the order of their paths.
@@ -220,7 +261,9 @@ class FileFinder:
             for file in files:
                 if any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(file.inside).parts):
                     self._hidden.append(f"{name}/{file.inside}")
-                elif format_of(file.name.name) in self.formats:
+                elif self.repository and _GENERATED_NAME.fullmatch(file.name.name):
+                    self._generated.append(f"{name}/{file.inside}" if file.inside else title)
+                elif format_of(file.name.name) in self.formats and not _of_saved_page(file.name):
                     yield file
                 else:
                     self._others.append(f"{name}/{file.inside}" if file.inside else title)
@@ -233,12 +276,14 @@ class FileFinder:
     @property
     def unread(self) -> tuple[Unread, ...]:
         """Files that are not read, with the reason: hidden, not regular, other formats."""
-        wanted = f"readable formats: {', '.join(self.formats)}, also with .gz or .zst, and .zip"
+        formats = _WRITTEN if self.formats is FORMATS else ", ".join(self.formats)
+        wanted = f"readable formats: {formats}, also with .gz or .zst, and .zip"
         reasons: dict[str, list[str]] = {}
         for other in self._others:
             reasons.setdefault(_WHAT_TO_DO.get(split_name(other)[1], wanted), []).append(other)
         left = (file for why, names in reasons.items() for file in unread(self.root, names, why))
-        return (*self._walker.unread, *unread(self.root, self._hidden, "hidden"), *left)
+        generated = unread(self.root, self._generated, GENERATED)
+        return (*self._walker.unread, *unread(self.root, self._hidden, "hidden"), *generated, *left)
 
 
 def find_files(root: Path, formats: Sequence[str] = FORMATS) -> Listed[File]:
@@ -257,8 +302,30 @@ def find_files(root: Path, formats: Sequence[str] = FORMATS) -> Listed[File]:
 
 def looks_like_document(name: str) -> bool:
     """Whether a file may be a document by its name: not a hidden file, an image, a sound, or part of a web page."""
-    parts = PurePosixPath(name).parts
-    return not any(part.startswith((".", "__MACOSX")) for part in parts) and split_name(name)[1] not in _NO_DOCUMENTS
+    path = PurePosixPath(name)
+    if any(part.startswith((".", "__MACOSX")) for part in path.parts) or _of_saved_page(path):
+        return False
+    return split_name(name)[1] not in _NO_DOCUMENTS
+
+
+def is_office_document(name: str) -> bool:
+    """Whether a file holds a text to be read by its format, and is not a file of a program."""
+    suffix = split_name(name)[1]
+    return suffix in DOCUMENTS or (suffix in _WHAT_TO_DO and suffix not in ("", *IMAGES))
+
+
+def _of_saved_page(path: PurePosixPath) -> bool:
+    """Whether a file is a part of a web page that a browser saved."""
+    saved = any(part.endswith(("_files", ".files")) for part in path.parts[:-1])
+    return saved and path.suffix.lower() in (".js", ".mjs", ".css")
+
+
+def _is_repository(root: Path) -> bool:
+    if not root.is_dir() or any((root / name).is_file() for name in _PROJECTS):
+        return root.is_dir()
+    with suppress(OSError):  # which is reported when the folder is searched
+        return (root / ".git").exists() and any(split_name(path.name)[1] in CODE for path in root.iterdir())
+    return False
 
 
 class Walker:
@@ -269,13 +336,16 @@ class Walker:
         problems: Folders that could not be read so far.
     """
 
-    def __init__(self, root: Path, *, hidden: bool = False, by_parts: bool = False) -> None:
+    def __init__(
+        self, root: Path, *, hidden: bool = False, by_parts: bool = False, pruned: Collection[str] = ()
+    ) -> None:
         """Prepare to walk.
 
         Args:
             root: A folder, or a single file.
             hidden: Whether to include hidden files and folders.
             by_parts: Whether ``a/b`` comes before ``a-c``: the order of paths instead of that of their texts.
+            pruned: Names of folders that are not searched.
         """
         self.root = root
         self.problems: list[Problem] = []
@@ -284,6 +354,8 @@ class Walker:
         self._by_parts = by_parts
         self._left: list[str] = []
         self._strange: list[str] = []
+        self._pruned = pruned
+        self._skipped: list[str] = []
         self._seen: set[str] = set()
 
     def path(self, name: str) -> Path:
@@ -313,7 +385,7 @@ class Walker:
     def unread(self) -> tuple[Unread, ...]:
         """Files that were left out so far, with the reason."""
         strange = unread(self.root, self._strange, "neither files nor folders")
-        return (*strange, *unread(self.root, self._left, "hidden"))
+        return (*strange, *unread(self.root, self._left, "hidden"), *unread(self.root, self._skipped, GENERATED))
 
     def _names(self, below: str) -> Iterator[str]:
         """The sorted contents of a folder, whose path below the root ends with a slash; so do those of its folders."""
@@ -331,6 +403,8 @@ class Walker:
                 for entry in entries:
                     if not self._all and entry.name.startswith("."):
                         self._left.append(below + entry.name)
+                    elif entry.name in self._pruned and _is_folder(entry):
+                        self._skipped.append(f"{below}{entry.name}/")
                     elif _is_folder(entry):
                         names.append(f"{entry.name}/")
                     elif _is_file(entry) or _leads_nowhere(entry):
@@ -408,11 +482,25 @@ def _by_folder(names: Collection[str]) -> list[str]:
     return [group[0] if len(group) == 1 else f"{pattern} ({len(group):,})" for pattern, group in groups.items()]
 
 
+def pointer(path: Path) -> str:
+    """What a file is that stands for one that was not downloaded, and what to do; "" for any other file."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_POINTER_BYTES)
+    except OSError:
+        return ""
+    if len(head) < _POINTER_BYTES and head.startswith(b"version https://git-lfs.github.com/spec/"):
+        return "is a pointer of Git LFS and not the file itself; run `git lfs pull` in its repository, or download it"
+    if len(head) < _POINTER_BYTES and re.match(rb"\.{0,2}(?:/\.\.)*/?(?:\.git/)?annex/objects/", head):
+        return "is a pointer of git-annex and not the file itself; run `git annex get` in its repository"
+    return ""
+
+
 def _members(path: Path, name: PurePosixPath) -> list[File] | Problem:
     """The files in an archive."""
     try:
         with zipfile.ZipFile(path) as archive:
             inside = {member.filename for member in archive.infolist() if not member.is_dir()}
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        return Problem(path_text(path), None, f"not a readable archive: {error}")
+        return Problem(path_text(path), None, pointer(path) or f"not a readable archive: {error}")
     return [File(path, name.with_suffix("") / title, title) for title in sorted(inside)]

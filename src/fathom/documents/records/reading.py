@@ -16,7 +16,7 @@ from typing import Any
 
 from fathom.documents.records.extracting import NoTextError
 from fathom.documents.records.extractor import extract_file
-from fathom.documents.records.finding import DOCUMENTS, WORKBOOKS, File, format_of
+from fathom.documents.records.finding import CODE, DOCUMENTS, MARKUP, TEXTS, WORKBOOKS, File, format_of, pointer
 from fathom.documents.records.record import Fault, Record
 from fathom.documents.records.streams import (
     COMPRESSED,
@@ -86,7 +86,7 @@ def checked_records(
         FathomError: Something cannot be read; the message has the file, the line or row, and the reason.
     """
     name = (file if isinstance(file, File) else File.at(file)).name.name
-    unit = "line" if format_of(name) in (".jsonl", ".txt", ".md") else "row"
+    unit = "line" if format_of(name) in (".jsonl", *TEXTS, *MARKUP, *CODE) else "row"
     for record in read_records(file, columns):
         place = f"{file}: {unit} {record.line}" if record.line else str(file)
         if isinstance(record, Fault):
@@ -102,6 +102,8 @@ def unpacked(file: File) -> Iterator[Path]:
         DamagedError: It cannot be unpacked, or is too large, see ``read_records``.
     """
     if not file.inside:
+        if why := pointer(file.path):
+            raise DamagedError(why)
         yield file.path
         return
     with TemporaryDirectory(prefix="fathom-") as folder:

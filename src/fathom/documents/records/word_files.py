@@ -77,13 +77,13 @@ def _is_hidden(run: "_Element", hidden: Mapping[str, bool]) -> bool:
 
 def _hidden_styles(root: "_Element") -> dict[str, bool]:
     """The styles that say whether their text is hidden, or are based on one that does."""
-    said: dict[str, bool] = {}
+    switches: dict[str, bool] = {}
     bases: dict[str, str] = {}
     for style in root.iter(f"{_SPACE}style"):
         name, base = style.get(f"{_SPACE}styleId", ""), style.find(f"{_SPACE}basedOn")
         switch = _switch(style.find(f"{_SPACE}rPr/{_SPACE}vanish"))
         if switch is not None:
-            said[name] = switch
+            switches[name] = switch
         elif base is not None:
             bases[name] = base.get(f"{_SPACE}val", "")
     for name, base in bases.items():
@@ -91,9 +91,9 @@ def _hidden_styles(root: "_Element") -> dict[str, bool]:
         while base in bases and base not in seen:
             seen.add(base)
             base = bases[base]
-        if base in said:
-            said[name] = said[base]
-    return said
+        if base in switches:
+            switches[name] = switches[base]
+    return switches
 
 
 def _switch(element: "_Element | None") -> bool | None:
