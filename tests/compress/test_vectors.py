@@ -78,8 +78,8 @@ def test_texts_that_cannot_be_read(tmp_path: Path, lines: str, message: str) -> 
 
 
 def test_what_holds_no_texts(tmp_path: Path) -> None:
-    (tmp_path / "table.xlsx").write_text("item,text\n", "utf-8")
-    for source in (tmp_path, tmp_path / "table.xlsx"):
+    (tmp_path / "table.xls").write_text("item,text\n", "utf-8")
+    for source in (tmp_path, tmp_path / "table.xls"):
         with pytest.raises(FathomError, match="neither a built suite"):
             item_texts(source)
 

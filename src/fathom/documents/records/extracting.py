@@ -280,7 +280,15 @@ def _locked(archive: ZipFile) -> Iterator[str]:
 
 
 def opened(data: bytes, kind: str) -> ZipFile:
-    """A file that is a ZIP archive inside, if its parts may be unpacked."""
+    """A file that is a ZIP archive inside, if its parts may be unpacked.
+
+    Args:
+        data: Its content.
+        kind: What it is, for messages.
+
+    Raises:
+        NoTextError: It is damaged, encrypted, or unpacks to far more than it is.
+    """
     if data.startswith(b"\xd0\xcf\x11\xe0"):  # an OLE file, which holds encrypted and old documents
         raise NoTextError(f"encrypted, or of an old format: save a copy without a password as a current {kind}")
     try:
