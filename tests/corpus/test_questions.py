@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from fathom.documents.corpus import read_corpus
 from fathom.documents.corpus.locating import find_quotation
 from fathom.documents.corpus.questions import QuestionTable, read_questions
 from fathom.suites.suitefile import open_suite
-from fathom.types import FathomError
+from fathom.types import Document, FathomError, Question
 from made_workbooks import Cell, xlsx
 
 TEXT = "The harbour of Kessmoor was built in 1788.\nIt has   two piers.\n\nThe keeper lives in the lighthouse."
@@ -228,6 +229,16 @@ def test_a_workbook_has_the_sheet_with_the_columns_and_the_rows_that_it_shows(fo
         'row 6 ("Sum?"): the answer is empty',
         "only the sheet 'A' is read, and not 'B'; keep one sheet in a file",
     ]
+
+
+def test_an_answer_that_is_typed_otherwise_has_a_place(folder: Path) -> None:
+    from fathom.suites.tasks.evidence import best_places
+
+    document = Document("x", "The keeper was the harbour’s own “Zoë” for years.", "x.txt")
+    question = Question("Who was the keeper of the harbour?", ('harbour\'s own "Zoë"',))
+    ((start, end),) = best_places(document, question)
+    assert document.text[start:end] == "harbour’s own “Zoë”"
+    assert best_places(replace(document, meta={"dataset": "published"}), question) == []
 
 
 def test_a_list_that_cannot_be_read_is_no_answer(folder: Path) -> None:

@@ -138,6 +138,24 @@ def test_one_object_over_many_lines_is_a_record(tmp_path: Path) -> None:
     assert list(read_records(tmp_path / "one.json")) == [Record(None, ROWS[0])]
 
 
+def test_objects_one_after_another_are_records(tmp_path: Path) -> None:
+    for between in ("", "\n\n", " "):
+        (tmp_path / "a.json").write_text(between.join(json.dumps(row, indent=1) for row in ROWS))
+        assert list(read_records(tmp_path / "a.json")) == [Record(line, row) for line, row in enumerate(ROWS, start=1)]
+    (tmp_path / "a.json").write_text(json.dumps(ROWS[0], indent=1) + "{,")
+    *_, fault = read_records(tmp_path / "a.json")
+    assert isinstance(fault, Fault)
+    assert "not valid JSON after row 1" in fault.reason
+
+
+def test_an_older_encoding_is_named(tmp_path: Path) -> None:
+    for name, content in (("a.txt", "Größe – 5 €"), ("a.jsonl", '{"a": "Größe – 5 €"}'), ("a.csv", "a\nGröße – 5 €\n")):
+        (tmp_path / name).write_bytes(content.encode("cp1252"))
+        *_, fault = read_records(tmp_path / name)
+        assert isinstance(fault, Fault)
+        assert "iconv -f CP1252 -t UTF-8" in fault.reason
+
+
 def test_texts_in_an_archive_are_documents(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "book.zip", "w") as archive:
         archive.writestr("b/two.txt", "second")

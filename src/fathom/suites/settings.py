@@ -122,8 +122,8 @@ class Build(Options, kw_only=True):
         Several,
         opt(
             "Documents: world, world?seed=7, a folder, or a file: .txt, .md, source code, .pdf, .docx, .pptx, .html, "
-            ".epub, .jsonl, .json, .csv, .tsv, .xlsx, .ods, .parquet or .arrow, also with .gz or .zst, or in a .zip; may "
-            "be given more than once. Field names follow a question mark: FILE.jsonl?text=body&answers=gold.",
+            ".epub, .jsonl, .json, .csv, .tsv, .xlsx, .ods, .parquet or .arrow, also with .gz or .zst, or in a .zip; "
+            "may be given more than once. Field names follow a question mark: FILE.jsonl?text=body&answers=gold.",
             metavar="SPEC",
         ),
     ] = unset

@@ -29,6 +29,7 @@ from fathom.documents.records.streams import (
     read_whole,
 )
 from fathom.documents.records.tables import read_csv, read_workbook
+from fathom.storage.encodings import older_encoding
 from fathom.types import FathomError
 
 BATCH_ROWS = 64
@@ -38,6 +39,7 @@ SMALL = 256 << 20  # bytes that are unpacked at any ratio
 COPIED_BYTES = 1 << 20
 _FILE_OF_ARROW = b"ARROW1"  # start of the file format; anything else is a stream
 AT_ONCE = 1 << 20  # characters read at a time
+NEAR = 2000  # bytes that show which encoding a text has
 LONGEST = 1 << 27  # maximum characters of an entry
 _BLANK = re.compile(r"[ \t\n\r]*")
 _AFTER_NUMBERS = ",] \t\n\r"
@@ -208,7 +210,8 @@ def _read_parts(chunks: Iterable[bytes], field: str) -> Iterator[Record | Fault]
 
 def _not_utf8(error: UnicodeDecodeError, lines: int) -> Fault:
     line = lines + error.object.count(b"\n", 0, error.start) + 1
-    return Fault(line, f"not UTF-8 (byte 0x{error.object[error.start]:02x}); convert the file, for example with iconv")
+    near = error.object[error.start : error.start + NEAR]
+    return Fault(line, f"not UTF-8 (byte 0x{error.object[error.start]:02x}); {older_encoding(near)}")
 
 
 def _read_document(path: Path, suffix: str, field: str) -> Iterator[Record | Fault]:
@@ -270,7 +273,7 @@ def _read_long_line(number: int, pieces: Iterator[bytes], field: str) -> Iterato
 
 
 def _read_json(path: Path, listed: Sequence[str], divided: str) -> Iterator[Record | Fault]:
-    """One list of objects, one object, or one object per line."""
+    """One list of objects, one object, or several objects one after another, usually one per line."""
     number = 0
     try:
         if next((chunk.lstrip()[:1] for chunk in read_chunks(path) if chunk.strip()), b"") == b"[":
@@ -279,8 +282,14 @@ def _read_json(path: Path, listed: Sequence[str], divided: str) -> Iterator[Reco
             return
         lines = _read_jsonl(path, listed, divided)
         first = next(lines, None)
-        if isinstance(first, Fault):  # an object on several lines
-            yield _record(None, json.loads(read_whole(path).decode()), listed)
+        if isinstance(first, Fault):  # an object on several lines, or several objects
+            try:
+                yield _record(None, json.loads(read_whole(path).decode()), listed)
+            except json.JSONDecodeError as error:
+                if error.msg != "Extra data":
+                    raise
+                for number, entry in enumerate(_read_objects(path), start=1):
+                    yield _record(number, entry, listed)
             return
         if first is not None:
             yield first
@@ -297,7 +306,8 @@ def _parse_line(number: int, line: bytes, listed: Sequence[str]) -> Record | Fau
     try:
         return _record(number, json.loads(line.decode()), listed)
     except UnicodeDecodeError as error:
-        return Fault(number, f"not UTF-8 (byte 0x{line[error.start]:02x} at position {error.start + 1} of the line)")
+        where = f"(byte 0x{line[error.start]:02x} at position {error.start + 1} of the line)"
+        return Fault(number, f"not UTF-8 {where}; {older_encoding(line[error.start : error.start + NEAR])}")
     except json.JSONDecodeError as error:
         return Fault(number, f"not JSON: {error.msg} at position {error.pos + 1} of the line")
     except RecursionError:
@@ -392,6 +402,13 @@ def _parse_row(number: int, names: list[str], wanted: list[str], batch: Any, ind
 
 def _first_line(error: Exception) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def _read_objects(path: Path) -> Iterator[object]:
+    """Objects one after another, with anything blank between them or nothing."""
+    text = _Text(read_chunks(path))
+    while text.next_character():
+        yield text.entry()
 
 
 def read_list(path: Path) -> Iterator[object]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from fathom.documents.corpus.locating import find_quotation
 from fathom.suites.tasks import whole_text
 from fathom.tokens.counts import cut_points
 from fathom.tokens.length import format_length
@@ -95,10 +96,15 @@ def questions_left_out(
     return tuple(
         LeftOut(document.source, question.text, _why_left_out(document, question, resources, tokens))
         for document in documents
-        if "dataset" not in document.meta
+        if not is_published(document)
         for question in distinct(document.questions)
         if (document.id, question.text) not in asked
     )
+
+
+def is_published(document: Document) -> bool:
+    """Whether a document is a record of a published data set."""
+    return "dataset" in document.meta
 
 
 def _why_left_out(document: Document, question: Question, resources: Resources, tokens: int) -> str:
@@ -154,6 +160,9 @@ def best_places(document: Document, question: Question) -> list[tuple[int, int]]
     """
     asked = content_words(question.text)
     places = [place for answer in question.answers for place in _places(document.text, answer)]
+    if not places and not is_published(document):
+        typed = (find_quotation(document.text, answer) for answer in question.answers)
+        places = [place for place in typed if place is not None]
     if not places:
         return []
 
