@@ -196,6 +196,7 @@ def test_questions_need_documents_and_a_task_that_asks_them(folder: Path) -> Non
     [
         ("q.csv", "\ufeffsep=;\r\n;;;\r\n DOCUMENT ;Question;answer;Evidence;\r\n{0};When?;1788;{1};\r\n;;;;\r\n\r\n"),
         ("q.csv", "document\tquestion\tanswer\tevidence\r\n{0}\tWhen?\t\"['1788' '1788 AD']\"\t{1}\r\n"),
+        ("q.txt", "document\tquestion\tanswer\tevidence\n{0}\tWhen?\t1788\t{1}\n"),
         ("q.tsv", 'document,question,answer,evidence\n{0},When?,1788,"[""{1}""]"\n'),
     ],
 )

@@ -9,6 +9,7 @@ import json
 import sys
 import zipfile
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -288,3 +289,11 @@ def test_without_its_libraries_a_document_says_what_to_install(tmp_path: Path, m
         assert extractor._answer(str(path), suffix) == {
             "fault": 'it needs other libraries: pip install "fathom-eval[documents]"'
         }
+
+
+def test_cells_of_a_workbook_are_texts_as_it_shows_their_values(tmp_path: Path) -> None:
+    cells: list[Cell] = [1788, 0.1 + 0.2, 1e20, True, date(2024, 5, 9), "#N/A", " x & y "]
+    (tmp_path / "a.xlsx").write_bytes(xlsx({"A": [[f"c{n}" for n in range(len(cells))], cells]}))
+    (record,) = read_records(tmp_path / "a.xlsx")
+    assert isinstance(record, Record)
+    assert list(record.fields.values()) == ["1788", "0.3", "1e+20", "TRUE", "2024-05-09", None, " x & y "]

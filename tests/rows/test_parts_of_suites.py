@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import pytest
+
 from fathom import api
 from fathom.rows import questions_left_out, unfinished, unread_files
 from made import write_corpus
@@ -35,6 +37,7 @@ def test_a_report_says_how_many_files_the_suite_lacks(tmp_path: Path) -> None:
     assert note in api.report([tmp_path / "run"], tmp_path / "report.html").markdown()
 
 
+@pytest.mark.slow
 def test_questions_that_are_not_asked_are_named_with_reasons_and_counted_in_reports(tmp_path: Path) -> None:
     corpus = tmp_path / "texts"
     corpus.mkdir()

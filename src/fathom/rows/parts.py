@@ -210,7 +210,7 @@ def read_json(path: Path) -> Any:
     try:
         if path.stat().st_size > LARGEST:
             raise FathomError(f"{path}: larger than {LARGEST >> 30} GiB; split it, or convert it to JSONL rows")
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_bytes())
     except (OSError, UnicodeError) as error:
         raise FathomError(f"{path}: cannot be read: {error}") from None
     except (ValueError, RecursionError) as error:

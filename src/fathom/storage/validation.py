@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_args, get_type_
 from annotated_types import Ge, Lt, MaxLen
 from pydantic import BeforeValidator, ConfigDict, Strict, StringConstraints, TypeAdapter, ValidationError
 
+from fathom.storage.encodings import decode
 from fathom.storage.toml import parse_toml
 from fathom.types import FathomError
 
@@ -113,8 +114,8 @@ def read_json(kind: type[Value], path: Path) -> Value:
         RecordError: It is no JSON, or a field is missing, unknown, too long, or of another type.
     """
     try:
-        return from_json(kind, content_of(path), "")
-    except RecordError as error:
+        return from_json(kind, decode(content_of(path)), "")
+    except (RecordError, UnicodeDecodeError) as error:
         raise RecordError(f"{path}: {error}") from None
 
 

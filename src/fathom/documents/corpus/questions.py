@@ -12,11 +12,13 @@ from fathom.documents.corpus.locating import find_quotation, fold
 from fathom.documents.corpus.text import normalise
 from fathom.documents.records import TABLES, WORKBOOKS, Fault, Record, format_of, path_text, read_records, split_name
 from fathom.documents.records.cells import CellError, as_listed, texts_in
+from fathom.documents.records.tables import read_csv
 from fathom.printing import printable
 from fathom.types import Document, FathomError, Question
 
 NEEDED = ("document", "question", "answer")
 OPTIONAL = ("evidence", "kind", "drafted", "page", "checked")
+UNICODE_TEXT = ".txt"  # a table with tabs, as Excel saves it
 SHOWN = 40  # problems shown in an error message
 QUOTED = 60  # characters of a question or a quotation in a message
 _PART = re.compile(r", part [\d,]+$")  # at the end of the source of a part; those of whole texts end with a file or row
@@ -87,7 +89,7 @@ def asked_for(paths: Iterable[Path]) -> NamedDocuments:
     """The documents that tables of questions name; tables that cannot be read are reported when they are checked."""
     asked = NamedDocuments()
     for path in paths:
-        if format_of(path.name) in TABLES and path.is_file():
+        if format_of(path.name) in (*TABLES, UNICODE_TEXT) and path.is_file():
             for record in _records(path):
                 if isinstance(record, Record):
                     asked.add(record)
@@ -108,14 +110,14 @@ def read_questions(path: Path, documents: Mapping[str, Document], names: Iterabl
     ``fathom.documents.corpus.locating.fold`` changes do not matter.
 
     Args:
-        path: A file of ``fathom.documents.records.TABLES``.
+        path: A file of ``fathom.documents.records.TABLES``, or Excel's "Unicode text".
         documents: The documents by id.
         names: Names of their sources, each with the id.
 
     Raises:
         FathomError: The file cannot be read, or some of its rows are wrong; the message lists them.
     """
-    if format_of(path.name) not in TABLES:
+    if format_of(path.name) not in (*TABLES, UNICODE_TEXT):
         raise FathomError(f"`questions` {path_text(path)}: expected a table: {', '.join(TABLES)}")
     if not path.is_file():
         raise FathomError(f"`questions` {path_text(path)}: no such file")
@@ -161,6 +163,8 @@ def checksum(path: Path) -> str:
 
 
 def _records(path: Path) -> Iterator[Record | Fault]:
+    if format_of(path.name) == UNICODE_TEXT and path.is_file():
+        return read_csv(path, "\t")
     return read_records(path, frozenset(NEEDED) if format_of(path.name) in WORKBOOKS else None)
 
 

@@ -46,6 +46,8 @@ def _text(cell: object) -> str:
             return "TRUE" if cell else "FALSE"
         case float() if cell.is_integer() and abs(cell) < 1e15:
             return str(int(cell))
+        case float():
+            return f"{cell:.15g}"  # as many digits as a spreadsheet has
         case datetime() if cell.time() == time():
             return cell.date().isoformat()
         case datetime():
