@@ -182,5 +182,5 @@ class _Reader:
     def _error(self) -> CellError:
         shortened = "; it is shortened" if "..." in self._text[self._at : self._at + 4] else ""
         return CellError(
-            f"it looks like a list, and is none from character {self._at + 1:,} on{shortened}: {WHAT_TO_DO}"
+            f"it looks like a list, but cannot be read as one at character {self._at + 1:,}{shortened}; {WHAT_TO_DO}"
         )
