@@ -64,7 +64,8 @@ def test_questions_that_are_not_asked_are_named_with_reasons_and_counted_in_repo
     says = ["is not in the text word for word; give the evidence", "occurs 398 times", "quote less", "shorten it"]
     assert all(words in row[3] for words, row in zip(says, rows, strict=True))
     notes = [note for note in built.manifest["notes"] if "not asked" in note]
-    assert len(notes) == 4
+    assert len(notes) == 5
+    assert notes[4] == "single_doc_qa: 39 more questions are not asked: there are 2 items; `items` takes more"
     assert 'not asked: "Who paid for it?" (long.txt): the document has more' in notes[0]
     assert "1 more question" in notes[3]
     assert built.manifest["questions_left_out"] == 4

@@ -14,7 +14,16 @@ from fathom.suites.build.clusters import cluster_of
 from fathom.suites.build.config import RECORDS, BuildConfig, not_given
 from fathom.suites.build.gold import GoldChecks
 from fathom.suites.build.material import Material
-from fathom.suites.build.notes import RecordCounts, about_records, missing, published, questions_left_out, short, uncut
+from fathom.suites.build.notes import (
+    RecordCounts,
+    about_records,
+    missing,
+    not_drawn,
+    published,
+    questions_left_out,
+    short,
+    uncut,
+)
 from fathom.suites.build.wording import facets, missing_text
 from fathom.suites.compose import Composed, CorpusTooSmallError, CountedTexts, UnfitError, compose, compose_alone
 from fathom.suites.compose.truncate import cut_sample
@@ -277,7 +286,7 @@ def _build_part(
     part.left_out = [[task.name, each.document, each.question, each.reason] for each in pool.left_out]
     part.notes += questions_left_out(task, pool.left_out)
     avoided = shared.kin() if pool.fillers and pool.candidates else {}
-    where, made = dict(wanted.where), 0
+    where, made, drawn = dict(wanted.where), 0, 0
     lengths: Tally[int] = Tally()  # number of contexts
     asked: Tally[int] = Tally()  # number of longest prompts, by the length to which they were truncated
     for index, item, candidate in _candidates(wanted, task, resources, pool):
@@ -294,6 +303,7 @@ def _build_part(
         made += 1
         checks.add_built(candidate)
         if candidate:
+            drawn += len(candidate.questions)
             part.clusters[item] = cluster_of(candidate.document)
         lengths.update(at)
         for samples in contexts:
@@ -313,6 +323,8 @@ def _build_part(
         part.records.published = published(wanted, task, pool)
     else:
         part.notes += short(wanted, task, resources, made) + missing(wanted, task, resources, made, lengths)
+    if made == wanted.items:
+        part.notes += not_drawn(wanted, task, pool, drawn)
     part.notes += [*uncut(wanted, task, resources, asked), *checks.notes(task)]
     if checks.checked:
         part.gold[f"{task.name}/{resources.language}"] = checks.record()

@@ -58,6 +58,15 @@ def questions_left_out(task: Task, left_out: Sequence[LeftOut]) -> list[str]:
     return notes + ([f"{task.name}: {counted} not asked, see {LEFT_OUT}"] if more > 0 else [])
 
 
+def not_drawn(wanted: BuildConfig, task: Task, pool: CandidatePool, drawn: int) -> list[str]:
+    """A note if a build with a table of questions has items for some of them only."""
+    left = sum(len(candidate.questions) for candidate in pool.candidates or ()) - drawn
+    if not wanted.questions or left <= 0:
+        return []
+    counted = "1 more question is" if left == 1 else f"{left:,} more questions are"
+    return [f"{task.name}: {counted} not asked: there are {wanted.items} items; `items` takes more"]
+
+
 def missing(wanted: BuildConfig, task: Task, resources: Resources, items: int, stand: Mapping[int, int]) -> list[str]:
     """Notes on lengths that not all items can fill."""
     times = len(wanted.depths) if wanted.depths and task.positioned else 1
