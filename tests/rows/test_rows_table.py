@@ -201,3 +201,19 @@ def test_costs_and_times_are_finite(tmp_path: Path, name: str) -> None:
     for wrong in (float("inf"), -0.5, 1e300):
         with pytest.raises(FathomError, match=f"row 1: {name} is"):
             read(wrong)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"item;score\na;0,5\n",
+        "\ufeffitem\tscore\r\na\t0,5\r\n".encode("utf-16-le"),
+        b"sep=;\r\nitem;score\r\n;\r\na;0,5\r\n",
+        b'item,score\na,"0,5"\n',
+    ],
+)
+def test_tables_are_read_as_spreadsheets_save_them(tmp_path: Path, content: bytes) -> None:
+    from fathom.rows.schema import read_table
+
+    (tmp_path / "t.csv").write_bytes(content)
+    assert read_table(tmp_path / "t.csv").rows() == [("a", "0,5")]

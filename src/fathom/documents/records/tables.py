@@ -66,7 +66,9 @@ def plain_delimiter(path: Path, usual: str) -> str | None:
     Raises:
         DamagedError: The file cannot be read.
     """
-    first = next(read_lines(path), b"")
+    first = next(read_lines(path), None)
+    if first is None:
+        return usual
     named = _SEPARATOR_LINE.fullmatch(first.decode(errors="replace"))
     return None if named or not first.strip() else _delimited(path, usual)[0]
 
