@@ -11,10 +11,11 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from fathom.models.answers import LARGE_TEXT, MOST_CHARACTERS, split_reasoning, too_long
+from fathom.models.answers import LARGE_TEXT, MOST_CHARACTERS, too_long
 from fathom.models.failures import Failure, failure_of, meaning_of_stop, shorten
 from fathom.models.protocol import RequestError
 from fathom.models.usage import count
+from fathom.score.dialects import split_reasoning
 
 MOST_BYTES = 8 * MOST_CHARACTERS
 """Larger bodies are not read to the end; a text of the maximum length fits even if fully escaped."""

@@ -108,10 +108,14 @@ def _tables() -> Check:
     from fathom.models.failures import provider_errors
     from fathom.models.model_settings import model_table
     from fathom.models.prices import price_table
+    from fathom.score.dialects import dialects
 
     return _tried(
         "tables",
-        lambda: f"{len(price_table())} prices, {len(model_table())} models, {len(provider_errors())} provider errors",
+        lambda: (
+            f"{len(price_table())} prices, {len(model_table())} models, {len(provider_errors())} provider errors, "
+            f"{len(dialects())} dialects"
+        ),
     )
 
 
