@@ -19,8 +19,8 @@ from scripted_server import Act
 from command_line import Call
 from fathom.run.doctor import Check, Diagnosis, Plan, check_installation
 from fathom.run.doctor.needles import PLACES, make_hunt
-from fathom.run.doctor.survey import alternatives, like, survey
 from fathom.run.doctor.window import BUDGET, Shot, limit_in, read_shots, sizes
+from fathom.run.server_facts import alternatives, like, survey
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 

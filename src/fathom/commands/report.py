@@ -66,7 +66,7 @@ def report(options: ReportOptions) -> "Report":
     from fathom.report.made import measured, write
     from fathom.report.page import TITLE
     from fathom.report.reading import filtered
-    from fathom.rows import fingerprints, shared_contexts, unfinished, unread_files
+    from fathom.rows import fingerprints, served, shared_contexts, unfinished, unread_files
 
     sources, read = paths_of(options.sources), list[str]()
     left = filtered(sources, **options.of(Known), judge=options.judge, seed=options.seed, tell_read=read.append)
@@ -75,7 +75,7 @@ def report(options: ReportOptions) -> "Report":
         title=options.title or TITLE,
         seed=options.seed,
         unanswered=options.unanswered,
-        notes=[*unread_files(sources), *unfinished(sources), *shared_contexts(sources), *read],
+        notes=[*unread_files(sources), *unfinished(sources), *served(sources), *shared_contexts(sources), *read],
         made=(*fingerprints(sources), ("Command", _command(options))),
         link=_link(options, sources),
         progress=options.progress,

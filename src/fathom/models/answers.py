@@ -43,6 +43,7 @@ class Output:
         seconds: Time of the request.
         tokens_cached: Prompt tokens read from the provider's cache; None if unknown.
         tokens_written: Prompt tokens written to it for a price; None if unknown.
+        served: Name of the model that answered, and its fingerprint; "" if unknown.
     """
 
     text: str
@@ -55,6 +56,7 @@ class Output:
     seconds: float = 0.0
     tokens_cached: int | None = None
     tokens_written: int | None = None
+    served: str = ""
 
 
 def to_reply(output: Output) -> Reply:
@@ -84,6 +86,7 @@ def to_reply(output: Output) -> Reply:
         error=error,
         tokens_cached=output.tokens_cached,
         tokens_written=output.tokens_written,
+        served=output.served,
     )
 
 
@@ -96,7 +99,9 @@ def _judge(output: Output, text: str, reasoning: str) -> tuple[Status, str]:
         where = "inside the answer" if text else "before any answer"
         return "incomplete", f"stopped at the output cap {where}; raise --max-output-tokens"
     if reasoning and not text:
-        return "incomplete", "reasoning without an answer"
+        stopped = output.stop == "stop" and bool(output.reasoning)
+        parser = ", although the model stopped by itself: the server's reasoning parser may have taken the answer"
+        return "incomplete", f"reasoning without an answer{parser if stopped else ''}"
     if output.stop == "unknown" and not text:
         return "error", "the reply says nothing, and stopped for an unknown reason"
     return "ok", ""

@@ -18,10 +18,11 @@ from fathom.models.loop import drive
 from fathom.models.model_settings import find_settings, like_models
 from fathom.models.prices import find_limit
 from fathom.models.protocol import Client, Settings, is_baseline
+from fathom.models.proxies import check_proxy
 from fathom.models.retry import Retry
+from fathom.run.checks import Check, Diagnosis, Plan
 from fathom.run.chosen import Chosen
 from fathom.run.doctor import window as windows
-from fathom.run.doctor.checks import Check, Diagnosis, Plan
 from fathom.run.doctor.probes import (
     FIRST_CAP,
     PLAIN_CAP,
@@ -36,8 +37,9 @@ from fathom.run.doctor.probes import (
     reasoned,
     reasoning_check,
 )
-from fathom.run.doctor.survey import SECONDS, Survey, like, survey
 from fathom.run.preflight import reasons
+from fathom.run.server_facts import SECONDS, Survey, like, survey
+from fathom.safety.secrets import strip_keys
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Reply
@@ -138,6 +140,8 @@ class Examination:
                 await opened.close()
 
     def _open(self) -> Client:
+        strip_keys()
+        check_proxy(self._settings.base_url)
         client = open_client(self._settings, get_tokenizer)
         self._opened.append(client)
         return client

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from fathom.plugins.extras import EXTRAS, PACKAGE, install
-from fathom.run.doctor.checks import Check, Diagnosis
+from fathom.run.checks import Check, Diagnosis
 from fathom.types import FathomError
 
 NEEDED = 1_000_000_000
