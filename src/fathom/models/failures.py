@@ -75,8 +75,9 @@ class Line:
     source: str = ""
 
     def holds(self, code: int | None, message: str) -> bool:
-        """Whether the entry matches a message, in lower case and without backticks, that came with a status code."""
-        return not self.stop and self._is_for(code) and _in_order(self.pattern.lower().replace("`", "'"), message)
+        """Whether the entry matches a message, in lower case, that came with a status code."""
+        pattern, words = (text.replace("`", "'") for text in (self.pattern.lower(), message))
+        return not self.stop and self._is_for(code) and _in_order(pattern, words)
 
     def _is_for(self, code: int | None) -> bool:
         if self.status:
@@ -99,7 +100,7 @@ def meaning(code: int | None, message: str) -> Kind | None:
     Raises:
         FathomError: The user's table cannot be read.
     """
-    small = message.lower().replace("`", "'")
+    small = message.lower()
     return next((line.kind for line in provider_errors().values() if line.holds(code, small)), None)
 
 

@@ -170,7 +170,7 @@ class Session:
         self._totals = self._ledger.totals()
         counts, hints = self._totals.counts, []
         served = [] if self._work.system is not None else self._ledger.served()
-        capped = sum(reply.status == "incomplete" and reply.stop == "max_tokens" for reply in served)
+        capped = any(reply.status == "incomplete" and (reply.characters or reply.stop != "stop") for reply in served)
         if counts["incomplete"] > INCOMPLETE_SHARE * self._totals.finished and (capped or not served):
             unexpected = self._reasoned and not self._work.reasons and self._work.thinking is None
             mend = "the model reasons: use --model-kind thinking" if unexpected else "raise --max-output-tokens"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
-from fathom.models.clients import context_of, open_client
+from fathom.models.clients import context_of, negotiation_of, open_client
 from fathom.models.completions import CompletionsClient, ContinuingClient
 from fathom.models.failures import Failure
 from fathom.models.inspect_client import InspectClient, open_inspect_client
@@ -42,7 +42,7 @@ from fathom.run.server_facts import SECONDS, Survey, like, survey
 from fathom.safety.secrets import strip_keys
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import get_tokenizer
-from fathom.types import FathomError, Reply
+from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -187,8 +187,6 @@ class Examination:
         self._prober = prober
         what = "completions" if prober.continued else "chat"
         tiny = await first_reply(prober)
-        if isinstance(tiny, Failure) and self._refuses_temperature(tiny):
-            tiny = await self._without_temperature(prober, tiny)
         if isinstance(tiny, Failure):
             failed = _failed(what, tiny, self._settings, name, surveyed)
             if not prober.continued and failed.name == what and tiny.kind in ("bad", "denied") and not failed.options:
@@ -216,6 +214,8 @@ class Examination:
                 similar=like_models(self._settings.model),
             )
         )
+        if refused := negotiation_of(client).describe():
+            self._add(Check("parameters", "warning", "; ".join(refused), "Runs do the same, and record it"))
         return self._diagnosis()
 
     @property
@@ -235,27 +235,6 @@ class Examination:
 
     def _sent(self, requests: int) -> None:
         self._progress(min(requests, self._most), self._most)
-
-    def _refuses_temperature(self, failure: Failure) -> bool:
-        given = self._settings.temperature is not None
-        return given and failure.kind == "bad" and "temperature" in failure.message.lower()
-
-    async def _without_temperature(self, prober: Prober, failure: Failure) -> Reply | Failure:
-        """Ask again with the provider's temperature, for this and all other checks."""
-        self._settings = prober.settings = replace(self._settings, temperature=None)
-        prober.client = self._open()
-        answer = await first_reply(prober)
-        if isinstance(answer, Reply):
-            self._add(
-                Check(
-                    "temperature",
-                    "failed",
-                    f"refused: {failure.message}",
-                    "Give --temperature -1 for the provider's own. All other checks were made with it",
-                    "--temperature -1",
-                )
-            )
-        return answer
 
     def _add(self, *checks: Check) -> None:
         self._checks += checks
