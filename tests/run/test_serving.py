@@ -14,6 +14,7 @@ from run_suites import make_suite
 from scripted_server import Act, ScriptedServer, completion, refusal
 
 from engine_calls import run
+from fathom.board.bundles.bundling import bundle_of
 from fathom.models.failures import Failure, failure_of
 from fathom.models.negotiation import Negotiation
 from fathom.models.proxies import check_proxy, proxy_variable
@@ -21,10 +22,10 @@ from fathom.models.wire import check_response, normalized
 from fathom.rows import rows_from_run
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.progress import RunSummary, status
-from fathom.runfile.serving import ServedReply, cut_prompts, notes_on_server, remarks_on_server
+from fathom.runfile.serving import ServedReply, cut_prompts, notes_on_replies, notes_on_server, remarks_on_server
 from fathom.runfile.store import replies
 from fathom.safety.secrets import hide_in_text, strip_keys
-from fathom.types import FathomError
+from fathom.types import FathomError, Reply
 
 REPLY = ServedReply(("s", 1), "passkey", 4096, 4000, 3600, "ok", head="12345", characters=5)
 
@@ -285,3 +286,13 @@ def test_a_request_that_no_rate_lets_through_is_final() -> None:
     large = failure_of(500, "Input is too large to process. Increase the context length.")
     assert large is not None
     assert large.kind == "overflow"
+
+
+def test_doctor_and_bundles_know_when_several_models_answer(tmp_path: Path) -> None:
+    made = [Reply("ok", f"{number}", served="m" if number % 3 else "tiny") for number in range(6)]
+    assert [note.kind for note in notes_on_replies(made)] == ["models"]
+    assert notes_on_replies([replace(reply, served="m") for reply in made]) == ()
+    with ScriptedServer(lambda number, before: completion("nine", model="ab"[number % 2])) as server:
+        go(make_suite(tmp_path, 4), server, tmp_path / "run")
+    with pytest.raises(FathomError, match=r"2 models answered \(a, b\), so the scores are of none of them"):
+        bundle_of([tmp_path / "run"])

@@ -29,6 +29,7 @@ from fathom.runfile.manifest import FILE as RUN_FILE
 from fathom.runfile.manifest import read_manifest
 from fathom.score.dialects import unknown_marks_note
 from fathom.tokens.length import format_length
+from fathom.types import Reply
 
 SAME_COUNT = 0.99
 """Counts of at least this share of the highest are equal to it."""
@@ -201,6 +202,30 @@ def notes_on_server(replies: Sequence[ServedReply]) -> tuple[ServerNote, ...]:
         *_on_equal(answered),
         *((ServerNote("marks", mark),) if mark else ()),
     )
+
+
+def notes_on_replies(replies: Iterable[Reply]) -> tuple[ServerNote, ...]:
+    """What replies show about the server whatever the prompts were: other models, garbage, unknown marks.
+
+    Args:
+        replies: Replies of one server.
+    """
+    facts = [
+        ServedReply(
+            key=(str(number), 1),
+            task="",
+            length=0,
+            sent=1,
+            counted=None,
+            status=reply.status,
+            stop=reply.stop,
+            served=reply.served,
+            head=reply.text[:_HEAD],
+            characters=len(reply.text),
+        )
+        for number, reply in enumerate(replies)
+    ]
+    return tuple(note for note in notes_on_server(facts) if note.kind in ("models", "fingerprints", "marks", "garbage"))
 
 
 def remarks_on_server(replies: Sequence[ServedReply]) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ from fathom.run.doctor.probes import (
 )
 from fathom.run.preflight import reasons
 from fathom.run.server_facts import SECONDS, Survey, like, survey
+from fathom.runfile.serving import notes_on_replies
 from fathom.safety.secrets import strip_keys
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import get_tokenizer
@@ -214,6 +215,8 @@ class Examination:
                 similar=like_models(self._settings.model),
             )
         )
+        if notes := notes_on_replies(prober.replies):
+            self._add(Check("server", "warning", "; ".join(map(str, notes)), "Runs say so too"))
         if refused := negotiation_of(client).describe():
             self._add(Check("parameters", "warning", "; ".join(refused), "Runs do the same, and record it"))
         return self._diagnosis()
