@@ -196,20 +196,22 @@ ROUNDS = 20
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("items", "binary"), [(20, True), (80, False)], ids=["few right or wrong", "many graded"])
-def test_ranges_hold_the_true_ranks(items: int, binary: bool) -> None:
+@pytest.mark.parametrize(
+    ("items", "binary", "rounds"), [(20, True, ROUNDS), (80, False, 6)], ids=["few right or wrong", "many graded"]
+)
+def test_ranges_hold_the_true_ranks(items: int, binary: bool, rounds: int) -> None:
     """True scores in steps from clearly apart to equal; a line's range must hold each rank that it shares."""
     true = dict(zip("abcdefghij", (0.7, 0.65, 0.62, 0.6, 0.6, 0.6, 0.58, 0.5, 0.49, 0.3), strict=True))
     values = np.array(list(true.values()))
     best, worst = 1 + (values[None, :] > values[:, None]).sum(1), (values[None, :] >= values[:, None]).sum(1)
     rng = np.random.default_rng(items)
     missed, width = 0, []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         found = places(ranked(abilities(true, items, rng, binary)))
         low, high = np.array([found[place][:2] for place in range(len(true))]).T
         missed += not ((low <= best) & (worst <= high)).all()
         width.append(high - low)
-    assert missed <= 2  # 1 of 20 is expected at most
+    assert missed <= max(1, rounds // 10)  # 1 of 20 is expected at most
     assert np.mean(width) < (8 if binary else 5)  # ranges that say nothing would hold everything
 
 

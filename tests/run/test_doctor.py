@@ -19,8 +19,8 @@ from scripted_server import Act
 from command_line import Call
 from fathom.run.doctor import Check, Diagnosis, Plan, check_installation
 from fathom.run.doctor.needles import PLACES, make_hunt
-from fathom.run.doctor.survey import alternatives, like, survey
 from fathom.run.doctor.window import BUDGET, Shot, limit_in, read_shots, sizes
+from fathom.run.server_facts import alternatives, like, survey
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
 
@@ -86,7 +86,16 @@ FOUND = {
     "cap ignored": (Faults(cap="ignored"), {"output cap": "warning"}, "where 16 were allowed"),
     "cap not marked": (Faults(cap="unmarked"), {"output cap": "warning"}, "are not marked"),
     "stop ignored": (Faults(stop="ignored"), {"stop texts": "warning"}, "not obeyed"),
-    "stop refused": (Faults(stop="refused"), {"stop texts": "warning"}, "stop: not supported"),
+    "stop refused": (
+        Faults(stop="refused"),
+        {"stop texts": "warning", "parameters": "warning"},
+        "the server refuses stop: all requests were sent without it",
+    ),
+    "temperature 0 refused": (
+        Faults(temperature=False),
+        {"parameters": "warning", "log-probabilities": "absent"},
+        "the server refuses temperature: all requests were sent without it",
+    ),
     "no log-probabilities": (Faults(logprobs=False), {"log-probabilities": "absent"}, "not returned for prompts"),
     "no completions": (
         Faults(completions=False),
@@ -128,7 +137,6 @@ FAILED = {
     "a key is needed": (Faults(key=KEY), "chat", "read from OPENAI_API_KEY, which is not set"),
     "another path": (Faults(prefix="/api/v1"), "address", "/api/v1"),
     "no chat": (Faults(chat=False), "chat", "--chat-template never"),
-    "temperature 0 refused": (Faults(temperature=False), "temperature", "--temperature -1"),
     "the server dies": (Faults(crash=3000), "server", "no longer answers"),
     "a page": (Faults(act=Act(body=b"<html>hello</html>")), "chat", "Check the address, which usually ends in /v1"),
     "an error": (Faults(act=Act(status=500, body={"error": "boom"})), "chat", "500 - boom"),

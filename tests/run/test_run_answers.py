@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.models.answers import Output, split_reasoning, to_reply
+from fathom.models.answers import Output, to_reply
 from fathom.models.failures import MESSAGE_CHARACTERS, classify
+from fathom.score.dialects import split_reasoning
 
 
 @pytest.mark.parametrize(

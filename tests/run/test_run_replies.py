@@ -20,7 +20,7 @@ from scripted_server import Act, ScriptedServer, completion
 from test_run_faults import by_number, go
 
 from fathom.api import rows as table_of
-from fathom.models.answers import MOST_CHARACTERS, Output, split_reasoning, to_reply
+from fathom.models.answers import MOST_CHARACTERS, Output, to_reply
 from fathom.models.protocol import RequestError
 from fathom.models.usage import MOST_TOKENS, count
 from fathom.models.wire import check_response, normalized
@@ -28,6 +28,7 @@ from fathom.run import replies, status
 from fathom.runfile.judgements import FILE as JUDGEMENTS
 from fathom.runfile.judgements import JudgementStore, Spent, spent
 from fathom.runfile.store import FILE
+from fathom.score.dialects import split_reasoning
 from fathom.types import Reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")

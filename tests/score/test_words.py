@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fathom.score.rouge import rouge_l
-from fathom.score.text import bag_f1, english_words, exact_match, official_words, token_f1, without_reasoning
+from fathom.score.text import bag_f1, english_words, exact_match, official_words, token_f1
 
 
 @pytest.mark.parametrize(
@@ -42,21 +42,6 @@ def test_official_words_keep_what_ascii_does_not_know() -> None:
 def test_exact_match() -> None:
     assert exact_match("The Cat!", "cat") == 1.0
     assert exact_match("cat dog", "dog cat") == 0.0
-
-
-@pytest.mark.parametrize(
-    ("reply", "rest"),
-    [
-        ("plain", "plain"),
-        ("<think>a</think>b", "b"),
-        ("a</think>b", "b"),
-        ("<THINK>a<think>b</think>c", "c"),
-        ("<think>a</think>b<think>c", ""),
-        ("a < b and <thinker>", "a < b and <thinker>"),
-    ],
-)
-def test_without_reasoning(reply: str, rest: str) -> None:
-    assert without_reasoning(reply) == rest
 
 
 def test_rouge_l_against_hand_counted_values() -> None:

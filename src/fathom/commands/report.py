@@ -66,7 +66,7 @@ def report(options: ReportOptions) -> "Report":
     from fathom.report.made import measured, write
     from fathom.report.page import TITLE
     from fathom.report.reading import filtered
-    from fathom.rows import fingerprints, questions_left_out, shared_contexts, unfinished, unread_files
+    from fathom.rows import fingerprints, questions_left_out, served, shared_contexts, unfinished, unread_files
 
     sources, read = paths_of(options.sources), list[str]()
     left = filtered(sources, **options.of(Known), judge=options.judge, seed=options.seed, tell_read=read.append)
@@ -79,6 +79,7 @@ def report(options: ReportOptions) -> "Report":
             *unread_files(sources),
             *questions_left_out(sources),
             *unfinished(sources),
+            *served(sources),
             *shared_contexts(sources),
             *read,
         ],

@@ -14,11 +14,11 @@ The rules, in order:
 Inspect logs are read by the same rules (``fathom.rows.inspect_log``).
 """
 
-import re
 from dataclasses import dataclass
 
 from fathom.models.failures import Failure, shorten
 from fathom.models.protocol import RequestError
+from fathom.score.dialects import split_reasoning
 from fathom.types import Reply, Status
 
 MOST_CHARACTERS = 8_000_000
@@ -27,16 +27,13 @@ MOST_CHARACTERS = 8_000_000
 LARGE_TEXT = 1_000_000
 """Replies of at least this many characters are processed in a thread, so that they do not block the event loop."""
 
-# No match extends past the next tag, so that a text of many opening tags is scanned once.
-_TAG = re.compile(r"<think(?:ing)?\b[^<>]*>|(</think(?:ing)?>)", re.IGNORECASE)
-
 
 @dataclass(frozen=True, slots=True)
 class Output:
     """What a provider returned, before it is classified.
 
     Attributes:
-        text: Visible text; may still hold inline ``<think>`` blocks.
+        text: Visible text; may still hold inline reasoning (``fathom.score.dialects``).
         reasoning: Reasoning that came apart from the text.
         stop: ``stop``, ``max_tokens``, ``model_length``, ``content_filter`` or as the provider says.
         tokens_in: Prompt tokens, cached ones included; None if unknown.
@@ -46,6 +43,7 @@ class Output:
         seconds: Time of the request.
         tokens_cached: Prompt tokens read from the provider's cache; None if unknown.
         tokens_written: Prompt tokens written to it for a price; None if unknown.
+        served: Name of the model that answered, and its fingerprint; "" if unknown.
     """
 
     text: str
@@ -58,6 +56,7 @@ class Output:
     seconds: float = 0.0
     tokens_cached: int | None = None
     tokens_written: int | None = None
+    served: str = ""
 
 
 def to_reply(output: Output) -> Reply:
@@ -87,6 +86,7 @@ def to_reply(output: Output) -> Reply:
         error=error,
         tokens_cached=output.tokens_cached,
         tokens_written=output.tokens_written,
+        served=output.served,
     )
 
 
@@ -99,35 +99,12 @@ def _judge(output: Output, text: str, reasoning: str) -> tuple[Status, str]:
         where = "inside the answer" if text else "before any answer"
         return "incomplete", f"stopped at the output cap {where}; raise --max-output-tokens"
     if reasoning and not text:
-        return "incomplete", "reasoning without an answer"
+        stopped = output.stop == "stop" and bool(output.reasoning)
+        parser = ", although the model stopped by itself: the server's reasoning parser may have taken the answer"
+        return "incomplete", f"reasoning without an answer{parser if stopped else ''}"
     if output.stop == "unknown" and not text:
         return "error", "the reply says nothing, and stopped for an unknown reason"
     return "ok", ""
-
-
-def split_reasoning(text: str) -> tuple[str, str]:
-    """Separate a reply's answer from inline reasoning.
-
-    Args:
-        text: A reply, with any number of ``<think>...</think>`` blocks. An unclosed block extends to the end; one that
-            is never opened (the chat template opened it) starts at the beginning.
-
-    Returns:
-        The answer and the reasoning, both stripped if there is a block; otherwise the text unchanged.
-    """
-    answer: list[str] = []
-    thoughts: list[str] = []
-    place, thinking, first = 0, False, True
-    for tag in _TAG.finditer(text):
-        closes = tag[1] is not None
-        if closes != thinking and not (closes and first):
-            continue  # a tag inside reasoning, or a closing tag without an opening one
-        (thoughts if closes else answer).append(text[place : tag.start()])
-        place, thinking, first = tag.end(), not closes, False
-    if first:
-        return text.strip(), ""
-    (thoughts if thinking else answer).append(text[place:])
-    return "".join(answer).strip(), "\n\n".join(thought.strip() for thought in thoughts if thought.strip())
 
 
 def too_long(text: str, reasoning: str) -> Failure | None:

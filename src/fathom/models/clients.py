@@ -7,8 +7,11 @@ from fathom.extend.servers import notes_of_command
 from fathom.models.entailment import EntailmentClient
 from fathom.models.hugging_face import is_local
 from fathom.models.local_client import LocalClient, open_local_client
+from fathom.models.negotiation import Negotiation
 from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
+from fathom.models.proxies import check_proxy
 from fathom.models.ray_vllm import RayVllmClient, open_ray_vllm_client
+from fathom.safety.secrets import strip_keys
 from fathom.tokens.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
@@ -23,7 +26,8 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
         tokenizer: Loads the tokenizer of the suite; only baselines with a window need it.
 
     Raises:
-        FathomError: The model is unknown, its library is absent, or a key is missing.
+        FathomError: The model is unknown, its library is absent, a key is missing or cannot be sent, or a proxy cannot
+            be used.
     """
     if is_baseline(settings.model):
         from fathom.models.baselines import baseline_client
@@ -33,6 +37,8 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
         return open_local_client(settings)
     if is_ray_vllm(settings.model):
         return open_ray_vllm_client(settings)
+    strip_keys()
+    check_proxy(settings.base_url)
     if settings.chat_template != "always":
         from fathom.models.completions import open_continuing_client
 
@@ -60,6 +66,12 @@ def notes_of(client: Client, command: str | None = None) -> tuple[str, ...]:
         command: The command line with which its server was started; None if unsaid.
     """
     return client.notes if isinstance(client, LocalClient) else notes_of_command(command or "")
+
+
+def negotiation_of(client: Client) -> Negotiation:
+    """What the model's server was found to refuse; nothing for models without a server."""
+    found = getattr(client, "negotiation", None)
+    return found if isinstance(found, Negotiation) else Negotiation()
 
 
 def kernel_of(client: Client) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fathom.models.answers import LARGE_TEXT, Output, checked, to_reply
 from fathom.models.failures import Failure, classify
+from fathom.models.negotiation import Negotiation, fixed_parameters
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import Call, Client, RequestError, Settings
 from fathom.models.usage import count
@@ -23,6 +24,8 @@ from fathom.types import FathomError, Json, Reply
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+
+    from fathom.models.inspect_client import InspectClient
 
 NO_KEY = "no-key-needed"  # the client library insists on one
 PROVIDERS = ("openai", "openai-api", "vllm", "sglang", "llama-cpp-python")
@@ -42,6 +45,7 @@ class CompletionsClient:
         self._client = client
         self._model = model
         self._settings = settings
+        self.negotiation = Negotiation(fixed_parameters(settings))
 
     @property
     def server(self) -> tuple[AsyncOpenAI, str]:
@@ -54,21 +58,29 @@ class CompletionsClient:
         Raises:
             RequestError: The server failed.
         """
-        try:
-            answer = await self._client.completions.with_raw_response.create(
-                model=self._model,
-                prompt=prompt,
-                max_tokens=call.max_output_tokens,
-                seed=call.seed + call.epoch - 1,
-                **_options(self._settings, call.stop),
-            )
-            output = read_completion(json.loads(answer.http_response.content))
-        except Exception as error:
-            raise RequestError(classify(error)) from None
+        output = await self._sent(prompt, call)
         large = len(output.text) > LARGE_TEXT
         reply = checked(await asyncio.to_thread(to_reply, output) if large else to_reply(output))
         # A continuation may begin with the indent of a line of code: keep it.
         return replace(reply, text=output.text) if reply.text and not reply.reasoning else reply
+
+    async def _sent(self, prompt: str, call: Call) -> Output:
+        while True:
+            changes = dict(self.negotiation.changes)
+            options = _options(self._settings, call.stop)
+            options |= {"max_tokens": call.max_output_tokens, "seed": call.seed + call.epoch - 1}
+            sent = {name: value for name, value in options.items() if self.negotiation.sends(name)}
+            if cap := changes.get("max_tokens"):
+                sent["extra_body"] = {**sent.get("extra_body", {}), cap: call.max_output_tokens}
+            try:
+                create = self._client.completions.with_raw_response.create
+                answer = await create(model=self._model, prompt=prompt, **sent)
+                return read_completion(json.loads(answer.http_response.content))
+            except Exception as error:
+                failure = classify(error)
+            if not self.negotiation.learn(failure, changes):
+                advice = self.negotiation.advice(failure)
+                raise RequestError(replace(failure, message=f"{failure.message} ({advice})") if advice else failure)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -80,14 +92,16 @@ class ContinuingClient:
 
     Attributes:
         chat: The client that sends them through it.
+        negotiation: What the server was found to refuse; shared by both.
     """
 
     window: int | None = None
     policy: Overflow = "refuse"
 
-    def __init__(self, chat: Client, completions: Client) -> None:
+    def __init__(self, chat: InspectClient, completions: CompletionsClient) -> None:
         self.chat = chat
         self._completions = completions
+        self.negotiation = completions.negotiation = chat.negotiation
 
     async def complete(self, prompt: str, call: Call) -> Reply:
         """Send one request with the client of its kind."""
@@ -138,6 +152,7 @@ def read_completion(body: object) -> Output:
         tokens_in=count(usage.get("prompt_tokens")),
         tokens_out=count(usage.get("completion_tokens")),
         tokens_cached=count(usage.get("prompt_tokens_details", {}).get("cached_tokens")),
+        served=read["model"],
     )
 
 

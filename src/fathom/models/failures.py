@@ -75,8 +75,9 @@ class Line:
     source: str = ""
 
     def holds(self, code: int | None, message: str) -> bool:
-        """Whether the entry matches a message (in lower case) that came with a status code."""
-        return not self.stop and self._is_for(code) and _in_order(self.pattern.lower(), message)
+        """Whether the entry matches a message, in lower case, that came with a status code."""
+        pattern, words = (text.replace("`", "'") for text in (self.pattern.lower(), message))
+        return not self.stop and self._is_for(code) and _in_order(pattern, words)
 
     def _is_for(self, code: int | None) -> bool:
         if self.status:
@@ -183,6 +184,10 @@ class Failure:
     wait: float | None = None
 
 
+class ServerError(FathomError):
+    """The server is unreachable or fails all requests: the work cannot go on."""
+
+
 def classify(error: BaseException) -> Failure:
     """Classify the exception of a failed request.
 
@@ -254,11 +259,13 @@ def _innermost(chain: list[BaseException]) -> BaseException:
 def shorten(text: str, characters: int = MESSAGE_CHARACTERS) -> str:
     """The text on one line, secrets hidden before it is truncated: a truncated key would not be recognized.
 
+    Backticks become quotes: in fathom's messages they mark options.
+
     Args:
         text: The full text, not truncated before.
         characters: Maximum length.
     """
-    line = hide_in_text(" ".join(text.split()))
+    line = hide_in_text(" ".join(text.split())).replace("`", "'")
     return line if len(line) <= characters else line[: characters - 1] + "…"
 
 

@@ -17,12 +17,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
 from fathom.models.answers import LARGE_TEXT, Output, checked, to_reply
-from fathom.models.failures import Failure, classify
+from fathom.models.failures import Failure, classify, shorten
+from fathom.models.negotiation import CAPS, Negotiation, fixed_parameters
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import Call, Chat, RequestError, Settings, Turn
 from fathom.models.thinking import unknown_switch
 from fathom.models.usage import count
-from fathom.models.wire import watch
+from fathom.models.wire import SERVED_CHARACTERS, watch
 from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class InspectClient:
     def __init__(self, model: Model, settings: Settings) -> None:
         self._model = model
         self._settings = settings
+        self.negotiation = Negotiation(fixed_parameters(settings))
         openai = settings.model.startswith("openai/") and settings.base_url is None
         self._keyed = openai
         self._marked = settings.model.startswith("anthropic/") or (openai and _writes_cost(settings.model))
@@ -87,16 +89,24 @@ class InspectClient:
     async def _sent(self, content: str | Chat, call: Call) -> ModelOutput:
         """What the model returned, its failures classified."""
         self._still_retries()
-        task = asyncio.create_task(self._generate(content, call), context=self._context.copy())
-        try:
-            return await task
-        except Exception as error:
-            failure = classify(error)
-            if failure.kind == "bad" and self._model.api.should_retry(_innermost(error)):
-                failure = Failure("busy", failure.message, failure.wait)
-            if self._settings.thinking and (advice := unknown_switch(failure.message, self._settings.generation)):
-                failure = replace(failure, message=f"{failure.message} ({advice})")
-            raise RequestError(failure) from None
+        while True:
+            changes = dict(self.negotiation.changes)
+            task = asyncio.create_task(self._generate(content, call), context=self._context.copy())
+            try:
+                return await task
+            except Exception as error:
+                failure = self._failure(error)
+            if not self.negotiation.learn(failure, changes):
+                raise RequestError(failure)
+
+    def _failure(self, error: Exception) -> Failure:
+        """The failure of a request, with advice on options that the server refuses."""
+        failure = classify(error)
+        if failure.kind == "bad" and self._model.api.should_retry(_innermost(error)):
+            failure = Failure("busy", failure.message, failure.wait)
+        switch = unknown_switch(failure.message, self._settings.generation) if self._settings.thinking else ""
+        advice = switch or self.negotiation.advice(failure)
+        return replace(failure, message=f"{failure.message} ({advice})") if advice else failure
 
     async def close(self) -> None:
         """Close the connections."""
@@ -105,11 +115,22 @@ class InspectClient:
     async def _generate(self, content: str | Chat, call: Call) -> ModelOutput:
         from inspect_ai.model import GenerateConfig
 
-        config = GenerateConfig(max_tokens=call.max_output_tokens, seed=call.seed + call.epoch - 1)
-        if call.stop:
+        sends = self.negotiation.sends
+        config = GenerateConfig(max_tokens=call.max_output_tokens)
+        if sends("seed"):
+            config.seed = call.seed + call.epoch - 1
+        if call.stop and sends("stop"):
             config.stop_seqs = [*(self._model.config.stop_seqs or ()), *call.stop]
+        if not sends("temperature"):
+            self._model.config.temperature = None
+        asked: str | list[ChatMessage] = ""
         if isinstance(content, str):
             asked = self._cached(content, call, config) if self._model.config.cache_prompt is None else content
+        if cap := next((self.negotiation.changes[name] for name in CAPS if not sends(name)), ""):
+            config.max_tokens = None
+            body = config.extra_body or self._model.config.extra_body or {}
+            config.extra_body = {**body, cap: call.max_output_tokens}
+        if isinstance(content, str):
             return await self._model.generate(asked, config=config, cache=False)
         choice: Literal["none", "auto"] = "none" if content.last else "auto"
         return await self._model.generate(list(content.messages), content.tools, choice, config, cache=False)
@@ -260,6 +281,7 @@ def read_output(output: ModelOutput) -> Output:
         seconds=output.time or 0.0,
         tokens_cached=count(usage.input_tokens_cache_read) if usage else None,
         tokens_written=count(usage.input_tokens_cache_write) if usage else None,
+        served=shorten(output.model or "", SERVED_CHARACTERS),
     )
 
 

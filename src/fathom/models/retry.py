@@ -13,7 +13,7 @@ from random import Random
 from time import perf_counter
 from typing import TypeAlias
 
-from fathom.models.failures import Failure, classify
+from fathom.models.failures import Failure, ServerError, classify
 from fathom.models.protocol import PROBE, TINY_PROMPT, Call, Client, RequestError
 from fathom.models.usage import with_counts
 from fathom.types import FathomError, Reply
@@ -125,7 +125,7 @@ async def ask(
         The reply, or one with status ``overflow``, ``refused`` or ``error``; never raises for this sample alone.
 
     Raises:
-        FathomError: The server is unreachable or denies all requests, so that going on would waste the samples.
+        ServerError: The server is unreachable or denies all requests, so that going on would waste the samples.
     """
     for attempt in range(1, retry.retries + 2):
         async with health.probing:
@@ -219,13 +219,13 @@ async def _make_sure(client: Client, call: Call, retry: Retry, health: Health, r
         seen: Number of answered probes when the request was sent: a later one needs no repetition.
 
     Raises:
-        FathomError: It does not answer.
+        ServerError: It does not answer.
     """
     async with health.probing:
         if health.probes > seen:
             return
         if not await _answers(client, call, retry, health):
-            raise FathomError(reason)
+            raise ServerError(reason)
         health.probes += 1
         health.note_reply()
 

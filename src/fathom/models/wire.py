@@ -11,14 +11,17 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from fathom.models.answers import LARGE_TEXT, MOST_CHARACTERS, split_reasoning, too_long
+from fathom.models.answers import LARGE_TEXT, MOST_CHARACTERS, too_long
 from fathom.models.failures import Failure, failure_of, meaning_of_stop, shorten
 from fathom.models.protocol import RequestError
 from fathom.models.usage import count
+from fathom.score.dialects import split_reasoning
 
 MOST_BYTES = 8 * MOST_CHARACTERS
 """Larger bodies are not read to the end; a text of the maximum length fits even if fully escaped."""
 _SHOWN = 200
+SERVED_CHARACTERS = 200
+"""Most characters that are kept of the name of the model that answered and its fingerprint."""
 
 ENDS = frozenset({"stop", "eos", "eos_token", "end_turn", "stop_sequence"})
 STOPS = ENDS | {"length", "max_tokens", "model_length", "tool_calls", "function_call", "content_filter"}
@@ -84,9 +87,38 @@ def _normalized(body: bytes) -> bytes:
         # Python refuses to parse integers of thousands of digits.
         read = json.loads(body, parse_int=lambda digits: int(digits) if len(digits) < 20 else float("inf"))
     except (ValueError, RecursionError):
+        if (whole := _whole_stream(body)) is not None:
+            return json.dumps(normalized(whole)).encode()
         start = shorten(body.decode("utf-8", "replace"), _SHOWN)
         raise RequestError(Failure("busy", f"the reply is not JSON: {start}")) from None
     return json.dumps(normalized(read)).encode()
+
+
+def _whole_stream(body: bytes) -> dict[str, Any] | None:
+    """The completion in a stream of events that nobody asked for; None if it is no such stream."""
+    lines = [line[5:].strip() for line in body.decode("utf-8", "replace").splitlines() if line.startswith("data:")]
+    parts: dict[str, list[str]] = {"content": [], "text": [], "reasoning_content": [], "reasoning": []}
+    whole: dict[str, Any] = {}
+    for line in lines:
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            continue  # [DONE]
+        if not isinstance(event, Mapping):
+            return None
+        whole |= {name: value for name, value in event.items() if name != "choices" and value is not None}
+        choices = event.get("choices")
+        for choice in choices[:1] if isinstance(choices, list) else ():
+            delta = choice.get("delta") if isinstance(choice, Mapping) else None
+            whole["finish_reason"] = choice.get("finish_reason") or whole.get("finish_reason")
+            for name, texts in parts.items():
+                value = choice.get("text") if name == "text" else (delta or {}).get(name)
+                texts += [value] if isinstance(value, str) else []
+    if not whole:
+        return None
+    joined = {name: "".join(texts) for name, texts in parts.items()}
+    answer = {"text": joined["text"]} if joined["text"] else {"message": joined}
+    return {**whole, "choices": [{**answer, "finish_reason": whole.pop("finish_reason", None)}]}
 
 
 def normalized(body: object) -> dict[str, Any]:
@@ -109,15 +141,23 @@ def normalized(body: object) -> dict[str, Any]:
             raise RequestError(error)
     if not isinstance(body, Mapping) or not isinstance(choice, Mapping):
         raise RequestError(_no_choice(body))
-    name, model = body.get("id"), body.get("model")
+    name = body.get("id")
     return {
         "id": name if isinstance(name, str) else "",
         "object": body.get("object"),
         "created": 0,
-        "model": model if isinstance(model, str) else "",
+        "model": _served(body),
         "choices": [_choice(choice)],
         "usage": _usage(body.get("usage")),
     }
+
+
+def _served(body: Mapping[str, Any]) -> str:
+    """The model that answered and the fingerprint of its configuration: names without spaces, separated by one."""
+    names = [name for name in (body.get("model"), body.get("system_fingerprint")) if isinstance(name, str) and name]
+    return " ".join(
+        "_".join(name.split())[: SERVED_CHARACTERS // 2 - 1] for name in names if isinstance(name, str) and name
+    )
 
 
 def error_in(place: Mapping[str, Any]) -> Failure | None:
@@ -145,13 +185,15 @@ def _in_words(error: object) -> str:
 
 _WITHOUT_MESSAGE = frozenset({"model_length", "content_filter"})
 _APART = ("reasoning_details", "reasoning_content", "reasoning")
+# Where else servers put reasoning: Ollama and llama.cpp, LiteLLM.
+_ELSEWHERE = ("thinking", "thinking_blocks")
 
 
 def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
     content = choice.get("message")
     message: Mapping[str, Any] = content if isinstance(content, Mapping) else {}
     text = _text(choice.get("text") if "text" in choice else message.get("content"))
-    apart = {name: message[name] for name in _APART if message.get(name)}
+    apart = {name: message[name] for name in _APART if message.get(name)} or _reasoning_elsewhere(message)
     if (long := too_long(text, "".join(str(thought) for thought in apart.values()))) is not None:
         raise RequestError(long)
     has_content = bool(text or apart or message.get("refusal") or message.get("tool_calls"))
@@ -170,6 +212,25 @@ def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
     if message.get("refusal"):
         answer["refusal"] = str(message["refusal"])
     return {"index": 0, "message": answer, "finish_reason": stop}
+
+
+def _reasoning_elsewhere(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Reasoning in fields that libraries do not read, or in parts of the content (Mistral); {} if there is none."""
+    content = message.get("content")
+    places = [message.get(name) for name in _ELSEWHERE]
+    if isinstance(content, list):
+        places.append([part for part in content if isinstance(part, Mapping) and part.get("type") == "thinking"])
+    text = "\n\n".join(filter(None, map(_thoughts, places)))
+    return {"reasoning_content": text} if text else {}
+
+
+def _thoughts(value: object) -> str:
+    """The text of reasoning that may be a text, or parts with texts under ``thinking`` or ``text``."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return _thoughts(value.get("thinking") or value.get("text"))
+    return "".join(map(_thoughts, value)) if isinstance(value, list) else ""
 
 
 def tool_calls(calls: object) -> list[dict[str, Any]]:

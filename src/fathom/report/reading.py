@@ -11,7 +11,7 @@ from fathom.analysis.base import BASE_LENGTHS
 from fathom.analysis.known import THRESHOLD
 from fathom.plugins.names import system_name
 from fathom.report.sections.known import sentence_on_filter
-from fathom.rows import load, scan, shared_contexts, unfinished
+from fathom.rows import load, scan, served, shared_contexts, unfinished
 from fathom.rows.parts import ReadOptions
 from fathom.rows.scoring import NOT_JUDGED
 from fathom.rows.table import RowsTable
@@ -26,9 +26,9 @@ NAMED = 4
 
 
 def tell_unfinished(sources: Iterable[Path | str], tell: Tell | None) -> None:
-    """Notes on unfinished runs; none if ``tell`` is None."""
+    """Notes on unfinished runs and on servers; none if ``tell`` is None."""
     if tell is not None:
-        for note in unfinished(map(Path, sources)):
+        for note in (*unfinished(map(Path, sources)), *served(map(Path, sources))):
             tell(note)
 
 

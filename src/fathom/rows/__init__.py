@@ -21,6 +21,7 @@ from fathom.rows.runs import read_foreign
 from fathom.rows.runs import rows_from_run as rows_from_run
 from fathom.rows.runs import said_of_scorers as said_of_scorers
 from fathom.rows.runs import scan as scan
+from fathom.rows.runs import served as served
 from fathom.rows.runs import shared_contexts as shared_contexts
 from fathom.rows.runs import unfinished as unfinished
 from fathom.rows.runs import unread_files as unread_files

@@ -261,10 +261,10 @@ def _results(file: File, files: Sequence[File], date: str) -> Mapping[str, Any]:
     """The results of the same run: with the same date, or the only ones in the folder if the name has no date."""
     name = re.compile(f"results_{re.escape(date) or '.*'}")
     if file.inside:
-        beside = [file for file in files if file.name.parent == file.name.parent]
+        beside = [other for other in files if other.name.parent == file.name.parent]
     else:  # only the samples may be readable
         beside = [File.at(path) for path in file.path.parent.glob("results_*.json")]
-    matches = [file for file in beside if name.fullmatch(file.stem)]
+    matches = [other for other in beside if name.fullmatch(other.stem)]
     return next((fields for _, fields in checked_records(matches[0])), {}) if len(matches) == 1 else {}
 
 

@@ -187,6 +187,15 @@ def unfinished(paths: Iterable[Path]) -> list[str]:
     return sentences
 
 
+def served(paths: Iterable[Path]) -> list[str]:
+    """Sentences about what the replies of runs show about their servers: prompts that were cut, other models."""
+    sentences = []
+    for folder in run_folders(paths):
+        if (progress := status(folder)) is not None:
+            sentences += [f"{folder.name} ({progress.model}): {note}" for note in progress.server]
+    return sentences
+
+
 def unread_files(paths: Iterable[Path]) -> list[str]:
     """A sentence about each suite that was built although files of its corpus could not be read."""
     suites = [read_manifest(path)["suite"] for path in run_folders(paths)]

@@ -82,6 +82,7 @@ def choose(
         kind=decided.kind,
         system=system_of(system),
         server_command=server_command,
+        chosen_temperature=sampling.temperature != "default",
     )
     check_settings(settings)
     return Chosen(settings, price, entry, decided)

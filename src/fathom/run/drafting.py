@@ -25,9 +25,10 @@ from fathom.run.cases.pending import PendingCases, estimate
 from fathom.runfile.judgements import Judgement, Spent, case_key, hashed
 from fathom.runfile.settings import DraftSettings
 from fathom.score.answers import short_answer
+from fathom.score.dialects import without_reasoning
 from fathom.score.judge import Ask, Case, Conversation, Parts, asked
 from fathom.score.judge_texts import REMINDER
-from fathom.score.text import token_f1, without_reasoning
+from fathom.score.text import token_f1
 from fathom.storage.atomic import whole_file
 from fathom.tokens.counts import cut_points
 from fathom.types import Document, FathomError

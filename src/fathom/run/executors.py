@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from fathom.models.clients import open_client
+from fathom.models.failures import ServerError
 from fathom.models.loop import drive
 from fathom.models.prices import Price
 from fathom.models.protocol import Client, Settings
@@ -19,6 +20,7 @@ from fathom.run.batches.open import (
 )
 from fathom.run.batches.recording import Recording
 from fathom.run.request import RunRequest
+from fathom.run.server_facts import explained
 from fathom.run.session import Session, Work
 from fathom.runfile.batches import requests_under_way
 from fathom.runfile.ledger import Key, Ledger
@@ -161,7 +163,10 @@ async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSumma
         check_none_waits(out)
         ledger.plan(total, work.samples(), work.epochs)
         session = Session(ledger, client, work, total)
-        await session.work_through()
+        try:
+            await session.work_through()
+        except ServerError as error:
+            raise await explained(error, client) from None
         return session.summary()
     finally:
         ledger.close()

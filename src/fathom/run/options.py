@@ -8,6 +8,7 @@ from fathom.extend.methods import AGENT
 from fathom.models.failures import provider_errors
 from fathom.models.hugging_face import is_local
 from fathom.models.protocol import Settings, is_baseline
+from fathom.score.dialects import dialects
 from fathom.suites.registry import task_name
 from fathom.tokens.length import format_length, named_lengths
 from fathom.types import FathomError, Json
@@ -62,6 +63,7 @@ def check_settings(settings: Settings) -> None:
             the message names the option. Or the user's table of provider errors is invalid.
     """
     provider_errors()
+    dialects()
     if settings.system.name == AGENT:
         _check_agent(settings)
     if settings.server_command is None:

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from fathom.models.answers import LARGE_TEXT
+from fathom.models.failures import ServerError
 from fathom.models.form import form_of
 from fathom.models.overflow import fit
 from fathom.models.prices import Limit, cost_of, total_cost
@@ -18,12 +19,13 @@ from fathom.models.protocol import Call, Chat, Client, Conversing, Turn
 from fathom.models.request_mode import PLAIN, RequestMode, RequestModes, ended, together, within
 from fathom.models.retry import Sending
 from fathom.models.thinking import Thinking, doubts
-from fathom.run.engine import Engine, Terms, unexpected
+from fathom.run.engine import Engine, Terms, ignore, unexpected
 from fathom.run.preflight import Caps
 from fathom.run.queue import AHEAD, Queue, Queued, prefix_key
 from fathom.run.systems import TURN, Request, System, Task, split_prompt, too_long
 from fathom.runfile.ledger import Key, Ledger
 from fathom.runfile.progress import Progress, RunSummary
+from fathom.runfile.serving import EARLY, notes_on_server, remarks_on_server
 from fathom.runfile.worker import BEAT_SECONDS
 from fathom.tokens.length import question_part, render
 from fathom.tokens.tokenizers import Tokenizer
@@ -33,6 +35,8 @@ from fathom.types import FathomError, Reply, Sample, Status
 LEAST_CLAIMS = 8
 # Seconds between checks on other processes' claims, once nothing else is left.
 LOOK_SECONDS = 0.5
+FIRST_LOOK = 3
+"""Replies after which what they show about the server is looked at; then after twice as many each time."""
 INCOMPLETE_SHARE = 0.05
 
 Job: TypeAlias = tuple[Sample, int]
@@ -85,6 +89,7 @@ class Work:
         waits: Whether the first request of a prefix is answered before others of the prefix are sent: for providers,
             whose caches can be read only then. Servers that compute one prompt after the other need less memory if what
             shares a prefix comes together.
+        tell: Called with a line about the server, once it shows in replies.
         committed: Awaited with sample and epoch once a reply is in the store, before the next request takes its place.
     """
 
@@ -104,6 +109,7 @@ class Work:
     sent_cap: Callable[[int], int] = lambda notes: notes
     forms: bool = False
     waits: bool = False
+    tell: Callable[[str], None] = ignore
     committed: Callable[[str, int], Awaitable[None]] = let_others_run
 
 
@@ -124,6 +130,8 @@ class Session:
         self._replies = self._reasoned = 0
         self._total = total
         self._held: list[Job] = []
+        self._noted: set[str] = set()
+        self._look_at = FIRST_LOOK
         self._version = ledger.version()
         self._totals = ledger.totals()
 
@@ -144,7 +152,7 @@ class Session:
             raise FathomError(f"{self._engine.stop}; all finished replies are kept")
         health = self._engine.health
         if health.errors and self._totals.counts["error"] == self._totals.finished:
-            raise FathomError(
+            raise ServerError(
                 f"all {health.errors} samples failed, the last one with: {health.last.rstrip('.')}. Fix the cause and "
                 "run the same command again to retry them"
             )
@@ -161,7 +169,9 @@ class Session:
         """The final state."""
         self._totals = self._ledger.totals()
         counts, hints = self._totals.counts, []
-        if counts["incomplete"] > INCOMPLETE_SHARE * self._totals.finished:
+        served = [] if self._work.system is not None else self._ledger.served()
+        capped = any(reply.status == "incomplete" and (reply.characters or reply.stop != "stop") for reply in served)
+        if counts["incomplete"] > INCOMPLETE_SHARE * self._totals.finished and (capped or not served):
             unexpected = self._reasoned and not self._work.reasons and self._work.thinking is None
             mend = "the model reasons: use --model-kind thinking" if unexpected else "raise --max-output-tokens"
             hints.append(
@@ -175,7 +185,9 @@ class Session:
             doubt := doubts(self._work.thinking, replies=self._replies, reasoned=self._reasoned)
         ):
             hints.append(doubt)
-        return RunSummary(self._ledger.folder, self._state(), hints=tuple(hints))
+        hints += map(str, notes_on_server(served))
+        remarks = remarks_on_server(served)
+        return RunSummary(self._ledger.folder, self._state(), hints=tuple(hints), remarks=remarks)
 
     def _all(self) -> Iterator[Job]:
         """All pairs; those that failed before this process started come last, as they may fail again."""
@@ -229,6 +241,17 @@ class Session:
         cost = 0.0 if not prompt_hash else self._price(sample, requests)
         before = self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
         self._count(sample, reply, cost, sent=bool(prompt_hash), before=before)
+        self._look_at_server()
+
+    def _look_at_server(self) -> None:
+        """Say early what replies show about the server: it is better ended soon than found out at the end."""
+        if self._asked < self._look_at or self._work.system is not None:
+            return
+        self._look_at *= 2
+        for note in notes_on_server(self._ledger.served()):
+            if note.kind in EARLY - self._noted:
+                self._noted.add(note.kind)
+                self._work.tell(str(note))
 
     def _prepare(self, queued: Queued[Job], cap: int) -> Prepared | Reply:
         """The prompt of a sample and its parameters; the reply if it is not sent."""

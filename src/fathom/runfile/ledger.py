@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
+from fathom.runfile.serving import ServedReply, served_replies
 from fathom.runfile.store import (
     BUSY_SECONDS,
     CHECKED,
@@ -72,10 +73,10 @@ class Ledger:
             opening.pop_all()  # nothing went wrong: it stays open
 
     def _bring_up_to_date(self) -> int:
-        """The format of the store. Early versions stored neither the bare question nor the worker of a reply."""
+        """The format of the store. Early versions stored less of a reply."""
         with self._writing():
             present = {row[1] for row in self._db.execute("PRAGMA table_info(replies)")}
-            for name in ("asked", "worker"):
+            for name in ("asked", "worker", "served"):
                 if name not in present:
                     self._db.execute(f"ALTER TABLE replies ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
         return add_checksums(self._db, self.folder / FILE, CHECKED)
@@ -200,9 +201,10 @@ class Ledger:
             self._version,
             *self._inputs(sample),
             self.worker.id,
+            reply.served,
         )
         query = "SELECT status FROM replies WHERE sample = ? AND epoch = ?"
-        columns = f"{self._replies.columns}, worker"
+        columns = f"{self._replies.columns}, worker, served"
         with self._writing():
             before: tuple[Status] | None = self._db.execute(query, (sample.id, epoch)).fetchone()
             self._db.execute(f"INSERT OR REPLACE INTO replies ({columns}) VALUES ({_marks(columns)})", storable(row))
@@ -227,6 +229,11 @@ class Ledger:
         """Sums over all finished replies, including those of other processes."""
         with clear_errors(self.folder):
             return read_totals(self._db)
+
+    def served(self) -> list[ServedReply]:
+        """What the replies show about the server, including those of other processes."""
+        with clear_errors(self.folder):
+            return served_replies(self._db)
 
     def version(self) -> int:
         """A number that changes when another process writes."""
@@ -297,6 +304,7 @@ def without_secrets(reply: Reply) -> Reply:
         text=redact(reply.text),
         reasoning=redact(reply.reasoning),
         stop=redact(reply.stop),
+        served=redact(reply.served),
         error=hide_in_text(reply.error),
     )
 

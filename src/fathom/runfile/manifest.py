@@ -17,6 +17,7 @@ from fathom.models.model_settings import KINDS, SWITCHES
 from fathom.models.protocol import Settings, is_baseline, is_ray_vllm
 from fathom.models.thinking import MODES, PROMPTS
 from fathom.safety.secrets import hide_in_address, hide_in_command, hide_secrets
+from fathom.storage.atomic import whole_file
 from fathom.storage.checksums import CHECKSUM, check_content, check_format, with_checksum
 from fathom.types import FathomError, Json
 
@@ -53,6 +54,7 @@ _FIELDS = {
     "extension": _Kind(dict, "an object or null"),
     "server_command": _Kind(str, "a text"),
     "variant": _Kind(str, "a text"),
+    "observed": _Kind(dict, "an object"),
     "thinking": _Kind(dict, "an object or null"),
     "versions": _Kind(dict, "an object"),
 }
@@ -222,6 +224,35 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if manifest.get("thinking") is not None:
         _check_fields(path, "thinking.", manifest["thinking"], _THINKING_FIELDS)
     return manifest
+
+
+def observed_in(folder: Path) -> Mapping[str, Any]:
+    """What was recorded of the server of a run; empty if there is no run, or nothing was.
+
+    Raises:
+        FathomError: The file cannot be read.
+    """
+    return (read_manifest(folder).get("observed") or {}) if (folder / FILE).is_file() else {}
+
+
+def observe_run(folder: Path, observed: Mapping[str, Json]) -> None:
+    """Record in ``run.json`` what the replies showed of the server; nothing is written if it is known already.
+
+    Args:
+        folder: The run folder.
+        observed: ``served``, the number of replies by the name of the model that answered, and ``negotiated``, the
+            parameters that the server refuses, each with its other name or "".
+
+    Raises:
+        FathomError: The file cannot be read or written.
+    """
+    manifest = read_manifest(folder)
+    if manifest.get("observed") == observed:
+        return
+    content = {name: value for name, value in manifest.items() if name != CHECKSUM} | {"observed": dict(observed)}
+    text = json.dumps(with_checksum(content) if CHECKSUM in manifest else content, indent=2, ensure_ascii=False) + "\n"
+    with whole_file(folder / FILE) as file:
+        file.write(text)
 
 
 def _check_fields(path: Path, place: str, values: Mapping[str, Any], fields: Mapping[str, _Kind]) -> None:

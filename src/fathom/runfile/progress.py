@@ -7,6 +7,7 @@ from pathlib import Path
 from fathom.printing import readable
 from fathom.runfile.batches import waiting
 from fathom.runfile.manifest import read_manifest
+from fathom.runfile.serving import is_of_system, notes_on_server
 from fathom.runfile.store import peek
 from fathom.runfile.worker import is_alive
 from fathom.types import Status
@@ -52,6 +53,7 @@ class RunSummary:
         stopped: Why the run stopped early; "" if it did not.
         hints: Suggestions for the user.
         shard: Address of the shard, if this is not a whole run; ``folder`` is then where all of them are.
+        remarks: What the counts do not say, such as "8 of them empty".
     """
 
     folder: Path
@@ -59,6 +61,7 @@ class RunSummary:
     stopped: str = ""
     hints: tuple[str, ...] = ()
     shard: str = ""
+    remarks: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """One line; "" if nothing was started."""
@@ -66,6 +69,7 @@ class RunSummary:
         if self.stopped or self.progress is None:
             return f"{where}: stopped: {self.stopped}" if self.stopped else ""
         counts = ", ".join(f"{count} {status}" for status, count in self.progress.counts.items() if count)
+        counts = "; ".join(filter(None, (counts, *self.remarks)))
         return f"{where}: {self.progress.finished:,} of {self.progress.total:,} replies ({counts})"
 
 
@@ -91,6 +95,7 @@ class RunStatus:
         unpriced: Replies whose price is unknown.
         in_batches: Requests in batches that have not ended, or are not collected.
         scorer_errors: Sentences on replies that the scorers of their tasks could not score.
+        server: Sentences on what replies show about the server.
     """
 
     folder: Path
@@ -109,6 +114,7 @@ class RunStatus:
     unpriced: int = 0
     in_batches: int = 0
     scorer_errors: tuple[str, ...] = ()
+    server: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, str]:
         """What the command prints: each fact by its name."""
@@ -125,6 +131,7 @@ class RunStatus:
             "working": f"{self.alive} processes{rate}{eta}",
             **({"batches": f"{self.in_batches:,} requests at the provider"} if self.in_batches else {}),
             **({"scoring": "; ".join(self.scorer_errors)} if self.scorer_errors else {}),
+            **({"server": "; ".join(self.server)} if self.server else {}),
         }
 
 
@@ -147,6 +154,7 @@ def status(folder: Path) -> RunStatus:
         living = [row for row in rows if is_alive(row.worker, beat=row.beat, now=now)]
         since = min((row.worker.started for row in living), default=now)
         recent = store.finished_since(since)
+        server = () if is_of_system(folder) else tuple(map(str, notes_on_server(store.served())))
     finished = totals.finished
     total = max([finished, *(row.planned for row in rows)])
     rate = recent / max(now - since, 1e-3) if living and recent else None
@@ -166,4 +174,5 @@ def status(folder: Path) -> RunStatus:
         last=totals.last,
         unpriced=totals.unpriced,
         in_batches=sum(batch.requests for batch in waiting(folder)),
+        server=server,
     )

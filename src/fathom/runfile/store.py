@@ -12,13 +12,14 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
 from fathom.models.usage import counted, paid, with_counts
+from fathom.runfile.serving import ServedReply, cut_in, served_replies
 from fathom.runfile.store_checks import Formats, Rows, check_rows
 from fathom.runfile.worker import Worker
 from fathom.types import STATUSES, Facet, FathomError, Reply, Status
@@ -36,7 +37,7 @@ CREATE TABLE IF NOT EXISTS replies (
     tokens_in INTEGER, tokens_out INTEGER, tokens_reasoning INTEGER, seconds REAL NOT NULL, attempts INTEGER NOT NULL,
     truncated INTEGER NOT NULL, error TEXT NOT NULL, tokens_cached INTEGER, cost REAL,
     finished_at REAL NOT NULL, fathom_version TEXT NOT NULL, worker TEXT NOT NULL DEFAULT '', checksum INTEGER,
-    inputs TEXT, UNIQUE (sample, epoch)
+    inputs TEXT, served TEXT NOT NULL DEFAULT '', UNIQUE (sample, epoch)
 );
 CREATE TABLE IF NOT EXISTS planned (
     sample TEXT NOT NULL, epoch INTEGER NOT NULL, item TEXT NOT NULL, task TEXT NOT NULL, length INTEGER NOT NULL,
@@ -159,16 +160,24 @@ def replies(folder: Path) -> Iterator[StoredReply]:
         folder: The run folder.
 
     Yields:
-        Rows by task, length, sample and epoch, whichever reply came first.
+        Rows by task, length, sample and epoch, whichever reply came first. Where the server cut the prompt
+        (``fathom.runfile.serving``), the status is ``overflow``: what it answered says nothing about the length.
 
     Raises:
         FathomError: The folder holds no run, or its file is damaged.
     """
     with clear_errors(folder), reading(folder) as db:
-        inputs = _inputs(check_rows(db, folder / FILE, CHECKED))
+        inputs, cut = _inputs(check_rows(db, folder / FILE, CHECKED)), cut_in(folder, db)
         for row in db.execute(f"SELECT {_READ}, {inputs} FROM replies ORDER BY task, length, sample, epoch"):
             _check(folder / FILE, row)
-            yield _stored(row)
+            stored = _stored(row)
+            prompt = cut.get((stored.sample, stored.epoch))
+            yield stored if prompt is None else _without_answer(stored, str(prompt))
+
+
+def _without_answer(stored: StoredReply, why: str) -> StoredReply:
+    """A reply as if its prompt had not fitted."""
+    return replace(stored, reply=replace(stored.reply, status="overflow", error=why))
 
 
 def unasked(folder: Path) -> Iterator[StoredReply]:
@@ -241,6 +250,10 @@ class Peek:
     def totals(self) -> Totals:
         """Sums over all finished replies; zeros if there is no store."""
         return read_totals(self.db) if self.db is not None else NOTHING
+
+    def served(self) -> list[ServedReply]:
+        """What the replies show about the server."""
+        return served_replies(self.db) if self.db is not None else []
 
     def samples(self) -> int:
         """Number of different samples with a reply; of those that are planned, if the run stored its plan."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
-from fathom.types import Json
+from fathom.types import FathomError, Json
 
 HIDDEN = "***"
 SHORTEST = 8
@@ -66,6 +66,24 @@ def remember(*settings: Json) -> None:
     """Store all secrets in settings: values with names like secrets, and passwords and queries of addresses."""
     for setting in settings:
         _remembered.update(_secrets_in(setting))
+
+
+def strip_keys() -> None:
+    """Remove white space around keys in environment variables: copying adds it, and no header can hold it.
+
+    Raises:
+        FathomError: A key has a line break or another character inside that no header can hold.
+    """
+    for name, value in list(os.environ.items()):
+        if not _HOLDER.search(name) or value.startswith("/"):
+            continue
+        key = value.strip()
+        if name.upper().endswith("_API_KEY") and not (key.isascii() and key.isprintable()):
+            raise FathomError(
+                f"the key in {name} has a line break or another character that cannot be sent; copy the key again"
+            )
+        if key != value:
+            os.environ[name] = key
 
 
 def redact(text: str) -> str:
@@ -168,11 +186,17 @@ def _known() -> Iterator[str]:
 @lru_cache(maxsize=4)
 def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
     """Matches any of the secrets, plain and as encoded in addresses and JSON; the longest first, parts last."""
-    forms = {form for secret in secrets for form in (secret, quote(secret, safe=""), _in_json(secret))}
+    forms = {form for secret in secrets for form in _forms(secret.strip()) if form}
     longest_first = sorted(forms, key=lambda form: (-len(form), form))
     parts = {form[:SHORTEST_PART] for form in forms if len(form) >= SHORTEST_WHOLE and _RANDOM.fullmatch(form)}
     words = [*map(re.escape, longest_first), *(rf"{re.escape(part)}[\w.~+/=-]*" for part in sorted(parts))]
     return re.compile("|".join(words)) if words else None
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """A secret plain, and as encoded in addresses, in JSON, in Python and for a header."""
+    yield from (secret, quote(secret, safe=""), _in_json(secret), repr(secret)[1:-1])
+    yield b64encode(secret.encode("utf-8", "replace")).decode()
 
 
 def _in_json(text: str) -> str:

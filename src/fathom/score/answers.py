@@ -11,8 +11,8 @@ reply as a label ("2) ..."), else the first that is named ("passage 3"), else a 
 import re
 from collections.abc import Iterable, Iterator
 
+from fathom.score.dialects import without_reasoning
 from fathom.score.reading import CUE, NAME, PASSAGE_NOUN, RULED_OUT, after_cues, plain_text, read_numeral, settled
-from fathom.score.text import without_reasoning
 
 _UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])")
 _EMPHASIS = re.compile(r"\*\*|__|`+|^[ \t]*#+[ \t]", re.MULTILINE)

@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias, TypeVar
 
 from fathom.plugins.discovery import declared
 from fathom.plugins.names import unknown
+from fathom.score.dialects import without_reasoning
 from fathom.score.judge_texts import REMINDER
-from fathom.score.text import without_reasoning
 from fathom.types import FathomError
 
 T = TypeVar("T")

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from fathom.score.text import fold, without_reasoning
+from fathom.score.dialects import without_reasoning
+from fathom.score.text import fold
 
 _MARKDOWN = re.compile(r"[*`~$]+|\\boxed|^[ \t]*#+[ \t]", re.MULTILINE)
 # "answer is", "Answer:", "[Answer]", "答案是", "答案：": what follows is the answer.

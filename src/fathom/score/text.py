@@ -22,21 +22,11 @@ _PLAIN = (
     | dict.fromkeys(map(ord, "‐‑‒–—―−"), "-")
     | dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"), None)
 )
-_THOUGHT_EDGE = re.compile(r"<(/?)(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
 
 
 def fold(text: str) -> str:
     """Text with full-width characters as ASCII, spaces and dashes normalised, and nothing invisible."""
     return text.translate(_PLAIN)
-
-
-def without_reasoning(reply: str) -> str:
-    """A reply without thoughts in ``<think>`` or similar tags; "" if it stops within them."""
-    edges = list(_THOUGHT_EDGE.finditer(reply))
-    if not edges:
-        return reply
-    # Only the last one counts: a chat template may have opened the tag, so that the reply contains only its end.
-    return reply[edges[-1].end() :] if edges[-1].group(1) else ""
 
 
 def token_f1(prediction: str, answer: str | Sequence[str], language: str = "en") -> float:

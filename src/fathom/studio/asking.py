@@ -17,7 +17,7 @@ from fathom.run.engine import Engine, ignore, terms_of
 from fathom.run.options import check_settings
 from fathom.run.preflight import sent_cap
 from fathom.run.queue import Queue, Queued
-from fathom.score.text import without_reasoning
+from fathom.score.dialects import without_reasoning
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, FathomError, Json, Reply
 

@@ -32,6 +32,7 @@ class Reply:
         tokens_cached: Prompt tokens among ``tokens_in`` that came from the provider's cache; None if unknown.
         tokens_written: Prompt tokens among ``tokens_in`` that were written to the cache for a price; None if unknown.
             Not stored: the cost, which is stored, has them.
+        served: Name of the model that answered as the server gives it, a space, and its fingerprint; "" if unknown.
     """
 
     status: Status
@@ -47,6 +48,7 @@ class Reply:
     error: str = ""
     tokens_cached: int | None = None
     tokens_written: int | None = None
+    served: str = ""
 
     @property
     def answered(self) -> bool:

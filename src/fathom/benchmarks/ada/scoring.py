@@ -16,9 +16,9 @@ import re
 from collections.abc import Iterator
 from itertools import permutations
 
+from fathom.score.dialects import without_reasoning
 from fathom.score.reading import CUE, after_cues, plain_text
 from fathom.score.registry import Metric, ScoringRow, crash, unscored
-from fathom.score.text import without_reasoning
 from fathom.types import Score
 
 _UNREAD = "???"  # the released code's label if it finds none, which may equal a gold label

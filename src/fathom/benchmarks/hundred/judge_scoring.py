@@ -19,9 +19,9 @@ from contextlib import suppress
 from itertools import chain, repeat
 from typing import TypeAlias
 
+from fathom.score.dialects import without_reasoning
 from fathom.score.judge_texts import read_marks
 from fathom.score.registry import Metric, Scorer, ScoringRow, crash, unscored
-from fathom.score.text import without_reasoning
 from fathom.types import Score
 
 THRESHOLD = 0.5

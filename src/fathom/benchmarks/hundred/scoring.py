@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from fathom.score import answers
+from fathom.score.dialects import without_reasoning
 from fathom.score.registry import Metric, Scorer, ScoringRow, crash, unscored
 from fathom.score.rouge import OFFICIAL_STEPS, rouge_l
-from fathom.score.text import bag_f1, has_chinese, official_words, token_f1, without_reasoning
+from fathom.score.text import bag_f1, has_chinese, official_words, token_f1
 from fathom.types import Score
 
 _DIGITS = re.compile(r"\d+")

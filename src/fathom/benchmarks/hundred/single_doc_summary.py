@@ -12,8 +12,8 @@ from functools import partial
 
 from fathom.benchmarks.starter.single_doc_qa import QUESTIONS
 from fathom.score.chinese import cut_words
+from fathom.score.dialects import without_reasoning
 from fathom.score.rouge import rouge_l
-from fathom.score.text import without_reasoning
 from fathom.suites.tasks import scattered, whole_documents, whole_text
 from fathom.suites.tasks.evidence import (
     LONGEST,

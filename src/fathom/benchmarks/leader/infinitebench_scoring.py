@@ -28,10 +28,11 @@ from typing import TypeAlias
 
 from fathom.benchmarks.leader import infinitebench_official as released
 from fathom.score.answers import choice_letter, digits, first_number, short_answer
+from fathom.score.dialects import without_reasoning
 from fathom.score.reading import CUE, after_cues, plain_text
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l_sum, strict_sentences
-from fathom.score.text import bag_f1, fold, stands_in, token_f1, without_reasoning
+from fathom.score.text import bag_f1, fold, stands_in, token_f1
 from fathom.types import Score
 
 Grade: TypeAlias = tuple[float, str | None]

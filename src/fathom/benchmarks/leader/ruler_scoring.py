@@ -12,8 +12,9 @@ once.
 import re
 from collections.abc import Callable, Sequence
 
+from fathom.score.dialects import without_reasoning
 from fathom.score.registry import Metric, Scorer, ScoringRow, crash, unscored
-from fathom.score.text import caseless, stands_in, without_reasoning
+from fathom.score.text import caseless, stands_in
 from fathom.types import Score
 
 _CONTROL = re.compile(r"[\x00-\x1f]")

@@ -49,8 +49,9 @@ from typing import TypeAlias
 from fathom.benchmarks.ada import scoring as ada
 from fathom.benchmarks.leader import infinitebench_official as released
 from fathom.benchmarks.leader import infinitebench_scoring as strict_rules
+from fathom.score.dialects import without_reasoning
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
-from fathom.score.text import bag_f1, english_words, fold, has_chinese, official_words, token_f1, without_reasoning
+from fathom.score.text import bag_f1, english_words, fold, has_chinese, official_words, token_f1
 from fathom.types import Score
 
 Named: TypeAlias = list[tuple[str, str]]

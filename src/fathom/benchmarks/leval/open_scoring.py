@@ -11,17 +11,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
+from fathom.score.dialects import without_reasoning
 from fathom.score.registry import Metric, Scorer, ScoringRow, crash, unscored
-from fathom.score.text import (
-    all_words,
-    ascii_words,
-    bag_f1,
-    common_length,
-    has_chinese,
-    official_words,
-    token_f1,
-    without_reasoning,
-)
+from fathom.score.text import all_words, ascii_words, bag_f1, common_length, has_chinese, official_words, token_f1
 from fathom.types import Score
 
 Compare: TypeAlias = Callable[[Sequence[str], Sequence[str]], float]

@@ -13,9 +13,10 @@ from functools import partial
 from fathom.benchmarks.leval import official as released
 from fathom.benchmarks.leval.official import CHOICES, ERROR, SEVERAL_CHOICES
 from fathom.score.answers import choice_letter, choice_letters
+from fathom.score.dialects import without_reasoning
 from fathom.score.reading import after_cues, plain_text
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
-from fathom.score.text import fold, stands_in, without_reasoning
+from fathom.score.text import fold, stands_in
 from fathom.types import Score
 
 _PARTLY = 0.25  # for some of several correct choices, without a wrong one

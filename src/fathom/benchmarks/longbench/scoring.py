@@ -24,9 +24,10 @@ from typing import TypeAlias
 from fathom.benchmarks.longbench.official import COMPARE, FIRST_LINE, released, spaced
 from fathom.score.answers import count_number, passage_number
 from fathom.score.chinese import cut_words
+from fathom.score.dialects import without_reasoning
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l
-from fathom.score.text import common_length, fold, similarity, token_f1, without_reasoning
+from fathom.score.text import common_length, fold, similarity, token_f1
 from fathom.types import Score
 
 # The extracted answer of a reply, or None; and its value against the gold answers, or why it is unknown.

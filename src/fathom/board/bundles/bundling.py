@@ -27,7 +27,8 @@ from fathom.rows.runs import scored_rows
 from fathom.rows.scoring import Judged, choose_judges, read_judged
 from fathom.runfile.judgements import case_key, case_of
 from fathom.runfile.manifest import read_manifest
-from fathom.runfile.store import StoredReply, replies
+from fathom.runfile.serving import served_names
+from fathom.runfile.store import StoredReply, peek, replies
 from fathom.safety.secrets import HIDDEN, hide_secrets
 from fathom.score.judge import get_rubric
 from fathom.storage.versions import fathom_version
@@ -49,7 +50,8 @@ def bundle_of(runs: Sequence[Path], *, judge: str | None = None, logs: bool = Tr
         logs: Whether the replies are included, so that others can recompute the scores.
 
     Raises:
-        FathomError: A folder has no run or no reply, the runs differ in model or settings, or the judge is ambiguous.
+        FathomError: A folder has no run or no reply, several models answered, the runs differ in model or settings, or
+            the judge is ambiguous.
     """
     manifests = [read_manifest(run) for run in runs]
     for run, manifest in zip(runs, manifests, strict=True):
@@ -161,6 +163,16 @@ def _check_together(runs: Sequence[Path], manifests: Sequence[Mapping[str, Any]]
             )
 
 
+def _check_one_model(run: Path) -> None:
+    with peek(run) as store:
+        served = served_names(store.served())
+    if len(served) > 1:
+        raise FathomError(
+            f"{run}: {len(served)} models answered ({', '.join(served)}), so the scores are of none of them; turn off "
+            "fallbacks of the server, and run again"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class _Bundled:
     """The content of a bundle from one run; ``last`` is the time of its last reply, in seconds since the epoch."""
@@ -172,6 +184,7 @@ class _Bundled:
 
 
 def _bundled(number: int, run: Path, manifest: Mapping[str, Any], judges: Sequence[str], *, logs: bool) -> _Bundled:
+    _check_one_model(run)
     stored = [replace(reply, reply=_public_reply(reply.reply)) for reply in replies(run)]
     if not stored:
         raise FathomError(f"{run}: the run has no reply yet; repeat its `fathom run` command")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
-from fathom.models.clients import context_of, open_client
+from fathom.models.clients import context_of, negotiation_of, open_client
 from fathom.models.completions import CompletionsClient, ContinuingClient
 from fathom.models.failures import Failure
 from fathom.models.inspect_client import InspectClient, open_inspect_client
@@ -18,10 +18,11 @@ from fathom.models.loop import drive
 from fathom.models.model_settings import find_settings, like_models
 from fathom.models.prices import find_limit
 from fathom.models.protocol import Client, Settings, is_baseline
+from fathom.models.proxies import check_proxy
 from fathom.models.retry import Retry
+from fathom.run.checks import Check, Diagnosis, Plan
 from fathom.run.chosen import Chosen
 from fathom.run.doctor import window as windows
-from fathom.run.doctor.checks import Check, Diagnosis, Plan
 from fathom.run.doctor.probes import (
     FIRST_CAP,
     PLAIN_CAP,
@@ -36,11 +37,13 @@ from fathom.run.doctor.probes import (
     reasoned,
     reasoning_check,
 )
-from fathom.run.doctor.survey import SECONDS, Survey, like, survey
 from fathom.run.preflight import reasons
+from fathom.run.server_facts import SECONDS, Survey, like, survey
+from fathom.runfile.serving import notes_on_replies
+from fathom.safety.secrets import strip_keys
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import get_tokenizer
-from fathom.types import FathomError, Reply
+from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -138,6 +141,8 @@ class Examination:
                 await opened.close()
 
     def _open(self) -> Client:
+        strip_keys()
+        check_proxy(self._settings.base_url)
         client = open_client(self._settings, get_tokenizer)
         self._opened.append(client)
         return client
@@ -183,8 +188,6 @@ class Examination:
         self._prober = prober
         what = "completions" if prober.continued else "chat"
         tiny = await first_reply(prober)
-        if isinstance(tiny, Failure) and self._refuses_temperature(tiny):
-            tiny = await self._without_temperature(prober, tiny)
         if isinstance(tiny, Failure):
             failed = _failed(what, tiny, self._settings, name, surveyed)
             if not prober.continued and failed.name == what and tiny.kind in ("bad", "denied") and not failed.options:
@@ -212,6 +215,10 @@ class Examination:
                 similar=like_models(self._settings.model),
             )
         )
+        if notes := notes_on_replies(prober.replies):
+            self._add(Check("server", "warning", "; ".join(map(str, notes)), "Runs say so too"))
+        if refused := negotiation_of(client).describe():
+            self._add(Check("parameters", "warning", "; ".join(refused), "Runs do the same, and record it"))
         return self._diagnosis()
 
     @property
@@ -231,27 +238,6 @@ class Examination:
 
     def _sent(self, requests: int) -> None:
         self._progress(min(requests, self._most), self._most)
-
-    def _refuses_temperature(self, failure: Failure) -> bool:
-        given = self._settings.temperature is not None
-        return given and failure.kind == "bad" and "temperature" in failure.message.lower()
-
-    async def _without_temperature(self, prober: Prober, failure: Failure) -> Reply | Failure:
-        """Ask again with the provider's temperature, for this and all other checks."""
-        self._settings = prober.settings = replace(self._settings, temperature=None)
-        prober.client = self._open()
-        answer = await first_reply(prober)
-        if isinstance(answer, Reply):
-            self._add(
-                Check(
-                    "temperature",
-                    "failed",
-                    f"refused: {failure.message}",
-                    "Give --temperature -1 for the provider's own. All other checks were made with it",
-                    "--temperature -1",
-                )
-            )
-        return answer
 
     def _add(self, *checks: Check) -> None:
         self._checks += checks

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from fathom.plugins.extras import EXTRAS, PACKAGE, install
-from fathom.run.doctor.checks import Check, Diagnosis
+from fathom.run.checks import Check, Diagnosis
 from fathom.types import FathomError
 
 NEEDED = 1_000_000_000
@@ -108,10 +108,14 @@ def _tables() -> Check:
     from fathom.models.failures import provider_errors
     from fathom.models.model_settings import model_table
     from fathom.models.prices import price_table
+    from fathom.score.dialects import dialects
 
     return _tried(
         "tables",
-        lambda: f"{len(price_table())} prices, {len(model_table())} models, {len(provider_errors())} provider errors",
+        lambda: (
+            f"{len(price_table())} prices, {len(model_table())} models, {len(provider_errors())} provider errors, "
+            f"{len(dialects())} dialects"
+        ),
     )
 
 

@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from fathom.models.answers import split_reasoning
 from fathom.models.failures import Failure
 from fathom.models.model_settings import ModelSettings
 from fathom.models.protocol import PROBE, TINY_PROMPT, Call, Client, Settings
 from fathom.models.retry import Retry, request_once
-from fathom.run.doctor.checks import Check
+from fathom.run.checks import Check
+from fathom.score.dialects import split_reasoning
 from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import FathomError, Reply
 

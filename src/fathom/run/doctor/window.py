@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from fathom.models.failures import Failure
 from fathom.models.protocol import TINY_PROMPT, Settings
-from fathom.run.doctor.checks import Check
+from fathom.run.checks import Check
 from fathom.run.doctor.needles import PLACES, in_words, make_hunt
 from fathom.run.doctor.probes import Prober
 from fathom.tokens.length import format_length

@@ -5,26 +5,30 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
-import os
 import re
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from fathom.models.failures import chain_of, classify, shorten, status_code
+from fathom.models.failures import ServerError, chain_of, classify, shorten, status_code
+from fathom.models.protocol import Client
+from fathom.models.proxies import proxy_variable
 from fathom.models.usage import count
 from fathom.printing import printable
-from fathom.run.doctor.checks import Check
+from fathom.run.checks import Check
 from fathom.safety.secrets import hide_in_address
+from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 SECONDS = 15.0
 """Time limit of one request here: none of them needs a model."""
+SHORT_SECONDS = 5.0
+"""The same where a run gives up, and its user waits."""
 LEAST = 256
 """Stated windows of fewer tokens are taken for errors."""
 MOST_NAMES = 5000
@@ -103,6 +107,23 @@ async def survey(client: AsyncOpenAI, name: str, *, given: str | None, seconds: 
                 better=other,
             )
     return Survey(Check("address", "ok", f"{address} answers, without a list of models ({_in_short(answer)})"), True)
+
+
+async def explained(error: ServerError, client: Client) -> FathomError:
+    """The error of a run that gives up, with what is wrong with the server's address if that can be found out.
+
+    Args:
+        error: Why the run gives up.
+        client: The client of the model.
+    """
+    chat = getattr(client, "chat", client)
+    server = getattr(chat, "server", None)
+    if server is None:
+        return error
+    settings = getattr(chat, "_settings", None)
+    http, name = server
+    check = (await survey(http, name, given=getattr(settings, "base_url", None), seconds=SHORT_SECONDS)).check
+    return FathomError(f"{error}. {check.found}. {check.consequence}") if check.state == "failed" else error
 
 
 async def fetch(client: AsyncOpenAI, path: str, seconds: float, body: object = None) -> Answer:
@@ -210,7 +231,7 @@ def _no_answer(error: Exception | None, url: str) -> tuple[str, str]:
     """Why nothing answers, and what to do."""
     links = list(chain_of(error)) if error else []
     parts = urlsplit(url)
-    host, proxy = parts.hostname or "", next(_proxies(parts.scheme), "")
+    host, proxy = parts.hostname or "", proxy_variable(url)
     through = f" Requests go through the proxy of {proxy}; NO_PROXY={host} avoids it." if proxy else ""
     if any(isinstance(link, socket.gaierror) for link in links):
         return f"no host {host!r} (DNS)", f"Check the host's name and your network.{through}"
@@ -234,10 +255,3 @@ def _no_answer(error: Exception | None, url: str) -> tuple[str, str]:
     cause = links[1] if len(links) > 1 else error
     reason = shorten(f"{type(cause).__name__}: {cause}".rstrip(": "), _SHOWN)
     return f"no HTTP answer ({reason})", f"Check that an HTTP server listens there, and http:// or https://.{through}"
-
-
-def _proxies(scheme: str) -> Iterator[str]:
-    """Names of the variables that send requests through a proxy."""
-    for name in (f"{scheme}_proxy".upper(), f"{scheme}_proxy", "ALL_PROXY", "all_proxy"):
-        if os.environ.get(name):
-            yield name

@@ -1,0 +1,50 @@
+"""Proxies that environment variables name: whether requests to a server can go through them."""
+
+import os
+from importlib.util import find_spec
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
+
+from fathom.types import FathomError
+
+LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
+
+
+def proxy_variable(url: str) -> str:
+    """The environment variable that sends requests to an address through a proxy; "" if none does.
+
+    Args:
+        url: The address of a server.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    names = [name for plain in (f"{parts.scheme}_proxy", "all_proxy") for name in (plain.upper(), plain)]
+    name = next((name for name in names if os.environ.get(name)), "")
+    return "" if not name or proxy_bypass(host) else name
+
+
+def check_proxy(url: str | None) -> str:
+    """Check that the proxy for an address can be used.
+
+    Args:
+        url: The address of a server; None for a provider's own.
+
+    Returns:
+        A note, without a full stop, if requests to this machine go through a proxy; else "".
+
+    Raises:
+        FathomError: It is a SOCKS proxy, for which a library is missing.
+    """
+    address = url or "https://provider"
+    name, host = proxy_variable(address), urlsplit(address).hostname or ""
+    if not name:
+        return ""
+    excepted = f"NO_PROXY={host}" if url else "NO_PROXY"
+    if os.environ[name].lower().startswith("socks") and find_spec("socksio") is None:
+        raise FathomError(
+            f"{name} names a SOCKS proxy, for which a library is missing: install it with `pip install socksio`, unset "
+            f"{name}, or set {excepted} to reach the server without it"
+        )
+    if host in LOCAL:
+        return f"requests to {host} go through the proxy of {name}; set {excepted} if the server is on this machine"
+    return ""

@@ -1,0 +1,373 @@
+"""What the replies of a run show about its server: prompts that it cut, other models, garbage, equal replies.
+
+A server that has less room than a prompt needs may drop a part of it, answer the rest and report success. Its count of
+prompt tokens shows it. The suite counts with its own tokenizer, so counts are compared with each other: the ratio of
+both counts is nearly the same for all prompts of a task, and no two whole prompts of different lengths have the same
+count. A prompt counts as cut by the server if one of these holds:
+
+* it is among prompts whose counts are the highest of the run and equal within 1%, although the longest of them has at
+  least 1.3 times the tokens of the shortest; or all prompts of its length, at least 4 with at least 3 different numbers
+  of tokens, have exactly that count;
+* the ratio is below 75% of the one at the task's shortest length, without up to 100 tokens that a chat template adds;
+* the ratio is below 30%, which no tokenizer reaches.
+
+It counts only if at least 80% of the task's prompts of that length were cut.
+
+Runs of systems, which send a part of each prompt by design, are left out. A server that counts before it cuts, or that
+does not count, is not found this way.
+"""
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from fathom.models.usage import MOST_TOKENS
+from fathom.runfile.manifest import FILE as RUN_FILE
+from fathom.runfile.manifest import read_manifest
+from fathom.score.dialects import unknown_marks_note
+from fathom.tokens.length import format_length
+from fathom.types import Reply
+
+SAME_COUNT = 0.99
+"""Counts of at least this share of the highest are equal to it."""
+DIFFERENT = 1.3
+"""Ratio of the tokens of two prompts that cannot have equal counts."""
+KEPT_AT_MOST = 0.75
+"""Share of the expected count below which a prompt was cut."""
+NO_TOKENIZER = 0.3
+"""Share of the suite's count that no tokenizer goes below."""
+MOST_OF_A_LENGTH = 0.8
+"""Share of the prompts of a task at a length that must be cut before any counts as cut."""
+TEMPLATE_TOKENS = 100
+"""Tokens that a chat template may add to a prompt."""
+EQUAL_PROMPTS, EQUAL_COUNTS = 4, 3
+"""Fewest prompts with one count, and different lengths among them, at a single length."""
+LONG_ENOUGH = 100
+"""Characters of a reply from which it can be garbage."""
+MOST_EQUAL = 0.9
+"""Share of equal replies to different prompts of a task from which they are noted."""
+FEW_PROMPTS = 5
+EARLY = frozenset({"cut", "models", "hidden", "garbage"})
+"""Kinds of notes that a run says while it goes on."""
+_HEAD = 300
+_ANSWERED = "status IN ('ok', 'incomplete', 'refused')"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedReply:
+    """What one reply shows about the server.
+
+    Attributes:
+        key: Id of the sample, and number of the repetition.
+        task: Name of the task.
+        length: Budget of the prompt in tokens.
+        sent: Tokens of the prompt as it was sent (suite's tokenizer).
+        counted: Tokens of the prompt as the server counted them; None if it did not.
+        status: Status of the reply.
+        stop: Stop reason.
+        served: Name of the model that answered, and its fingerprint after a space; "" if unknown.
+        prompt: Hash of the prompt.
+        target: The gold answers.
+        head: The beginning of the reply.
+        characters: Length of the reply in characters.
+        reasoned: Whether it holds reasoning.
+    """
+
+    key: tuple[str, int]
+    task: str
+    length: int
+    sent: int
+    counted: int | None
+    status: str
+    stop: str = "stop"
+    served: str = ""
+    prompt: str = ""
+    target: str = ""
+    head: str = ""
+    characters: int = 0
+    reasoned: bool = False
+
+    @property
+    def ratio(self) -> float:
+        """The server's count of the prompt by the suite's; 0 if the server did not count."""
+        return (self.counted or 0) / self.sent
+
+
+@dataclass(frozen=True, slots=True)
+class CutPrompt:
+    """A prompt that the server cut.
+
+    Attributes:
+        length: Budget of the prompt in tokens.
+        arrived: Tokens that arrived, as the server counted them.
+        sent: Tokens that were sent, as the suite counts them.
+    """
+
+    length: int
+    arrived: int
+    sent: int
+
+    def __str__(self) -> str:
+        """The reason why the reply has no score."""
+        return (
+            f"the server cut the prompt: {self.arrived:,} of about {self.sent:,} tokens arrived; start it with a "
+            "larger context window, or leave out this length"
+        )
+
+
+def cut_prompts(replies: Sequence[ServedReply]) -> dict[tuple[str, int], CutPrompt]:
+    """The prompts that the server cut, by sample and repetition; see the head of this module.
+
+    Args:
+        replies: Replies of one run; those without a count are ignored.
+    """
+    counted = [reply for reply in replies if reply.counted and reply.sent > 0]
+    if not counted:
+        return {}
+    expected, flat = _expected_ratios(counted), _at_the_limit(counted)
+    cells: defaultdict[tuple[str, int], list[ServedReply]] = defaultdict(list)
+    for reply in counted:
+        cells[reply.task, reply.length].append(reply)
+    cut: dict[tuple[str, int], CutPrompt] = {}
+    for (task, length), cell in cells.items():
+        least = max(NO_TOKENIZER, KEPT_AT_MOST * expected[task])
+        short = [reply for reply in cell if reply.key in flat or reply.ratio < least]
+        if len(short) >= MOST_OF_A_LENGTH * len(cell):
+            cut |= {reply.key: CutPrompt(length, reply.counted or 0, reply.sent) for reply in short}
+    return cut
+
+
+def _expected_ratios(replies: Iterable[ServedReply]) -> dict[str, float]:
+    """By task: the ratio of both counts at its shortest length, without what a chat template may add."""
+    lengths: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for reply in replies:
+        lengths[reply.task][reply.length].append(reply.ratio - TEMPLATE_TOKENS / reply.sent)
+    return {task: max(0.0, median(ratios[min(ratios)])) for task, ratios in lengths.items()}
+
+
+def _at_the_limit(counted: Sequence[ServedReply]) -> set[tuple[str, int]]:
+    """Replies whose counts are equal although their prompts are not: the server has room for so many tokens."""
+    highest = max(reply.counted or 0 for reply in counted)
+    top = [reply for reply in counted if (reply.counted or 0) >= SAME_COUNT * highest]
+    cut = {reply.key for length in {reply.length for reply in top} for reply in _equal_at(length, counted, highest)}
+    sent = sorted(reply.sent for reply in top)
+    if len(top) < 3 or sent[-1] < DIFFERENT * sent[0]:
+        return cut
+    below = _expected_ratios(reply for reply in counted if (reply.counted or 0) < SAME_COUNT * highest)
+    # A prompt that is no longer than the count, or as long as shorter ones let expect, has arrived whole.
+    return cut | {reply.key for reply in top if min(1.0, below.get(reply.task, 1.0)) * reply.sent > 1.02 * highest}
+
+
+def _equal_at(length: int, counted: Sequence[ServedReply], highest: int) -> list[ServedReply]:
+    """The replies of a length if all have exactly the highest count, as whole prompts that differ never have."""
+    cell = [reply for reply in counted if reply.length == length]
+    prompts, different = {reply.prompt for reply in cell}, {reply.sent for reply in cell}
+    equal = all(reply.counted == highest for reply in cell)
+    return cell if equal and len(prompts) >= EQUAL_PROMPTS and len(different) >= EQUAL_COUNTS else []
+
+
+@dataclass(frozen=True, slots=True)
+class ServerNote:
+    """What a reader of the results must know about the server.
+
+    Attributes:
+        kind: What it is about, such as ``cut`` or ``models``.
+        words: A sentence without a full stop.
+    """
+
+    kind: str
+    words: str
+
+    def __str__(self) -> str:
+        """The sentence."""
+        return self.words
+
+
+def notes_on_server(replies: Sequence[ServedReply]) -> tuple[ServerNote, ...]:
+    """What replies show about the server.
+
+    Args:
+        replies: Replies of one run, in any order.
+    """
+    answered = [reply for reply in replies if reply.status in ("ok", "incomplete")]
+    mark = unknown_marks_note(reply.head for reply in answered if reply.head)
+    return (
+        *_on_prompts(replies),
+        *_on_models(answered),
+        *_on_silence(answered),
+        *_on_garbage(answered),
+        *_on_equal(answered),
+        *((ServerNote("marks", mark),) if mark else ()),
+    )
+
+
+def notes_on_replies(replies: Iterable[Reply]) -> tuple[ServerNote, ...]:
+    """What replies show about the server whatever the prompts were: other models, garbage, unknown marks.
+
+    Args:
+        replies: Replies of one server.
+    """
+    facts = [
+        ServedReply(
+            key=(str(number), 1),
+            task="",
+            length=0,
+            sent=1,
+            counted=None,
+            status=reply.status,
+            stop=reply.stop,
+            served=reply.served,
+            head=reply.text[:_HEAD],
+            characters=len(reply.text),
+        )
+        for number, reply in enumerate(replies)
+    ]
+    return tuple(note for note in notes_on_server(facts) if note.kind in ("models", "fingerprints", "marks", "garbage"))
+
+
+def remarks_on_server(replies: Sequence[ServedReply]) -> tuple[str, ...]:
+    """What the last line of a run must say beside its counts of replies by status."""
+    empty = sum(not reply.characters and not reply.reasoned for reply in replies if reply.status == "ok")
+    cut = len(cut_prompts(replies))
+    return (
+        *((f"{empty:,} of them empty",) if empty else ()),
+        *((f"{cut:,} to prompts that the server cut",) if cut else ()),
+    )
+
+
+def _on_prompts(replies: Sequence[ServedReply]) -> Iterator[ServerNote]:
+    cut = cut_prompts(replies).values()
+    for length in sorted({prompt.length for prompt in cut}):
+        at = [prompt for prompt in cut if prompt.length == length]
+        arrived, sent = (round(median(getattr(prompt, name) for prompt in at)) for name in ("arrived", "sent"))
+        yield ServerNote(
+            "cut",
+            f"the server cut {len(at):,} prompts of {format_length(length)}: {arrived:,} of about {sent:,} tokens "
+            "arrived, so they are not scored; start the server with a larger context window",
+        )
+    asked = [reply for reply in replies if reply.status == "ok"]
+    if len(asked) >= FEW_PROMPTS and not any(reply.counted for reply in asked) and any(reply.served for reply in asked):
+        words = "the server does not count prompt tokens, so whether prompts arrived whole cannot be checked"
+        yield ServerNote("uncounted", words)
+
+
+def _on_models(answered: Sequence[ServedReply]) -> Iterator[ServerNote]:
+    models = Counter(reply.served.partition(" ")[0] for reply in answered if reply.served)
+    prints = {reply.served for reply in answered if " " in reply.served}
+    if len(models) > 1:
+        shares = ", ".join(f"{name} {count:,}" for name, count in models.most_common())
+        words = f"{len(models)} models answered ({shares}): the score is of none of them; turn off fallbacks"
+        yield ServerNote("models", words)
+    elif len(prints) > 1:
+        words = f"the server's fingerprint changed: {len(prints)} configurations of the model answered"
+        yield ServerNote("fingerprints", words)
+
+
+def _on_silence(answered: Sequence[ServedReply]) -> Iterator[ServerNote]:
+    silent = [reply for reply in answered if not reply.characters and reply.stop != "max_tokens"]
+    hidden = sum(reply.reasoned for reply in silent)
+    if empty := len(silent) - hidden:
+        yield ServerNote("empty", f"{empty:,} of {len(answered):,} replies are empty, and count 0")
+    if hidden:
+        yield ServerNote(
+            "hidden",
+            f"{hidden:,} of {len(answered):,} replies hold only reasoning, although the model stopped by itself: the "
+            "server's reasoning parser may have taken the answer; start the server without it, or with the model's own",
+        )
+
+
+def _on_garbage(answered: Sequence[ServedReply]) -> Iterator[ServerNote]:
+    long = [reply for reply in answered if reply.characters >= LONG_ENOUGH]
+    walls = [reply for reply in long if _is_wall(reply.head)]
+    if walls:
+        yield ServerNote(
+            "garbage",
+            f"{len(walls):,} of {len(answered):,} replies are one character repeated ({walls[0].head.strip()[:8]}...): "
+            "the server computes garbage; check its precision and quantization",
+        )
+    loops = sum(reply.characters > _HEAD and not _is_wall(reply.head) and _repeats(reply.head) for reply in long)
+    if loops >= 3 and loops * 5 >= len(answered):
+        yield ServerNote(
+            "loops",
+            f"{loops:,} of {len(answered):,} replies repeat the same words over and over; check the chat template and "
+            "the temperature",
+        )
+
+
+def _is_wall(head: str) -> bool:
+    common = Counter(head.strip()).most_common(1)
+    return bool(common) and common[0][1] >= 0.9 * len(head.strip())
+
+
+def _repeats(head: str) -> bool:
+    """Whether the last words occur again and again."""
+    return head.count(head[-20:]) >= 6
+
+
+def _on_equal(answered: Sequence[ServedReply]) -> Iterator[ServerNote]:
+    tasks: defaultdict[str, list[ServedReply]] = defaultdict(list)
+    for reply in answered:
+        if reply.characters:
+            tasks[reply.task].append(reply)
+    for task, replies in tasks.items():
+        if any(_is_wall(reply.head) for reply in replies if reply.characters >= LONG_ENOUGH):
+            continue
+        prompts, targets = {reply.prompt for reply in replies}, {reply.target for reply in replies}
+        head, count = Counter(reply.head for reply in replies).most_common(1)[0]
+        if len(prompts) >= FEW_PROMPTS and len(targets) >= 3 and count >= MOST_EQUAL * len(replies):
+            yield ServerNote(
+                "equal",
+                f"{count:,} of {len(replies):,} replies to different prompts of {task} are equal ({head[:30]!r}): a "
+                "cache of the gateway may answer, or the model does not read the prompt",
+            )
+
+
+def served_replies(db: sqlite3.Connection) -> list[ServedReply]:
+    """What the replies in a store show, from an open connection."""
+    served = "served" if "served" in {row[1] for row in db.execute("PRAGMA table_info(replies)")} else "''"
+    query = (
+        "SELECT sample, epoch, task, length, tokens - truncated, tokens_in, status, stop, "
+        f"{served}, prompt_hash, targets, substr(text, 1, {_HEAD}), length(text), reasoning != '' "
+        f"FROM replies WHERE prompt_hash != '' AND {_ANSWERED}"
+    )
+    replies = []
+    for sample, epoch, task, length, sent, counted, status, stop, served_by, prompt, *reply in db.execute(query):
+        target, head, characters, reasoned = reply
+        facts = ServedReply((sample, epoch), task, length, sent, _count(counted), status, stop, served_by, prompt)
+        replies.append(replace(facts, target=target, head=head, characters=characters, reasoned=bool(reasoned)))
+    return replies
+
+
+def cut_in(folder: Path, db: sqlite3.Connection) -> Mapping[tuple[str, int], CutPrompt]:
+    """The prompts of a run that the server cut; none in runs of systems.
+
+    Args:
+        folder: The run folder.
+        db: Its store, open.
+    """
+    if is_of_system(folder):
+        return {}
+    columns = "sample, epoch, task, length, tokens - truncated, tokens_in, status, prompt_hash"
+    query = f"SELECT {columns} FROM replies WHERE tokens_in > 0 AND {_ANSWERED}"
+    replies = [
+        ServedReply((sample, epoch), task, length, sent, _count(counted), status, prompt=prompt)
+        for sample, epoch, task, length, sent, counted, status, prompt in db.execute(query)
+    ]
+    return cut_prompts(replies)
+
+
+def is_of_system(folder: Path) -> bool:
+    """Whether a run is of a system around the model, which sends a part of each prompt."""
+    return (folder / RUN_FILE).is_file() and read_manifest(folder).get("system") is not None
+
+
+def served_names(replies: Iterable[ServedReply]) -> dict[str, int]:
+    """Number of replies by the model that the server named."""
+    return dict(Counter(reply.served.partition(" ")[0] for reply in replies if reply.served))
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and 0 < value <= MOST_TOKENS else None
