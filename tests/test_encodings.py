@@ -77,3 +77,11 @@ def test_tables_of_the_user_may_have_a_mark(tmp_path: Path, monkeypatch: pytest.
 def test_deep_nesting_is_an_error_of_the_file() -> None:
     with pytest.raises(FathomError, match="x: not valid TOML"):
         parse_toml("a = " + "[" * 100_000, "x")
+
+
+def test_toml_is_parsed_in_one_place() -> None:
+    source = Path(__file__).parents[1] / "src" / "fathom"
+    parsing = [
+        path.relative_to(source).as_posix() for path in source.rglob("*.py") if "tomllib" in path.read_text("utf-8")
+    ]
+    assert parsing == ["storage/toml.py"]

@@ -68,7 +68,8 @@ class Folded:
 
 def fold(text: str) -> str:
     """A text with composed accents, straight quotation marks, short dashes, plain spaces, and nothing invisible."""
-    return folded(text).text
+    unchanged = text.isascii() and "`" not in text and "''" not in text
+    return text if unchanged else folded(text).text
 
 
 @lru_cache(maxsize=8)

@@ -75,6 +75,8 @@ class NamedDocuments:
             document: The document.
             part: Whether it is only a part of a text.
         """
+        if not self._rows:
+            return False
         keys = {fold(each) for each in (name, *_short_names(name))}
         rows = [(key, row) for key in keys for row in self._rows.get(key, ())]
         if not part:

@@ -2,10 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import TypeGuard, TypeVar
 
 from fathom.documents.corpus.locating import find_quotation
-from fathom.documents.corpus.nesting import MISSING, describe_fields, joined, listed_answers, longest_text, lookup
+from fathom.documents.corpus.nesting import (
+    EVERY,
+    MISSING,
+    describe_fields,
+    joined,
+    listed_answers,
+    longest_text,
+    lookup,
+)
 from fathom.documents.corpus.text import detect_language, document_id, language_code, normalise
 from fathom.storage.schema import MismatchError, read_as
 from fathom.types import Document, Question
@@ -88,20 +97,26 @@ def plain_record(record: Mapping[str, object], names: Fields) -> tuple[Mapping[s
         The record, with these fields as they are named; and remarks about what was left out.
     """
     plain, remarks = dict(record), list[str]()
-    for part in parts_of_document():
-        for name in _called(names, part):
-            value = lookup(record, name)
-            if value is MISSING:
-                continue
-            reason = ""
-            if part == "text":
-                value = joined(value)
-            elif part in ("questions", "answers"):
-                value, reason = listed_answers(value)
-            if reason:
-                remarks.append(f"the field {name!r}: {reason}; skipped")
-            plain[name] = value
+    for part, name in _resolvable(tuple(record), names):
+        value, reason = lookup(record, name), ""
+        if value is MISSING:
+            continue
+        if part == "text":
+            value = joined(value)
+        elif part in ("questions", "answers"):
+            value, reason = listed_answers(value)
+        if reason:
+            remarks.append(f"the field {name!r}: {reason}; skipped")
+        plain[name] = value
     return plain, remarks
+
+
+@lru_cache(maxsize=256)
+def _resolvable(fields: tuple[str, ...], names: Fields) -> tuple[tuple[str, str], ...]:
+    """The parts, with the names of their fields, that a record with some fields may have."""
+    known = {field.casefold() for field in fields}
+    paths = ((part, name) for part in parts_of_document() for name in _called(names, part))
+    return tuple((part, name) for part, name in paths if name.casefold() in known or "." in name or EVERY in name)
 
 
 def make_document(record: Mapping[str, object], names: Fields, source: str) -> tuple[Document, list[str]]:
