@@ -79,6 +79,14 @@ def test_different_fillers_are_counted_once() -> None:
     assert use.records() == [{"task": "t", "language": "en", "length": 64, "used": 2.5, "pool": 4.0}]
 
 
+def test_lengths_of_the_same_tasks_are_one_sentence_and_repeated_texts_none() -> None:
+    at = [{"task": "t", "language": "en", "length": length, "used": 3.0, "pool": 4.0} for length in (2048, 4096, 8192)]
+    other = {**at[0], "task": "u", "length": 16384}
+    first, second = shared_contexts([*at, other, {**at[0], "task": "refrain", "used": 1.0, "pool": 1.0}])
+    assert first.startswith("at 2k, 4k and 8k, contexts of t use more than half of the texts")
+    assert second.startswith("at 16k, contexts of u")
+
+
 def test_records_that_are_none_are_left_out() -> None:
     good = {"task": "t", "language": "en", "length": 2048, "used": 52.0, "pool": 54.0}
     (said,) = shared_contexts([{**good, "used": "52"}, None, good, {}])

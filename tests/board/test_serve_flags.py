@@ -272,7 +272,7 @@ def ran(folder: Path, suite: Path, model: str, wrong: str) -> Path:
     ledger, texts = Ledger(folder, this_worker()), open_suite(suite).texts()
     for number in range(6):
         one: Sample = sample("passkey", number)
-        reply = reply_to(one, 1) if number == 5 else Reply("ok", f"{wrong} {number}", stop="stop", tokens_in=9)
+        reply = reply_to(one, 1) if number == 5 else Reply("ok", f"{wrong} {number}", stop="stop", tokens_in=one.tokens)
         sent = sha256(render(one, texts).encode()).hexdigest()[:16] if reply.status == "ok" else ""
         ledger.finish(one, 1, reply, prompt_hash=sent, cost=0.0)
     ledger.close()

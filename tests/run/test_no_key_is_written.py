@@ -168,7 +168,7 @@ def test_a_key_that_a_model_is_given_as_a_file_is_no_secret_text(
     """What is no key is left as it was said: the name of a file, an amount, a short word, a stop text."""
     monkeypatch.setenv("SERVICE_KEY", "/etc/keys/service.pem")
     monkeypatch.setenv("SHORT_TOKEN", "nine")
-    said = "nine /etc/keys/service.pem <|endoftext|> Jane Austen application/json"
+    said = "nine /etc/keys/service.pem <|over|> Jane Austen application/json"
     suite = make_suite(tmp_path, 1)
     with ScriptedServer(lambda number, before: replace(completion(said))) as server:
         run(
@@ -179,7 +179,7 @@ def test_a_key_that_a_model_is_given_as_a_file_is_no_secret_text(
             max_output_tokens=50,
             generation={
                 "extra_headers": {"Accept": "application/json"},
-                "extra_body": {"stop_token": "<|endoftext|>", "author": "Jane Austen"},
+                "extra_body": {"stop_token": "<|over|>", "author": "Jane Austen"},
             },
         )
     assert next(replies(tmp_path / "run")).reply.text == said

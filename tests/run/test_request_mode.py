@@ -129,7 +129,7 @@ def test_failures_have_no_end() -> None:
 def test_prompts_to_be_continued_go_as_they_are(tmp_path: Path, server: ScriptedServer, choice: str) -> None:
     raw = {"always": [], "by-task": [1, 3], "never": [0, 1, 2, 3]}[choice]
     server.script = lambda number, before: (
-        continuation("  x = 1\n\ny = 2", tokens_in=11, tokens_out=7) if number in raw else completion("nine")
+        continuation("  x = 1\n\ny = 2", tokens_in=110, tokens_out=7) if number in raw else completion("nine")
     )
     suite = make_suite(tmp_path, 4, tasks=("passkey", "code"))
     go(suite, server, tmp_path / "run", chat_template=choice, seed=5, generation={"top_p": 0.5})
@@ -146,7 +146,7 @@ def test_prompts_to_be_continued_go_as_they_are(tmp_path: Path, server: Scripted
         if number in raw:
             # The indent of a line of code stays.
             assert row.reply.text == ("  x = 1" if number in (1, 3) else "  x = 1\n\ny = 2")
-            assert (row.reply.tokens_in, row.reply.tokens_out) == (11, 7)
+            assert (row.reply.tokens_in, row.reply.tokens_out) == (110, 7)
 
 
 def test_a_continuation_that_reaches_the_cap_is_whole(tmp_path: Path, server: ScriptedServer) -> None:

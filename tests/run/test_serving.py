@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,7 +24,14 @@ from fathom.models.wire import check_response, normalized
 from fathom.rows import rows_from_run
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.progress import RunSummary, status
-from fathom.runfile.serving import ServedReply, cut_prompts, notes_on_replies, notes_on_server, remarks_on_server
+from fathom.runfile.serving import (
+    ServedReply,
+    cut_in,
+    cut_prompts,
+    notes_on_replies,
+    notes_on_server,
+    remarks_on_server,
+)
 from fathom.runfile.store import replies
 from fathom.safety.secrets import hide_in_text, strip_keys
 from fathom.types import FathomError, Reply
@@ -296,3 +305,18 @@ def test_doctor_and_bundles_know_when_several_models_answer(tmp_path: Path) -> N
         go(make_suite(tmp_path, 4), server, tmp_path / "run")
     with pytest.raises(FathomError, match=r"2 models answered \(a, b\), so the scores are of none of them"):
         bundle_of([tmp_path / "run"])
+
+
+@pytest.mark.parametrize("room", [10**9, 2048, 3000])
+@pytest.mark.parametrize("lengths", [[4096], [1024, 4096], [4096, 8192]])
+def test_the_sums_that_spare_a_second_reading_miss_nothing(lengths: list[int], room: int) -> None:
+    made = asked(dict.fromkeys(lengths, 0.99), ratio=0.9, room=room)
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute(
+            "CREATE TABLE replies (sample, epoch, task, length, tokens, truncated, tokens_in, status, prompt_hash)"
+        )
+        rows = [
+            (*reply.key, reply.task, reply.length, reply.sent, 0, reply.counted, "ok", reply.prompt) for reply in made
+        ]
+        db.executemany("INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        assert cut_in(Path("none"), db) == cut_prompts(made)

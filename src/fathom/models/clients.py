@@ -70,8 +70,8 @@ def notes_of(client: Client, command: str | None = None) -> tuple[str, ...]:
 
 def negotiation_of(client: Client) -> Negotiation:
     """What the model's server was found to refuse; nothing for models without a server."""
-    found = getattr(client, "negotiation", None)
-    return found if isinstance(found, Negotiation) else Negotiation()
+    negotiation = getattr(client, "negotiation", None)
+    return negotiation if isinstance(negotiation, Negotiation) else Negotiation()
 
 
 def kernel_of(client: Client) -> str:

@@ -68,7 +68,7 @@ class Negotiation:
         message = failure.message
         if failure.kind != "bad":
             return ""
-        if any(_named(cap, message) for cap in CAPS) and _TOO_LARGE.search(message):
+        if any(_mentions(cap, message) for cap in CAPS) and _TOO_LARGE.search(message):
             return "lower `max_output_tokens`"
         name = self._refused(message)
         if name == "temperature" and name in self.fixed:
@@ -79,10 +79,10 @@ class Negotiation:
         """The parameter that an error refuses, of those that are sent; "" if none."""
         if not _REFUSED.search(message):
             return ""
-        caps = [cap for cap in CAPS if _named(cap, message)]
+        caps = [cap for cap in CAPS if _mentions(cap, message)]
         if caps and not _TOO_LARGE.search(message) and not any(cap in self.changes for cap in CAPS):
             return _first(caps, message)
-        return next((name for name in OPTIONAL if self.sends(name) and _named(name, message)), "")
+        return next((name for name in OPTIONAL if self.sends(name) and _mentions(name, message)), "")
 
     def describe(self) -> list[str]:
         """A sentence without a full stop for each change."""
@@ -100,7 +100,7 @@ def fixed_parameters(settings: Settings) -> tuple[str, ...]:
     return (*temperature, *(("stop",) if "stop_seqs" in settings.generation else ()))
 
 
-def _named(name: str, message: str) -> bool:
+def _mentions(name: str, message: str) -> bool:
     return re.search(rf"(?<![\w]){name}(?![\w])", message, re.IGNORECASE) is not None
 
 

@@ -54,6 +54,7 @@ EARLY = frozenset({"cut", "models", "hidden", "garbage"})
 """Kinds of notes that a run says while it goes on."""
 _HEAD = 300
 _ANSWERED = "status IN ('ok', 'incomplete', 'refused')"
+_COUNTED = f"{_ANSWERED} AND typeof(tokens_in) = 'integer' AND tokens_in > 0 AND tokens > truncated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,15 +349,37 @@ def cut_in(folder: Path, db: sqlite3.Connection) -> Mapping[tuple[str, int], Cut
         folder: The run folder.
         db: Its store, open.
     """
-    if is_of_system(folder):
+    if is_of_system(folder) or not _may_be_cut(db):
         return {}
     columns = "sample, epoch, task, length, tokens - truncated, tokens_in, status, prompt_hash"
-    query = f"SELECT {columns} FROM replies WHERE tokens_in > 0 AND {_ANSWERED}"
     replies = [
         ServedReply((sample, epoch), task, length, sent, _count(counted), status, prompt=prompt)
-        for sample, epoch, task, length, sent, counted, status, prompt in db.execute(query)
+        for sample, epoch, task, length, sent, counted, status, prompt in db.execute(
+            f"SELECT {columns} FROM replies WHERE {_COUNTED}"
+        )
     ]
     return cut_prompts(replies)
+
+
+def _may_be_cut(db: sqlite3.Connection) -> bool:
+    """Whether any rule of ``cut_prompts`` can hold, by a few sums: most runs need not be read twice."""
+    sent = "(tokens - truncated)"
+    cells = db.execute(
+        f"SELECT task, length, min(1.0 * tokens_in / {sent}), max(1.0 * tokens_in / {sent}), "
+        f"count(DISTINCT tokens_in), count(*) FROM replies WHERE {_COUNTED} "
+        "GROUP BY task, length ORDER BY task, length DESC"
+    ).fetchall()
+    most = {task: highest for task, _, _, highest, _, _ in cells}  # at the shortest length, which comes last
+    if any(
+        lowest < max(NO_TOKENIZER, KEPT_AT_MOST * most[task]) or (counts == 1 and replies >= EQUAL_PROMPTS)
+        for task, _, lowest, _, counts, replies in cells
+    ):
+        return True
+    top = f"tokens_in >= {SAME_COUNT} * (SELECT max(tokens_in) FROM replies WHERE {_COUNTED})"
+    shortest, longest = db.execute(
+        f"SELECT min({sent}), max({sent}) FROM replies WHERE {_COUNTED} AND {top}"
+    ).fetchone()
+    return bool(shortest) and longest >= DIFFERENT * shortest
 
 
 def is_of_system(folder: Path) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from fathom.plugins.names import first_of
+from fathom.plugins.names import first_of, listed
 from fathom.storage.schema import MismatchError, read_as
 from fathom.tokens.length import format_length
 from fathom.types import Json, Part, Span
@@ -80,22 +80,28 @@ class PoolUse:
 
 
 def shared_contexts(pools: Iterable[Any]) -> list[str]:
-    """A sentence about each length whose contexts use more than half of a pool.
+    """Sentences about lengths whose contexts use more than half of a pool, one for lengths of the same tasks.
 
     Args:
-        pools: ``pools`` of a manifest (``PoolUse.records``); what is no such record is left out.
+        pools: ``pools`` of a manifest (``PoolUse.records``); what is no such record is left out, and so is a pool of
+            one text, which contexts repeat by design.
     """
     records: dict[int, list[PoolRecord]] = {}
     for pool in pools:
         with suppress(MismatchError):
             record = read_as(PoolRecord, pool)
-            records.setdefault(record["length"], []).append(record)
-    sentences = []
+            if record["pool"] > 1:
+                records.setdefault(record["length"], []).append(record)
+    lengths: dict[tuple[str, ...], list[int]] = {}
     for length, same in sorted(records.items()):
-        most = max(same, key=lambda record: record["used"] / (record["pool"] or 1))
-        tasks = first_of(list(dict.fromkeys(record["task"] for record in same)), SHOWN)
+        lengths.setdefault(tuple(dict.fromkeys(record["task"] for record in same)), []).append(length)
+    sentences = []
+    for tasks, alike in lengths.items():
+        every = [record for length in alike for record in records[length]]
+        most = max(every, key=lambda record: record["used"] / (record["pool"] or 1))
+        where, which = listed(list(map(format_length, alike))), first_of(list(tasks), SHOWN)
         sentences.append(
-            f"at {format_length(length)}, contexts of {tasks} use more than half of the texts to fill them with, up to "
+            f"at {where}, contexts of {which} use more than half of the texts to fill them with, up to "
             f"{most['used']:,g} of {most['pool']:,g} ({most['task']}): different items share most of their context, "
             "but intervals treat items as independent"
         )
