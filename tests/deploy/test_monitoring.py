@@ -70,7 +70,7 @@ def figures(metrics: Metrics) -> dict[str, float]:
 def test_a_server_is_ready_while_it_can_work(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(health, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(health, "CLAIM_POLL_SECONDS", 0.0)
     with client_of(store, tmp_path, Metrics("board")) as client:
         assert client.get("/health/live").json() == {"live": True}
         good = {"ready": True, "store": True, "migrations": True, "disk": True}

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from fathom.server.database import Database
 
-LOOK_SECONDS = 1.0
+CLAIM_POLL_SECONDS = 1.0
 """Seconds for which a result is used again, because anybody may ask."""
 _LATER = {"Retry-After": "10"}
 
@@ -42,7 +42,7 @@ class Health:
                     "migrations": responds and self.store.is_current(),
                     "disk": all(map(_is_writable, self.folders.values())),
                 }
-                self._until = time.monotonic() + LOOK_SECONDS
+                self._until = time.monotonic() + CLAIM_POLL_SECONDS
             return dict(self._known)
 
     def add_to(self, app: FastAPI) -> None:
