@@ -34,7 +34,7 @@ from typing import Any
 from fathom import api
 from fathom.models.prices import Limit, Price, find_price
 from fathom.models.protocol import Settings
-from fathom.run.cache_forecast import BLOCK, cache_table, provider_cache, sent_whole
+from fathom.run.cache_forecast import BLOCK, cache_table, provider_cache, untruncated_samples
 from fathom.run.prefix_cache import Cache, Prefixes, Prompt, prompts_of, share, simulate
 from fathom.run.runner import task_cap
 from fathom.suites.suitefile import SampleWriter, open_suite, read_manifest, write_documents, write_manifest
@@ -279,7 +279,9 @@ def dollars(suite: Path) -> None:
         price, settings = find_price(model), Settings(model)
         cache = provider_cache(settings, price)
         assert cache is not None
-        samples = [(sample, cap) for sample, cap in sent_whole(((one, 1) for one in built.samples()), _ANY, task_cap)]
+        samples = [
+            (sample, cap) for sample, cap in untruncated_samples(((one, 1) for one in built.samples()), _ANY, task_cap)
+        ]
         if cache.marked:
             _whole_prompts(model, samples, price)
         prices = [(False, price), (True, price.in_batches(0.5))]

@@ -92,7 +92,7 @@ def test_status_says_what_is_known_of_the_cost(
 ) -> None:
     found = RunStatus(Path("run"), "lab/m", "tiny", 0, 3, 3, {"ok": 3}, 10, 10, cost, None, None, None, unpriced)
     monkeypatch.setattr("fathom.run.status", lambda folder: found)
-    monkeypatch.setattr("fathom.rows.said_of_scorers", lambda folder, seconds: ())
+    monkeypatch.setattr("fathom.rows.scorer_failures", lambda folder, seconds: ())
     assert call(monkeypatch, "status", "run") == 0
     lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines() if line.strip()]
     assert ["cost", words] in [[part.strip() for part in line] for line in lines]

@@ -226,7 +226,7 @@ def test_errata_that_were_edited_stay(suite: Path, tmp_path: Path, monkeypatch: 
     errata.write_text("# I have read them: all are right\n", "utf-8")
     found, _ = check(suite, monkeypatch, good, out=out)
     assert errata.read_text("utf-8").startswith("# I have read them")
-    assert f"{errata} was changed since it was written, and stays; delete it to write it again" in found.hints
+    assert f"{errata} was edited and is not overwritten; delete it to write it again" in found.hints
     errata.unlink()
     check(suite, monkeypatch, good, out=out)
     assert len(read_errata(["none", str(errata)])) == 2
@@ -240,7 +240,7 @@ def test_what_cannot_be_checked_is_refused(suite: Path, tmp_path: Path, monkeypa
         api.check_gold(suite, "fathom/lexical", out)
     with pytest.raises(FathomError, match="an entailment model runs on this machine"):
         api.check_gold(suite, "nli/some", out, model_base_url="http://127.0.0.1:1/v1")
-    with pytest.raises(FathomError, match=r"holds something else \(samples\.parquet\)|holds something else"):
+    with pytest.raises(FathomError, match="is not empty and holds no check of gold texts"):
         check(suite, monkeypatch, good, out=suite)
     with pytest.raises(FathomError, match=r"`max_cost` 1: the price of 'lab/m' is unknown"):
         check(suite, monkeypatch, good, out=out, max_cost=1.0)

@@ -291,7 +291,7 @@ class Waiting(Client):
 @pytest.fixture
 def ledgers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Ledger]]:
     """Two processes that joined one run, as it were."""
-    monkeypatch.setattr("fathom.run.session.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("fathom.run.session.CLAIM_POLL_SECONDS", 0.01)
     pair = [Ledger(tmp_path, this_worker()) for _ in range(2)]
     yield pair
     for ledger in pair:

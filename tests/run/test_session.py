@@ -22,7 +22,7 @@ from fathom.models.retry import Retry
 from fathom.models.thinking import Thinking
 from fathom.run import replies
 from fathom.run.engine import Terms, _first
-from fathom.run.session import LOOK_SECONDS, Session, Work
+from fathom.run.session import CLAIM_POLL_SECONDS, Session, Work
 from fathom.runfile.ledger import Key, Ledger
 from fathom.runfile.progress import Progress, RunSummary
 from fathom.runfile.store import StoredReply
@@ -515,7 +515,7 @@ def test_what_others_hold_is_waited_for_and_taken_over_when_they_die(
     sleep = asyncio.sleep
 
     async def look(seconds: float) -> None:
-        if seconds == LOOK_SECONDS:
+        if seconds == CLAIM_POLL_SECONDS:
             slept.append(seconds)
             if len(slept) == 2:
                 other.close()

@@ -64,7 +64,7 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
     from fathom.models.prices import UNKNOWN, Limit, find_limit
     from fathom.models.settings import Reasoning, Sampling
     from fathom.run.batches.open import share_of_price
-    from fathom.run.cache_forecast import cache_table, provider_cache, sent_whole, server_cache
+    from fathom.run.cache_forecast import cache_table, provider_cache, server_cache, untruncated_samples
     from fathom.run.chosen import choose
     from fathom.run.preflight import Caps, output_caps
     from fathom.run.runner import task_cap
@@ -95,7 +95,7 @@ def forecast(options: ForecastOptions) -> "list[CacheRow]":
         longest = max((entry.tokens for entry in built.samples(**choice, only=only, parts=False)), default=1)
         caches = [server_cache(times * longest) for times in TIMES]
     asked = ((sample, options.epochs) for sample in built.samples(**choice, only=only))
-    return cache_table(sent_whole(asked, limit, caps), caches, options.max_connections, prices)
+    return cache_table(untruncated_samples(asked, limit, caps), caches, options.max_connections, prices)
 
 
 def main(line: ForecastOptions) -> None:

@@ -102,7 +102,7 @@ def run(options: RunOptions) -> "RunSummary":
     Before it sends anything, it prints the number of requests and tokens, the cost, and the prompts that do not fit. If
     it is interrupted or killed, the same command resumes and repeats no finished request.
     """
-    from fathom.rows import said_of_scorers
+    from fathom.rows import scorer_failures
     from fathom.run import run, run_folder
     from fathom.suites.subsetfile import read_subset
 
@@ -126,7 +126,7 @@ def run(options: RunOptions) -> "RunSummary":
     )
     if summary.progress is None:
         return summary
-    failed = said_of_scorers(summary.folder, SCORING_SECONDS)
+    failed = scorer_failures(summary.folder, SCORING_SECONDS)
     advice = "correct the scorer: replies are scored whenever they are read, so the run need not be repeated"
     return replace(summary, hints=(*summary.hints, *(f"{sentence}; {advice}" for sentence in failed)))
 

@@ -27,7 +27,7 @@ class StatusOptions(Json):
 @command(StatusOptions)
 def status(options: StatusOptions) -> Union["RunStatus", "ShardsStatus"]:
     """Show the progress of a run, also of one that is still running."""
-    from fathom.rows import said_of_scorers
+    from fathom.rows import scorer_failures
     from fathom.run import status
     from fathom.run.shards.progress import holds_shards, shards_status
 
@@ -36,7 +36,7 @@ def status(options: StatusOptions) -> Union["RunStatus", "ShardsStatus"]:
     state = status(options.folder)
     if not state.finished:
         return state
-    return replace(state, scorer_errors=said_of_scorers(options.folder, SCORING_SECONDS))
+    return replace(state, scorer_errors=scorer_failures(options.folder, SCORING_SECONDS))
 
 
 def main(line: StatusOptions) -> None:

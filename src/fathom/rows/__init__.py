@@ -19,8 +19,8 @@ from fathom.rows.runs import load as load
 from fathom.rows.runs import questions_left_out as questions_left_out
 from fathom.rows.runs import read_foreign
 from fathom.rows.runs import rows_from_run as rows_from_run
-from fathom.rows.runs import said_of_scorers as said_of_scorers
 from fathom.rows.runs import scan as scan
+from fathom.rows.runs import scorer_failures as scorer_failures
 from fathom.rows.runs import served as served
 from fathom.rows.runs import shared_contexts as shared_contexts
 from fathom.rows.runs import unfinished as unfinished

@@ -23,13 +23,13 @@ from fathom.runfile.progress import status
 from fathom.runfile.store import StoredReply, peek, replies, unasked
 from fathom.stats.outcomes import SCORER_FAILED, scorer_errors
 from fathom.suites.registry import task_name
-from fathom.suites.suitefile.pools import shared_contexts as said_of_pools
+from fathom.suites.suitefile.pools import shared_contexts as pool_warnings
 from fathom.tokens.tokenizers import public_name
 from fathom.types import FathomError, Row
 from fathom.types.origins import ORIGINS, TABLE, Origin
 
-_NOTHING_SAID = ReadOptions()
-_UNTOLD, _PLAIN = "not told", "no other flags"
+_DEFAULT_OPTIONS = ReadOptions()
+_UNKNOWN_FLAGS, _PLAIN = "not told", "no other flags"
 _KEY = ["suite", "model", "variant", "sample", "epoch"]
 SAME_REPLY = [*_KEY, "rule", "prompt_hash", "status", "value", "answer", "tokens_out", "seconds"]
 """Columns that identify a reply, also among replies to the same sample."""
@@ -62,7 +62,7 @@ def load(
     paths: Sequence[Path],
     rule: str = "strict",
     judge: str | None = None,
-    options: ReadOptions = _NOTHING_SAID,
+    options: ReadOptions = _DEFAULT_OPTIONS,
 ) -> pl.DataFrame:
     """The rows of :func:`scan` in memory."""
     return scan(paths, rule, judge, options).read()
@@ -72,7 +72,7 @@ def scan(
     paths: Sequence[Path],
     rule: str = "strict",
     judge: str | None = None,
-    options: ReadOptions = _NOTHING_SAID,
+    options: ReadOptions = _DEFAULT_OPTIONS,
 ) -> RowsTable:
     """Read run folders, rows files and results of other programs as one table.
 
@@ -160,7 +160,7 @@ def is_foreign(path: Path) -> bool:
 
 
 def run_folders(paths: Iterable[Path]) -> list[Path]:
-    """The folders that have no results of other programs: runs, or what is read as one and is an error."""
+    """The folders that are runs, and those whose content is unknown, which is an error when they are read."""
     return [path for path in paths if path.is_dir() and (is_run(path) or not is_foreign(path))]
 
 
@@ -174,7 +174,7 @@ def unfinished(paths: Iterable[Path]) -> list[str]:
         if progress.finished < progress.total:
             sentences.append(
                 f"{folder.name} ({progress.model}) is unfinished, {progress.finished:,} of {progress.total:,} replies "
-                "so far: its scores are those of a part; run it to the end"
+                "so far: its scores cover only a part of the samples; resume the run to finish it"
             )
         manifest = read_manifest(folder)
         with peek(folder) as store:
@@ -224,7 +224,7 @@ def shared_contexts(paths: Iterable[Path]) -> list[str]:
     """Sentences about suites whose contexts at a length use more than half of the texts to fill them with."""
     suites = [read_manifest(path)["suite"] for path in run_folders(paths)]
     pools = {suite["fingerprint"]: (suite["name"], suite.get("pools") or ()) for suite in suites}
-    return [f"{name}: {sentence}" for name, used in pools.values() for sentence in said_of_pools(used)]
+    return [f"{name}: {sentence}" for name, used in pools.values() for sentence in pool_warnings(used)]
 
 
 def fingerprints(paths: Iterable[Path]) -> list[tuple[str, str]]:
@@ -243,8 +243,8 @@ def _frame(folder: Path, manifest: Mapping[str, Any], rule: str, judges: Sequenc
     return check_rows(to_frame(scored_rows(every, manifest, rule, judged)), str(folder))
 
 
-def said_of_scorers(folder: Path, seconds: float) -> tuple[str, ...]:
-    """Sentences on the replies of a run that the scorers of their tasks could not score.
+def scorer_failures(folder: Path, seconds: float) -> tuple[str, ...]:
+    """One sentence for each exception that a scorer raised on replies of a run.
 
     Args:
         folder: The run folder; the run may still be in progress.
@@ -360,7 +360,7 @@ def _variants(manifests: Mapping[Path, Mapping[str, Any]]) -> dict[Path, str]:
 
 
 def _differing_flags(lines: Mapping[Path, str | None]) -> dict[Path, str]:
-    """What the command lines of servers do not have in common: "" for all if nothing."""
+    """Flags in which the command lines of servers differ: "" for all if nothing."""
     if len(set(lines.values())) < 2:
         return dict.fromkeys(lines, "")
     split = {path: _flags(line or "") for path, line in lines.items()}
@@ -368,11 +368,12 @@ def _differing_flags(lines: Mapping[Path, str | None]) -> dict[Path, str]:
     described = {}
     for path, line in lines.items():
         shown = " ".join(flag for flag in split[path] if flag not in common)
-        described[path] = f"server: {_UNTOLD if line is None else shown or _PLAIN}"
+        described[path] = f"server: {_UNKNOWN_FLAGS if line is None else shown or _PLAIN}"
     descriptions = [described[path] for path in dict.fromkeys(lines)]
     if len(set(descriptions)) == len(set(lines.values())):
         return described
-    return {path: f"server: {_UNTOLD if line is None else line}" for path, line in lines.items()}  # in another order
+    # They have the same flags in another order.
+    return {path: f"server: {_UNKNOWN_FLAGS if line is None else line}" for path, line in lines.items()}
 
 
 def _flags(line: str) -> list[str]:

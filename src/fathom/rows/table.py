@@ -69,7 +69,7 @@ class RowsTable:
         Args:
             rows: See the attributes.
             place: Likewise.
-            held: What has the files of the rows, which are deleted with it.
+            held: Owner of the temporary files, which are deleted with it.
             slices: Gives the same rows for :meth:`slices`, if slices of ``rows`` would be read from its start.
         """
         self.rows, self.place, self._held, self._slices = rows.lazy(), place, held, slices

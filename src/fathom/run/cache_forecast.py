@@ -13,8 +13,8 @@ from fathom.types import Sample
 Order: TypeAlias = Literal["suite", "random"]
 BLOCK = 16
 """Tokens of a block of vLLM and SGLang."""
-MINUTES = 300.0
-"""Seconds for which providers keep what is not read; some keep it longer."""
+PROVIDER_TTL_SECONDS = 300.0
+"""Seconds after which providers evict an unused prefix; some keep it longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ def provider_cache(settings: Settings, price: Price) -> Cache | None:
     if settings.base_url is not None or price.caches is None:
         return None
     block = 128 if provider == "openai" else 1
-    return Cache(block=block, least=price.caches, marked=provider == "anthropic", seconds=MINUTES)
+    return Cache(block=block, least=price.caches, marked=provider == "anthropic", seconds=PROVIDER_TTL_SECONDS)
 
 
-def sent_whole(
+def untruncated_samples(
     pending: Iterable[tuple[Sample, int]], limit: Limit, caps: Callable[[str], int]
 ) -> Iterable[tuple[Sample, int]]:
     """The samples that are sent whole, each as often as it is asked, with their output caps.
@@ -75,7 +75,7 @@ def forecast_cache(
     """What the cache of a provider is expected to save.
 
     Args:
-        samples: Samples in the order of the run, with their output caps (``sent_whole``).
+        samples: Samples in the order of the run, with their output caps (``untruncated_samples``).
         cache: The cache.
         price: The model's prices.
         connections: Requests in flight at once.

@@ -20,7 +20,7 @@ from fathom.models.prices import price_range, total_cost
 from fathom.models.protocol import is_baseline
 from fathom.printing import readable
 from fathom.run.batches.open import described
-from fathom.run.cases.model import CaseModel, asked_settings, check_plan
+from fathom.run.cases.model import CaseModel, case_settings, check_plan
 from fathom.run.cases.pending import PendingCases, estimate
 from fathom.runfile.judgements import Judgement, Spent, case_key, hashed
 from fathom.runfile.settings import DraftSettings
@@ -167,7 +167,7 @@ class DraftSummary:
 
 @dataclass(frozen=True, slots=True)
 class DraftCallbacks:
-    """Functions of the caller; None for nothing.
+    """Optional callbacks.
 
     Attributes:
         confirm: Called with the plan before any request; False stops.
@@ -235,7 +235,7 @@ def draft(
     questions = _without_duplicates(question for passage in passages for question in _drafts_of(passage, texts))
     if reviewer.name != writer.name:
         reviewer = replace(reviewer, used=writer.spent)
-    else:  # what could not be read was forgotten before it drafted
+    else:  # replies that could not be parsed were deleted before
         reviewer = replace(reviewer, settings=settings.but(again=False))
     checks = reviewer.pending((CHECK, _check_case(question)) for question in questions if not question.reason)
     _ask(reviewer, checks, "checking", callbacks)
@@ -410,7 +410,7 @@ def _hints(
 
 
 def _model(folder: Path, model: str, settings: DraftSettings, base_url: str | None, purpose: str) -> CaseModel:
-    return CaseModel(folder, asked_settings(model, settings, base_url), settings, purpose=purpose, results="replies")
+    return CaseModel(folder, case_settings(model, settings, base_url), settings, purpose=purpose, results="replies")
 
 
 def _plan(passages: Sequence[Passage], waiting: PendingCases, writer: CaseModel, reviewer: CaseModel) -> DraftPlan:

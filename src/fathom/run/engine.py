@@ -93,7 +93,7 @@ class Engine:
             self.stop = f"stopped: ${paid:,.2f} spent, `max_cost` is ${dollars:,.2f}"
 
     async def work_through(self, queue: Queue[Job], do: Callable[[Queued[Job]], Awaitable[None]]) -> None:
-        """Do all jobs, as many at once as there are connections, until a limit is exceeded.
+        """Process all jobs, as many at once as there are connections, until a limit is exceeded.
 
         Args:
             queue: The jobs.
@@ -129,8 +129,8 @@ def ignore(_: object) -> None:
     """The callback of a caller that has none."""
 
 
-def unexpected(error: Exception) -> str:
-    """What is said of a failure that nobody has thought of."""
+def unexpected_error_message(error: Exception) -> str:
+    """The error message for an unexpected exception."""
     return shorten(f"unexpected, please report it: {type(error).__name__}: {error}")
 
 

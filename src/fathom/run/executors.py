@@ -31,8 +31,8 @@ from fathom.tokens.tokenizers import Tokenizer
 from fathom.types import Json, Sample
 
 
-class Here:
-    """Asks from this process in plain requests; other processes may do the same at once.
+class DirectExecutor:
+    """Sends requests directly from this process; several processes can work on the same run.
 
     Args:
         out: The run folder.
@@ -59,26 +59,26 @@ class Here:
         return self.request.samples()
 
     def price(self, price: Price) -> Price:
-        """The prices of requests that are sent so."""
+        """The prices that apply to this executor."""
         return price
 
     def open_client(self, settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Client:
         """The client of the model.
 
         Raises:
-            FathomError: The model is unknown or cannot be asked so, its library is absent, or a key is missing.
+            FathomError: The model is unknown or not supported here, its library is absent, or a key is missing.
         """
         return open_client(settings, tokenizer)
 
     def check(self, tasks: Iterable[str], modes: RequestModes) -> None:
-        """Check that requests can be sent so.
+        """Check that this executor supports the tasks.
 
         Args:
             tasks: Names of the tasks.
             modes: Their request modes.
 
         Raises:
-            FathomError: They cannot.
+            FathomError: It does not support one of them.
         """
         check_none_waits(self.out)
 
@@ -117,29 +117,29 @@ class Here:
         return drive(work_on(self.out, client, work, total))
 
 
-class InBatches(Here):
-    """Asks through the provider's batch API, as the only process."""
+class BatchExecutor(DirectExecutor):
+    """Sends requests through the provider's batch API, as the only process."""
 
     batches = described()
 
     def price(self, price: Price) -> Price:
-        """See ``Here``."""
+        """See ``DirectExecutor``."""
         return price.in_batches(share_of_price(self.request.chosen.settings))
 
     def open_client(self, settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Client:
-        """See ``Here``: it sends nothing."""
+        """See ``DirectExecutor``: it sends nothing."""
         return open_recording(settings)
 
     def check(self, tasks: Iterable[str], modes: RequestModes) -> None:
-        """See ``Here``: no task may send a second request."""
+        """See ``DirectExecutor``: no task may send a second request."""
         check_tasks(tasks, modes)
 
     def under_way(self) -> Collection[Key]:
-        """See ``Here``."""
+        """See ``DirectExecutor``."""
         return requests_under_way(self.out)
 
     def execute(self, client: Client, work: Work, total: int, tell: Callable[[str], None]) -> RunSummary:
-        """See ``Here``."""
+        """See ``DirectExecutor``."""
         assert isinstance(client, Recording), "it was opened here"
         working = work_in_batches(self.out, client, work, total, named=self.request.samples_by_name, tell=tell)
         return drive(working, INTERRUPTED)

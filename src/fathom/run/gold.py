@@ -23,7 +23,7 @@ from fathom.models.prices import shown_cost
 from fathom.models.protocol import Settings, is_baseline
 from fathom.plugins import loading
 from fathom.printing import printable, readable
-from fathom.run.cases.model import CaseModel, asked_settings
+from fathom.run.cases.model import CaseModel, case_settings
 from fathom.run.cases.pending import JudgePlan, JudgeProgress
 from fathom.run.gold_prompts import Finding, conversation, replay
 from fathom.runfile.judgements import FILE, Judgement, Spent, case_key, hashed
@@ -144,7 +144,7 @@ def check_gold(
         FathomError: The suite has no gold texts, the folder holds something else, the model cannot be asked, or a limit
             is reached. All replies are kept.
     """
-    asked = asked_settings(model, settings, settings.model_base_url)
+    asked = case_settings(model, settings, settings.model_base_url)
     built = open_suite(suite)
     loading.use_again(built.manifest.get("plugins"), suite)
     _check_model(asked)
@@ -213,7 +213,9 @@ def _check_folder(out: Path) -> None:
     except OSError as error:
         raise FathomError(f"`out` {out}: cannot be read: {error.strerror or error}") from error
     if names and FILE not in names:
-        raise FathomError(f"`out` {out}: holds something else ({printable(names[0])}); choose another `out`")
+        raise FathomError(
+            f"`out` {out}: is not empty and holds no check of gold texts ({printable(names[0])}); choose another `out`"
+        )
 
 
 # -------------------------------------------------------------------------------------------------- results
@@ -255,7 +257,7 @@ def _summary(suite: BuiltSuite, checker: CaseModel, checked: Sequence[Checked]) 
     changed = errata.exists() and not (mark.is_file() and mark.read_text("utf-8") == checksum(errata))
     faulty = _errata(suite, name, checked)
     if changed:
-        hints.append(f"{errata} was changed since it was written, and stays; delete it to write it again")
+        hints.append(f"{errata} was edited and is not overwritten; delete it to write it again")
     else:
         with whole_file(errata) as stream:
             stream.write("\n".join(faulty.values()))

@@ -16,7 +16,7 @@ from fathom.models.prices import shown_cost
 from fathom.models.protocol import Settings
 from fathom.plugins import loading
 from fathom.printing import readable
-from fathom.run.cases.model import CaseModel, asked_settings, open_asked
+from fathom.run.cases.model import CaseModel, case_settings, open_case_client
 from fathom.run.cases.pending import JudgePlan, JudgeProgress, PendingCases
 from fathom.runfile.judgements import Spent, case_of
 from fathom.runfile.manifest import read_manifest
@@ -102,7 +102,7 @@ def judge(
     manifest = read_manifest(folder)
     loading.use_again(manifest["suite"].get("plugins"), folder)
     _check_judge(model, settings.model_base_url)
-    asked = asked_settings(model, settings, settings.model_base_url)
+    asked = case_settings(model, settings, settings.model_base_url)
     judge = CaseModel(folder, asked, settings, manifest["suite"]["tokenizer"])
     waiting = judge.pending(_cases(folder, judge_kind(model)))
     _check_kind(folder, model, waiting)
@@ -136,7 +136,7 @@ def check_judge(model: str, model_base_url: str | None = None) -> None:
         check_local_model(settings)
         return
     try:
-        open_asked(settings, "words", JudgeSettings())
+        open_case_client(settings, "words", JudgeSettings())
     except FathomError as error:
         raise error.renamed(model_base_url="judge_base_url") from None
 

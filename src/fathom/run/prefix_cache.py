@@ -161,7 +161,7 @@ def simulate(
         Tokens read and tokens written of each prompt; written are 0 for caches without marks.
     """
     reads = [(0, 0)] * len(prompts)
-    holding: _Holding = (
+    holding: _CacheState = (
         _Marked(cache) if cache.marked else _Slots(cache, prefixes) if cache.slots else _Blocks(cache, prefixes)
     )
     queue = Queue(range(len(prompts)), lambda place: prompts[place].key, AHEAD * connections if wait else 0)
@@ -186,7 +186,7 @@ def share(prompts: Sequence[Prompt], reads: Sequence[tuple[int, int]]) -> float:
     return sum(read for read, _ in reads) / max(1, sum(prompt.tokens for prompt in prompts))
 
 
-class _Holding(Protocol):
+class _CacheState(Protocol):
     """What a cache holds while requests come and go."""
 
     def fits(self, prompt: Prompt, *, alone: bool) -> bool:

@@ -19,7 +19,7 @@ from fathom.types import FathomError, Sample
 REASONING_ALLOWANCE = 16_384
 # Tokens of a second request's prompt, which holds no document.
 QUESTION = 1024
-_WORTH = 0.01
+_MIN_SHOWN_SHARE = 0.01
 """Share of prompt tokens in a cache from which it is worth a line."""
 
 Caps = Callable[[str], int]
@@ -57,7 +57,7 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True)
-class UnderWay:
+class OpenBatches:
     """Requests of a run that are in batches already.
 
     Attributes:
@@ -110,7 +110,7 @@ class Preflight:
     thinking: str = ""
     unverified: str = ""
     batches: str = ""
-    under_way: UnderWay | None = None
+    under_way: OpenBatches | None = None
     bounds: bool = False
     cached: Cached | None = None
 
@@ -161,7 +161,7 @@ class Preflight:
         unknown = "the model's window is not known; give `window` to have prompts checked beforehand"
         most = "requests and tokens are the most that the system asks for" if self.bounds else ""
         sent = str(self.under_way) if self.under_way is not None else ""
-        cached = str(self.cached) if self.cached is not None and self.cached.share >= _WORTH else ""
+        cached = str(self.cached) if self.cached is not None and self.cached.share >= _MIN_SHOWN_SHARE else ""
         window = self.overflow_note or (unknown if self.window is None and self.cost_most != 0 else "")
         return "\n  ".join(
             (
@@ -225,11 +225,11 @@ def _reasoning_allowance(settings: Settings, price: Price) -> int:
     if isinstance(tokens, int):
         return tokens
     effort = settings.generation.get("reasoning_effort")
-    reasons = effort != "none" if effort is not None else _reasons_unless_told(settings, price)
+    reasons = effort != "none" if effort is not None else _reasons_by_default(settings, price)
     return REASONING_ALLOWANCE if reasons else 0
 
 
-def _reasons_unless_told(settings: Settings, price: Price) -> bool:
+def _reasons_by_default(settings: Settings, price: Price) -> bool:
     if settings.kind is not None:
         return settings.kind != "instruct"
     if settings.model_args.get("enable_thinking") is False:

@@ -15,13 +15,13 @@ from fathom.models.proxies import check_proxy
 from fathom.models.request_mode import request_modes
 from fathom.models.thinking import describe_thinking
 from fathom.plugins.names import folder_name
-from fathom.run.cache_forecast import forecast_cache, provider_cache, sent_whole
+from fathom.run.cache_forecast import forecast_cache, provider_cache, untruncated_samples
 from fathom.run.engine import ignore, terms_of
-from fathom.run.executors import Here, InBatches
+from fathom.run.executors import BatchExecutor, DirectExecutor
 from fathom.run.preflight import (
     Caps,
+    OpenBatches,
     Preflight,
-    UnderWay,
     check_budget,
     forecast_run,
     notes_cap,
@@ -43,10 +43,10 @@ from fathom.types import FathomError, Json, Sample
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """Functions of the caller; None for nothing.
+    """Optional callbacks.
 
     Attributes:
-        confirm: Called with what is ahead before any request; False stops.
+        confirm: Called with the forecast before the first request; False stops.
         progress: Called after every reply.
         tell: Called with a line about each batch.
     """
@@ -89,11 +89,11 @@ def run(
             unreachable or denies all requests, the disk is full, or the run was interrupted. Finished replies are kept.
     """
     request = request_of(open_suite(Path(suite)), model, settings, command)
-    executor = InBatches if settings.batch else Here
+    executor = BatchExecutor if settings.batch else DirectExecutor
     return execute(request, executor(Path(out), request), callbacks)
 
 
-def execute(request: RunRequest, executor: Here, callbacks: Callbacks = NO_CALLBACKS) -> RunSummary:
+def execute(request: RunRequest, executor: DirectExecutor, callbacks: Callbacks = NO_CALLBACKS) -> RunSummary:
     """Forecast a run, check its limits, let the caller confirm it, and ask for all replies that are missing.
 
     Args:
@@ -124,12 +124,12 @@ def execute(request: RunRequest, executor: Here, callbacks: Callbacks = NO_CALLB
     forecast = partial(
         forecast_run, model=how.model, limit=limit, price=price, caps=caps, request_mode=mode, system=system
     )
-    plan, spent = _look_ahead(executor, forecast, limit, caps, price)
+    plan, spent = _forecast_run(executor, forecast, limit, caps, price)
     thinking = describe_thinking(request.chosen.decided, window=None if limit.by_client else limit.window)
     plan = replace(plan, unverified=suite.unverified, thinking=thinking, batches=executor.batches)
     under_way = plan.under_way
     if plan.requests or not under_way:
-        # What is in batches is as good as spent.
+        # Requests in open batches count as spent.
         tokens = spent.tokens_in + spent.tokens_out + (under_way.tokens if under_way else 0)
         paid = (spent.cost or 0.0) + ((under_way.cost_most if under_way else None) or 0.0)
         check_budget(plan, settings, spent_tokens=tokens, spent_cost=paid)
@@ -139,7 +139,7 @@ def execute(request: RunRequest, executor: Here, callbacks: Callbacks = NO_CALLB
     if how.base_url and (note := check_proxy(how.base_url)):
         tell(note)
     if under_way and not plan.requests:
-        tell(str(under_way))  # nobody is shown a forecast without requests
+        tell(str(under_way))  # without new requests no forecast is shown
     executor.join(
         {
             **request.manifest,
@@ -172,7 +172,7 @@ def execute(request: RunRequest, executor: Here, callbacks: Callbacks = NO_CALLB
         done = executor.execute(client, work, plan.total, tell)
     finally:
         _observe(executor.out, negotiation)
-    # The client knows of the replies too.
+    # Notes of the client can depend on the replies.
     notes = (*negotiation.describe(), *notes_of(client, how.server_command), *hints_of(system))
     return replace(done, hints=(*done.hints, *notes))
 
@@ -205,8 +205,8 @@ def run_folder(suite: Path, name: str, end: str, after: str = "") -> Path:
     return old if read_manifest(old)["suite"]["fingerprint"] == built["fingerprint"] else new
 
 
-def _look_ahead(
-    executor: Here, forecast: Callable[..., Preflight], limit: Limit, caps: Caps, price: Price
+def _forecast_run(
+    executor: DirectExecutor, forecast: Callable[..., Preflight], limit: Limit, caps: Caps, price: Price
 ) -> tuple[Preflight, Totals]:
     """The forecast of a run, and what it has used so far."""
     settings, how, sent = executor.request.settings, executor.request.chosen.settings, executor.under_way()
@@ -224,10 +224,10 @@ def _look_ahead(
         plan = forecast(pending(executor.facts()), finished=finished)
         if sent:
             others = forecast(pending(executor.facts(), in_batches=True), finished=0)
-            under_way = UnderWay(others.requests, others.tokens_in + others.tokens_out, others.cost_most)
+            under_way = OpenBatches(others.requests, others.tokens_in + others.tokens_out, others.cost_most)
             plan = replace(plan, total=plan.total + others.total, under_way=under_way if others.requests else None)
         if cache is not None and plan.requests:
-            whole = sent_whole(pending(executor.samples()), limit, caps)
+            whole = untruncated_samples(pending(executor.samples()), limit, caps)
             connections, batch = settings.max_connections, settings.batch
             plan = replace(plan, cached=forecast_cache(whole, cache, price, connections=connections, batch=batch))
         return plan, totals

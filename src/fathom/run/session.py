@@ -19,7 +19,7 @@ from fathom.models.protocol import Call, Chat, Client, Conversing, Turn
 from fathom.models.request_mode import PLAIN, RequestMode, RequestModes, ended, together, within
 from fathom.models.retry import Sending
 from fathom.models.thinking import Thinking, doubts
-from fathom.run.engine import Engine, Terms, ignore, unexpected
+from fathom.run.engine import Engine, Terms, ignore, unexpected_error_message
 from fathom.run.preflight import Caps
 from fathom.run.queue import AHEAD, Queue, Queued, prefix_key
 from fathom.run.systems import TURN, Request, System, Task, split_prompt, too_long
@@ -34,7 +34,7 @@ from fathom.types import FathomError, Reply, Sample, Status
 # Claims are written in batches: small ones write more often, large ones delay others if a process dies.
 LEAST_CLAIMS = 8
 # Seconds between checks on other processes' claims, once nothing else is left.
-LOOK_SECONDS = 0.5
+CLAIM_POLL_SECONDS = 0.5
 FIRST_LOOK = 3
 """Replies after which what they show about the server is looked at; then after twice as many each time."""
 INCOMPLETE_SHARE = 0.05
@@ -61,8 +61,8 @@ class Prepared:
     mode: RequestMode
 
 
-async def let_others_run(sample: str, epoch: int) -> None:
-    """Baselines answer without awaiting anything: let other tasks run."""
+async def yield_to_event_loop(sample: str, epoch: int) -> None:
+    """Let other tasks run: baselines answer without awaiting anything."""
     await asyncio.sleep(0)
 
 
@@ -110,7 +110,7 @@ class Work:
     forms: bool = False
     waits: bool = False
     tell: Callable[[str], None] = ignore
-    committed: Callable[[str, int], Awaitable[None]] = let_others_run
+    committed: Callable[[str, int], Awaitable[None]] = yield_to_event_loop
 
 
 class Session:
@@ -160,7 +160,7 @@ class Session:
     async def _ask_all(self) -> None:
         await self._work_at_once(self._jobs(self._all()))
         while self._held and not self._engine.stop:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(CLAIM_POLL_SECONDS)
             jobs, self._held = self._held, []
             await self._work_at_once(self._jobs(jobs))
             self._work.progress(self._state())
@@ -230,7 +230,7 @@ class Session:
         except OSError as error:
             raise FathomError(f"the suite cannot be read: {error}; all finished replies are kept") from None
         except Exception as error:
-            words = unexpected(error)
+            words = unexpected_error_message(error)
             self._engine.health.errors, self._engine.health.last = self._engine.health.errors + 1, words
             prompt_hash, reply = "", Reply(status="error", stop="error", attempts=0, error=words)
         self._keep(sample, epoch, reply, prompt_hash, requests)
@@ -304,10 +304,10 @@ class Session:
         if system is None:
             return await self._ask(prompt, call, mode, requests)
 
-        # What it sends begins as it likes.
+        # Its prompts share no prefix with others.
         call = replace(call, shared=0)
         tokenizer = self._work.tokenizer()
-        # Notes are sentences, whatever the answer is to look like, and nothing but the cap ends them.
+        # Notes are free text: only the output cap ends them.
         noting = replace(mode, stop=(), capped=False, endless=False)
         limit = self._work.limit
         question = prompt[len(prompt) - call.ending :]
@@ -321,7 +321,7 @@ class Session:
                 cap = self._work.sent_cap(request.notes)
                 own = replace(call, max_output_tokens=cap, stop=(), answer="notes", ending=0)
                 reply = await self._ask(request.prompt, own, noting, requests)
-            # Servers count for themselves; what nobody counts is counted here, so that systems can be compared.
+            # Servers count for themselves; missing counts are computed here, so that systems can be compared.
             # A request that failed after others were answered has no tokens.
             failed = reply.status in ("error", "overflow") and len(requests) > 1
             if reply.tokens_in is None and not failed:

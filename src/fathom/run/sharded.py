@@ -1,4 +1,4 @@
-"""``run_shard``: one shard of a run, on any machine."""
+"""Runs one shard of a suite on any machine, or all shards on a Ray cluster."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,7 +28,7 @@ SHARDS = 64
 """Shards of a run on a cluster, unless told otherwise."""
 
 
-def check_shared(settings: Limits) -> None:
+def refuse_run_limits(settings: Limits) -> None:
     """Check that settings can be followed when several machines work on a run without seeing each other.
 
     Raises:
@@ -84,7 +84,7 @@ def run_shard(
         FathomError: See ``fathom.run.run``; the store cannot be used or holds another run, or a setting does not go
             with shards.
     """
-    check_shared(settings)
+    refuse_run_limits(settings)
     store = open_shards(out)
     request = request_of(replace(open_suite(Path(suite)), known=verified), model, settings, command)
     with scratch_folder() as place:
@@ -121,7 +121,7 @@ def run_on_ray(
     Raises:
         FathomError: See ``run_shard``; or some shards failed.
     """
-    check_shared(settings)
+    refuse_run_limits(settings)
     if is_local(model):
         raise FathomError(
             f"`engine` ray: {model} is computed in the process that asks, and tasks have no GPU; serve it and give "

@@ -52,7 +52,7 @@ REPLY_TOKENS = 1024
 """Output cap of a reply; a model that reasons gets more."""
 
 
-def asked_settings(model: str, settings: JudgeSettings, base_url: str | None) -> Settings:
+def case_settings(model: str, settings: JudgeSettings, base_url: str | None) -> Settings:
     """How a model is asked about cases.
 
     Args:
@@ -164,8 +164,8 @@ class CaseModel:
         """Forecast the requests, and check that they stay within the limits.
 
         Args:
-            pending: What is to be asked about.
-            what: The same in words.
+            pending: The pending cases.
+            what: Name of the cases in messages.
 
         Raises:
             FathomError: Even empty replies would exceed a limit, or the price is unknown, so that the limit cannot be
@@ -206,7 +206,7 @@ class CaseModel:
         if self.settings.batch:
             return open_recording(self.asked)
         check_none_waits(self.folder, batches_of(self.name))
-        return open_asked(self.asked, self.tokenizer, self.settings)
+        return open_case_client(self.asked, self.tokenizer, self.settings)
 
     def ask(
         self,
@@ -259,7 +259,7 @@ def check_plan(
     check_cost(settings.max_cost, cost, model, words)
 
 
-def open_asked(asked: Settings, tokenizer: str, settings: JudgeSettings) -> Client:
+def open_case_client(asked: Settings, tokenizer: str, settings: JudgeSettings) -> Client:
     """The client of a model that is asked about cases, in plain requests.
 
     Args:

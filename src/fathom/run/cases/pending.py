@@ -21,7 +21,7 @@ EXAMPLE = json.dumps(
 )
 """A reply of typical size that every step of a conversation can parse, to predict the prompts that follow it."""
 
-BYTES_A_TOKEN = 4
+BYTES_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class JudgeProgress:
 
 def estimate(text: str) -> int:
     """Approximate number of tokens of a text: a quarter of its bytes."""
-    return len(text.encode("utf-8", "surrogatepass")) // BYTES_A_TOKEN + 1
+    return len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN + 1
 
 
 def likely_prompts(pending: PendingCase, known: Mapping[Key, str]) -> dict[Key, int]:

@@ -18,7 +18,7 @@ from fathom.models.retry import ended_by
 from fathom.models.usage import with_counts
 from fathom.run.batches.sender import UnsentRequest
 from fathom.run.cases.pending import JudgeProgress, PendingCase
-from fathom.run.engine import Engine, unexpected
+from fathom.run.engine import Engine, unexpected_error_message
 from fathom.run.queue import Queue, Queued
 from fathom.runfile.batches import BatchedRequest
 from fathom.runfile.judgements import Judgement, JudgementStore, Outcome, Spent
@@ -37,8 +37,8 @@ class CaseSession:
         state: The state at the start.
         used: What other models of the same work have used, which counts against the limits.
         progress: Called after every outcome.
-        failed: With batches, the requests that have failed for good, by key; a reply that is not kept has failed.
-            None for plain requests.
+        failed: With batches, the requests that have failed for good, by key; one without a stored reply counts as
+            failed. None for plain requests.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class CaseSession:
             except FathomError:
                 raise
             except Exception as error:
-                outcome = Judgement("error", {}, unexpected(error))
+                outcome = Judgement("error", {}, unexpected_error_message(error))
             self._store.finish(pending.key, pending.conversation, outcome)
         counts = {**self.state.counts}
         counts[outcome.status] += pending.replies

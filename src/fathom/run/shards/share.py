@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from fathom.models.protocol import Client
-from fathom.run.executors import Here
+from fathom.run.executors import DirectExecutor
 from fathom.run.request import RunRequest
 from fathom.run.session import Work
 from fathom.run.shards.cutting import Shard, cut
@@ -39,7 +39,7 @@ MOST_PARTS = 64
 """Files of an unfinished shard that are then replaced by one."""
 
 
-class OneShard(Here):
+class OneShard(DirectExecutor):
     """Asks the samples of one shard from this process.
 
     The shard is an ordinary run in a folder of this machine. A reply is also written to the store before the next
@@ -78,20 +78,20 @@ class OneShard(Here):
         self._written = 0
 
     def facts(self) -> Iterator[Sample]:
-        """See ``Here``."""
+        """See ``DirectExecutor``."""
         return iter(self._mine)
 
     def samples(self) -> Iterator[Sample]:
-        """See ``Here``."""
+        """See ``DirectExecutor``."""
         return (self.request.sample(sample.id) for sample in self._mine)
 
     def join(self, manifest: Mapping[str, Json]) -> None:
-        """Write the plan into the store, or join the run whose plan is there; see ``Here``."""
+        """Write the plan into the store, or join the run whose plan is there; see ``DirectExecutor``."""
         join_plan(self._store, self._plan(manifest))
         super().join(manifest)
 
     def execute(self, client: Client, work: Work, total: int, tell: Callable[[str], None]) -> RunSummary:
-        """See ``Here``; afterwards the shard has one file."""
+        """See ``DirectExecutor``; afterwards the shard has one file."""
         done = super().execute(client, replace(work, committed=self.committed), total, tell)
         self.finish()
         return done

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TypeAlias
 
 from fathom.models.protocol import Client
-from fathom.run.executors import Here
+from fathom.run.executors import DirectExecutor
 from fathom.run.request import RunRequest
 from fathom.run.session import Work
 from fathom.run.shards.cutting import Shard, cut
@@ -22,7 +22,7 @@ Engine: TypeAlias = Callable[[Sequence[Shard]], Iterator[tuple[Shard, Progress |
 """Runs shards elsewhere; yields each with its final state, or with what went wrong, in the order in which they end."""
 
 
-class AllShards(Here):
+class AllShards(DirectExecutor):
     """Has an engine run all shards elsewhere.
 
     Nothing is kept here: a driver that is started again finds the finished shards in the store, and the engine's tasks
@@ -58,16 +58,16 @@ class AllShards(Here):
                 self._state = together(self._state, counted(rows))
 
     def facts(self) -> Iterator[Sample]:
-        """See ``Here``."""
+        """See ``DirectExecutor``."""
         left = {shard.number for shard in self._todo}
         return (sample for sample in self.request.facts() if self._cut.numbers[sample.item] in left)
 
     def samples(self) -> Iterator[Sample]:
-        """See ``Here``."""
+        """See ``DirectExecutor``."""
         return (self.request.sample(sample.id) for sample in self.facts())
 
     def join(self, manifest: Mapping[str, Json]) -> None:
-        """Write the plan into the store, or join the run whose plan is there; see ``Here``."""
+        """Write the plan into the store, or join the run whose plan is there; see ``DirectExecutor``."""
         join_plan(self._store, self._plan(manifest))
 
     def _plan(self, manifest: Mapping[str, Json]) -> Plan:

@@ -24,7 +24,7 @@ from fathom.tokens.tokenizers import CONTROL_TOKEN
 from fathom.types import ROLES, Document, FathomError, Json, Role
 
 CONTEXTS = 2  # longest contexts that a generated text could fill, so that items share half of its pairs on average
-BYTES_A_TOKEN = 4  # of a usual text
+BYTES_PER_TOKEN = 4  # of a usual text
 NAMED = 3  # control tokens and documents in a note
 PROBED = 64  # pairs or sentences that are counted to estimate the tokens of one
 
@@ -248,7 +248,7 @@ def _of_use(wanted: BuildConfig) -> int:
     """Bytes of documents from which all contexts of a task can have texts of their own: a power of two."""
     grids = [wanted.of(task) for task in wanted.tasks]
     tokens = max((grid.items * max(grid.lengths, default=0) for grid in grids), default=0)
-    return 1 << (BYTES_A_TOKEN * tokens).bit_length()
+    return 1 << (BYTES_PER_TOKEN * tokens).bit_length()
 
 
 def _not_read(unread: Iterable[Unread]) -> list[Json]:
