@@ -89,7 +89,7 @@ def test_prompts_of_servers_with_less_room_are_called_cut(
     truly = {reply.key for reply in made if reply.counted == room}
     assert set(cut_prompts(made)) == truly
     assert {prompt.length for prompt in cut_prompts(made).values()} >= cut
-    assert "tokens arrived, so they are not scored" in str(notes_on_server(made)[0])
+    assert "tokens arrived, so that length is not scored" in str(notes_on_server(made)[0])
 
 
 def test_a_server_that_counts_only_what_no_cache_has_cuts_nothing() -> None:

@@ -155,6 +155,7 @@ def normalized(body: object) -> dict[str, Any]:
 def _served(body: Mapping[str, Any]) -> str:
     """The model that answered and the fingerprint of its configuration: names without spaces, separated by one."""
     names = [name for name in (body.get("model"), body.get("system_fingerprint")) if isinstance(name, str) and name]
+    names[:1] = [name.rpartition("/")[2] if name.startswith("/") else name for name in names[:1]]  # llama.cpp: a path
     return " ".join(
         "_".join(name.split())[: SERVED_CHARACTERS // 2 - 1] for name in names if isinstance(name, str) and name
     )

@@ -246,8 +246,8 @@ def _on_prompts(replies: Sequence[ServedReply]) -> Iterator[ServerNote]:
         arrived, sent = (round(median(getattr(prompt, name) for prompt in at)) for name in ("arrived", "sent"))
         yield ServerNote(
             "cut",
-            f"the server cut {len(at):,} prompts of {format_length(length)}: {arrived:,} of about {sent:,} tokens "
-            "arrived, so they are not scored; start the server with a larger context window",
+            f"the server cut {len(at):,} prompt{'s' if len(at) > 1 else ''} of {format_length(length)}: {arrived:,} of "
+            f"about {sent:,} tokens arrived, so that length is not scored; start the server with more context",
         )
     asked = [reply for reply in replies if reply.status == "ok"]
     if len(asked) >= FEW_PROMPTS and not any(reply.counted for reply in asked) and any(reply.served for reply in asked):
