@@ -30,7 +30,8 @@ from fathom.benchmarks.pro import official as released
 from fathom.benchmarks.pro.official import MARKERS, Compare, fold, is_chinese, max_rouge_l, summary_texts
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l
-from fathom.score.text import has_chinese, simplified, without_reasoning
+from fathom.score.text import fold as width_folded
+from fathom.score.text import simplified, without_reasoning
 from fathom.types import Score
 
 _EXACT = re.compile("|".join(map(re.escape, MARKERS)))
@@ -104,14 +105,15 @@ def lines(area: str, gold: Collection[str]) -> list[str]:
         area: The answer.
         gold: Folded gold lines. A line equal to one of them is kept with its list marker; it is removed from any other.
     """
-    folded = (_meant(fold(line), gold) for line in _listed(area).lower().split("\n"))
+    by_form = {form: line for line in gold if (form := _form(line))}
+    folded = (_meant(fold(line), gold, by_form) for line in _listed(area, gold).lower().split("\n"))
     return list(dict.fromkeys(filter(None, folded)))
 
 
-def _listed(area: str) -> str:
+def _listed(area: str, gold: Collection[str]) -> str:
     """The lines of an answer, given as lines or as a JSON list."""
     text = _FENCE.sub("", area).strip()
-    if not (text.startswith("[") and text.endswith("]")):
+    if not (text.startswith("[") and text.endswith("]")) or any(fold(line) in gold for line in text.split("\n")):
         return area
     try:
         members = json.loads(text)
@@ -121,20 +123,20 @@ def _listed(area: str) -> str:
     return "\n".join(map(str, members)) if texts else area
 
 
-def _meant(line: str, gold: Collection[str]) -> str:
-    """A folded line without what lays it out; a line that is a gold one stays as it is."""
+def _meant(line: str, gold: Collection[str], by_form: Mapping[str, str]) -> str:
+    """A folded line without list marker; the gold line if only layout makes a difference."""
     if line in gold:
         return line
     if _FENCE.fullmatch(line):
         return ""
     marker = _LIST_MARKER.match(line)
     bare = line[marker.end() :] if marker else line
-    if bare in gold:
-        return bare
-    bare = fold(simplified(bare.lstrip("> ")))
-    while len(bare) > 2 and bare[0] == bare[-1] and bare[0] in "*_`\"" and bare not in gold:
-        bare = bare[1:-1].strip()
-    return next((entry for entry in gold if fold(simplified(entry)) == bare), bare) if has_chinese(bare) else bare
+    return bare if bare in gold else by_form.get(_form(bare), bare)
+
+
+def _form(line: str) -> str:
+    """A line without emphasis, quotes and final full stop, in half-width letters and simplified characters."""
+    return fold(width_folded(simplified(line))).strip("*_`>\"'“”‘’ ").rstrip(".。*_` ")
 
 
 def character_similarity(first: str, second: str) -> float:
