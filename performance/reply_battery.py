@@ -1,3 +1,4 @@
+# ruff: noqa: E501  # tables of replies, one a line
 """Do scorers read replies as a careful reader does? Right and wrong answers to every task, put in many manners.
 
     python performance/reply_battery.py [--tasks TASK,...] [--items 5] [--rest FILE] [--manner MANNER]
@@ -142,7 +143,7 @@ MANNERS: tuple[Manner, ...] = (
     Manner("JSON with reasons", lambda i: _json(i, reasoning=f"I compared it with {i.other}."), kinds=(*ONE, *SHORT)),
     Manner("fenced JSON", lambda i: f"```json\n{_json(i)}\n```", kinds=(*ONE, *SHORT)),
     Manner("JSON list", lambda i: json.dumps([i.answer], ensure_ascii=False), kinds=(*ONE, *SHORT)),
-    Manner("full-width letters", lambda i: i.a.translate(WIDE), kinds=(*ONE, *SHORT)),
+    Manner("full-width letters", lambda i: i.a.translate(WIDE), kinds=(*ONE, *SHORT), valid=None),
     Manner("tags", lambda i: f"<answer>{i.a}</answer>", kinds=(*ONE, *SHORT)),
     Manner("table", lambda i: f"| Answer |\n| --- |\n| {i.answer} |", kinds=(*ONE, *SHORT)),
     Manner("tick", lambda i: f"✅ {i.answer}", kinds=(*ONE, *SHORT)),
@@ -452,7 +453,8 @@ def _is_right(kind: str, manner: Manner, turn: str, score: Score, bare: Sequence
 
 
 def _valid_is_right(kind: str, manner: Manner, score: Score) -> bool | None:
-    if manner.valid is None or (kind in FREE and not manner.gives and manner.name != "nothing"):
+    names_another = kind == "label" and manner.valid and manner.gives and score.answer is not None and not score.valid
+    if manner.valid is None or names_another or (kind in FREE and not manner.gives and manner.name != "nothing"):
         return None  # any words may be an answer
     return score.valid == manner.valid
 

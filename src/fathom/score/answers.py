@@ -3,11 +3,11 @@
 Every function takes a model's whole reply: text in thinking tags is ignored, full-width digits count as digits, and
 Markdown is ignored. It returns the normalised answer, or None.
 
-All kinds follow one procedure. The answer is taken out of JSON, boxes, tags and fences (``unwrapped``), numbers in words
-become digits, and what is no answer is removed: rejected ones ("not passage 4", "option 1 is wrong") and those that are
-given together ("3 or 4"). Then the first answer after the last cue is used ("the answer is"); else the one that is called
-right ("B is correct"); else one that leads the reply, alone on its line or as its label ("2) ..."), because prompts end
-where the answer begins; else the first that is named ("passage 3"), else the only one.
+All kinds follow one procedure. The answer is taken out of JSON, boxes, tags and fences (``unwrapped``), numbers in
+words become digits, and what is no answer is removed: rejected ones ("not passage 4", "option 1 is wrong") and those
+that are given together ("3 or 4"). Then the first answer after the last cue is used ("the answer is"); else the one
+that is called right ("B is correct"); else one that leads the reply, alone on its line or as its label ("2) ..."),
+because prompts end where the answer begins; else the first that is named ("passage 3"), else the only one.
 """
 
 import re
@@ -42,7 +42,8 @@ _EMPHASIS = re.compile(r"\*\*|__|`+|^[ \t]*#+[ \t]", re.MULTILINE)
 # Text before a short answer on its line; the sentence may begin with another clause.
 _LABEL = re.compile(
     r"^[ \t]*(?:(?:final |short )?answer[ \t]*[:：]|\[answer\][ \t]*[:：]?"
-    r"|(?:[^\n,.]{0,60},[ \t]*)?(?:so |thus |therefore |but |hence )?(?:the|my) (?:\w{1,9} )?answer[ \t]+(?:is|would be)\b"
+    r"|(?:[^\n,.]{0,60},[ \t]*)?(?:so |thus |therefore |but |hence )?"
+    r"(?:the|my) (?:\w{1,9} )?answer[ \t]+(?:is|would be)\b"
     r"[ \t]*[:：]?"
     r"|(?:[^\n，。,]{0,60}[，,][ \t]*)?(?:所以|因此)?(?:最终|正确)?的?答案[ \t]*(?:应该?)?[是为:：][ \t]*[:：]?"
     r"|\[答案\][ \t]*[:：]?)",
@@ -59,7 +60,7 @@ _ADDED = re.compile(
 )
 _NUMBERS = re.compile(r"(?:(?<![\w.,)\]-])-)?[0-9]+(?:,[0-9]+)*(?:\.[0-9]+)?")
 _THOUSANDS = re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_NUMBER = r"([0-9]+(?:,[0-9]{3})*)"
+_NUMBER = r"(?<![0-9])([0-9]++(?:,[0-9]{3})*)"
 _ALONE = r"(?!\s*,\s*[0-9]|[0-9.]*[0-9])"  # neither the start of a list nor part of a longer number
 # A number directly after a cue: "the answer is [in] [the] [passage] 12".
 _ANNOUNCED = re.compile(rf"[^\w\[]*(?:(?:in|the)\s+){{0,2}}{NAME}?[^\w\[]{{0,3}}([0-9]+){_ALONE}", re.IGNORECASE)
@@ -101,11 +102,12 @@ _COUNTED = (
         re.IGNORECASE,
     ),
 )
-_SIGNED = r"(?<![\w.])-?[0-9]+(?:\.[0-9]+)?(?![\w.]*[0-9])"
+_SIGNED = r"(?<![\w.])-?[0-9]++(?:\.[0-9]++)?(?!\w)"
 _ORDINAL = re.compile(r"(?<![\w.])[0-9]+(?:st|nd|rd|th)\b", re.IGNORECASE)
 _EQUALS = re.compile(r"=[ \t]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)")
 _STATED = re.compile(
-    r"\b(?:est|small|larg|bigg?|low|high|maxim|minim|median|number|value|mean|mode|sum)\w*[^\n.;]{0,60}?\b(?:is|equals)[ \t:]*"
+    r"\b(?:small|larg|bigg?|low|high|maxim|minim|median|number|value|mean|mode|sum)\w{0,9}[^\n.;]{0,60}?"
+    r"\b(?:is|equals)[ \t:]*"
     r"(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)",
     re.IGNORECASE,
 )
@@ -136,7 +138,8 @@ _LEADING = re.compile(rf"\W*{_LETTER_ALONE}(?=[ \t]*(?:[.:)\],;\n]|$))")
 _NAMED = re.compile(
     rf"\b(?:[Oo]ption|[Cc]hoice|choose|pick|select|go with)[ \t]+{_OPEN}?{_LETTER_ALONE}"
     # "it is B", "the function with the error is:\nB. parse"; not "it is A4", "it is a".
-    rf"|\b(?:[Ii]t|[Tt]hat|[Tt]his)(?:[ \t]+(?:is|must be|should be|would be)|['’]s)[ \t]+{_OPEN}?(?<![A-Za-z0-9])([A-D])"
+    rf"|\b(?:[Ii]t|[Tt]hat|[Tt]his)(?:[ \t]+(?:is|must be|should be|would be)|['’]s)[ \t]+{_OPEN}?"
+    r"(?<![A-Za-z0-9])([A-D])"
     rf"(?={_CLOSED}|[.,;:]|[ \t]*$)",
     re.MULTILINE,
 )
@@ -144,7 +147,8 @@ _LETTER_LINE = re.compile(r"^[^\w\n]*(?:[Oo]ption[ \t]+|[Cc]hoice[ \t]+)?([A-D])
 _ANY_LETTER = rf"(?:[Oo]ption[ \t]|[Cc]hoice[ \t])?{_OPEN}?{_LETTER_ALONE.replace('([', '(?:[')}{_CLOSED}?"
 _RIGHT_LETTER = re.compile(rf"{_LETTER_ALONE}{_CALLED_RIGHT}")
 _CONCLUDED = re.compile(
-    rf"\b(?:[Ss]o|[Tt]hus|[Hh]ence|[Tt]herefore|[Cc]onclusion)\b[ \t:,]{{0,3}}(?:it is |it['’]s |[Oo]ption |[Cc]hoice )?"
+    r"\b(?:[Ss]o|[Tt]hus|[Hh]ence|[Tt]herefore|[Cc]onclusion)\b[ \t:,]{0,3}"
+    r"(?:it is |it['’]s |[Oo]ption |[Cc]hoice )?"
     rf"{_OPEN}?(?<![A-Za-z0-9])([A-D])(?={_CLOSED}|[.,;:]|[ \t]*$)",
     re.MULTILINE,
 )
@@ -189,7 +193,8 @@ def given_uuid(reply: str) -> str | None:
     """The UUID that a reply gives, in lower case: of a key and its value, the value.
 
     After the last "answer is" or the like; else the one that is called the value; else one that leads the reply, alone
-    on its line or as a sentence; else the last one of no more than two, a key and its value. Rejected UUIDs, and those given together, are ignored.
+    on its line or as a sentence; else the last one of no more than two, a key and its value. Rejected UUIDs, and those
+    given together, are ignored.
     """
     text = decided(before_next_question(plain_text(unwrapped(reply)).lower()), UUID)
     for part in after_cues(text):
@@ -222,7 +227,7 @@ def choice_number(reply: str, n_options: int) -> str | None:
 def passage_number(reply: str) -> str | None:
     """The passage number that a reply gives: ``Passage 12``, ``段落12``, ``第12段`` or a number alone.
 
-    The number after the last "answer is" is used; else the one that is called right, or that is alone on the first line;
+    The number after the last "answer is" is used; else the one that is called right, or is alone on the first line;
     else the label at the start ("12. Because"); else the first named passage that is not negated ("passage 3, not
     passage 4"); else the first number.
     """
@@ -256,8 +261,8 @@ def digits(reply: str, size: int = 0) -> str | None:
     """The number of ``size`` digits in a reply, with leading zeros; else its longest number.
 
     Of several of that size the first after the last cue is used, else the one that leads the reply, else the last.
-    Digits in equal groups separated by spaces, commas, hyphens or line ends are joined; rejected numbers, and those given
-    together, are ignored.
+    Digits in equal groups separated by spaces, commas, hyphens or line ends are joined; rejected numbers, and those
+    given together, are ignored.
 
     Args:
         reply: The whole reply.
@@ -287,8 +292,8 @@ def short_answer(reply: str) -> str | None:
 def reply_text(reply: str) -> str | None:
     """The text of a reply, such as a summary, without what is no part of it.
 
-    These are a line that announces it, an explanation under a heading of its own, an offer of further help, and a further
-    question. None if no letter or digit is left.
+    These are a line that announces it, an explanation under a heading of its own, an offer of further help, and a
+    further question. None if no letter or digit is left.
     """
     text = _without_frame(before_next_question(unwrapped(reply, ", ")))
     return text if any(map(str.isalnum, text)) else None
@@ -421,9 +426,9 @@ def _joined(run: str, size: int) -> list[str]:
 def choice_letter(reply: str) -> str | None:
     """The letter from A to D that a reply chooses; None if it chooses none or several.
 
-    A single letter after the last "answer is" or ``Answer:`` is used; else the one that is called right or concluded ("So
-    B."); else the letter at the start ("B. Because") or alone on a line; else the only one in brackets or named ("option
-    B", "it is B"), else the only one if it is the last word. Rejected letters ("not (A)", "A is wrong") and those
+    A single letter after the last "answer is" or ``Answer:`` is used; else the one that is called right or concluded
+    ("So B."); else the letter at the start ("B. Because") or alone on a line; else the only one in brackets or named
+    ("option B", "it is B"), else the only one if it is the last word. Rejected letters ("not (A)", "A is wrong") and those
     given together ("A or B") do not count.
 
     Args:

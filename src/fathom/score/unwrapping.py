@@ -34,8 +34,8 @@ def unwrapped(reply: str, between: str | None = " and ") -> str:
         between: What joins the members of a JSON list; None if lists stay JSON.
 
     Returns:
-        The text of the answer if the reply names one by a tag or as JSON; else the reply without fences, with ``Answer:``
-        before its last box.
+        The text of the answer if the reply names one by a tag or as JSON; else the reply without fences, with
+        ``Answer:`` before its last box.
     """
     text = _tagged(without_reasoning(reply))
     text = _FENCE.sub("", text) if "```" in text or "~~~" in text else text

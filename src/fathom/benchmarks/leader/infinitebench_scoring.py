@@ -27,11 +27,29 @@ from decimal import Decimal, InvalidOperation
 from typing import TypeAlias
 
 from fathom.benchmarks.leader import infinitebench_official as released
-from fathom.score.answers import choice_letter, concluded_letters, digits, free_answer, given_uuid, short_answer, stated_number
+from fathom.score.answers import (
+    choice_letter,
+    concluded_letters,
+    digits,
+    free_answer,
+    given_uuid,
+    short_answer,
+    stated_number,
+)
 from fathom.score.reading import CUE, after_cues, before_next_question, plain_text
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l_sum, strict_sentences
-from fathom.score.text import CONTAINED, bag_f1, contains_answer, fold, has_chinese, simplified, stands_in, token_f1, without_reasoning
+from fathom.score.text import (
+    CONTAINED,
+    bag_f1,
+    contains_answer,
+    fold,
+    has_chinese,
+    simplified,
+    stands_in,
+    token_f1,
+    without_reasoning,
+)
 from fathom.score.unwrapping import unwrapped
 from fathom.types import Score
 
@@ -64,7 +82,9 @@ def strict(read: Read) -> Scorer:
             value, answer = read(without_reasoning(row.prediction), gold)
         except ValueError as error:
             return unscored("strict", str(error))
-        contained = read in (words, characters) and 0 < value < 1 and contains_answer(str(row.prediction), gold, _tongue(gold))
+        contained = (
+            read in (words, characters) and 0 < value < 1 and contains_answer(str(row.prediction), gold, _tongue(gold))
+        )
         return Score(value, bool(answer), answer or None, "strict", CONTAINED if contained else "")
 
     return score
@@ -197,7 +217,9 @@ def characters(reply: str, gold: list[str]) -> Grade:
 
 
 def _bare(text: str) -> list[str]:
-    letters = [letter for letter in fold(unicodedata.normalize("NFC", simplified(text))).lower() if not letter.isspace()]
+    letters = [
+        letter for letter in fold(unicodedata.normalize("NFC", simplified(text))).lower() if not letter.isspace()
+    ]
     return [letter for letter in letters if unicodedata.category(letter)[0] not in "PS"] or letters
 
 

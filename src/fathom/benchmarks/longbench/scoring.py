@@ -43,8 +43,8 @@ _FENCED = re.compile(
 # A comment, a fence, or a sentence that announces the line.
 _NO_CODE = re.compile(
     r"[ \t]*(?://|/\*|```|#(?!(?:include|define|undef|if|el|end|region|pragma))"
-    r"|(?:sure|certainly|of course|here|the (?:next|answer|following|correct)|step [0-9]+|therefore|so|i)\b"
-    r"[^=(){}\[\];\n]*[ :.!,][^=(){}\[\];\n]*[:.]$)",
+    r"|(?:sure|certainly|of course|here|the (?:next|answer|following|correct)|step [0-9]+|therefore|so|i)[ ,!:]"
+    r"[^=(){}\[\];\n]*(?<=[:.])$)",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -228,9 +228,7 @@ _DESCRIPTIONS = {
 }
 
 
-def _metrics(
-    suite: str, strict: Mapping[str, Scorer], first_line: bool, alias: str = ""
-) -> tuple[Metric, ...]:
+def _metrics(suite: str, strict: Mapping[str, Scorer], first_line: bool, alias: str = "") -> tuple[Metric, ...]:
     return tuple(
         Metric.of(
             suite,
