@@ -289,7 +289,7 @@ def _order(size: int) -> Callable[[Random, str], Item]:
         b = a[::-1]
         c = b if size == 2 else [*a[1:], a[0]]
         texts = [json.dumps(order) for order in (a, b, c)]
-        return Item(*texts, "order", (texts[0],), {"segments": size}, language)
+        return Item(texts[0], texts[1], texts[2], "order", (texts[0],), {"segments": size}, language)
 
     return make
 
@@ -337,7 +337,7 @@ def _entities(rng: Random, language: str) -> Item:
     kinds = rng.sample(ENTITIES, 3)
     gold, *others = (list(zip(part, kinds, strict=False)) for part in (names[:2], names[2:4], names[4:]))
     texts = ["\n".join(f"{name}: {kind}" for name, kind in pairs) for pairs in (gold, *others)]
-    return Item(*texts, "entities", (json.dumps(gold),))
+    return Item(texts[0], texts[1], texts[2], "entities", (json.dumps(gold),))
 
 
 def _relations(rng: Random, language: str) -> Item:
@@ -345,7 +345,7 @@ def _relations(rng: Random, language: str) -> Item:
     while set(a) & set(b):
         b = rng.sample(RELATIONS, 2)
     texts = ["\n".join(f"{n}. {label}" for n, label in enumerate(labels, 1)) for labels in (a, b, c)]
-    return Item(*texts, "relations", (json.dumps(a),))
+    return Item(texts[0], texts[1], texts[2], "relations", (json.dumps(a),))
 
 
 def _lines(single: bool) -> Callable[[Random, str], Item]:
@@ -358,7 +358,7 @@ def _lines(single: bool) -> Callable[[Random, str], Item]:
         marker = "[答案]\n" if language == "zh" else "[Answer]\n"
         gold = tuple(texts[0].split("\n"))
         traditional = {text: "\n".join(CHINESE.get(line, line) for line in text.split("\n")) for text in texts}
-        return Item(*texts[:3], "answer", gold, language=language, before=marker,
+        return Item(texts[0], texts[1], texts[2], "answer", gold, language=language, before=marker,
                     traditional=traditional if language == "zh" else {})  # fmt: skip
 
     return make
@@ -486,11 +486,11 @@ def _line(outcome: Outcome) -> str:
 
 def print_tables(every: Sequence[Outcome], out: TextIO) -> None:
     """By task, by manner, and all together."""
-    for title, key in (("task", lambda outcome: outcome.task), ("manner", lambda outcome: outcome.manner)):
+    for title in ("task", "manner"):
         print(f"{title:34} replies  score  valid  tasks where not", file=out)
         groups: dict[str, list[Outcome]] = {}
         for outcome in every:
-            groups.setdefault(key(outcome), []).append(outcome)
+            groups.setdefault(str(getattr(outcome, title)), []).append(outcome)
         for name, group in groups.items():
             wrong = Counter(
                 outcome.task if title == "manner" else outcome.manner for outcome in group if not outcome.right

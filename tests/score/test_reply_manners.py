@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from time import process_time
 
 import pytest
@@ -22,10 +23,10 @@ from fathom.score.registry import ScoringRow, get_scorer
 from fathom.score.text import CONTAINED, contains_answer, simplified, token_f1
 from fathom.score.unwrapping import unwrapped
 from fathom.suites.registry import get_task
-from fathom.types import Sample
+from fathom.types import Facet, Sample
 
 KEY, VALUE, OTHER = (f"{letter * 8}-0000-4000-8000-123456789abc" for letter in "abc")
-READERS = {
+READERS: dict[str, tuple[Callable[[str], str | None], str, str]] = {
     "option": (lambda reply: choice_number(reply, 5), "3", "4"),
     "passage": (passage_number, "12", "17"),
     "count": (count_number, "12", "17"),
@@ -40,9 +41,16 @@ GIVES = (
     '{{"why": "not {o}", "answer": "{a}"}}', '["{a}"]', "<answer>{a}</answer>", "| Answer |\n|---|\n| {a} |",
     "Sure! Here it is:\n\n{a}\n\nLet me know if you need more!", "Die Antwort lautet: {a}", "La bonne réponse est {a}.",
     "{a} is the correct answer.", "{a}\n\nExplanation: {o} comes up too.", "{a}\n\nQuestion: And now?\nAnswer: {o}",
-    "It is not {o}. The answer is {a}.", "The answer is {a}, not {o}.", "At first {o} seemed right, but the right answer is {a}.",
+    "It is not {o}. The answer is {a}.", "The answer is {a}, not {o}.",
+    "At first {o} seemed right, but the right answer is {a}.",
 )  # fmt: skip
-GIVES_NONE = ("I don't know.", "The answer is not {a}.", "{a} or {o}", "It is either {a} or {o}.", "The answer is {a} and {o}.")
+GIVES_NONE = (
+    "I don't know.",
+    "The answer is not {a}.",
+    "{a} or {o}",
+    "It is either {a} or {o}.",
+    "The answer is {a} and {o}.",
+)
 
 
 @pytest.mark.parametrize("kind", READERS)
@@ -105,7 +113,7 @@ def test_containment_stands_beside_token_f1() -> None:
 
 @pytest.mark.parametrize("reply", ["A7", "A3 or A7", "A7 is better than A3", "none", "**A7**\nbecause"])
 def test_one_definition_of_valid_for_the_same_reply(reply: str) -> None:
-    inputs = {"answers": 12, "dataset": "choice"}
+    inputs: dict[str, Facet] = {"answers": 12, "dataset": "choice"}
     sample = Sample("s", "s", "bestanswer", (), ("A7",), 0, 0, inputs=inputs)
     scores = [get_task(name).score(reply, sample) for name in ("bestanswer", "leader_bestchoice")]
     assert len({(score.value, score.valid, score.answer) for score in scores}) == 1

@@ -268,7 +268,7 @@ def digits(reply: str, size: int = 0) -> str | None:
         reply: The whole reply.
         size: Number of digits; 0 if unknown.
     """
-    text = before_next_question(decided(RULED_OUT.sub(" ", plain_text(unwrapped(reply))), "[0-9]+"))
+    text = before_next_question(decided(RULED_OUT.sub(" ", plain_text(unwrapped(reply))), r"(?<![0-9])[0-9]++"))
     leads = _LEADING_RUN.match(text)
     for part in (*after_cues(text), leads[1] if leads else ""):
         exact = (number for run in _DIGIT_RUN.finditer(part) for number in _joined(run[0], size) if len(number) == size)
@@ -428,8 +428,8 @@ def choice_letter(reply: str) -> str | None:
 
     A single letter after the last "answer is" or ``Answer:`` is used; else the one that is called right or concluded
     ("So B."); else the letter at the start ("B. Because") or alone on a line; else the only one in brackets or named
-    ("option B", "it is B"), else the only one if it is the last word. Rejected letters ("not (A)", "A is wrong") and those
-    given together ("A or B") do not count.
+    ("option B", "it is B"), else the only one if it is the last word. Rejected letters ("not (A)", "A is wrong") and
+    those given together ("A or B") do not count.
 
     Args:
         reply: The whole reply; text in thinking tags is ignored.
