@@ -449,7 +449,7 @@ def choice_letter(reply: str) -> str | None:
         return alone[1].upper()
     if single := _alone(text, _LETTER_LINE):
         return single
-    named = {*_LETTER_BRACKETED.findall(text), *_named(text)}
+    named = {*_LETTER_BRACKETED.findall(text), *_named_letters(text)}
     if not named and _LAST.search(text):
         named = set(_LETTER.findall(text))
     return named.pop() if len(named) == 1 else None
@@ -480,7 +480,7 @@ def choice_letters(reply: str) -> str:
     return alone[1].upper() if alone else ""
 
 
-def _named(text: str) -> Iterator[str]:
+def _named_letters(text: str) -> Iterator[str]:
     return (first or second for first, second in _NAMED.findall(text))
 
 

@@ -128,11 +128,11 @@ def decided(text: str, answer: str) -> str:
     """
     _, listed, mention = _mentions(answer)
 
-    def kept(match: re.Match[str]) -> str:
+    def without_listed(match: re.Match[str]) -> str:
         different = {text.casefold() for text in mention.findall(match[0])}
         return " " if len(different) > 1 else match[0]
 
-    return listed.sub(kept, without_rejected(text, answer))
+    return listed.sub(without_listed, without_rejected(text, answer))
 
 
 _JOINS = re.compile(rf"[$ ]*{_TOGETHER}[$ ]*\Z")

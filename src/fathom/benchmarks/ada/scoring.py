@@ -60,7 +60,7 @@ def designation(reply: str, n_answers: int) -> str | None:
         reply: The whole reply; text in thinking tags is ignored.
         n_answers: Number of answers; larger numbers are not labels.
     """
-    text = before_next_question(_plain(reply))
+    text = before_next_question(_plain_reply(reply))
     kept = decided(_PASSED_OVER.sub(" ", text), _LABEL)
     for part in after_cues(kept):
         if named := _labels_in(part, n_answers):
@@ -71,7 +71,7 @@ def designation(reply: str, n_answers: int) -> str | None:
     return named[-1] if named else None
 
 
-def _plain(reply: str) -> str:
+def _plain_reply(reply: str) -> str:
     return plain_text(unwrapped(reply))
 
 
