@@ -1,7 +1,8 @@
 # ruff: noqa: E501  # tables of replies, one a line
 """Do scorers read replies as a careful reader does? Right and wrong answers to every task, put in many manners.
 
-    python performance/reply_battery.py [--tasks TASK,...] [--items 5] [--rest FILE] [--manner MANNER]
+    python performance/reply_battery.py [--tasks TASK,...] [--items 5] [--rest FILE]
+    python performance/reply_battery.py --floor
 
 Items are made here: a gold answer of the form that the task asks for, and others of the same form. Each manner of
 ``MANNERS`` makes two replies of an item: one that gives the gold answer, and one that gives another and has the gold
@@ -15,7 +16,8 @@ answer where the first has the other. A score is as it should be
 
 ``valid`` should say whether the reply has the form that was asked for, whatever stands around the answer. For each task
 the table shows how many replies are scored and called valid as they should be; for each manner, in which tasks they are
-not. ``--rest`` writes all others as JSON lines. Dialects of reasoning are manners too: a row of ``MANNERS`` each.
+not. ``--rest`` writes all others as JSON lines. ``--floor`` measures what random words of a text contain of its gold
+answers: the floor of containment for replies of that length. Dialects of reasoning are manners too: a row of ``MANNERS`` each.
 """
 
 from __future__ import annotations
@@ -26,10 +28,13 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import TextIO
 
+from fathom.documents.world import generate
+from fathom.score.text import contains_answer, token_f1
 from fathom.suites.registry import tasks
 from fathom.types import Facet, Sample, Score, Task
 
@@ -459,13 +464,36 @@ def _valid_is_right(kind: str, manner: Manner, score: Score) -> bool | None:
     return score.valid == manner.valid
 
 
+def print_floor(out: TextIO, documents: int = 120) -> None:
+    """What random words of the text contain of gold answers of the generated world, by their number."""
+    texts, rng = list(islice(generate(7, "en"), documents)), Random(1)
+    print("words    questions  same text: contained  token F1  another text: contained  token F1", file=out)
+    for size in (5, 20, 80, 320):
+        sums, asked = [0.0] * 4, 0
+        for document in texts:
+            for question in document.questions[:3]:
+                asked += 1
+                for place, text in enumerate((document.text, rng.choice(texts).text)):
+                    words = text.split()
+                    start = rng.randrange(max(1, len(words) - size))
+                    reply = " ".join(words[start : start + size])
+                    sums[2 * place] += contains_answer(reply, question.answers)
+                    sums[2 * place + 1] += token_f1(reply, question.answers)
+        same, same_f1, another, another_f1 = (total / asked for total in sums)
+        print(f"{size:5} {asked:12} {same:21.1%} {same_f1:9.3f} {another:24.1%} {another_f1:9.3f}", file=out)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--tasks", default="", help="names of tasks, separated by commas; all by default")
     parser.add_argument("--items", type=int, default=5, help="items of each task")
     parser.add_argument("--rest", type=Path, help="JSON lines of all replies that are not scored as they should be")
+    parser.add_argument("--floor", action="store_true", help="only what long replies contain by chance")
     chosen = parser.parse_args(arguments)
+    if chosen.floor:
+        print_floor(sys.stdout)
+        return
     names = chosen.tasks.split(",") if chosen.tasks else sorted(tasks())
     every = [outcome for name in names for outcome in outcomes(tasks()[name], chosen.items)]
     print_tables(every, sys.stdout)
