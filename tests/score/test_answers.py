@@ -11,7 +11,7 @@ from fathom.score.answers import (
     count_number,
     digits,
     first_number,
-    last_uuid,
+    given_uuid,
     passage_number,
     short_answer,
 )
@@ -65,7 +65,7 @@ def test_first_number(reply: str, number: str | None) -> None:
     ],
 )
 def test_last_uuid(reply: str, found: str | None) -> None:
-    assert last_uuid(reply) == found
+    assert given_uuid(reply) == found
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_a_choice_is_read_however_it_is_dressed(number: int, frame: str, thought
 @given(st.uuids(), number_frames, thoughts, st.booleans())
 def test_a_uuid_is_read_however_it_is_dressed(value: uuid.UUID, frame: str, thought: str, upper: bool) -> None:
     shown = str(value).upper() if upper else str(value)
-    assert last_uuid(thought + frame.format(shown)) == str(value)
+    assert given_uuid(thought + frame.format(shown)) == str(value)
 
 
 @given(
@@ -423,7 +423,7 @@ def test_a_short_answer_loses_its_frame(answer: str, data: st.DataObject) -> Non
 @given(st.text("abcdfgijklmpquyz ,.!?\n"))
 @example("I cannot tell, sorry!")
 def test_a_reply_without_a_number_is_invalid(reply: str) -> None:
-    for read in (first_number, passage_number, count_number, digits, last_uuid):
+    for read in (first_number, passage_number, count_number, digits, given_uuid):
         assert read(reply) is None
     assert choice_number(reply, 5) is None
 
@@ -431,7 +431,7 @@ def test_a_reply_without_a_number_is_invalid(reply: str) -> None:
 @given(st.text())
 @example("Answer: " * 50)
 def test_any_text_is_read_or_left(reply: str) -> None:
-    for read in (first_number, passage_number, count_number, digits, short_answer, last_uuid):
+    for read in (first_number, passage_number, count_number, digits, short_answer, given_uuid):
         found = read(reply)
         assert found is None or found.strip()
     assert choice_number(reply, 5) in (None, "1", "2", "3", "4", "5")
@@ -465,6 +465,6 @@ def test_any_text_is_read_or_left(reply: str) -> None:
 def test_long_degenerate_replies_come_to_an_end(piece: str) -> None:
     # In quadratic time this test would take minutes.
     reply = piece * 10_000
-    for read in (first_number, passage_number, count_number, digits, short_answer, last_uuid):
+    for read in (first_number, passage_number, count_number, digits, short_answer, given_uuid):
         assert read(reply) is None or read(reply)
     assert choice_number(reply, 5) in (None, "1")

@@ -51,7 +51,7 @@ def test_every_row_of_the_golden_file_agrees(shared: Path) -> None:
         (f'{FULL} "{{x}}"', 0.0, None),
         ('{"fluency": 2, "correctness": 3, "why": "{x}"}', 0.0, 1.0),
         ('{"fluency": 2}', None, None),
-        ('{"fluency": 2, "correctness": "3"}', None, None),
+        ('{"fluency": 2, "correctness": "3"}', None, 1.0),
         # Values as the released code gives them (uservan/100-LongBench at 1254aae: utils/metrics.py).
         ('{"fluency": 2, "correctness": null}', 0.0, None),
         ('{"fluency": null, "correctness": null}', 0.0, None),

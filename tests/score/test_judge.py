@@ -191,6 +191,11 @@ def test_sentences_keep_every_letter_and_stay_in_a_line(text: str) -> None:
         '**{"fluency": 2.0, "correctness": 3}**',
         '{"fluency": 0, "correctness": 0}? No: {"fluency": 2, "correctness": 3, "why": "it says {Ada}"}',
         '{"fluency": 2,\n "correctness": 3}',
+        '{"fluency": "2", "correctness": " 3.0 "}',
+        'It is right.\n{"fluency": 2, "correctness": 3} That is my judgement.',
+        '{"fluency": 2, "correctness": 3}.',
+        '**Marks**\n\n```json\n{"fluency": 2, "correctness": 3}\n```\n\nThese are my marks.',
+        '{"fluency": 2, "correctness": 3}。以上是我的评分。',
     ],
 )
 def test_the_object_that_ends_a_reply_is_read(reply: str) -> None:
@@ -207,11 +212,13 @@ def test_the_object_that_ends_a_reply_is_read(reply: str) -> None:
         '{"fluency": 3, "correctness": 3}',
         '{"fluency": 2, "correctness": -1}',
         '{"fluency": 1.5, "correctness": 3}',
-        '{"fluency": "2", "correctness": 3}',
         '{"fluency": true, "correctness": 3}',
         '{"fluency": NaN, "correctness": Infinity}',
         '{"fluency": 2, "correctness": 3, "correctness": 0}',
         '{"fluency": 2, "correctness": 3} is what the reply asks for; I cannot tell.',
+        'It says {"fluency": 2, "correctness": 3}. That is a quotation.',
+        '{"fluency": 2, "correctness": 3} That is the form.\n\n' + "And so on. " * 40,
+        '{"fluency": "two", "correctness": 3}',
         '[{"fluency": 2, "correctness": 3}]',
         "{'fluency': 2, 'correctness': 3}",
         '{"a": ' * 5000 + "}" * 5000,
@@ -228,7 +235,7 @@ def test_what_is_not_of_the_form_is_asked_for_again_and_then_fails(reply: str) -
         talk(QA, "qa", {"answer": [reply, reply]})
 
 
-@pytest.mark.parametrize("numbers", ["[0]", "[4]", "[1.5]", '["1"]', "[true]", "[[1]]", "1", "null"])
+@pytest.mark.parametrize("numbers", ["[0]", "[4]", "[1.5]", '["one"]', "[true]", "[[1]]", "1", "null"])
 def test_numbers_that_were_not_given_cannot_be_read(numbers: str) -> None:
     assert read_numbers(f'{{"supported": {numbers}}}', "supported", 3) is None
 

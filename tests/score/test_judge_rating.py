@@ -41,7 +41,9 @@ def test_the_judge_sees_question_reference_and_reply_without_its_thoughts() -> N
     assert asks[0].prompt.endswith('{"rating": R}')
 
 
-@pytest.mark.parametrize("reply", ["", "7", '{"rating": 0}', '{"rating": 11}', '{"rating": 7.5}', '{"rating": "7"}'])
+@pytest.mark.parametrize(
+    "reply", ["", "7", '{"rating": 0}', '{"rating": 11}', '{"rating": 7.5}', '{"rating": "seven"}']
+)
 def test_a_mark_that_cannot_be_read_is_asked_for_once_more(reply: str) -> None:
     asks, found = rated(CASE, reply, '{"rating": 3}')
     assert (len(asks), found) == (2, 3)

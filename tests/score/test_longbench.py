@@ -90,7 +90,7 @@ def test_minilongbench_reads_more_than_the_first_line_unless_strict() -> None:
     said = "\nParis\nQuestion: Where is London?"
     assert scores("qa_f1", said, "Paris", dataset="triviaqa") == [1.0, 1.0]
     assert scores("qa_f1", said, "Paris", dataset="triviaqa", suite="minilongbench") == [pytest.approx(1 / 3), 1.0]
-    assert scores("qa_f1", said, "Paris", dataset="hotpotqa") == [pytest.approx(1 / 3)] * 2
+    assert scores("qa_f1", said, "Paris", dataset="hotpotqa") == [pytest.approx(1 / 3), 1.0]
     assert scores("qa_f1", "Here it is:\nParis", "Paris", dataset="triviaqa") == [0.0, 1.0]
 
 

@@ -212,8 +212,8 @@ def sample_of(answers: int, gold: int) -> Sample:
         ("A7", 1, 1, True, "A7"),
         ("Answer: A7", 1, 1, True, "A7"),
         ("<think>A3 or A9</think>A7", 0, 1, True, "A7"),  # the released code takes the highest label anywhere
-        ("A3 is fine, but the answer is A7.", 1, 1, True, "A7"),
-        ("A7 is better than A9.", 0, 1, True, "A7"),
+        ("A3 is fine, but the answer is A7.", 1, 1, False, "A7"),
+        ("A7 is better than A9.", 0, 1, False, "A7"),
         ("The 7th", 1, 0, False, None),
         ("A13", 0, 0, False, None),
         ("", 0, 0, False, None),

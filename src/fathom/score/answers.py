@@ -3,31 +3,64 @@
 Every function takes a model's whole reply: text in thinking tags is ignored, full-width digits count as digits, and
 Markdown is ignored. It returns the normalised answer, or None.
 
-Options, passages and counts follow one procedure. Numbers in words become digits, and negated answers ("not passage 4",
-"option 1 is wrong") are removed. Then the number after an answer cue is used ("the answer is"); else one that leads the
-reply as a label ("2) ..."), else the first that is named ("passage 3"), else a bare number.
+All kinds follow one procedure. The answer is taken out of JSON, boxes, tags and fences (``unwrapped``), numbers in
+words become digits, and what is no answer is removed: rejected ones ("not passage 4", "option 1 is wrong") and those
+that are given together ("3 or 4"). Then the first answer after the last cue is used ("the answer is"); else the one
+that is called right ("B is correct"); else one that leads the reply, alone on its line or as its label ("2) ..."),
+because prompts end where the answer begins; else the first that is named ("passage 3"), else the only one.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from fathom.score.dialects import without_reasoning
-from fathom.score.reading import CUE, NAME, PASSAGE_NOUN, RULED_OUT, after_cues, plain_text, read_numeral, settled
+from fathom.score.reading import (
+    CUE,
+    NAME,
+    PASSAGE_NOUN,
+    RULED_OUT,
+    after_cues,
+    before_next_question,
+    decided,
+    plain_text,
+    read_numeral,
+    settled,
+)
+from fathom.score.text import CONTAINED, contains_answer, token_f1
+from fathom.score.unwrapping import unwrapped
+from fathom.types import Score
 
-_UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])")
+UUID = r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])"
+_UUID = re.compile(UUID)
+_KEY_AND_VALUE = 2
+_NUMBERED = rf"{NAME}?(?<![0-9.])[0-9]+(?:st|nd|rd|th)?(?![0-9])"
+# "B is correct", "passage 3 is the right one", "A7 is the best".
+_CALLED_RIGHT = (
+    r"[\"'”’)\]]{0,3}[ \t]{1,3}(?:is|was|must be)[ \t]{1,3}(?:clearly[ \t])?(?:(?:the|my)[ \t])?"
+    r"(?:final[ \t])?(?:correct|right|best|answer|choice|one)\b"
+)
 _EMPHASIS = re.compile(r"\*\*|__|`+|^[ \t]*#+[ \t]", re.MULTILINE)
 # Text before a short answer on its line; the sentence may begin with another clause.
 _LABEL = re.compile(
     r"^[ \t]*(?:(?:final |short )?answer[ \t]*[:：]|\[answer\][ \t]*[:：]?"
-    r"|(?:[^\n,.]{0,60},[ \t]*)?(?:so |thus |therefore )?(?:the|my) (?:\w{1,9} )?answer[ \t]+(?:is|would be)\b"
+    r"|(?:[^\n,.]{0,60},[ \t]*)?(?:so |thus |therefore |but |hence )?"
+    r"(?:the|my) (?:\w{1,9} )?answer[ \t]+(?:is|would be)\b"
     r"[ \t]*[:：]?"
     r"|(?:[^\n，。,]{0,60}[，,][ \t]*)?(?:所以|因此)?(?:最终|正确)?的?答案[ \t]*(?:应该?)?[是为:：][ \t]*[:：]?"
     r"|\[答案\][ \t]*[:：]?)",
     re.IGNORECASE | re.MULTILINE,
 )
+_ANNOUNCES = re.compile(r"[:：]$|^\W*(?:final |short )?answer\W*$|^\W*答案\W*$", re.IGNORECASE)
+# "Paris, not Rome"
+_REST_REJECTED = re.compile(r"(?<=\w)[\"'”’)]{0,2},[ \t](?:and )?(?:not|rather than|instead of)[ \t][^,.;\n]{1,80}\Z")
+# What follows an answer and is no part of it: reasons with a heading, an offer of help.
+_ADDED = re.compile(
+    r"\n[ \t>*#]*(?:(?:explanation|reason(?:ing|s)?|note|justification|evidence|解释|说明|理由|注)[*_ \t]{0,3}[:：]"
+    r"|let me know\b|(?:i )?hope (?:this|that) helps|feel free\b|is there anything else|if you (?:need|have)\b)",
+    re.IGNORECASE,
+)
 _NUMBERS = re.compile(r"(?:(?<![\w.,)\]-])-)?[0-9]+(?:,[0-9]+)*(?:\.[0-9]+)?")
 _THOUSANDS = re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_NUMBER = r"([0-9]+(?:,[0-9]{3})*)"
+_NUMBER = r"(?<![0-9])([0-9]++(?:,[0-9]{3})*)"
 _ALONE = r"(?!\s*,\s*[0-9]|[0-9.]*[0-9])"  # neither the start of a list nor part of a longer number
 # A number directly after a cue: "the answer is [in] [the] [passage] 12".
 _ANNOUNCED = re.compile(rf"[^\w\[]*(?:(?:in|the)\s+){{0,2}}{NAME}?[^\w\[]{{0,3}}([0-9]+){_ALONE}", re.IGNORECASE)
@@ -69,7 +102,26 @@ _COUNTED = (
         re.IGNORECASE,
     ),
 )
+_SIGNED = r"(?<![\w.])-?[0-9]++(?:\.[0-9]++)?(?!\w)"
+_ORDINAL = re.compile(r"(?<![\w.])[0-9]+(?:st|nd|rd|th)\b", re.IGNORECASE)
+_EQUALS = re.compile(r"=[ \t]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)")
+_STATED = re.compile(
+    r"\b(?:small|larg|bigg?|low|high|maxim|minim|median|number|value|mean|mode|sum)\w{0,9}[^\n.;]{0,60}?"
+    r"\b(?:is|equals)[ \t:]*"
+    r"(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)",
+    re.IGNORECASE,
+)
+# A line that is nothing but a number, or a numbered noun.
+_SIGNED_LINE = re.compile(r"^[^\w\n-]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)[^\w\n]*$", re.MULTILINE)
+_NUMBER_LINE = re.compile(rf"^[^\w\n]*(?:the[ \t]+)?{NAME}?(?<![-.])([0-9]+)[^\w\n]*$", re.MULTILINE | re.IGNORECASE)
+_RIGHT_NUMBER = re.compile(rf"(?<![0-9.])([0-9]+){_CALLED_RIGHT}", re.IGNORECASE)
+_LEADING_UUID = re.compile(rf"\W*({UUID})(?:\W*$|\W*\n|[\"'”’]?[.;,](?=\s))")
+_VALUE_OF = re.compile(
+    rf"({UUID})[\"'”’)\]]{{0,3}}(?:[ \t]{{1,3}}is|,|[ \t]{{0,3}}\()[ \t]?"
+    r"(?:(?:the|its)[ \t])?(?:correct[ \t]|right[ \t])?(?:value|answer)\b"
+)
 _DIGIT_RUN = re.compile(r"[0-9]+(?:[ \t\r\n,-]{1,4}[0-9]+)*")
+_LEADING_RUN = re.compile(rf"\W*({_DIGIT_RUN.pattern})[\"'”’)\]]*(?:[.;:]?\s*$|[.;:]\s|[ \t]*\n|[ \t]+\()")
 _WRAPPED_DIGITS = 20
 _OPENING, _CLOSING = "\"'“‘「『《([{", "\"'”’」』》)]}"
 _OPEN, _CLOSED = r"[(\[{\"'“‘]", r"[)\]}\"'”’]"
@@ -83,7 +135,23 @@ _LETTER_BRACKETED = re.compile(rf"{_OPEN}([A-D]){_CLOSED}")
 _LAST = re.compile(rf"{_LETTER_ALONE}\W*\Z")
 _NOTHING_ELSE = re.compile(r"\W*([A-Da-d])\W*")
 _LEADING = re.compile(rf"\W*{_LETTER_ALONE}(?=[ \t]*(?:[.:)\],;\n]|$))")
-_NAMED = re.compile(rf"\b(?:[Oo]ption|[Cc]hoice|choose|pick|select)[ \t]+{_OPEN}?{_LETTER_ALONE}")
+_NAMED = re.compile(
+    rf"\b(?:[Oo]ption|[Cc]hoice|choose|pick|select|go with)[ \t]+{_OPEN}?{_LETTER_ALONE}"
+    # "it is B", "the function with the error is:\nB. parse"; not "it is A4", "it is a".
+    rf"|\b(?:[Ii]t|[Tt]hat|[Tt]his)(?:[ \t]+(?:is|must be|should be|would be)|['’]s)[ \t]+{_OPEN}?"
+    r"(?<![A-Za-z0-9])([A-D])"
+    rf"(?={_CLOSED}|[.,;:]|[ \t]*$)",
+    re.MULTILINE,
+)
+_LETTER_LINE = re.compile(r"^[^\w\n]*(?:[Oo]ption[ \t]+|[Cc]hoice[ \t]+)?([A-D])[^\w\n]*$", re.MULTILINE)
+_ANY_LETTER = rf"(?:[Oo]ption[ \t]|[Cc]hoice[ \t])?{_OPEN}?{_LETTER_ALONE.replace('([', '(?:[')}{_CLOSED}?"
+_RIGHT_LETTER = re.compile(rf"{_LETTER_ALONE}{_CALLED_RIGHT}")
+_CONCLUDED = re.compile(
+    r"\b(?:[Ss]o|[Tt]hus|[Hh]ence|[Tt]herefore|[Cc]onclusion)\b[ \t:,]{0,3}"
+    r"(?:it is |it['’]s |[Oo]ption |[Cc]hoice )?"
+    rf"{_OPEN}?(?<![A-Za-z0-9])([A-D])(?={_CLOSED}|[.,;:]|[ \t]*$)",
+    re.MULTILINE,
+)
 _RULED_OUT = re.compile(
     r"(?:\b(?:not|nor|neither|cannot be|rather than|instead of|unlike)\b|n['’]t\b|不是|并非|而非|不选)"
     rf"[ \t]*(?:(?:option|choice|answer)[ \t]*)?{_OPEN}?(?<![A-Za-z0-9])[A-Da-d](?![A-Za-z0-9]){_CLOSED}?"
@@ -102,31 +170,55 @@ _TOGETHER = re.compile(
 def first_number(reply: str) -> str | None:
     """The first number of the answer, without leading zeros and thousands separators.
 
-    After the last "answer is" or the like, else anywhere. A reply that is just a number in words (``twelve``,
-    ``十二``) counts too.
+    After the last "answer is" or the like, else anywhere. Ordinals ("the 2nd largest") are no answers. A reply that is
+    just a number in words (``twelve``, ``十二``) counts too.
     """
-    text = _after_cue(plain_text(reply))
-    return next(_numbers(text), None) or _spelled(text)
+    text = before_next_question(plain_text(unwrapped(reply)))
+    return next(_numbers(_ORDINAL.sub(" ", _after_last(CUE, text))), None) or _spelled(text)
 
 
-def last_uuid(reply: str) -> str | None:
-    """The last UUID, in lower case."""
-    uuids = _UUID.findall(plain_text(reply).lower())
-    return uuids[-1] if uuids else None
+def stated_number(reply: str) -> str | None:
+    """A number that follows from others: the first after the last cue, alone on its line, or after "=" or "is".
+
+    Rejected numbers, and those given together, are ignored; if none is stated, the first number is used.
+    """
+    text = decided(before_next_question(plain_text(unwrapped(reply))), _SIGNED)
+    text = _ORDINAL.sub(" ", text)
+    equal = [match[1] for match in _EQUALS.finditer(text)] or [match[1] for match in _STATED.finditer(text)][:1]
+    parts = (*after_cues(text), _alone(text, _SIGNED_LINE), *equal[-1:], CUE.sub(" ", text))
+    return next((number for part in parts for number in _numbers(part or "")), None) or _spelled(text)
+
+
+def given_uuid(reply: str) -> str | None:
+    """The UUID that a reply gives, in lower case: of a key and its value, the value.
+
+    After the last "answer is" or the like; else the one that is called the value; else one that leads the reply, alone
+    on its line or as a sentence; else the last one of no more than two, a key and its value. Rejected UUIDs, and those
+    given together, are ignored.
+    """
+    text = decided(before_next_question(plain_text(unwrapped(reply)).lower()), UUID)
+    for part in after_cues(text):
+        if match := _UUID.search(part):
+            return match[0]
+    if match := _VALUE_OF.search(text) or _LEADING_UUID.match(text):
+        return match[1]
+    uuids = list(dict.fromkeys(_UUID.findall(text)))
+    return uuids[-1] if 1 <= len(uuids) <= _KEY_AND_VALUE else None
 
 
 def choice_number(reply: str, n_options: int) -> str | None:
     """The option from 1 to ``n_options`` that a reply chooses; None if it chooses none or several.
 
-    The option after the last "answer is" is used; else the first "option 3" that is not negated; else the only label of
-    a line ("2) 5, 12, 33, 8"), or the only number in brackets; else the only number of the reply. A list of numbers is
-    not a choice.
+    The option after the last "answer is" is used; else the one that is called right, or leads the reply; else the first
+    "option 3" that is not negated; else the only label of a line ("2) 5, 12, 33, 8"), or the only number in brackets;
+    else the only number of the reply. A list of numbers is not a choice.
     """
-    text = settled(reply)
+    text = _settled(reply)
     for part in after_cues(text):
         if number := _first(_ANNOUNCED.match(part) or _OPTION.search(part)):
             return _within(number, n_options)
-    number = _first(_OPTION.search(text)) or _only([*_MARK.findall(text), *_BRACKETED.findall(text)])
+    number = _first(_RIGHT_NUMBER.search(text)) or _alone(text, _NUMBER_LINE)
+    number = number or _first(_OPTION.search(text)) or _only([*_MARK.findall(text), *_BRACKETED.findall(text)])
     if not number:
         number = _only(_numbers(text)) or _spelled(text)
     return _within(number, n_options) if number else None
@@ -135,14 +227,16 @@ def choice_number(reply: str, n_options: int) -> str | None:
 def passage_number(reply: str) -> str | None:
     """The passage number that a reply gives: ``Passage 12``, ``段落12``, ``第12段`` or a number alone.
 
-    The number after the last "answer is" is used; else the label at the start ("12. Because"); else the first named
-    passage that is not negated ("passage 3, not passage 4"); else the first number.
+    The number after the last "answer is" is used; else the one that is called right, or is alone on the first line;
+    else the label at the start ("12. Because"); else the first named passage that is not negated ("passage 3, not
+    passage 4"); else the first number.
     """
-    text = settled(reply)
+    text = _settled(reply)
     for part in after_cues(text):
         if number := _first(_ANNOUNCED.match(part) or _PASSAGE.search(part)) or next(_numbers(part), None):
             return _canonical(number)
-    if number := _leading(text) or _first(_PASSAGE.search(text)):
+    number = _first(_RIGHT_NUMBER.search(text)) or _alone(text, _NUMBER_LINE)
+    if number := number or _leading(text) or _first(_PASSAGE.search(text)):
         return _canonical(number)
     return _bare(reply)
 
@@ -154,26 +248,34 @@ def count_number(reply: str) -> str | None:
     counted things ("there are 12", "I count twelve"); else the label at the start; else the first number that is not a
     total ("out of 15").
     """
-    text = _TOTAL.sub(" ", settled(reply))
+    text = _TOTAL.sub(" ", _settled(reply))
     for part in after_cues(text):
         if number := _counted(part) or next(_numbers(part), None):
             return _canonical(number)
-    if number := _counted(text) or _leading(text):
+    if number := _counted(text) or _alone(text, _NUMBER_LINE) or _leading(text):
         return _canonical(number)
     return _bare(reply, _TOTAL)
 
 
 def digits(reply: str, size: int = 0) -> str | None:
-    """The last number of ``size`` digits in a reply, with leading zeros; else its longest number.
+    """The number of ``size`` digits in a reply, with leading zeros; else its longest number.
 
-    Digits in equal groups separated by spaces, commas, hyphens or line ends are joined.
+    Of several of that size the first after the last cue is used, else the one that leads the reply, else the last.
+    Digits in equal groups separated by spaces, commas, hyphens or line ends are joined; rejected numbers, and those
+    given together, are ignored.
 
     Args:
         reply: The whole reply.
         size: Number of digits; 0 if unknown.
     """
+    text = before_next_question(decided(RULED_OUT.sub(" ", plain_text(unwrapped(reply))), r"(?<![0-9])[0-9]++"))
+    leads = _LEADING_RUN.match(text)
+    for part in (*after_cues(text), leads[1] if leads else ""):
+        exact = (number for run in _DIGIT_RUN.finditer(part) for number in _joined(run[0], size) if len(number) == size)
+        if number := next(exact, None):
+            return number
     best = ""
-    for run in _DIGIT_RUN.finditer(RULED_OUT.sub(" ", plain_text(reply))):
+    for run in _DIGIT_RUN.finditer(text):
         for candidate in _joined(run.group(), size):
             best = max(candidate, best, key=lambda number: (size > 0 and len(number) == size, len(number)))
     return best or None
@@ -184,17 +286,57 @@ def short_answer(reply: str) -> str | None:
 
     ``Answer:`` and "the answer is" are lead-ins. A reply without any other letter or digit has no answer.
     """
-    text = _after_label(_EMPHASIS.sub("", without_reasoning(reply)))
-    lines = [line for line in map(str.strip, text.splitlines()) if line]
-    # "Sure, here it is:" announces the next line.
-    while lines and lines[0][-1] in ":：":
-        lines.pop(0)
-    if not lines:
-        return None
-    answer = lines[0].rstrip(".。")
+    return _short(_after_label(_EMPHASIS.sub("", before_next_question(unwrapped(reply, ", ")))))
+
+
+def reply_text(reply: str) -> str | None:
+    """The text of a reply, such as a summary, without what is no part of it.
+
+    These are a line that announces it, an explanation under a heading of its own, an offer of further help, and a
+    further question. None if no letter or digit is left.
+    """
+    text = _without_frame(before_next_question(unwrapped(reply, ", ")))
+    return text if any(map(str.isalnum, text)) else None
+
+
+def free_answer(reply: str) -> str | None:
+    """The answer in words, of any length: as in ``short_answer``, with all its lines, and as in ``reply_text``."""
+    text = before_next_question(unwrapped(reply, ", "))
+    if _LABEL.search(plain := _EMPHASIS.sub("", text)):
+        text = _after_last(_LABEL, plain)
+    text = _without_frame(text)
+    answer = text if "\n" in text else _REST_REJECTED.sub("", _short(text) or "")
+    return answer if any(map(str.isalnum, answer)) else None
+
+
+def first_line(text: str) -> str:
+    """The first line that is not an announcement ("Here it is:"), stripped; "" if there is none."""
+    lines = [line for line in map(str.strip, text.split("\n")) if line]
+    return next((line for line in lines if not _ANNOUNCES.search(line)), "")
+
+
+def _without_frame(text: str) -> str:
+    kept = _ADDED.split(text)[0]
+    lines = [line.strip() for line in (kept if kept.strip() else text).strip().split("\n")]
+    first = next((number for number, line in enumerate(lines) if line and not _ANNOUNCES.search(line)), len(lines))
+    return "\n".join(lines[first:])
+
+
+def _short(text: str) -> str | None:
+    answer = first_line(text).rstrip(".。")
     while len(answer) > 1 and answer[0] in _OPENING and answer[-1] == _CLOSING[_OPENING.index(answer[0])]:
         answer = answer[1:-1].strip()
     return answer.rstrip(".。") if any(map(str.isalnum, answer)) else None
+
+
+def _settled(reply: str) -> str:
+    return decided(before_next_question(settled(unwrapped(reply))), _NUMBERED)
+
+
+def _alone(text: str, line: re.Pattern[str]) -> str | None:
+    """The answer on the first line if nothing else is there; else the only one that has a line of its own."""
+    first = line.match(text, len(text) - len(text.lstrip()))
+    return first[1] if first else _only(line.findall(text))
 
 
 def _first(match: re.Match[str] | None) -> str | None:
@@ -222,14 +364,11 @@ def _counted(text: str) -> str | None:
 
 def _bare(reply: str, besides: re.Pattern[str] = RULED_OUT) -> str | None:
     """The first number in digits, else the first in words; ``besides`` is removed."""
+    text = before_next_question(unwrapped(reply))
     for words in (False, True):
-        if number := next(_numbers(besides.sub(" ", settled(reply, words))), None):
+        if number := next(_numbers(besides.sub(" ", decided(settled(text, words), _NUMBERED))), None):
             return number
-    return _spelled(plain_text(reply))
-
-
-def _after_cue(text: str) -> str:
-    return _after_last(CUE, text)
+    return _spelled(plain_text(text))
 
 
 def _after_label(text: str) -> str:
@@ -287,28 +426,38 @@ def _joined(run: str, size: int) -> list[str]:
 def choice_letter(reply: str) -> str | None:
     """The letter from A to D that a reply chooses; None if it chooses none or several.
 
-    A single letter after the last "answer is" or ``Answer:`` is used; else the letter at the start ("B. Because"); else
-    the only one in brackets or named ("option B"), else the only one if it is the last word. Negated letters
-    ("not (A)", "A is wrong") do not count.
+    A single letter after the last "answer is" or ``Answer:`` is used; else the one that is called right or concluded
+    ("So B."); else the letter at the start ("B. Because") or alone on a line; else the only one in brackets or named
+    ("option B", "it is B"), else the only one if it is the last word. Rejected letters ("not (A)", "A is wrong") and
+    those given together ("A or B") do not count.
 
     Args:
         reply: The whole reply; text in thinking tags is ignored.
     """
-    text = _RULED_OUT.sub(" ", plain_text(reply))
+    text = decided(_RULED_OUT.sub(" ", before_next_question(plain_text(unwrapped(reply)))), _ANY_LETTER)
     for part in after_cues(text):
         if match := _LETTER.search(part):
             other = _TOGETHER.match(part, match.end())
             return None if other and other[1] != match[1] else match[1]
         if match := _SMALL.search(part):
             return (match[1] or match[2]).upper()
+    if right := _only(_RIGHT_LETTER.findall(text)) or next(reversed(concluded_letters(text)), None):
+        return right
     if (match := _LEADING.match(text)) and not _TOGETHER.match(text, match.end()):
         return match[1]
     if alone := _NOTHING_ELSE.fullmatch(text):
         return alone[1].upper()
-    named = {*_LETTER_BRACKETED.findall(text), *_NAMED.findall(text)}
+    if single := _alone(text, _LETTER_LINE):
+        return single
+    named = {*_LETTER_BRACKETED.findall(text), *_named_letters(text)}
     if not named and _LAST.search(text):
         named = set(_LETTER.findall(text))
     return named.pop() if len(named) == 1 else None
+
+
+def concluded_letters(text: str) -> list[str]:
+    """The letters that a plain text concludes: "So B." and "Therefore, it is B"."""
+    return _CONCLUDED.findall(text)
 
 
 def choice_letters(reply: str) -> str:
@@ -320,7 +469,7 @@ def choice_letters(reply: str) -> str:
     Args:
         reply: The whole reply; text in thinking tags is ignored.
     """
-    text = _RULED_OUT.sub(" ", plain_text(reply))
+    text = _RULED_OUT.sub(" ", before_next_question(plain_text(unwrapped(reply))))
     for part in (*after_cues(text), text):
         lines = [_REASONS.split(line)[0] for line in part.splitlines()]
         named = next(filter(None, map(_SEVERAL.findall, lines)), ())
@@ -329,3 +478,31 @@ def choice_letters(reply: str) -> str:
             return "".join(sorted(set(letters)))
     alone = _NOTHING_ELSE.fullmatch(text)
     return alone[1].upper() if alone else ""
+
+
+def _named_letters(text: str) -> Iterator[str]:
+    return (first or second for first, second in _NAMED.findall(text))
+
+
+def words_score(
+    reply: str, gold: Sequence[str], language: str = "en", *, grader: str = "strict", first_line: bool = False
+) -> Score:
+    """Token F1 of the answer in words with the nearest gold answer; ``detail`` says if the reply contains one.
+
+    Args:
+        reply: The whole reply.
+        gold: Gold answers, at least one.
+        language: ``zh`` splits words with jieba.
+        grader: Name of the rule.
+        first_line: Whether only the first line of the answer counts.
+
+    Returns:
+        The score; valid if there is an answer.
+    """
+    whole = free_answer(reply)
+    answer = short_answer(reply) if first_line else whole
+    if answer is None:
+        return Score(0.0, False, None, grader)
+    value = token_f1(answer, gold, language)
+    contained = value < 1 and contains_answer(whole or answer, gold, language)
+    return Score(value, True, answer, grader, CONTAINED if contained else "")

@@ -3,8 +3,9 @@
 Texts to be judged are data. Each is enclosed in two lines with a label; the label is a hash of the texts, so that no
 text can contain its own label, and equal texts give equal prompts.
 
-A judge reasons first and ends with one JSON object. Only an object at the end of the reply is parsed: one that the
-judge merely quotes is not its judgement. Anything else is None, never 0.
+A judge reasons first and ends with one JSON object. Only an object at the end of the reply is parsed, or one on a line
+of its own with a last sentence after it: one that the judge merely quotes is not its judgement. Anything else is None,
+never 0.
 
 Changes to these texts require a new version of the rubric.
 """
@@ -19,7 +20,10 @@ from itertools import count, pairwise
 from fathom.tokens.counts import cut_points
 
 _AFTER_OBJECT = string.whitespace + "`*"
+# Nothing, or a sentence or two of their own.
+_IS_SENTENCE = re.compile(r"(?:[\s`*.。]*(?:[A-Z\u4e00-\u9fff][^{}]{0,300})?)?")
 _BRACES = 64  # opening braces tried, from the end
+_WHOLE_NUMBER = re.compile(r"\s*[0-9]{1,6}(?:\.0+)?\s*", re.ASCII)
 _BULLETS = re.compile(r"(?:(?:[-*•‣·–—]|\(?\d{1,3}[.)])\s+|\(?\d{1,3}[、)]|#+\s+)*")
 _HEADING = re.compile(r"#+\s.*|\*\*[^*]+\*\*|__[^_]+__|.*[:：]\**")
 REMINDER = (
@@ -208,20 +212,28 @@ def read_lines(reply: str, name: str) -> tuple[str, ...] | None:
 
 
 def object_at_end(reply: str) -> Mapping[str, object]:
-    """The JSON object at the end of a judge's reply, ignoring code fences; empty if there is none."""
+    """The JSON object that a judge's reply ends with, ignoring code fences; empty if there is none.
+
+    A short sentence may follow an object that begins its line ("{...} That is my judgement."). An object within a
+    sentence is a quotation.
+    """
     text = reply.rstrip(_AFTER_OBJECT)
+    end = len(text) if text.endswith("}") else text.rfind("}") + 1
+    if not _IS_SENTENCE.fullmatch(text, end):
+        return {}
     decoder = json.JSONDecoder(object_pairs_hook=_each_name_once)
-    start = len(text)
-    for _ in range(_BRACES if text.endswith("}") else 0):
+    start = end
+    for _ in range(_BRACES if end else 0):
         start = text.rfind("{", 0, start)
         if start < 0:
             break
         try:
-            value, end = decoder.raw_decode(text, start)
+            value, stop = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
-        if end == len(text):
-            return value if isinstance(value, dict) else {}
+        if stop == end:
+            alone = end == len(text) or not text[text.rfind("\n", 0, start) + 1 : start].strip(_AFTER_OBJECT)
+            return value if isinstance(value, dict) and alone else {}
     return {}
 
 
@@ -235,4 +247,6 @@ def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def _whole(value: object) -> int | None:
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
+    if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
+        return int(value.partition(".")[0])
     return value if isinstance(value, int) and not isinstance(value, bool) else None

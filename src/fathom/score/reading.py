@@ -2,16 +2,43 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from fathom.score.dialects import without_reasoning
 from fathom.score.text import fold
 
 _MARKDOWN = re.compile(r"[*`~$]+|\\boxed|^[ \t]*#+[ \t]", re.MULTILINE)
-# "answer is", "Answer:", "[Answer]", "答案是", "答案：": what follows is the answer.
+_CALLED = (
+    "(?:answer|choice|option|one|number|passage|paragraph|document|article|text|value|key|label|letter|type|class|category"
+    "|order|list|count|uuid|sequence|result|segment|line)"
+)
+# "answer is", "the right letter is", "Answer:", "[Answer]", "答案是", "Antwort lautet": what follows is the answer.
 CUE = re.compile(
-    r"\b(?:answer|choice|option|pass ?key|result)\s+(?:is|would be|should be)\b\s*:?|\banswer\s*[:=]|\[answer\]"
-    r"|(?:答案|选项|结果|密码|密钥)\s*(?:是|为|:)\s*:?|\[答案\]",
+    r"\b(?:answer|choice|option|pass ?key|result|label|letter|class|category|type|order)\s+"
+    r"(?:is|would be|should be|must be)\b\s*:?"
+    rf"|\b(?:correct|right|best|final)\s+(?:\w+\s+){{0,2}}?{_CALLED}\s+is\b\s*:?|\banswer\s*[:=]|\[answer\]"
+    r"|(?:答案|选项|结果|密码|密钥|類別|类别|类型)\s*(?:应该?)?(?:是|为|為|:)\s*:?|\[答案\]"
+    r"|\b(?:antwort|lösung)\s+(?:ist|lautet)\b\s*:?|\bréponse\s+(?:\w+\s+)?est\b\s*:?"
+    r"|\b(?:respuesta|risposta|resposta)\s+(?:\w+\s+)?(?:es|è|é)\s*:?"
+    r"|\b(?:antwort|lösung|réponse|respuesta|risposta|resposta)\s*:",
     re.IGNORECASE,
+)
+# A base model goes on with the next question of its own.
+_RUNS_ON = re.compile(r"\n[ \t]*(?:question|问题|q)[ \t]*:", re.IGNORECASE)
+# Between answers that are given together, or none of which is chosen.
+_TOGETHER = (
+    r"[\"'”’)\]]{0,3}[ \t]{0,3}(?i:,?[ \t]?(?:\b(?:and|or|nor|versus|und|oder|et|ou)\b|\bvs\b\.?|&"
+    r"|和|或者?|及|与|还是|以及)|[/、])[ \t]{0,3}(?i:(?:both|also|else|perhaps|maybe|possibly)[ \t])?[\"'“‘(\[]{0,3}"
+)
+_NEGATION = (
+    r"(?i:\b(?:not|nor|neither|cannot|rather than|instead of|unlike)\b|n['’]t\b|不是|并非|而非|不属于|不在|不选|不为)"
+    r"(?i:[ \t]{1,3}(?:in|the|be|to|it|all|from|belong|match|fit|option|choice|answer|segment)){0,3}"
+    r"[ \t]{0,3}[\"'“‘(\[]{0,3}"
+)
+_REFUTED = (
+    r"[\"'”’)\]]{0,3}(?i:[ \t]{1,3}(?:is|was|seems|looks)[ \t]{1,3}(?:clearly[ \t])?"
+    r"(?:wrong|incorrect|false|not[ \t]{1,3}(?:right|correct|it\b|the\b))"
+    r"|[ \t]{1,3}isn['’]t[ \t]{1,3}(?:right|correct|it\b|the\b)|[个项段篇]?(?:不对|不正确|是错|错误|不符))"
 )
 # Nouns for numbered things, and how they precede the number.
 PASSAGE_NOUN = "(?:passage|paragraph|document|article|text)"
@@ -78,6 +105,49 @@ def settled(reply: str, words: bool = True) -> str:
     """A normalised reply with numbers in words as digits (unless not ``words``), and without negated answers."""
     text = plain_text(reply).translate(_ENCLOSED)
     return RULED_OUT.sub(" ", in_digits(text) if words else text)
+
+
+@lru_cache(maxsize=64)  # a pattern of each kind of answer, and of the classes of a data set
+def _mentions(answer: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Negated answers, answers given together, and one answer; given the pattern of an answer."""
+    negated = rf"{_NEGATION}(?:{answer})|(?:{answer}){_REFUTED}"
+    listed = rf"(?:{answer})(?:(?:[ \t]?,[ \t]?(?:{answer})){{0,9}}{_TOGETHER}(?:{answer}))+"
+    return re.compile(negated), re.compile(listed), re.compile(answer)
+
+
+def without_rejected(text: str, answer: str) -> str:
+    """A text without the answers that it rejects: "not B", "B is wrong". ``answer`` is the pattern of an answer."""
+    return _mentions(answer)[0].sub(" ", text)
+
+
+def decided(text: str, answer: str) -> str:
+    """A text without the answers that it rejects, and without those that it gives together: "B or C".
+
+    Args:
+        text: The text.
+        answer: Pattern of an answer, without groups.
+    """
+    _, listed, mention = _mentions(answer)
+
+    def without_listed(match: re.Match[str]) -> str:
+        different = {text.casefold() for text in mention.findall(match[0])}
+        return " " if len(different) > 1 else match[0]
+
+    return listed.sub(without_listed, without_rejected(text, answer))
+
+
+_JOINS = re.compile(rf"[$ ]*{_TOGETHER}[$ ]*\Z")
+
+
+def holds_two(between: str) -> bool:
+    """Whether the text between two answers gives them together: "and", "or"."""
+    return _JOINS.match(between[-24:]) is not None
+
+
+def before_next_question(text: str) -> str:
+    """The text before a further question, which a base model asks itself; all of it if it begins with one."""
+    match = _RUNS_ON.search(text)
+    return text[: match.start()] if match and text[: match.start()].strip() else text
 
 
 def after_cues(text: str) -> Iterator[str]:

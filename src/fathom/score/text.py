@@ -4,9 +4,14 @@ import re
 import string
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
 from fathom.score.chinese import cut_words
+
+if TYPE_CHECKING:
+    from opencc import OpenCC
 
 _CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -27,6 +32,18 @@ _PLAIN = (
 def fold(text: str) -> str:
     """Text with full-width characters as ASCII, spaces and dashes normalised, and nothing invisible."""
     return text.translate(_PLAIN)
+
+
+def simplified(text: str) -> str:
+    """Text with traditional Chinese characters as simplified ones, as OpenCC converts them."""
+    return str(_converter().convert(text)) if has_chinese(text) else text
+
+
+@cache
+def _converter() -> "OpenCC":
+    from opencc import OpenCC  # loads its dictionaries
+
+    return OpenCC("t2s")
 
 
 def token_f1(prediction: str, answer: str | Sequence[str], language: str = "en") -> float:
@@ -101,9 +118,34 @@ def stands_in(text: str, gold: str) -> bool:
     return bool(wanted) and re.search(before + re.escape(wanted) + after, caseless(text)) is not None
 
 
+_NOT = frozenset(("not", "never", "no", "nor", "neither", "cannot", "isnt", "wasnt", "不是", "并非", "而非", "不"))
+
+
+def contains_answer(prediction: str, answers: Iterable[str], language: str = "en") -> bool:
+    """Whether the words of a gold answer occur in a prediction in a row, and not directly after a negation.
+
+    Words are those of ``token_f1``, so that case, punctuation and articles are ignored. A long reply may contain an
+    answer by chance, and one that names several contains all of them: it is no score, and stands beside one.
+    """
+    cut = chinese_words if language == "zh" else english_words
+    words = cut(prediction)
+    text = f" {' '.join(words)} "
+    for wanted in (f" {' '.join(cut(answer))} " for answer in answers if answer.strip()):
+        start = text.find(wanted)
+        while start >= 0:
+            if text[text.rfind(" ", 0, start) + 1 : start] not in _NOT:
+                return True
+            start = text.find(wanted, start + 1)
+    return False
+
+
+CONTAINED = "the reply contains a gold answer"
+"""Said beside a token F1 below 1, which a whole sentence with the right answer gets too."""
+
+
 def caseless(text: str) -> str:
-    """A normalised text with single spaces, for comparison ignoring case."""
-    return " ".join(unicodedata.normalize("NFC", fold(text)).casefold().split())
+    """A normalised text with single spaces, for comparison ignoring case and kinds of Chinese characters."""
+    return " ".join(unicodedata.normalize("NFC", fold(simplified(text))).casefold().split())
 
 
 def has_chinese(text: str) -> bool:
@@ -112,7 +154,7 @@ def has_chinese(text: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    return fold(unicodedata.normalize("NFC", text)).lower()
+    return fold(unicodedata.normalize("NFC", simplified(text))).lower()
 
 
 def _is_mark(letter: str) -> bool:

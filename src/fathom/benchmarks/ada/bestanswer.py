@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
 from fathom.benchmarks.ada.bestanswer_prompt import PROMPTS, WORDING, Frame, label, laid_out, place
-from fathom.benchmarks.ada.scoring import designation
+from fathom.score.registry import strict_score
 from fathom.types import (
     Arranged,
     Candidate,
@@ -353,11 +353,9 @@ def _laid_out(instance: Instance, taken: Sequence[Span], length: int) -> Arrange
 
 
 def score(reply: str, sample: Sample) -> Score:
-    """Whether the label that the reply finally gives is correct; valid if it names any (paper, footnote 4)."""
-    answers = sample.inputs["answers"]
-    assert isinstance(answers, int)
-    label = designation(reply, answers)
-    return Score(float(label in sample.targets), label is not None, label, "answer label")
+    """Whether the label that the reply gives is correct; valid if it names that label and no other."""
+    scored = strict_score(reply, sample, "ada/bestanswer")
+    return replace(scored, grader="answer label")
 
 
 TASKS = (

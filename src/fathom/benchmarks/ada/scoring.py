@@ -6,8 +6,8 @@ after the first ``Answer:`` as JSON, else the only order of 1 to 4 whose digits 
 ``[0, 0, 0, 0]``; it is compared item by item up to the end of the shorter list, so that an empty list is correct, and a
 JSON scalar raises an exception.
 
-``strict`` corrects both. BestAnswer: the label that the reply finally gives, thoughts ignored; as the prompt asks for
-one label only, a reply that names several is invalid, whatever its score. TSort: the order must contain every whole
+``strict`` corrects both. BestAnswer: the label that the reply gives, thoughts ignored; as the prompt asks for one label
+only, a reply that names several is invalid, whatever its score. TSort: the order must contain every whole
 number from 1 to N once; a scalar is not an order and scores 0.
 """
 
@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from fathom.score.dialects import without_reasoning
-from fathom.score.reading import CUE, after_cues, plain_text
+from fathom.score.reading import CUE, after_cues, before_next_question, decided, plain_text
 from fathom.score.registry import Metric, ScoringRow, crash, unscored
+from fathom.score.unwrapping import unwrapped
 from fathom.types import Score
 
 _UNREAD = "???"  # the released code's label if it finds none, which may equal a gold label
@@ -27,38 +28,51 @@ _SEGMENTS = 4
 # ------------------------------------------------------------------------------------------------ readers
 
 _DESIGNATION = re.compile(r"A([1-9][0-9]*)(?![0-9])")
-_MARKS = re.compile(r"[*`]+")
+_LABEL = r"(?<![A-Za-z0-9])A[0-9]+(?![0-9])"
 _PASSED_OVER = re.compile(
-    r"(?:\b(?:than|not|unlike|over|instead of|e\.g\.|for example|such as)|不是|而非|例如)[ \t,:(]*A[0-9]+"
-    r"|A[0-9]+[ \t]*(?:[-–—~～]|to|through|至|到)[ \t]*A[0-9]+",  # a range is not an answer
+    r"(?:\b(?:than|over|e\.g\.|for example|such as)|例如)[ \t,:(]{0,4}A[0-9]+"
+    r"|A[0-9]+[ \t]{0,3}(?:[-~～]|to|through|至|到)[ \t]{0,3}A[0-9]+",  # a range is not an answer
+)
+# The first label leads a sentence or a line; it does not begin a list of labels.
+_LEADING = re.compile(
+    r"\W*(?:[Aa]nswer[ \t]+)?A([1-9][0-9]*)(?![0-9])[\"'”’)\]]*"
+    r"(?:\W*$|[.;:]?\s*\n|[.;:](?=\s)(?!\s*\.)|[ \t]++(?![.…,]|[A-Z][0-9]))"
 )
 _CHOSEN = re.compile(
     r"\b(?:pick|choose|select|vote for)[ \t]+(?:answer[ \t]+)?A([1-9][0-9]*)(?![0-9])"
     r"|A([1-9][0-9]*)[ \t]+is[ \t]+(?:clearly[ \t]+)?the[ \t]+(?:best|most|correct|right)\b"
 )
 _LIST = re.compile(r"\[([^\[\]]*)\]")
+_ORDER = r"\[[^\[\]]{2,200}\]"
+_ONLY_A_LIST = re.compile(r"\W*\[[^\[\]]*\]\W*")
 _NUMBER = re.compile(r"(?:(?<![\w\])])-)?[0-9]+(?:\.[0-9]+)?")
 
 
 def designation(reply: str, n_answers: int) -> str | None:
-    """The label from ``A1`` to ``An`` that a reply finally gives.
+    """The label from ``A1`` to ``An`` that a reply gives.
 
     The first after the last "answer is" or ``Answer:`` is used; else the last one called chosen or the best; else the
-    last of all. Comparisons and examples ("better than A3", "e.g. A4", "A1-A12") are ignored. A label is a capital A
-    and a number, as in the prompt.
+    one that the reply begins with, as the prompt ends where the answer begins; else the last of all. Comparisons and
+    examples ("better than A3", "e.g. A4", "A1-A12") are ignored, and so are rejected labels ("not A3") and those given
+    together ("A3 or A4"). A label is a capital A and a number, as in the prompt.
 
     Args:
         reply: The whole reply; text in thinking tags is ignored.
         n_answers: Number of answers; larger numbers are not labels.
     """
-    text = _MARKS.sub(" ", without_reasoning(reply))
-    kept = _PASSED_OVER.sub(" ", text)
+    text = before_next_question(_plain_reply(reply))
+    kept = decided(_PASSED_OVER.sub(" ", text), _LABEL)
     for part in after_cues(kept):
         if named := _labels_in(part, n_answers):
             return named[0]
     chosen = [number for match in _CHOSEN.finditer(kept) for number in match.groups() if number]
-    named = [f"A{number}" for number in chosen if _fits(number, n_answers)] or _labels_in(kept, n_answers)
+    leads = [match[1]] if not chosen and (match := _LEADING.match(kept)) else []
+    named = [f"A{number}" for number in chosen or leads if _fits(number, n_answers)] or _labels_in(kept, n_answers)
     return named[-1] if named else None
+
+
+def _plain_reply(reply: str) -> str:
+    return plain_text(unwrapped(reply))
 
 
 def names_one(reply: str, n_answers: int) -> bool:
@@ -77,9 +91,10 @@ def segment_order(reply: str, n_segments: int) -> tuple[int, ...] | None:
         reply: The whole reply; text in thinking tags is ignored.
         n_segments: Number of segments.
     """
-    text = plain_text(reply)
+    text = decided(before_next_question(plain_text(unwrapped(reply, None))), _ORDER)
+    first = text.strip().partition("\n")[0]
     with_digits = (part for part in [*after_cues(text), CUE.sub(" ", text)] if _NUMBER.search(part))
-    part = next(with_digits, "")
+    part = first if _ONLY_A_LIST.fullmatch(first) else next(with_digits, "")
     for piece in _LIST.findall(part)[-1:] or [part, *filter(_NUMBER.search, part.splitlines())][:2]:
         numbers = _NUMBER.findall(piece)
         together = len(numbers) == 1 and len(numbers[0]) == n_segments and numbers[0].isdecimal()

@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from fathom.score import answers
-from fathom.score.dialects import without_reasoning
 from fathom.score.registry import Metric, Scorer, ScoringRow, crash, unscored
 from fathom.score.rouge import OFFICIAL_STEPS, rouge_l
-from fathom.score.text import bag_f1, has_chinese, official_words, token_f1
+from fathom.score.text import bag_f1, has_chinese, official_words
 from fathom.types import Score
 
 _DIGITS = re.compile(r"\d+")
@@ -91,13 +90,12 @@ def _equal(read: Callable[[str], str | None]) -> Callable[[str, Sequence[str], s
     return similarity
 
 
-def _f1(answer: str, gold: Sequence[str], language: str) -> float:
-    chinese = language.lower() in ("zh", "chinese") or any(map(has_chinese, gold))
-    return token_f1(answer, gold, "zh" if chinese else "en")
-
-
-def _whole_reply(reply: str) -> str | None:
-    return without_reasoning(reply).strip() or None
+def _qa_f1_strict(row: ScoringRow) -> Score:
+    gold = _texts(row.answers)
+    if not isinstance(row.prediction, str) or not gold:
+        return _strict(answers.reply_text, _whole_rouge)(row)  # says why
+    chinese = row.language.lower() in ("zh", "chinese") or any(map(has_chinese, gold))
+    return answers.words_score(row.prediction, gold, "zh" if chinese else "en", first_line=True)
 
 
 def _whole_rouge(summary: str, gold: Sequence[str], language: str) -> float:
@@ -127,19 +125,19 @@ METRICS = (
     _metric(
         "last_uuid",
         _official(_same_last_uuid),
-        _strict(answers.last_uuid, _equal(answers.last_uuid)),
+        _strict(answers.given_uuid, _equal(answers.given_uuid)),
         "is the last UUID the gold UUID (key-value retrieval)",
     ),
     _metric(
         "qa_f1",
         _official(_qa_f1),
-        _strict(answers.short_answer, _f1),
+        _qa_f1_strict,
         "overlap of words with the nearest gold answer (question answering, original metric)",
     ),
     _metric(
         "rouge",
         _official(_rouge),
-        _strict(_whole_reply, _whole_rouge),
+        _strict(answers.reply_text, _whole_rouge),
         "ROUGE-L with the nearest gold summary (summaries, original metric)",
     ),
 )

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from fathom.benchmarks.starter.single_doc_qa import QUESTIONS
+from fathom.score.answers import reply_text
 from fathom.score.chinese import cut_words
-from fathom.score.dialects import without_reasoning
 from fathom.score.rouge import rouge_l
+from fathom.score.text import simplified
 from fathom.suites.tasks import scattered, whole_documents, whole_text
 from fathom.suites.tasks.evidence import (
     LONGEST,
@@ -182,8 +183,8 @@ def finish(layout: Layout, prompts: Mapping[str, str], language: str, candidate:
 
 def score(reply: str, sample: Sample) -> Score:
     """ROUGE-L F with the nearest gold summary; valid if there is a summary."""
-    summary = without_reasoning(reply).strip()
-    if not any(map(str.isalnum, summary)):
+    summary = reply_text(reply)
+    if summary is None:
         return Score(0.0, False, None, "ROUGE-L")
     words = _spaced(summary, sample.language)
     best = max(rouge_l(words, _spaced(target, sample.language)) or 0.0 for target in sample.targets)
@@ -193,7 +194,7 @@ def score(reply: str, sample: Sample) -> Score:
 
 def _spaced(text: str, language: str) -> str:
     """Text prepared for ROUGE-L: words separated, sentences with full stops; Chinese words by jieba."""
-    return " ".join(cut_words(text)).replace("。", ".") if language == "zh" else text
+    return " ".join(cut_words(simplified(text))).replace("。", ".") if language == "zh" else text
 
 
 TASKS = (

@@ -27,12 +27,21 @@ from decimal import Decimal, InvalidOperation
 from typing import TypeAlias
 
 from fathom.benchmarks.leader import infinitebench_official as released
-from fathom.score.answers import choice_letter, digits, first_number, short_answer
+from fathom.score.answers import (
+    choice_letter,
+    concluded_letters,
+    digits,
+    free_answer,
+    given_uuid,
+    short_answer,
+    stated_number,
+)
 from fathom.score.dialects import without_reasoning
-from fathom.score.reading import CUE, after_cues, plain_text
+from fathom.score.reading import CUE, after_cues, before_next_question, plain_text
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l_sum, strict_sentences
-from fathom.score.text import bag_f1, fold, stands_in, token_f1
+from fathom.score.text import CONTAINED, bag_f1, contains_answer, fold, has_chinese, simplified, stands_in, token_f1
+from fathom.score.unwrapping import unwrapped
 from fathom.types import Score
 
 Grade: TypeAlias = tuple[float, str | None]
@@ -45,10 +54,8 @@ _UUID = re.compile(r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 _CALL = re.compile(r"(?<!\w)[A-Za-z_]\w*\([^()\n]*(?:\)|$)", re.MULTILINE)
 _ALONE = re.compile(r"(?<![\w.])(?<![0-9],)[-+]?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?!\w|[.,][0-9])")
 _SIGNED = re.compile(r"(?:(?<![0-9A-Za-z])-)?[0-9]+")
-_KEY_AND_VALUE = 2
 _OFFERS = re.compile("/| or ")
 _LINE_MARK = re.compile(r"^[ \t]*(?:[-•][ \t]*)?[(\[\"']?([A-D])[.):\]]", re.MULTILINE)
-_RUNS_ON = re.compile(r"\n[ \t]*Question[ \t]*:")  # base models continue with another question
 # "the function with the error is:\nB. parse", "the answer to your question is C."
 _IS = re.compile(r"\bis:?\s+[(\[\"']?([A-D])(?:[.):,\]\"']|[ \t]*$)", re.MULTILINE)
 
@@ -66,9 +73,16 @@ def strict(read: Read) -> Scorer:
             value, answer = read(without_reasoning(row.prediction), gold)
         except ValueError as error:
             return unscored("strict", str(error))
-        return Score(value, bool(answer), answer or None, "strict")
+        contained = (
+            read in (words, characters) and 0 < value < 1 and contains_answer(str(row.prediction), gold, _tongue(gold))
+        )
+        return Score(value, bool(answer), answer or None, "strict", CONTAINED if contained else "")
 
     return score
+
+
+def _tongue(gold: list[str]) -> str:
+    return "zh" if any(map(has_chinese, gold)) else "en"
 
 
 def _texts(answers: object) -> list[str]:
@@ -95,10 +109,8 @@ def key_value(reply: str, gold: list[str]) -> Grade:
     if not _UUID.fullmatch(wanted):
         answer = short_answer(reply)
         return float(answer is not None and stands_in(answer, gold[0])), answer
-    named = dict.fromkeys(_UUID.findall(plain_text(reply).lower()))
-    if not 1 <= len(named) <= _KEY_AND_VALUE:
-        return 0.0, None
-    return (1.0, wanted) if wanted in named else (0.0, [*named][-1])
+    value = given_uuid(reply)
+    return float(value == wanted), value
 
 
 def name(reply: str, gold: list[str]) -> Grade:
@@ -114,7 +126,7 @@ def name(reply: str, gold: list[str]) -> Grade:
 
 def printed_number(reply: str, gold: list[str]) -> Grade:
     """The output of a program: the last separate number."""
-    text = plain_text(reply)
+    text = before_next_question(plain_text(unwrapped(reply)))
     for part in (*after_cues(text), text):
         if numbers := _ALONE.findall(_CALL.sub(" ", part)):
             return float(Decimal(numbers[-1].replace(",", "")) == _decimal(gold[0])), numbers[-1]
@@ -122,9 +134,8 @@ def printed_number(reply: str, gold: list[str]) -> Grade:
 
 
 def number_found(reply: str, gold: list[str]) -> Grade:
-    """A number of a list: the first after the last "answer is" that is followed by one, else the first of all."""
-    text = plain_text(reply)
-    number = next(filter(None, map(first_number, (*after_cues(text), CUE.sub(" ", text)))), None)
+    """A number of a list or made from it: after the last "answer is", "=" or "is", else the first of all."""
+    number = stated_number(reply)
     return float(number is not None and Decimal(number) == _decimal(gold[0])), number
 
 
@@ -172,9 +183,9 @@ def option_letter(reply: str) -> str | None:
     As in ``choice_letter``, else after "is", else the label of the only labelled line. Several labelled lines are a
     list of the options, which chooses none. A further question is not part of the answer.
     """
-    text = _RUNS_ON.split(plain_text(reply))[0]
+    text = before_next_question(plain_text(unwrapped(reply)))
     marks = set(_LINE_MARK.findall(text))
-    letter = choice_letter(text) if len(marks) < 2 or CUE.search(text) else None
+    letter = choice_letter(text) if len(marks) < 2 or CUE.search(text) or concluded_letters(text) else None
     named = set(_IS.findall(text)) or marks
     return letter or (named.pop() if len(named) == 1 else None)
 
@@ -184,18 +195,22 @@ def _even(text: str) -> str:
 
 
 def words(reply: str, gold: list[str]) -> Grade:
-    """Words of the reply and of the nearest gold answer."""
-    return token_f1(reply, gold), reply.strip()
+    """Words of the answer and of the nearest gold answer."""
+    answer = free_answer(reply)
+    return token_f1(answer or "", gold), answer
 
 
 def characters(reply: str, gold: list[str]) -> Grade:
     """Characters of the reply and of the nearest gold answer, without marks and spaces."""
-    letters = _bare(reply)
-    return max(bag_f1(letters, _bare(answer)) for answer in gold), reply.strip()
+    text = free_answer(reply)
+    letters = _bare(text or "")
+    return max(bag_f1(letters, _bare(answer)) for answer in gold), text
 
 
 def _bare(text: str) -> list[str]:
-    letters = [letter for letter in fold(unicodedata.normalize("NFC", text)).lower() if not letter.isspace()]
+    letters = [
+        letter for letter in fold(unicodedata.normalize("NFC", simplified(text))).lower() if not letter.isspace()
+    ]
     return [letter for letter in letters if unicodedata.category(letter)[0] not in "PS"] or letters
 
 

@@ -6,11 +6,12 @@ decides the result of a depth, as it would if all depths had the same.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 from fathom.benchmarks.leader.sets import HAY, LANGUAGES, SETS, SOURCE, WORDS, facets, spread
-from fathom.score.answers import short_answer
-from fathom.score.text import english_words, token_f1
+from fathom.score.answers import words_score
+from fathom.score.text import CONTAINED
 from fathom.types import Draw, Ending, Grid, Haystack, Needle, Plan, Sample, Score, Task
 
 DEPTHS = 11
@@ -92,13 +93,8 @@ def _drawn(rng: Random) -> Sequence[str]:
 
 def score(reply: str, sample: Sample) -> Score:
     """Without a judge: 1 if the answer occurs in the reply, else their token F1; valid if the reply is not empty."""
-    answer = short_answer(reply)
-    if answer is None:
-        return Score(0.0, False, None, "token F1")
-    words = f" {' '.join(english_words(answer))} "
-    if any(f" {' '.join(english_words(target))} " in words for target in sample.targets):
-        return Score(1.0, True, answer, "answer in full")
-    return Score(token_f1(answer, sample.targets), True, answer, "token F1")
+    scored = words_score(reply, sample.targets, grader="token F1", first_line=True)
+    return replace(scored, value=1.0, grader="answer in full", detail="") if scored.detail == CONTAINED else scored
 
 
 TASKS = tuple(

@@ -49,9 +49,11 @@ from typing import TypeAlias
 from fathom.benchmarks.ada import scoring as ada
 from fathom.benchmarks.leader import infinitebench_official as released
 from fathom.benchmarks.leader import infinitebench_scoring as strict_rules
+from fathom.score.answers import words_score
 from fathom.score.dialects import without_reasoning
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
-from fathom.score.text import bag_f1, english_words, fold, has_chinese, official_words, token_f1
+from fathom.score.text import bag_f1, english_words, fold, has_chinese, official_words
+from fathom.score.unwrapping import unwrapped
 from fathom.types import Score
 
 Named: TypeAlias = list[tuple[str, str]]
@@ -62,6 +64,7 @@ _NUMBERED = re.compile(r"\W*(\d{1,4})[.):、]")
 _BULLET = re.compile(r"^(?:[-*•‣–]|\(?\d{1,3}[.)、])\s+")
 _TYPED = re.compile(r"(.+)(?:->|→|=>|[:|\t]|\s-\s)\s*([^\s:|].*)")
 _BRACKETED = re.compile(r"(.+?)[(\[]([^()\[\]]+)[)\]]")
+_TYPE = re.compile(r"\b[a-z]+-[A-Za-z/]+(?![\w-])")
 _AROUND = " \t\"'“”‘’`*_,;.()[]"
 _DESIGNATION = re.compile("A[1-9][0-9]*")
 _LETTERS = frozenset("ABCD")
@@ -167,10 +170,11 @@ def entities_official(reply: str) -> Named:
 
 def entities_strict(reply: str) -> Named:
     """Entities with their types, normalised, each pair once; also from a JSON list, as in gold answers."""
-    listed = _lists_gold(reply, "fewnerd") or ()
+    text = unwrapped(reply, "\n")
+    listed = _lists_gold(reply, "fewnerd") or _lists_gold(text, "fewnerd") or ()
     named: Named = [(_even(entity), _even(label)) for entity, label in listed]
-    for line in [] if named else fold(reply).splitlines():
-        bare = _BULLET.sub("", line.strip().strip("*`|"))
+    for line in [] if named else _entries(fold(text)):
+        bare = _BULLET.sub("", line.strip().lstrip("> \t").strip("*`|"))
         match = _BRACKETED.fullmatch(bare)
         # Names contain colons and dashes too, and types a dash: "Paris - Orly (building-airport)".
         if not (match and "-" in match[2]):
@@ -178,6 +182,23 @@ def entities_strict(reply: str) -> Named:
         if match:
             named.append((_even(match[1]), _even(match[2])))
     return [pair for pair in dict.fromkeys(named) if all(pair)]
+
+
+def _entries(text: str) -> list[str]:
+    """The lines of a text; a line with several entries, separated by commas or semicolons, is one line for each."""
+    lines = []
+    for line in text.splitlines():
+        types = len(_TYPE.findall(line))
+        pieces = re.split(r"(?<=\w)[,;](?=\s)", line) if types > 1 else [line]
+        # A comma may be part of a name: "Paris, France: location-GPE".
+        entry = ""
+        for piece in pieces:
+            entry = f"{entry},{piece}" if entry else piece
+            if _TYPE.search(entry):
+                lines.append(entry.strip())
+                entry = ""
+        lines.append(entry) if entry else None
+    return lines
 
 
 def _even(text: str) -> str:
@@ -287,23 +308,16 @@ def token_overlap(rule: str) -> Scorer:
         gold = _gold(row)
         if not isinstance(row.prediction, str) or not gold:
             return _unscored(row, rule)
-        answer = (row.prediction if rule == "official" else without_reasoning(row.prediction)).strip()
-        if row.dataset == _FIRST_LINE:
-            answer = answer.partition("\n")[0].strip()
-        return Score(max(F1[rule](answer, text) for text in gold), bool(answer), answer or None, rule)
+        first_line = row.dataset == _FIRST_LINE
+        if rule == "strict":
+            language = "zh" if any(map(has_chinese, gold)) else "en"
+            return words_score(row.prediction, gold, language, first_line=first_line)
+        answer = row.prediction.strip()
+        answer = answer.partition("\n")[0].strip() if first_line else answer
+        value = max(bag_f1(official_words(answer), official_words(text)) for text in gold)
+        return Score(value, bool(answer), answer or None, rule)
 
     return score
-
-
-def _f1_official(answer: str, gold: str) -> float:
-    return bag_f1(official_words(answer), official_words(gold))
-
-
-def _f1_strict(answer: str, gold: str) -> float:
-    return token_f1(answer, gold, "zh" if has_chinese(gold) else "en")
-
-
-F1: Mapping[str, Callable[[str, str], float]] = MappingProxyType({"official": _f1_official, "strict": _f1_strict})
 
 
 def _gold(row: ScoringRow) -> list[str]:

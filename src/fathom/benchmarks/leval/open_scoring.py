@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
 
+from fathom.score.answers import words_score
 from fathom.score.dialects import without_reasoning
 from fathom.score.registry import Metric, Scorer, ScoringRow, crash, unscored
-from fathom.score.text import all_words, ascii_words, bag_f1, common_length, has_chinese, official_words, token_f1
+from fathom.score.text import all_words, ascii_words, bag_f1, common_length, has_chinese, official_words
 from fathom.types import Score
 
 Compare: TypeAlias = Callable[[Sequence[str], Sequence[str]], float]
@@ -44,10 +45,6 @@ def _f1_official(reply: str, gold: str) -> float:
     return bag_f1(official_words(reply), official_words(gold))
 
 
-def _f1_strict(reply: str, gold: str) -> float:
-    return token_f1(reply, gold, "zh" if has_chinese(gold) else "en")
-
-
 def _official(alike: Alike) -> Scorer:
     def score(row: ScoringRow) -> Score:
         gold = _gold(row)
@@ -59,13 +56,17 @@ def _official(alike: Alike) -> Scorer:
     return score
 
 
-def _strict(alike: Alike) -> Scorer:
+def _strict(alike: Alike | None) -> Scorer:
+    """The strict scorer; of answers in words (None) the token F1."""
+
     def score(row: ScoringRow) -> Score:
         gold = _gold(row)
         if not isinstance(gold, str):
             return unscored("strict", "the gold answer is not a string")
         if not isinstance(row.prediction, str):
             return unscored("strict")
+        if alike is None:
+            return words_score(row.prediction, [gold], "zh" if has_chinese(gold) else "en")
         text = without_reasoning(row.prediction).strip()
         return Score(alike(text, gold) if text else 0.0, bool(text), text or None, "strict")
 
@@ -76,7 +77,7 @@ def _gold(row: ScoringRow) -> object:
     return row.answers[0] if isinstance(row.answers, list) and len(row.answers) == 1 else row.answers
 
 
-def _metric(name: str, official: Alike, strict: Alike, description: str) -> Metric:
+def _metric(name: str, official: Alike, strict: Alike | None, description: str) -> Metric:
     return Metric.of("leval", name, _official(official), _strict(strict), description)
 
 
@@ -85,7 +86,7 @@ def _rouge_metric(name: str, compare: Compare, description: str) -> Metric:
 
 
 METRICS = (
-    _metric("f1", _f1_official, _f1_strict, "overlap of words with the gold answer (open questions)"),
+    _metric("f1", _f1_official, None, "overlap of words with the gold answer (open questions)"),
     _rouge_metric("rouge1", rouge_1, "words shared with the gold summary (ROUGE-1)"),
     _rouge_metric("rouge2", rouge_2, "pairs of words shared with the gold summary (ROUGE-2)"),
     _rouge_metric("rouge", rouge_l, "words in the order of the gold summary (ROUGE-L)"),

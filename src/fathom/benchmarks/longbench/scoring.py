@@ -19,15 +19,18 @@ LongBench's. ROUGE-L has three ways: ``rouge`` fails where Python's recursion li
 import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import TypeAlias
 
 from fathom.benchmarks.longbench.official import COMPARE, FIRST_LINE, released, spaced
-from fathom.score.answers import count_number, passage_number
+from fathom.score.answers import count_number, first_line, passage_number, reply_text, words_score
 from fathom.score.chinese import cut_words
 from fathom.score.dialects import without_reasoning
+from fathom.score.reading import after_cues, before_next_question, plain_text, without_rejected
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l
-from fathom.score.text import common_length, fold, similarity, token_f1
+from fathom.score.text import common_length, fold, similarity, simplified
+from fathom.score.unwrapping import unwrapped
 from fathom.types import Score
 
 # The extracted answer of a reply, or None; and its value against the gold answers, or why it is unknown.
@@ -38,21 +41,26 @@ _FENCED = re.compile(
     r"^[ \t]*```(?:[ \t]*\w[^\n]*\n(?P<named>.*?)(?:^[ \t]*```|\Z)|[ \t]*\n(?P<closed>.*?)^[ \t]*```)",
     re.MULTILINE | re.DOTALL,
 )
-_COMMENT = re.compile(r"[ \t]*(?://|/\*|```|#(?!(?:include|define|undef|if|el|end|region|pragma)))")
+# A comment, a fence, or a sentence that announces the line.
+_NO_CODE = re.compile(
+    r"[ \t]*(?://|/\*|```|#(?!(?:include|define|undef|if|el|end|region|pragma))"
+    r"|(?:sure|certainly|of course|here|the (?:next|answer|following|correct)|step [0-9]+|therefore|so|i)[ ,!:]"
+    r"[^=(){}\[\];\n]*(?<=[:.])$)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def _mended(read: _Read, value: _Score) -> Scorer:
     """The strict scorer: extracts the answer by ``read``, thoughts ignored, and compares it with all gold ones."""
 
     def score(row: ScoringRow) -> Score:
-        if not isinstance(row.prediction, str):
-            return unscored("strict")
-        entries = row.answers if isinstance(row.answers, list) else [row.answers]
-        gold = [str(entry) for entry in entries if isinstance(entry, str | int | float) and not isinstance(entry, bool)]
-        if not gold:
-            return unscored("strict", "no gold answer: expected a text, or a list of texts")
+        gold = _gold(row)
+        if isinstance(gold, Score) or not isinstance(row.prediction, str):
+            return gold if isinstance(gold, Score) else unscored("strict")
         text = without_reasoning(row.prediction)
-        answer = read(_first_line(text) if row.dataset in FIRST_LINE else text, row)
+        if row.dataset in FIRST_LINE and read is not _line_of_code:
+            text = first_line(unwrapped(text))
+        answer = read(text, row)
         worth = value(answer or "", gold, row)
         if isinstance(worth, str):
             return unscored("strict", worth)
@@ -61,23 +69,32 @@ def _mended(read: _Read, value: _Score) -> Scorer:
     return score
 
 
-def _first_line(text: str) -> str:
-    """The first line that is not an announcement ("Here it is:")."""
-    lines = [line for line in map(str.strip, text.split("\n")) if line]
-    while len(lines) > 1 and lines[0][-1] in ":：":
-        lines.pop(0)
-    return lines[0] if lines else ""
+def _gold(row: ScoringRow) -> list[str] | Score:
+    """The gold answers as texts, or the score of a row that has none, or no reply."""
+    if not isinstance(row.prediction, str):
+        return unscored("strict")
+    entries = row.answers if isinstance(row.answers, list) else [row.answers]
+    gold = [str(entry) for entry in entries if isinstance(entry, str | int | float) and not isinstance(entry, bool)]
+    return gold or unscored("strict", "no gold answer: expected a text, or a list of texts")
 
 
 def _whole(text: str, row: ScoringRow) -> str | None:
-    return text.strip() or None
+    return reply_text(text)
 
 
 # --------------------------------------------------------------------------------------- words and summaries
 
 
-def _f1(language: str) -> _Score:
-    return lambda answer, gold, row: token_f1(answer, gold, language)
+def _words(language: str) -> Scorer:
+    """The strict scorer of answers in words."""
+
+    def score(row: ScoringRow) -> Score:
+        gold = _gold(row)
+        if isinstance(gold, Score):
+            return gold
+        return words_score(str(row.prediction), gold, language, first_line=row.dataset in FIRST_LINE)
+
+    return score
 
 
 def _rouge(summary: str, gold: Sequence[str], row: ScoringRow) -> float:
@@ -85,7 +102,7 @@ def _rouge(summary: str, gold: Sequence[str], row: ScoringRow) -> float:
 
 
 def _rouge_zh(summary: str, gold: Sequence[str], row: ScoringRow) -> float:
-    return _rouge(spaced(summary), list(map(spaced, gold)), row)
+    return _rouge(spaced(simplified(summary)), [spaced(simplified(answer)) for answer in gold], row)
 
 
 def _plain_rouge(words: Callable[[str], list[str]]) -> _Score:
@@ -98,37 +115,43 @@ def _plain_rouge(words: Callable[[str], list[str]]) -> _Score:
 
 
 def _words_zh(text: str) -> list[str]:
-    return list(filter(str.strip, cut_words(text)))
+    return list(filter(str.strip, cut_words(simplified(text))))
 
 
 # ---------------------------------------------------------------------------------------------- one answer
 
 
-def _classes(text: str, names: Sequence[object]) -> list[str]:
-    """Folded names of classes in a text, each once, without those within a longer one."""
-    ordered = sorted({_folded(name) for name in names if isinstance(name, str) and name}, key=len, reverse=True)
-    if not ordered:
-        return []
-    either = "|".join(map(re.escape, ordered))
+@lru_cache(maxsize=64)
+def _either(names: tuple[str, ...]) -> str:
+    """A pattern of folded names of classes, the longest first."""
+    either = "|".join(map(re.escape, sorted(set(names), key=len, reverse=True)))
     # Chinese names are not surrounded by spaces.
-    named = re.findall(rf"(?<![a-z0-9])(?:{either})(?![a-z0-9])", _folded(text))
-    return list(dict.fromkeys(named))
+    return rf"(?<![a-z0-9])(?:{either})(?![a-z0-9])"
 
 
 def _folded(text: str) -> str:
-    return fold(text).lower()
+    return fold(simplified(text)).lower()
 
 
-def _named_in(text: str, row: ScoringRow) -> str | None:
-    names = row.all_classes if isinstance(row.all_classes, list) else []
-    return text.strip() if _classes(text, names) else None
+def _class_scorer(row: ScoringRow) -> Score:
+    """1 for the class that a reply chooses; of several without a choice each has its share.
 
-
-def _share_of_class(reply: str, gold: Sequence[str], row: ScoringRow) -> float | str:
+    The class after the last "the type is" or the like is used; else those of the first line, on data sets with solved
+    examples, or of the whole reply. Rejected classes and names within longer ones do not count.
+    """
+    gold = _gold(row)
+    if isinstance(gold, Score):
+        return gold
     if not isinstance(row.all_classes, list):
-        return "the row has no list of classes: all_classes"
-    named = _classes(reply, row.all_classes)
-    return 1.0 / len(named) if any(_folded(answer) in named for answer in gold) else 0.0
+        return unscored("strict", "the row has no list of classes: all_classes")
+    names = tuple(_folded(name) for name in row.all_classes if isinstance(name, str) and name)
+    text = _folded(before_next_question(plain_text(unwrapped(str(row.prediction)))))
+    text = without_rejected(text, _either(names)) if names else ""
+    first = first_line(text) if row.dataset in FIRST_LINE else text
+    parts = ([re.findall(_either(names), part)[:1] for part in after_cues(text)], re.findall(_either(names), first))
+    named = next(filter(None, (*parts[0], list(dict.fromkeys(parts[1])))), [])
+    right = any(_folded(answer) in named for answer in gold)
+    return Score(float(right) / len(named) if named else 0.0, bool(named), "; ".join(named) or None, "strict")
 
 
 def _number(read: Callable[[str], str | None]) -> tuple[_Read, _Score]:
@@ -145,14 +168,18 @@ def _number(read: Callable[[str], str | None]) -> tuple[_Read, _Score]:
 
 
 def _line_of_code(text: str, row: ScoringRow) -> str | None:
-    """The first line that is neither blank nor a comment, in a fenced block if the reply begins with one."""
+    """The first line that is no comment and no announcement, in a fenced block if the reply begins with one."""
     block = _FENCED.search(text)
     before = text[: block.start()].strip() if block else ""
     # A fence after lines of code closes them, although it looks like the start of a block.
-    opens = "\n" not in before and before[-1:] in ("", ":", "：")
+    opens = ("\n" not in before and before[-1:] in ("", ":", "：")) or not _lines_of_code(before)
     code = (block["named"] or block["closed"] or "") if block and opens else text
-    lines = (line.strip().strip("`").strip() for line in code.split("\n") if not _COMMENT.match(line))
-    return next(filter(None, lines), None)
+    return next(iter(_lines_of_code(code)), None)
+
+
+def _lines_of_code(text: str) -> list[str]:
+    lines = (line.strip().strip("`").strip() for line in text.split("\n") if not _NO_CODE.match(line))
+    return list(filter(None, lines))
 
 
 def _alike(ratio: Callable[[str, str], float]) -> _Score:
@@ -163,21 +190,21 @@ def _difflib(first: str, second: str) -> float:
     return SequenceMatcher(None, first, second, autojunk=False).ratio()
 
 
-_STRICT: Mapping[str, tuple[_Read, _Score]] = {
-    "qa_f1": (_whole, _f1("en")),
-    "qa_f1_zh": (_whole, _f1("zh")),
-    "rouge": (_whole, _rouge),
-    "rouge_zh": (_whole, _rouge_zh),
-    "classification": (_named_in, _share_of_class),
-    "count": _number(count_number),
-    "retrieval": _number(passage_number),
-    "retrieval_zh": _number(passage_number),
-    "rouge_unlimited": (_whole, _rouge),
-    "rouge_zh_unlimited": (_whole, _rouge_zh),
-    "rouge_lcs": (_whole, _plain_rouge(str.split)),
-    "rouge_zh_lcs": (_whole, _plain_rouge(_words_zh)),
-    "code_sim": (_line_of_code, _alike(similarity)),
-    "code_sim_difflib": (_line_of_code, _alike(_difflib)),
+_STRICT: Mapping[str, Scorer] = {
+    "qa_f1": _words("en"),
+    "qa_f1_zh": _words("zh"),
+    "rouge": _mended(_whole, _rouge),
+    "rouge_zh": _mended(_whole, _rouge_zh),
+    "classification": _class_scorer,
+    "count": _mended(*_number(count_number)),
+    "retrieval": _mended(*_number(passage_number)),
+    "retrieval_zh": _mended(*_number(passage_number)),
+    "rouge_unlimited": _mended(_whole, _rouge),
+    "rouge_zh_unlimited": _mended(_whole, _rouge_zh),
+    "rouge_lcs": _mended(_whole, _plain_rouge(str.split)),
+    "rouge_zh_lcs": _mended(_whole, _plain_rouge(_words_zh)),
+    "code_sim": _mended(_line_of_code, _alike(similarity)),
+    "code_sim_difflib": _mended(_line_of_code, _alike(_difflib)),
 }
 _STRICT_MINI = {
     **_STRICT,
@@ -202,15 +229,13 @@ _DESCRIPTIONS = {
 }
 
 
-def _metrics(
-    suite: str, strict: Mapping[str, tuple[_Read, _Score]], first_line: bool, alias: str = ""
-) -> tuple[Metric, ...]:
+def _metrics(suite: str, strict: Mapping[str, Scorer], first_line: bool, alias: str = "") -> tuple[Metric, ...]:
     return tuple(
         Metric.of(
             suite,
             name,
             released(compare, first_line),
-            _mended(*strict[name]),
+            strict[name],
             _DESCRIPTIONS[name],
             alias,
         )

@@ -16,10 +16,11 @@ as one plus its logarithm. It needs no model, is reproducible, and works for Eng
 with the similarity of any embedding model: it measures spelling, not meaning.
 """
 
+import json
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -27,9 +28,10 @@ from itertools import combinations
 from fathom.benchmarks.longbench.official import spaced
 from fathom.benchmarks.pro import official as released
 from fathom.benchmarks.pro.official import MARKERS, Compare, fold, is_chinese, max_rouge_l, summary_texts
-from fathom.score.dialects import without_reasoning
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l
+from fathom.score.text import fold as width_folded
+from fathom.score.text import simplified
 from fathom.types import Score
 
 _EXACT = re.compile("|".join(map(re.escape, MARKERS)))
@@ -96,24 +98,45 @@ def _after(rest: str) -> tuple[str, ...]:
     return (bare,) if bare == rest.lstrip(" \t") else (bare, rest)
 
 
-def lines(area: str, gold: Container[str]) -> list[str]:
+def lines(area: str, gold: Collection[str]) -> list[str]:
     """The lines of an answer, folded, without blank lines, fences and duplicates.
 
     Args:
         area: The answer.
         gold: Folded gold lines. A line equal to one of them is kept with its list marker; it is removed from any other.
     """
-    folded = (_meant(fold(line), gold) for line in area.lower().split("\n"))
+    by_form = {form: line for line in gold if (form := _form(line))}
+    folded = (_meant(fold(line), gold, by_form) for line in _listed(area, gold).lower().split("\n"))
     return list(dict.fromkeys(filter(None, folded)))
 
 
-def _meant(line: str, gold: Container[str]) -> str:
+def _listed(area: str, gold: Collection[str]) -> str:
+    """The lines of an answer, given as lines or as a JSON list."""
+    text = _FENCE.sub("", area).strip()
+    if not (text.startswith("[") and text.endswith("]")) or any(fold(line) in gold for line in text.split("\n")):
+        return area
+    try:
+        members = json.loads(text)
+    except (ValueError, RecursionError):
+        return area
+    texts = all(isinstance(member, str | int | float) and not isinstance(member, bool) for member in members)
+    return "\n".join(map(str, members)) if texts else area
+
+
+def _meant(line: str, gold: Collection[str], by_form: Mapping[str, str]) -> str:
+    """A folded line without list marker; the gold line if only layout makes a difference."""
     if line in gold:
         return line
     if _FENCE.fullmatch(line):
         return ""
     marker = _LIST_MARKER.match(line)
-    return line[marker.end() :] if marker else line
+    bare = line[marker.end() :] if marker else line
+    return bare if bare in gold else by_form.get(_form(bare), bare)
+
+
+def _form(line: str) -> str:
+    """A line without emphasis, quotes and final full stop, in half-width letters and simplified characters."""
+    return fold(width_folded(simplified(line))).strip("*_`>\"'“”‘’ ").rstrip(".。*_` ")
 
 
 def character_similarity(first: str, second: str) -> float:
@@ -205,7 +228,7 @@ def strict_summary_texts(row: ScoringRow) -> tuple[str, list[str]] | Score:
     gold = _gold(row)
     if isinstance(gold, Score):
         return gold
-    return fold(answered(str(row.prediction)).areas[0]), gold
+    return fold(simplified(answered(str(row.prediction)).areas[0])), [fold(simplified(text)) for text in gold]
 
 
 def strict_rouge_l(reply: str, references: Sequence[str], chinese: bool) -> float:

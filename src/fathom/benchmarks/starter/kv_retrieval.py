@@ -6,7 +6,7 @@ for.
 
 from uuid import UUID
 
-from fathom.score.answers import last_uuid
+from fathom.score.answers import given_uuid
 from fathom.types import Draw, Ending, Haystack, Needle, Plan, Sample, Score, Task, Wording
 
 PAIRS = 3
@@ -44,7 +44,7 @@ def plan(draw: Draw) -> Plan:
 
 def score(reply: str, sample: Sample) -> Score:
     """1 if the last UUID of the reply is the value; valid if there is a UUID (official rule: the last one counts)."""
-    uuid = last_uuid(reply)
+    uuid = given_uuid(reply)
     return Score(float(uuid in sample.targets), uuid is not None, uuid, "last UUID")
 
 
@@ -62,7 +62,7 @@ TASKS = (
         positioned=True,
         gold=(),
         noise=("qa", "news", "noise"),
-        official="hundred/last_uuid",
+        official="hundred/given_uuid",
         wording=Wording(PROMPTS),
     ),
 )

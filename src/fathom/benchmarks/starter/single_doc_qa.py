@@ -7,8 +7,7 @@ metric" of its code). Questions about the same passage share one context.
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from fathom.score.answers import short_answer
-from fathom.score.text import token_f1
+from fathom.score.answers import words_score
 from fathom.suites.tasks import scattered, whole_documents
 from fathom.suites.tasks.evidence import candidates_of_questions, distinct, questions_left_out
 from fathom.types import (
@@ -106,11 +105,8 @@ def kind_of(question: Question) -> dict[str, str]:
 
 
 def score(reply: str, sample: Sample) -> Score:
-    """Token F1 with the nearest gold answer; valid if there is an answer."""
-    answer = short_answer(reply)
-    if answer is None:
-        return Score(0.0, False, None, "token F1")
-    return Score(max(token_f1(answer, target, sample.language) for target in sample.targets), True, answer, "token F1")
+    """Token F1 with the nearest gold answer; valid if there is an answer. ``detail`` says if the reply contains one."""
+    return words_score(reply, sample.targets, sample.language, grader="token F1", first_line=True)
 
 
 TASKS = (

@@ -1,0 +1,128 @@
+"""Takes answers out of what replies wrap them in: JSON, tags, boxes of LaTeX, code fences, tables.
+
+A wrapper that holds the answer says more than the words around it: of a JSON object the field of the answer is read, of
+several boxes the last. What is no wrapper of an answer stays as it is. All of this is linear in the length of a reply.
+"""
+
+import json
+import re
+
+from fathom.score.dialects import without_reasoning
+from fathom.score.reading import holds_two
+
+_FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*$\n?", re.MULTILINE)
+_TAGS = ("answer", "final_answer", "final answer")
+_NAMES = (
+    *("finalanswer", "answer", "choice", "option", "letter", "label", "passage", "paragraph", "passkey", "number"),
+    *("value", "uuid", "count", "order", "result", "output", "type", "class", "category", "答案"),
+)
+"""Fields of the answer, in the order in which they are tried."""
+_BOX = "\\boxed{"
+_MOST_OF_BOX = 20_000  # characters
+_LATEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\{([^{}]*)\}")
+_NOT_IN_NAMES = re.compile(r"[\W_]+")
+_RULE_OF_TABLE = re.compile(r"^[ \t]*\|[-:| \t]+\|[ \t]*$", re.MULTILINE)
+_CELL = re.compile(r"^[ \t]*\|[ \t]*([^|\n]*[^|\s])[ \t]*\|[ \t]*$", re.MULTILINE)
+_ANSWER = "\nAnswer: "
+
+
+def unwrapped(reply: str, between: str | None = " and ") -> str:
+    """A reply without thoughts, and without the wrapper of its answer.
+
+    Args:
+        reply: The whole reply.
+        between: What joins the members of a JSON list; None if lists stay JSON.
+
+    Returns:
+        The text of the answer if the reply names one by a tag or as JSON; else the reply without fences, with
+        ``Answer:`` before its last box.
+    """
+    text = _tagged(without_reasoning(reply))
+    text = _FENCE.sub("", text) if "```" in text or "~~~" in text else text
+    held = _from_json(text.strip(), between)
+    if held is not None:
+        return held
+    return _table(_unboxed(text)) if "|" in text else _unboxed(text)
+
+
+def _tagged(text: str) -> str:
+    """What the last tag of an answer encloses, else the text."""
+    if "</" not in text:
+        return text
+    lower = text.lower()
+    for tag in _TAGS:
+        end = lower.rfind(f"</{tag}>")
+        start = lower.rfind(f"<{tag}>", 0, end) if end >= 0 else -1
+        if start >= 0 and (inside := text[start + len(tag) + 2 : end].strip()):
+            return inside
+    return text
+
+
+def _from_json(text: str, between: str | None) -> str | None:
+    """The answer in a JSON text, alone or within words; None if there is none."""
+    whole = text[:1] in ("{", "[", '"') and text[-1:] in ("}", "]", '"')
+    start, end = text.find("{"), text.rfind("}") + 1
+    if not whole and not 0 <= start < end:
+        return None
+    try:
+        value = json.loads(text if whole else text[start:end])
+    except (ValueError, RecursionError):
+        return None
+    return _answer_of(value, between)
+
+
+def _answer_of(value: object, between: str | None) -> str | None:
+    if isinstance(value, dict):
+        fields = {_NOT_IN_NAMES.sub("", str(name)).lower(): member for name, member in value.items()}
+        named = next((fields[name] for name in _NAMES if name in fields), None)
+        value = next(iter(value.values())) if named is None and len(value) == 1 else named
+    if isinstance(value, list) and not (between is None and len(value) > 1):
+        members = [_scalar(member) for member in value]
+        return None if None in members or not members else (between or "").join(filter(None, members))
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else _scalar(value)
+
+
+def _scalar(value: object) -> str | None:
+    if isinstance(value, bool) or value is None:
+        return None
+    return str(value) if isinstance(value, str | int | float) else None
+
+
+def _unboxed(text: str) -> str:
+    """A text with the content of its boxes instead of them, and with ``Answer:`` before the last."""
+    if _BOX not in text:
+        return text
+    pieces: list[str] = []
+    done, before_last = 0, 0
+    for start, end in _boxes(text):
+        pieces += [text[done:start], text[start + len(_BOX) : end]]
+        before_last, done = len(pieces) - 1, end + 1
+    if not pieces:
+        return text
+    # "either \\boxed{A} or \\boxed{B}" chooses none.
+    if before_last < 2 or not holds_two(pieces[before_last - 1]):
+        pieces[before_last - 1] += _ANSWER
+    return _LATEX.sub(r"\1", "".join((*pieces, text[done:])).replace("$", ""))
+
+
+def _boxes(text: str) -> list[tuple[int, int]]:
+    """The start of each box and its closing brace; boxes that never close are left out."""
+    places: list[tuple[int, int]] = []
+    start = text.find(_BOX)
+    while start >= 0:
+        depth, end = 1, start + len(_BOX)
+        limit = min(len(text), end + _MOST_OF_BOX)
+        while end < limit and depth:
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        if depth:
+            break
+        places.append((start, end - 1))
+        start = text.find(_BOX, end)
+    return places
+
+
+def _table(text: str) -> str:
+    """A text with the cells of a table of one column as lines, without its heading."""
+    match = _RULE_OF_TABLE.search(text)
+    return _CELL.sub(r"\1", text[match.end() :]).strip() if match else text

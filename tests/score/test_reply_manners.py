@@ -1,0 +1,137 @@
+"""Replies of many manners are read as a careful reader reads them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from time import process_time
+
+import pytest
+
+from fathom.benchmarks.ada.scoring import designation, segment_order
+from fathom.score.answers import (
+    choice_letter,
+    choice_number,
+    count_number,
+    digits,
+    free_answer,
+    given_uuid,
+    passage_number,
+    stated_number,
+)
+from fathom.score.registry import ScoringRow, get_scorer
+from fathom.score.text import CONTAINED, contains_answer, simplified, token_f1
+from fathom.score.unwrapping import unwrapped
+from fathom.suites.registry import get_task
+from fathom.types import Facet, Sample
+
+KEY, VALUE, OTHER = (f"{letter * 8}-0000-4000-8000-123456789abc" for letter in "abc")
+READERS: dict[str, tuple[Callable[[str], str | None], str, str]] = {
+    "option": (lambda reply: choice_number(reply, 5), "3", "4"),
+    "passage": (passage_number, "12", "17"),
+    "count": (count_number, "12", "17"),
+    "digits": (lambda reply: digits(reply, 5), "48151", "62342"),
+    "number": (stated_number, "42", "57"),
+    "uuid": (given_uuid, VALUE, OTHER),
+    "letter": (choice_letter, "B", "D"),
+    "label": (lambda reply: designation(reply, 12), "A7", "A3"),
+}
+GIVES = (
+    "{a}", "{a}.", "**{a}**", "> {a}", "“{a}”", "\\boxed{{{a}}}", "so $\\boxed{{\\text{{{a}}}}}$.", "```text\n{a}\n```",
+    '{{"why": "not {o}", "answer": "{a}"}}', '["{a}"]', "<answer>{a}</answer>", "| Answer |\n|---|\n| {a} |",
+    "Sure! Here it is:\n\n{a}\n\nLet me know if you need more!", "Die Antwort lautet: {a}", "La bonne réponse est {a}.",
+    "{a} is the correct answer.", "{a}\n\nExplanation: {o} comes up too.", "{a}\n\nQuestion: And now?\nAnswer: {o}",
+    "It is not {o}. The answer is {a}.", "The answer is {a}, not {o}.",
+    "At first {o} seemed right, but the right answer is {a}.",
+)  # fmt: skip
+GIVES_NONE = (
+    "I don't know.",
+    "The answer is not {a}.",
+    "{a} or {o}",
+    "It is either {a} or {o}.",
+    "The answer is {a} and {o}.",
+)
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_an_answer_is_read_in_every_manner_and_none_where_none_is_given(kind: str) -> None:
+    read, answer, other = READERS[kind]
+    for frame in GIVES:
+        assert read(frame.format(a=answer, o=other)) == answer, frame
+    for frame in GIVES_NONE:
+        assert read(frame.format(a=answer, o=other)) is None, frame
+
+
+def test_what_only_some_kinds_of_answers_meet() -> None:
+    assert passage_number("3\n\nPassage 1 is about another war.") == "3"
+    assert choice_number("(2) is right. (3) is the reverse.", 5) == "2"
+    assert given_uuid(f"{VALUE} is the value of the key {KEY}") == VALUE
+    assert given_uuid(f"The key is {KEY} and {VALUE} and {OTHER}") is None
+    assert stated_number("The 2nd largest number is 42") == "42"
+    assert stated_number("The median is (41 + 43) / 2 = 42") == "42"
+    assert choice_letter("B. 9 May") == choice_letter("D. noon: wrong\nB. 9 May: right\n\nSo B.") == "B"
+    assert designation("A7 explains the cause, and A3 only repeats it.", 12) == "A7"
+    assert segment_order('{"order": [2, 4, 1, 3]}', 4) == (2, 4, 1, 3)
+    assert segment_order("The answer is [2, 4, 1, 3], not [3, 1, 4, 2].", 4) == (2, 4, 1, 3)
+    assert segment_order("[2, 4, 1, 3] or [3, 1, 4, 2]", 4) is None
+
+
+def test_a_wrapper_that_holds_no_answer_stays() -> None:
+    for text in ("the set {1, 2}", "{broken", "\\boxed{never closed", "<answer></answer> B", "[true]", "{}"):
+        assert unwrapped(text).strip() == text.strip()
+    assert unwrapped('["a", "b"]', None) == '["a", "b"]'
+    assert "Answer" not in unwrapped("\\boxed{A} or \\boxed{B}")
+
+
+def test_entities_may_stand_on_one_line_and_names_may_have_commas() -> None:
+    gold = json.dumps([["Ada Byron", "person-artist/author"], ["Paris, Texas", "location-GPE"]])
+    row = ScoringRow("Ada Byron: person-artist/author, Paris, Texas: location-GPE", [gold], dataset="fewnerd")
+    assert get_scorer("leader/token_f1", "strict")(row).value == 1
+
+
+def test_traditional_characters_equal_simplified_ones() -> None:
+    assert simplified("圖書館與東莞, Tōkyō") == "图书馆与东莞, Tōkyō"
+    assert token_f1("國際圖書館", "国际图书馆", "zh") == 1
+    row = ScoringRow("[答案]\n**圖書館。**", ["图书馆"], language="Chinese")
+    assert get_scorer("longbench_pro/Accuracy", "strict")(row).value == 1
+
+
+def test_containment_stands_beside_token_f1() -> None:
+    sample = Sample("s", "s", "single_doc_qa", (), ("1834", "the year 1834"), 0, 0)
+    score = get_task("single_doc_qa").score
+    sentence = score("The mill burned down in the autumn of 1834", sample)
+    assert sentence.value is not None
+    assert 0 < sentence.value < 0.5
+    assert (sentence.detail, sentence.valid) == (CONTAINED, True)
+    assert score("1834", sample).detail == score("The mill burned down in 1843", sample).detail == ""
+    assert not contains_answer("It was not Paris", ["Paris"])
+    assert not contains_answer("Parisian", ["Paris", ""])
+    assert contains_answer("It was not Paris, it is in Paris", ["the Paris"])
+    assert free_answer("The answer is:\n\nParis, not Rome\n\nHope this helps!") == "Paris"
+    assert free_answer("Sure, here it is:") is None
+
+
+@pytest.mark.parametrize("reply", ["A7", "A3 or A7", "A7 is better than A3", "none", "**A7**\nbecause"])
+def test_one_definition_of_valid_for_the_same_reply(reply: str) -> None:
+    inputs: dict[str, Facet] = {"answers": 12, "dataset": "choice"}
+    sample = Sample("s", "s", "bestanswer", (), ("A7",), 0, 0, inputs=inputs)
+    scores = [get_task(name).score(reply, sample) for name in ("bestanswer", "leader_bestchoice")]
+    assert len({(score.value, score.valid, score.answer) for score in scores}) == 1
+
+
+@pytest.mark.parametrize("piece", ["1, ", "0", "A or ", "not ", " ", "\\boxed{", '{"a": ', "the answer is ", "| a |\n"])
+def test_long_replies_take_linear_time(piece: str) -> None:
+    row = ScoringRow("", ["x"], all_classes=["City", "x"])
+    scorers = [get_scorer(f"longbench_v1/{name}", "strict") for name in ("classification", "code_sim", "count")]
+    replies = [(piece * size)[:size] for size in (1_000, 16_000)]
+
+    def seconds(reply: str) -> float:
+        start = process_time()
+        for read, _, _ in READERS.values():
+            read(reply)
+        for scorer in scorers:
+            scorer(ScoringRow(reply, row.answers, row.all_classes))
+        return process_time() - start
+
+    seconds(replies[0])
+    assert seconds(replies[1]) < 100 * seconds(replies[0]) + 0.05  # a square would be 256 times as long
