@@ -28,6 +28,7 @@ from itertools import combinations
 from fathom.benchmarks.longbench.official import spaced
 from fathom.benchmarks.pro import official as released
 from fathom.benchmarks.pro.official import MARKERS, Compare, fold, is_chinese, max_rouge_l, summary_texts
+from fathom.score.dialects import without_reasoning
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l
 from fathom.score.text import fold as width_folded
