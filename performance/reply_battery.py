@@ -17,7 +17,8 @@ answer where the first has the other. A score is as it should be
 ``valid`` should say whether the reply has the form that was asked for, whatever stands around the answer. For each task
 the table shows how many replies are scored and called valid as they should be; for each manner, in which tasks they are
 not. ``--rest`` writes all others as JSON lines. ``--floor`` measures what random words of a text contain of its gold
-answers: the floor of containment for replies of that length. Dialects of reasoning are manners too: a row of ``MANNERS`` each.
+answers: the floor of containment for replies of that length. Dialects of reasoning are manners too
+(``DIALECTS``).
 """
 
 from __future__ import annotations
@@ -129,6 +130,31 @@ def _json(item: Item, **more: str) -> str:
     return json.dumps({**more, "answer": value}, ensure_ascii=False)
 
 
+THOUGHT = "It might be {other}, but then the text says otherwise."
+FINAL = "<|start|>assistant<|channel|>final<|message|>"
+DIALECTS = {
+    "think tags": "<think>{thought}</think>\n\n{answer}",
+    "think tags that the template opened": "{thought}\n</think>\n\n{answer}",
+    "thinking tags": "<thinking>{thought}</thinking>{answer}",
+    "thought tags": "<thought>{thought}</thought>{answer}",
+    "Seed-OSS": "<seed:think>{thought}</seed:think>{answer}",
+    "Magistral": "[THINK]{thought}[/THINK]{answer}",
+    "Kimi": "◁think▷{thought}◁/think▷{answer}",
+    "gpt-oss": f"<|channel|>analysis<|message|>{{thought}}<|end|>{FINAL}{{answer}}<|return|>",
+    "gpt-oss without tokens": "analysis{thought}assistantfinal{answer}",
+    "Gemma 4": "<|channel>thought\n{thought}\n<channel|>{answer}<turn|>",
+    "Command A": "<|START_THINKING|>{thought}<|END_THINKING|><|START_RESPONSE|>{answer}<|END_RESPONSE|>",
+    "Granite 3.2": "Here is my thought process: {thought} Here is my response: {answer}",
+    "Hunyuan": "<think>\n{thought}\n</think>\n<answer>\n{answer}\n</answer>",
+    "GLM-V": "<think>{thought}</think><|begin_of_box|>{answer}<|end_of_box|>",
+    "end of the turn": "{answer}<|im_end|>\n<|im_start|>user\nAre you sure that it is not {other}?",
+}
+
+
+def _in_dialect(frame: str) -> Callable[[Item], str]:
+    return lambda item: frame.format(thought=THOUGHT.format(other=item.other), answer=item.a, other=item.other)
+
+
 MANNERS: tuple[Manner, ...] = (
     Manner("bare", lambda i: i.a),
     Manner("blank lines and spaces", lambda i: f"\n\n  {i.a}  \n"),
@@ -220,6 +246,7 @@ MANNERS: tuple[Manner, ...] = (
     Manner("two without a choice", lambda i: f"{i.answer} or {i.other}", False, kinds=ONE, valid=False),
     Manner("either of two", lambda i: f"It is either {i.answer} or {i.other}; I cannot tell which.", False, kinds=ONE, valid=False),
     Manner("both", lambda i: f"The answer is {i.answer} and {i.other}.", False, kinds=ONE, valid=False),
+    *(Manner(f"reasoning: {name}", _in_dialect(frame)) for name, frame in DIALECTS.items()),
 )  # fmt: skip
 """One row a manner."""
 

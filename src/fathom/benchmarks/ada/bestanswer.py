@@ -376,6 +376,7 @@ TASKS = (
         gold=("thread",),
         noise=(),
         official="ada/bestanswer",
+        version=2,
         wording=WORDING,
     ),
 )

@@ -155,7 +155,7 @@ TASKS = (
         gold_in_text=True,
         rubric="qa",
         official="hundred/qa_f1",
-        version=2,
+        version=3,
         wording=Wording(PROMPTS),
     ),
 )

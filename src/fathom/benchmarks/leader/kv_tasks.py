@@ -129,6 +129,7 @@ TASKS = tuple(
         gold=("pairs",),
         noise=(),
         official=EXACT,
+        version=2,
         facets=facets(name, "SYR"),
         inputs={"dataset": "kv"},
     )

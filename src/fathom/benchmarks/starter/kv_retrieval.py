@@ -63,6 +63,7 @@ TASKS = (
         gold=(),
         noise=("qa", "news", "noise"),
         official="hundred/given_uuid",
+        version=2,
         wording=Wording(PROMPTS),
     ),
 )

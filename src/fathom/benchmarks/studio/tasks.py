@@ -51,6 +51,7 @@ def _task(metric: Metric) -> Task:
         noise=(),
         rubric="similarity" if metric == "Summary" else "",
         official=official,
+        version=2,
         capped=True,
         lines=metric != "Summary",
     )
