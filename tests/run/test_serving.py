@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from run_suites import make_suite
+from run_suites import make_suite, sample
 from scripted_server import Act, ScriptedServer, completion, refusal
 
 from engine_calls import run
@@ -92,11 +92,49 @@ def test_prompts_of_servers_with_less_room_are_called_cut(
     assert "tokens arrived, so that length is not scored" in str(notes_on_server(made)[0])
 
 
-def test_a_server_that_counts_only_what_no_cache_has_cuts_nothing() -> None:
-    made = asked({1024: 0.99, 4096: 0.99})
-    some = [replace(reply, counted=60) if reply.length == 4096 and reply.key[0] > "1" else reply for reply in made]
-    assert cut_prompts(some) == {}
-    assert cut_prompts([replace(reply, counted=None) for reply in made]) == {}
+def constant(made: list[ServedReply], more: int) -> list[ServedReply]:
+    return [replace(reply, counted=(reply.counted or 0) + more) for reply in made]
+
+
+HONEST = {
+    "only what no cache has is counted": [
+        replace(reply, counted=60 if reply.key[0] > "1" else reply.counted) for reply in asked({1024: 0.99, 4096: 0.99})
+    ],
+    "one document, counted once": [
+        replace(reply, counted=8000 if number == 0 else 260)
+        for number, reply in enumerate(asked({8192: 0.99}, items=9))
+    ],
+    "nothing is counted": [replace(reply, counted=None) for reply in asked({1024: 0.99, 4096: 0.99})],
+    "a placeholder": [replace(reply, counted=1) for reply in asked({1024: 0.99, 4096: 0.99})],
+    "a system prompt": constant(asked({1024: 0.99, 32768: 0.99}), 520),
+    "a long system prompt": constant(asked({4096: 0.99, 131072: 0.99}), 2000),
+    "a suite that counts characters": asked({1024: 0.99, 8192: 0.99, 32768: 0.99}, ratio=0.22),
+    "follow-ups at a short length": [*constant(asked({2048: 0.99}), 1300), *asked({32768: 0.99}), *asked({8192: 0.99})],
+    "questions without context": [
+        *(replace(reply, length=0, sent=60, counted=210) for reply in asked({1024: 0.99})),
+        *asked({8192: 0.99, 32768: 0.99}, ratio=0.85),
+    ],
+    "two languages": [
+        *asked({2048: 0.99}, items=1, ratio=1.02),
+        *(replace(reply, language="zh") for reply in asked({131072: 0.99}, items=1, ratio=0.62)),
+    ],
+    "tasks of other texts": [
+        *(replace(reply, task="kv") for reply in asked({4096: 0.99}, ratio=2.0)),
+        *asked({8192: 0.99}, ratio=1.0),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_counts_of_odd_servers_are_not_called_cut(name: str) -> None:
+    assert cut_prompts(HONEST[name]) == {}
+
+
+def test_a_server_that_cuts_by_characters_is_found_by_the_length_before() -> None:
+    whole = asked({512: 0.99}, items=3, ratio=1.05)
+    cut = [replace(reply, counted=560 + 20 * at) for at, reply in enumerate(asked({1024: 0.99, 2048: 0.99}, items=3))]
+    assert {reply.length for reply in cut if reply.key in cut_prompts([*whole, *cut])} == {1024, 2048}
+    assert not {reply.key for reply in whole} & set(cut_prompts([*whole, *cut]))
 
 
 def kinds(*made: ServedReply) -> list[str]:
@@ -134,15 +172,15 @@ def go(suite: Path, server: ScriptedServer, out: Path, **options: object) -> Run
     return run(suite, "openai/scripted", out=out, **arguments | {"model_base_url": server.base_url} | options)
 
 
-def test_a_cut_prompt_is_an_overflow_everywhere_and_said(tmp_path: Path) -> None:
+def test_a_cut_prompt_is_an_overflow_everywhere_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = iter(range(900, 906))  # prompts of the suite that are not equally long
+    monkeypatch.setattr("run_suites.sample", lambda *given: replace(sample(*given), tokens=next(tokens)))
     suite = make_suite(tmp_path, 6)
-    with ScriptedServer(lambda number, before: completion("nine", tokens_in=12)) as server:
+    with ScriptedServer(lambda number, before: completion("nine", tokens_in=400)) as server:
         summary = go(suite, server, tmp_path / "run")
     stored = list(replies(tmp_path / "run"))
-    sent = [row.tokens for row in stored]
-    assert min(sent) > 12 / 0.3  # the case: the server counts less than any tokenizer can
     assert {row.reply.status for row in stored} == {"overflow"}
-    assert "the server cut the prompt: 12 of about" in stored[0].reply.error
+    assert "the server cut the prompt: 400 of about" in stored[0].reply.error
     assert any("the server cut 6 prompts" in hint for hint in summary.hints)
     assert "6 to prompts that the server cut" in str(summary)
     assert "the server cut 6 prompts" in status(tmp_path / "run").facts()["server"]
@@ -312,11 +350,9 @@ def test_doctor_and_bundles_know_when_several_models_answer(tmp_path: Path) -> N
 def test_the_sums_that_spare_a_second_reading_miss_nothing(lengths: list[int], room: int) -> None:
     made = asked(dict.fromkeys(lengths, 0.99), ratio=0.9, room=room)
     with closing(sqlite3.connect(":memory:")) as db:
-        db.execute(
-            "CREATE TABLE replies (sample, epoch, task, length, tokens, truncated, tokens_in, status, prompt_hash)"
-        )
-        rows = [
-            (*reply.key, reply.task, reply.length, reply.sent, 0, reply.counted, "ok", reply.prompt) for reply in made
-        ]
-        db.executemany("INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        columns = "sample, epoch, task, length, tokens, truncated, tokens_in, status, prompt_hash, language"
+        db.execute(f"CREATE TABLE replies ({columns})")
+        for reply in made:
+            row = (*reply.key, reply.task, reply.length, reply.sent, 0, reply.counted, "ok", reply.prompt, "")
+            db.execute("INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         assert cut_in(Path("none"), db) == cut_prompts(made)

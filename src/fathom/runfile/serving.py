@@ -1,26 +1,25 @@
 """What the replies of a run show about its server: prompts that it cut, other models, garbage, equal replies.
 
 A server that has less room than a prompt needs may drop a part of it, answer the rest and report success. Its count of
-prompt tokens shows it. The suite counts with its own tokenizer, so counts are compared with each other: the ratio of
-both counts is nearly the same for all prompts of a task, and no two whole prompts of different lengths have the same
-count. A prompt counts as cut by the server if one of these holds:
+prompt tokens shows it. The suite counts with its own tokenizer, and servers add templates and system prompts, so counts
+are compared with each other only. A prompt counts as cut by the server if one of these holds:
 
-* it is among prompts whose counts are the highest of the run and equal within 1%, although the longest of them has at
-  least 1.3 times the tokens of the shortest; or all prompts of its length, at least 4 with at least 3 different numbers
-  of tokens, have exactly that count;
-* the ratio is below 75% of the one at the task's shortest length, without up to 100 tokens that a chat template adds;
-* the ratio is below 30%, which no tokenizer reaches.
+* all prompts of its length, at least 4 with at least 3 different numbers of tokens, have exactly the same count, the
+  highest of the run: whole prompts that differ never have;
+* its count is the highest of the run, within 1%, and so is that of a prompt of its task with 1.3 times fewer tokens;
+* its task's prompts at the next shorter length have 0.6 times its tokens or less, and yet at least 0.8 times its count
+  (medians of at least 3 prompts each), which is near the highest of the run.
 
-It counts only if at least 80% of the task's prompts of that length were cut.
-
-Runs of systems, which send a part of each prompt by design, are left out. A server that counts before it cuts, or that
-does not count, is not found this way.
+Questions without context, counts below ``LEAST_COUNT``, and runs of systems or by likelihood, whose counts are sums or
+of a part by design, are left out. A server that counts before it cuts, or that does not count, is not found this way,
+and neither is one that cuts prompts of a single length to different lengths.
 """
 
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -31,20 +30,18 @@ from fathom.score.dialects import unknown_marks_note
 from fathom.tokens.length import format_length
 from fathom.types import Reply
 
+LEAST_COUNT = 200
+"""Tokens; no server has less room, and lower counts are placeholders."""
 SAME_COUNT = 0.99
 """Counts of at least this share of the highest are equal to it."""
 DIFFERENT = 1.3
 """Ratio of the tokens of two prompts that cannot have equal counts."""
-KEPT_AT_MOST = 0.75
-"""Share of the expected count below which a prompt was cut."""
-NO_TOKENIZER = 0.3
-"""Share of the suite's count that no tokenizer goes below."""
-MOST_OF_A_LENGTH = 0.8
-"""Share of the prompts of a task at a length that must be cut before any counts as cut."""
-TEMPLATE_TOKENS = 100
-"""Tokens that a chat template may add to a prompt."""
+LONGER, HARDLY_MORE, NEAR = 1.6, 1.25, 0.8
+"""Ratio of the tokens at two lengths, that of their counts up to which the longer one is cut, and the least share of
+the run's highest count."""
+FEW_ITEMS = 3
 EQUAL_PROMPTS, EQUAL_COUNTS = 4, 3
-"""Fewest prompts with one count, and different lengths among them, at a single length."""
+"""Fewest prompts with one count, and different numbers of tokens among them, at a single length."""
 LONG_ENOUGH = 100
 """Characters of a reply from which it can be garbage."""
 MOST_EQUAL = 0.9
@@ -54,7 +51,10 @@ EARLY = frozenset({"cut", "models", "hidden", "garbage"})
 """Kinds of notes that a run says while it goes on."""
 _HEAD = 300
 _ANSWERED = "status IN ('ok', 'incomplete', 'refused')"
-_COUNTED = f"{_ANSWERED} AND typeof(tokens_in) = 'integer' AND tokens_in > 0 AND tokens > truncated"
+_COUNTED = (
+    f"{_ANSWERED} AND typeof(tokens_in) = 'integer' AND tokens_in BETWEEN {LEAST_COUNT} AND {MOST_TOKENS} "
+    "AND tokens > truncated AND length > 0"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,7 @@ class ServedReply:
         head: The beginning of the reply.
         characters: Length of the reply in characters.
         reasoned: Whether it holds reasoning.
+        language: Language of the prompt.
     """
 
     key: tuple[str, int]
@@ -90,11 +91,7 @@ class ServedReply:
     head: str = ""
     characters: int = 0
     reasoned: bool = False
-
-    @property
-    def ratio(self) -> float:
-        """The server's count of the prompt by the suite's; 0 if the server did not count."""
-        return (self.counted or 0) / self.sent
+    language: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +111,8 @@ class CutPrompt:
     def __str__(self) -> str:
         """The reason why the reply has no score."""
         return (
-            f"the server cut the prompt: {self.arrived:,} of about {self.sent:,} tokens arrived; start it with a "
-            "larger context window, or leave out this length"
+            f"the server cut the prompt: {self.arrived:,} of about {self.sent:,} tokens arrived; start it with more "
+            "context and run again in another folder, or leave out this length"
         )
 
 
@@ -125,49 +122,50 @@ def cut_prompts(replies: Sequence[ServedReply]) -> dict[tuple[str, int], CutProm
     Args:
         replies: Replies of one run; those without a count are ignored.
     """
-    counted = [reply for reply in replies if reply.counted and reply.sent > 0]
+    counted = [reply for reply in replies if reply.length and (reply.counted or 0) >= LEAST_COUNT and reply.sent > 0]
     if not counted:
         return {}
-    expected, flat = _expected_ratios(counted), _at_the_limit(counted)
-    cells: defaultdict[tuple[str, int], list[ServedReply]] = defaultdict(list)
-    for reply in counted:
-        cells[reply.task, reply.length].append(reply)
-    cut: dict[tuple[str, int], CutPrompt] = {}
-    for (task, length), cell in cells.items():
-        least = max(NO_TOKENIZER, KEPT_AT_MOST * expected[task])
-        short = [reply for reply in cell if reply.key in flat or reply.ratio < least]
-        if len(short) >= MOST_OF_A_LENGTH * len(cell):
-            cut |= {reply.key: CutPrompt(length, reply.counted or 0, reply.sent) for reply in short}
-    return cut
-
-
-def _expected_ratios(replies: Iterable[ServedReply]) -> dict[str, float]:
-    """By task: the ratio of both counts at its shortest length, without what a chat template may add."""
-    lengths: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for reply in replies:
-        lengths[reply.task][reply.length].append(reply.ratio - TEMPLATE_TOKENS / reply.sent)
-    return {task: max(0.0, median(ratios[min(ratios)])) for task, ratios in lengths.items()}
-
-
-def _at_the_limit(counted: Sequence[ServedReply]) -> set[tuple[str, int]]:
-    """Replies whose counts are equal although their prompts are not: the server has room for so many tokens."""
     highest = max(reply.counted or 0 for reply in counted)
-    top = [reply for reply in counted if (reply.counted or 0) >= SAME_COUNT * highest]
-    cut = {reply.key for length in {reply.length for reply in top} for reply in _equal_at(length, counted, highest)}
-    sent = sorted(reply.sent for reply in top)
-    if len(top) < 3 or sent[-1] < DIFFERENT * sent[0]:
-        return cut
-    below = _expected_ratios(reply for reply in counted if (reply.counted or 0) < SAME_COUNT * highest)
-    # A prompt that is no longer than the count, or as long as shorter ones let expect, has arrived whole.
-    return cut | {reply.key for reply in top if min(1.0, below.get(reply.task, 1.0)) * reply.sent > 1.02 * highest}
+    tasks: defaultdict[tuple[str, str], dict[int, list[ServedReply]]] = defaultdict(dict)
+    lengths: defaultdict[int, list[ServedReply]] = defaultdict(list)
+    for reply in counted:
+        tasks[reply.task, reply.language].setdefault(reply.length, []).append(reply)
+        lengths[reply.length].append(reply)
+    cut = [reply for cell in lengths.values() if _all_equal(cell, highest) for reply in cell]
+    for cells in tasks.values():
+        ascending = [cells[length] for length in sorted(cells)]
+        cut += _at_the_limit([reply for cell in ascending for reply in cell], highest)
+        cut += _hardly_more(ascending, highest)
+    return {reply.key: CutPrompt(reply.length, reply.counted or 0, reply.sent) for reply in cut}
 
 
-def _equal_at(length: int, counted: Sequence[ServedReply], highest: int) -> list[ServedReply]:
-    """The replies of a length if all have exactly the highest count, as whole prompts that differ never have."""
-    cell = [reply for reply in counted if reply.length == length]
+def _all_equal(cell: Sequence[ServedReply], highest: int) -> bool:
+    """Whether all prompts of a length have exactly the highest count."""
     prompts, different = {reply.prompt for reply in cell}, {reply.sent for reply in cell}
     equal = all(reply.counted == highest for reply in cell)
-    return cell if equal and len(prompts) >= EQUAL_PROMPTS and len(different) >= EQUAL_COUNTS else []
+    return equal and len(prompts) >= EQUAL_PROMPTS and len(different) >= EQUAL_COUNTS
+
+
+def _at_the_limit(task: Sequence[ServedReply], highest: int) -> list[ServedReply]:
+    """The prompts of a task whose counts are the highest although they are longer than others with that count."""
+    top = [reply for reply in task if (reply.counted or 0) >= SAME_COUNT * highest]
+    if len(top) < FEW_ITEMS:
+        return []
+    shortest = min(reply.sent for reply in top)
+    return [reply for reply in top if reply.sent >= DIFFERENT * shortest]
+
+
+def _hardly_more(ascending: Sequence[Sequence[ServedReply]], highest: int) -> list[ServedReply]:
+    """The prompts of a task from the length on whose counts hardly exceed those of the length before."""
+    for shorter, longer in pairwise(ascending):
+        before, after = (
+            [median(getattr(reply, name) for reply in cell) for name in ("sent", "counted")]
+            for cell in (shorter, longer)
+        )
+        enough = min(len(shorter), len(longer)) >= FEW_ITEMS and after[1] >= NEAR * highest
+        if enough and after[0] >= LONGER * before[0] and after[1] <= HARDLY_MORE * before[1]:
+            return [reply for cell in ascending for reply in cell if reply.sent >= LONGER * before[0]]
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +245,8 @@ def _on_prompts(replies: Sequence[ServedReply]) -> Iterator[ServerNote]:
         yield ServerNote(
             "cut",
             f"the server cut {len(at):,} prompt{'s' if len(at) > 1 else ''} of {format_length(length)}: {arrived:,} of "
-            f"about {sent:,} tokens arrived, so that length is not scored; start the server with more context",
+            f"about {sent:,} tokens arrived, so that length is not scored; start the server with more context, and run "
+            "again in another folder",
         )
     asked = [reply for reply in replies if reply.status == "ok"]
     if len(asked) >= FEW_PROMPTS and not any(reply.counted for reply in asked) and any(reply.served for reply in asked):
@@ -331,14 +330,16 @@ def served_replies(db: sqlite3.Connection) -> list[ServedReply]:
     served = "served" if "served" in {row[1] for row in db.execute("PRAGMA table_info(replies)")} else "''"
     query = (
         "SELECT sample, epoch, task, length, tokens - truncated, tokens_in, status, stop, "
-        f"{served}, prompt_hash, targets, substr(text, 1, {_HEAD}), length(text), reasoning != '' "
+        f"{served}, prompt_hash, targets, substr(text, 1, {_HEAD}), length(text), reasoning != '', language "
         f"FROM replies WHERE prompt_hash != '' AND {_ANSWERED}"
     )
     replies = []
     for sample, epoch, task, length, sent, counted, status, stop, served_by, prompt, *reply in db.execute(query):
-        target, head, characters, reasoned = reply
+        target, head, characters, reasoned, language = reply
         facts = ServedReply((sample, epoch), task, length, sent, _count(counted), status, stop, served_by, prompt)
-        replies.append(replace(facts, target=target, head=head, characters=characters, reasoned=bool(reasoned)))
+        replies.append(
+            replace(facts, target=target, head=head, characters=characters, reasoned=bool(reasoned), language=language)
+        )
     return replies
 
 
@@ -351,12 +352,11 @@ def cut_in(folder: Path, db: sqlite3.Connection) -> Mapping[tuple[str, int], Cut
     """
     if is_of_system(folder) or not _may_be_cut(db):
         return {}
-    columns = "sample, epoch, task, length, tokens - truncated, tokens_in, status, prompt_hash"
+    columns = "sample, epoch, task, length, tokens - truncated, tokens_in, status, prompt_hash, language"
+    query = f"SELECT {columns} FROM replies WHERE {_COUNTED}"
     replies = [
-        ServedReply((sample, epoch), task, length, sent, _count(counted), status, prompt=prompt)
-        for sample, epoch, task, length, sent, counted, status, prompt in db.execute(
-            f"SELECT {columns} FROM replies WHERE {_COUNTED}"
-        )
+        ServedReply((sample, epoch), task, length, sent, counted, status, prompt=prompt, language=language)
+        for sample, epoch, task, length, sent, counted, status, prompt, language in db.execute(query)
     ]
     return cut_prompts(replies)
 
@@ -365,26 +365,24 @@ def _may_be_cut(db: sqlite3.Connection) -> bool:
     """Whether any rule of ``cut_prompts`` can hold, by a few sums: most runs need not be read twice."""
     sent = "(tokens - truncated)"
     cells = db.execute(
-        f"SELECT task, length, min(1.0 * tokens_in / {sent}), max(1.0 * tokens_in / {sent}), "
-        f"count(DISTINCT tokens_in), count(*) FROM replies WHERE {_COUNTED} "
-        "GROUP BY task, length ORDER BY task, length DESC"
+        f"SELECT length, count(DISTINCT tokens_in), count(*) FROM replies WHERE {_COUNTED} GROUP BY length"
     ).fetchall()
-    most = {task: highest for task, _, _, highest, _, _ in cells}  # at the shortest length, which comes last
-    if any(
-        lowest < max(NO_TOKENIZER, KEPT_AT_MOST * most[task]) or (counts == 1 and replies >= EQUAL_PROMPTS)
-        for task, _, lowest, _, counts, replies in cells
-    ):
+    if any(counts == 1 and replies >= EQUAL_PROMPTS for _, counts, replies in cells):
         return True
-    top = f"tokens_in >= {SAME_COUNT} * (SELECT max(tokens_in) FROM replies WHERE {_COUNTED})"
-    shortest, longest = db.execute(
-        f"SELECT min({sent}), max({sent}) FROM replies WHERE {_COUNTED} AND {top}"
-    ).fetchone()
-    return bool(shortest) and longest >= DIFFERENT * shortest
+    # The longest of the prompts with high counts are much longer than the shortest of them.
+    query = (
+        f"SELECT max({sent}) >= {DIFFERENT} * min({sent}) FROM replies WHERE {_COUNTED} AND "
+        f"tokens_in >= {NEAR / HARDLY_MORE} * (SELECT max(tokens_in) FROM replies WHERE {_COUNTED})"
+    )
+    return bool(db.execute(query).fetchone()[0])
 
 
 def is_of_system(folder: Path) -> bool:
-    """Whether a run is of a system around the model, which sends a part of each prompt."""
-    return (folder / RUN_FILE).is_file() and read_manifest(folder).get("system") is not None
+    """Whether a run is of a system around the model, or by likelihood: counts are sums, or of parts of prompts."""
+    if not (folder / RUN_FILE).is_file():
+        return False
+    manifest = read_manifest(folder)
+    return manifest.get("system") is not None or "likelihood" in (manifest.get("generation") or {})
 
 
 def served_names(replies: Iterable[ServedReply]) -> dict[str, int]:

@@ -62,7 +62,7 @@ TASKS = (
         positioned=True,
         gold=(),
         noise=("qa", "news", "noise"),
-        official="hundred/given_uuid",
+        official="hundred/last_uuid",
         version=2,
         wording=Wording(PROMPTS),
     ),
