@@ -85,3 +85,9 @@ def test_toml_is_parsed_in_one_place() -> None:
         path.relative_to(source).as_posix() for path in source.rglob("*.py") if "tomllib" in path.read_text("utf-8")
     ]
     assert parsing == ["storage/toml.py"]
+
+
+@pytest.mark.parametrize("text", ["Müller größer", "El niño mañana", "résumé déjà"])
+def test_letters_with_accents_are_not_called_chinese(text: str) -> None:
+    assert "CP1252" in older_encoding(text.encode("cp1252"))
+    assert "GB18030" in older_encoding("海洋气候的变化".encode("gb18030"))

@@ -78,3 +78,9 @@ def test_hostile_cells_take_linear_time(piece: str) -> None:
     with pytest.raises(CellError):
         as_listed(cell)
     assert time.perf_counter() - start < 1
+
+
+@pytest.mark.parametrize("cell", ["[1834 1835]", "array([1834, 1835])", "{1834, 1835}", "np.array([1834 1835])"])
+def test_numbers_in_lists_are_no_single_answer(cell: str) -> None:
+    assert as_listed(cell) == ["1834", "1835"]
+    assert as_listed("(1834)") == "(1834)"

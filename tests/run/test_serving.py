@@ -239,10 +239,29 @@ def test_what_is_learned_from_failures() -> None:
         return negotiation.changes
 
     assert learned("Unknown parameter: 'stop'") == {"stop": ""}
-    assert learned("Use max_tokens: max_completion_tokens is unknown") in ({"max_tokens": "max_completion_tokens"},)
+    assert learned("Use max_tokens: max_completion_tokens is unknown") == {"max_completion_tokens": "max_tokens"}
     assert learned("max_tokens is too large: 256. This model supports at most 40") == {}
     assert learned("invalid temperature: only 1 is allowed for this model") == {"temperature": ""}
     assert learned("Unknown parameter: 'stop'", "busy") == {}
+    assert learned("'max_tokens' must be at least 1, got -500") == {}
+    assert learned("Use 'max_completion_tokens' instead of 'max_tokens', which is not supported") == {
+        "max_tokens": "max_completion_tokens"
+    }
+    assert learned("[{'type': 'extra_forbidden', 'loc': ['body', 'seed'], 'input': {'temperature': 0}}]") == {
+        "seed": ""
+    }
+    for about in (
+        "Invalid model name: ByteDance/Seed-OSS-36B",
+        "The model 'bytedance-seed/seed-1.6' does not support image input",
+        "Invalid request; the worker was asked to stop",
+        "Conversation roles must be alternating; stop at user",
+        "Invalid body: {'temperature': 0.0, 'seed': 1}",
+    ):
+        assert learned(about) == {}
+    twice = Negotiation()
+    assert twice.learn(Failure("bad", "Unknown parameter: 'stop'"), {})
+    assert not twice.learn(Failure("bad", "Unknown parameter: 'stop'"), dict(twice.changes))
+    assert twice.changes == {}
     assert learned("the seed of the story is good") == {}
     assert Negotiation().advice(Failure("bad", "max_tokens is too large: 256")) == "lower `max_output_tokens`"
     both = Negotiation(changes={"max_tokens": "max_completion_tokens"})
@@ -298,14 +317,14 @@ def test_a_stream_that_nobody_asked_for_is_read() -> None:
 
 
 def test_keys_are_stripped_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOME_API_KEY", " my/gateway+key:0123456789/abcdefghij==\n")
+    monkeypatch.setenv("OPENAI_API_KEY", " my/gateway+key:0123456789/abcdefghij==\n")
     shown = hide_in_text(r"Illegal header value b'Bearer my/gateway+key:0123456789/abcdefghij==\n'")
     assert "0123456789" not in shown
-    strip_keys()
-    assert os.environ["SOME_API_KEY"] == "my/gateway+key:0123456789/abcdefghij=="
-    monkeypatch.setenv("SOME_API_KEY", "first-half\nsecond-half")
-    with pytest.raises(FathomError, match="the key in SOME_API_KEY has a line break"):
-        strip_keys()
+    strip_keys("openai/m")
+    assert os.environ["OPENAI_API_KEY"] == "my/gateway+key:0123456789/abcdefghij=="
+    monkeypatch.setenv("OPENAI_API_KEY", "first-half\nsecond-half")
+    with pytest.raises(FathomError, match="the key in OPENAI_API_KEY has a line break"):
+        strip_keys("openai-api/openai/m")
 
 
 def test_proxies_are_named_before_the_first_request(monkeypatch: pytest.MonkeyPatch) -> None:

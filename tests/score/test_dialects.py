@@ -100,6 +100,12 @@ def test_what_follows_the_end_of_a_turn_is_no_answer(text: str, answer: str) -> 
         "Here is my thought process: it rains.",
         "if x < 3: print('[think]')\n",
         " indented ",
+        'EOS = "<|endoftext|>" + x',
+        'std::cout << "</s>" << x;',
+        "tokens = ['[INST]', 'x']",
+        "The model wraps it in <reasoning> tags. The answer is B.",
+        "vector<thought> v;",
+        "The tag </thought> closes the bubble.",
     ],
 )
 def test_ordinary_text_is_unchanged(text: str) -> None:
@@ -121,6 +127,7 @@ def test_users_add_dialects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     [
         ('{ opens = ["<a>"] }', "expected both opens and closes"),
         ('{ models = "Qwen" }', "no mark; give at least one of opens, closes, wraps, starts, ends"),
+        ('{ wraps = ["<foo>"], words = true }', "expected both opens and closes"),
         ('{ ends = ["|"] }', "'|' is too short"),
         ("{ ends = [3] }", "expected text"),
         ('{ finishes = ["<a>"] }', "finishes"),

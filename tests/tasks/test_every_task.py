@@ -8,6 +8,7 @@ import pytest
 
 from engine_calls import configure
 from fathom.benchmarks.leader import icl_tasks
+from fathom.score.registry import metrics
 from fathom.suites.build import build
 from fathom.suites.registry import get_suite, get_task, suites, tasks
 from fathom.suites.suitefile import BuiltSuite, open_suite
@@ -156,3 +157,7 @@ def test_suites_name_known_tasks() -> None:
     for suite in suites().values():
         assert all(get_task(name) for name in suite.tasks)
         assert suite.lengths == tuple(sorted(suite.lengths))
+
+
+def test_every_official_rule_is_a_metric() -> None:
+    assert {task.official for task in tasks().values() if task.official} <= set(metrics())

@@ -37,7 +37,7 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
         return open_local_client(settings)
     if is_ray_vllm(settings.model):
         return open_ray_vllm_client(settings)
-    strip_keys()
+    strip_keys(settings.model)
     check_proxy(settings.base_url)
     if settings.chat_template != "always":
         from fathom.models.completions import open_continuing_client

@@ -23,7 +23,8 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 _TOO_LARGE = re.compile(
-    r"too (?:large|high|big|many)|at most|maximum|exceed|(?:less|greater) than|range", re.IGNORECASE
+    r"too (?:large|high|big|many|low|small)|at (?:most|least)|m(?:ax|in)imum|exceed|below|positive|less than",
+    re.IGNORECASE,
 )
 
 
@@ -54,6 +55,9 @@ class Negotiation:
             return False
         if before != self.changes:
             return True
+        for name in [name for name, other in self.changes.items() if not other and _refuses(name, failure.message)]:
+            del self.changes[name]  # leaving it out was no help: the message is about something else
+            return False
         name = self._refused(failure.message)
         if not name or name in self.fixed:
             return False
@@ -68,21 +72,23 @@ class Negotiation:
         message = failure.message
         if failure.kind != "bad":
             return ""
-        if any(_mentions(cap, message) for cap in CAPS) and _TOO_LARGE.search(message):
+        if any(cap in message for cap in CAPS) and re.search("too (?:large|high|big)|at most", message, re.IGNORECASE):
             return "lower `max_output_tokens`"
         name = self._refused(message)
         if name == "temperature" and name in self.fixed:
             return "give another `temperature`, or leave the option out"
+        if name == "stop" and name in self.fixed:
+            return "leave stop_seqs out of `generation`"
         return ""
 
     def _refused(self, message: str) -> str:
         """The parameter that an error refuses, of those that are sent; "" if none."""
         if not _REFUSED.search(message):
             return ""
-        caps = [cap for cap in CAPS if _mentions(cap, message)]
+        caps = [cap for cap in CAPS if _refuses(cap, message)]
         if caps and not _TOO_LARGE.search(message) and not any(cap in self.changes for cap in CAPS):
             return _first(caps, message)
-        return next((name for name in OPTIONAL if self.sends(name) and _mentions(name, message)), "")
+        return next((name for name in OPTIONAL if self.sends(name) and _refuses(name, message)), "")
 
     def describe(self) -> list[str]:
         """A sentence without a full stop for each change."""
@@ -100,10 +106,29 @@ def fixed_parameters(settings: Settings) -> tuple[str, ...]:
     return (*temperature, *(("stop",) if "stop_seqs" in settings.generation else ()))
 
 
-def _mentions(name: str, message: str) -> bool:
-    return re.search(rf"(?<![\w]){name}(?![\w])", message, re.IGNORECASE) is not None
+def _refuses(name: str, message: str) -> bool:
+    """Whether a message is about a parameter: it quotes the name, calls it one, or says what is wrong with it.
+
+    Other words are not enough: models are called Seed, and prompts stop. Where the message has the place of the error
+    in the request, as pydantic writes it, only that counts.
+    """
+    place = re.search(r"loc['\"]?\s*:\s*[\[(]\s*['\"]body['\"]\s*,\s*['\"](\w+)", message)
+    if place is not None:
+        return place[1] == name
+    return any(re.search(pattern.format(name=name), message, re.IGNORECASE) for pattern in _PARAMETER)
+
+
+_PARAMETER = (
+    r"(?<![\w-])['\"]{name}['\"](?!\s*:)",
+    r"\b(?:parameter|argument|field|option|body|invalid|unsupported|unknown)[\s:.]+{name}(?![\w-])",
+    r"(?<![\w/.-]){name}(?:\s*[=:]\s*[\d.]+)?:?\s+(?:is|was|are|not|does|do|must|cannot|can|extra|unsupported|only|no)\b",
+)
 
 
 def _first(names: Collection[str], message: str) -> str:
-    """The name that a message has first: it refuses one, and may advise the other."""
-    return min(names, key=message.lower().find)
+    """The name that a message refuses: not the one that it says to use, else the one that it has first."""
+    advised = [name for name in names if re.search(rf"\buse\W+{name}\b", message, re.IGNORECASE)]
+    others = [name for name in names if name not in advised]
+    if advised and not others:
+        return CAPS[1 - CAPS.index(advised[0])]
+    return min(others or names, key=message.lower().find)

@@ -18,8 +18,11 @@ def proxy_variable(url: str) -> str:
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
-    names = [name for plain in (f"{parts.scheme}_proxy", "all_proxy") for name in (plain.upper(), plain)]
-    name = next((name for name in names if os.environ.get(name)), "")
+    # As urllib reads them: small letters come first, and an empty one switches the proxy off.
+    names = [name for plain in (f"{parts.scheme}_proxy", "all_proxy") for name in (plain, plain.upper())]
+    name = next((name for name in names if name in os.environ), "")
+    if not os.environ.get(name):
+        return ""
     return "" if not name or proxy_bypass(host) else name
 
 

@@ -109,13 +109,17 @@ def _whole_stream(body: bytes) -> dict[str, Any] | None:
         whole |= {name: value for name, value in event.items() if name != "choices" and value is not None}
         choices = event.get("choices")
         for choice in choices[:1] if isinstance(choices, list) else ():
-            delta = choice.get("delta") if isinstance(choice, Mapping) else None
+            if not isinstance(choice, Mapping):
+                continue
+            delta = choice["delta"] if isinstance(choice.get("delta"), Mapping) else {}
             whole["finish_reason"] = choice.get("finish_reason") or whole.get("finish_reason")
             for name, texts in parts.items():
-                value = choice.get("text") if name == "text" else (delta or {}).get(name)
+                value = choice.get("text") if name == "text" else delta.get(name)
                 texts += [value] if isinstance(value, str) else []
     if not whole:
         return None
+    if "error" not in whole and not whole.get("finish_reason"):
+        raise RequestError(Failure("busy", "the server sent a stream, which nobody asked for, and broke it off"))
     joined = {name: "".join(texts) for name, texts in parts.items()}
     answer = {"text": joined["text"]} if joined["text"] else {"message": joined}
     return {**whole, "choices": [{**answer, "finish_reason": whole.pop("finish_reason", None)}]}

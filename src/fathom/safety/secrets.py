@@ -10,6 +10,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from html import escape
 from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
 from fathom.types import FathomError, Json
@@ -68,22 +69,28 @@ def remember(*settings: Json) -> None:
         _remembered.update(_secrets_in(setting))
 
 
-def strip_keys() -> None:
-    """Remove white space around keys in environment variables: copying adds it, and no header can hold it.
+def strip_keys(model: str) -> None:
+    """Remove white space around the key of a model in its environment variable: copying adds it, no header can hold it.
+
+    Args:
+        model: ``PROVIDER/NAME``, or ``openai-api/SERVICE/NAME``.
 
     Raises:
-        FathomError: A key has a line break or another character inside that no header can hold.
+        FathomError: The key has a line break or another character inside that no header can hold.
     """
-    for name, value in list(os.environ.items()):
-        if not _HOLDER.search(name) or value.startswith("/"):
-            continue
-        key = value.strip()
-        if name.upper().endswith("_API_KEY") and not (key.isascii() and key.isprintable()):
-            raise FathomError(
-                f"the key in {name} has a line break or another character that cannot be sent; copy the key again"
-            )
-        if key != value:
-            os.environ[name] = key
+    provider, _, rest = model.partition("/")
+    service = rest.partition("/")[0] if provider == "openai-api" else provider
+    name = f"{service.upper().replace('-', '_')}_API_KEY"
+    value = os.environ.get(name)
+    if value is None:
+        return
+    key = value.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise FathomError(
+            f"the key in {name} has a line break or another character that cannot be sent; copy the key again"
+        )
+    if key != value:
+        os.environ[name] = key
 
 
 def redact(text: str) -> str:
@@ -196,7 +203,7 @@ def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
 def _forms(secret: str) -> Iterator[str]:
     """A secret plain, and as encoded in addresses, in JSON, in Python and for a header."""
     yield from (secret, quote(secret, safe=""), _in_json(secret), repr(secret)[1:-1])
-    yield b64encode(secret.encode("utf-8", "replace")).decode()
+    yield from (b64encode(secret.encode("utf-8", "replace")).decode(), escape(secret), quote(secret, safe="").lower())
 
 
 def _in_json(text: str) -> str:

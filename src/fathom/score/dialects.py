@@ -38,6 +38,10 @@ _ORDINARY = frozenset(
 )
 
 
+_QUOTES = ("'", '"', "`", "“", "”", "‘", "’")
+_NEVER_WORDS = ("<think>", "</think>", "<thinking>", "</thinking>", "</s>")
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """How some models mark reasoning and turns. Marks are texts; tags (``<name>``) are compared in any case.
@@ -159,7 +163,7 @@ def unknown_marks_note(answers: Iterable[str]) -> str:
     mark = max(counts, key=lambda name: counts[name], default="")
     if not mark or counts[mark] < 3 or counts[mark] * 5 < total:
         return ""
-    closing = mark.replace("<", "</", 1) if mark.startswith("<") and "|" not in mark else "..."
+    closing = mark.replace("<", "</", 1) if mark.startswith("<") and "|" not in mark else "THE MARK THAT CLOSES IT"
     return (
         f"{counts[mark]} of {total} replies begin with {mark}, which fathom's table of dialects does not explain. If "
         f'reasoning follows it, add "my model" = {{ opens = ["{mark}"], closes = ["{closing}"] }} to '
@@ -191,7 +195,7 @@ class _Splitting:
         """The answer and the reasoning."""
         for match, mark in marks:
             start, end = match.span()
-            if start < self._place:
+            if start < self._place or self._is_quoted(start, end) or not self._stands_alone(mark, start, end):
                 continue
             if self._thinking is not None:
                 if mark.role == "closes" and mark.dialect == self._thinking:
@@ -219,6 +223,18 @@ class _Splitting:
         if self._seen_reasoning:
             answer = _unwrapped(answer)
         return answer, "\n\n".join(thought.strip() for thought in self._thoughts if thought.strip())
+
+    def _is_quoted(self, start: int, end: int) -> bool:
+        """Whether a mark stands in quotation marks: then the text is about it, as a line of code."""
+        return self._text[start - 1 : start] in _QUOTES and self._text[end : end + 1] in _QUOTES
+
+    def _stands_alone(self, mark: _Mark, start: int, end: int) -> bool:
+        """Whether a tag that is an ordinary word begins or ends a line, if it is one: others are part of a sentence."""
+        if not mark.plain_tag or mark.role == "wraps" or mark.text in _NEVER_WORDS:
+            return True
+        before, after = self._text[:start].rstrip(" \t")[-1:], self._text[end : end + 80].lstrip(" \t")[:1]
+        opens = mark.role == "opens" and self._thinking is None
+        return before in ("", "\n") if opens else self._thinking is not None or "\n" in (before, after)
 
     def _to(self, parts: list[str], start: int, end: int) -> None:
         parts.append(self._text[self._place : start])
@@ -304,6 +320,6 @@ def _entry(entry: object, where: str) -> Dialect:
         raise FathomError(f"{where}: no mark; give at least one of {', '.join(_ROLES)}")
     if short := next((mark for _, mark in dialect.marks() if len(mark) < 3), None):
         raise FathomError(f"{where}: {short!r} is too short to be a mark; expected 3 characters or more")
-    if bool(dialect.opens) != bool(dialect.closes):
-        raise FathomError(f"{where}: expected both opens and closes, or neither")
+    if bool(dialect.opens) != bool(dialect.closes) or (dialect.words and not dialect.opens):
+        raise FathomError(f"{where}: expected both opens and closes{'' if dialect.words else ', or neither'}")
     return dialect

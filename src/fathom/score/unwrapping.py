@@ -6,12 +6,14 @@ several boxes the last. What is no wrapper of an answer stays as it is. All of t
 
 import json
 import re
+from itertools import pairwise
 
 from fathom.score.dialects import without_reasoning
 from fathom.score.reading import holds_two
 
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*$\n?", re.MULTILINE)
-_TAGS = ("answer", "final_answer", "final answer")
+_TAGGED = re.compile(r"<(answer|final[_ ]answer)>([^<]*)</\1>", re.IGNORECASE)
+_JOINING = re.compile(r"\b(?:or|and)\b", re.IGNORECASE)
 _NAMES = (
     *("finalanswer", "answer", "choice", "option", "letter", "label", "passage", "paragraph", "passkey", "number"),
     *("value", "uuid", "count", "order", "result", "output", "type", "class", "category", "答案"),
@@ -24,6 +26,10 @@ _NOT_IN_NAMES = re.compile(r"[\W_]+")
 _RULE_OF_TABLE = re.compile(r"^[ \t]*\|[-:| \t]+\|[ \t]*$", re.MULTILINE)
 _CELL = re.compile(r"^[ \t]*\|[ \t]*([^|\n]*[^|\s])[ \t]*\|[ \t]*$", re.MULTILINE)
 _ANSWER = "\nAnswer: "
+_WORD = re.compile(r"[^\W\d_]")
+# JSON and tags hold the answer where they stand apart from sentences: after a line end or a colon, before a line end.
+_BEFORE_JSON = re.compile(r"(?:^|[:：\n])[ \t]*\Z")
+_NEW_SENTENCE = re.compile(r"[ \t]*[.。]?[ \t]*(?:\n|\Z)")
 
 
 def unwrapped(reply: str, between: str | None = " and ") -> str:
@@ -46,23 +52,23 @@ def unwrapped(reply: str, between: str | None = " and ") -> str:
 
 
 def _tagged(text: str) -> str:
-    """What the last tag of an answer encloses, else the text."""
-    if "</" not in text:
+    """What the tags of an answer enclose, with "or" between several; the text if they stand within a sentence."""
+    tagged = list(_TAGGED.finditer(text)) if "</" in text else []
+    if not tagged or not tagged[-1][2].strip() or not _NEW_SENTENCE.match(text, tagged[-1].end()):
         return text
-    lower = text.lower()
-    for tag in _TAGS:
-        end = lower.rfind(f"</{tag}>")
-        start = lower.rfind(f"<{tag}>", 0, end) if end >= 0 else -1
-        if start >= 0 and (inside := text[start + len(tag) + 2 : end].strip()):
-            return inside
-    return text
+    together = [tagged[-1]]
+    for earlier, later in reversed(list(pairwise(tagged))):
+        if _WORD.search(_JOINING.sub(" ", text[earlier.end() : later.start()])):
+            break
+        together.insert(0, earlier)
+    return " or ".join(dict.fromkeys(match[2].strip() for match in together))
 
 
 def _from_json(text: str, between: str | None) -> str | None:
     """The answer in a JSON text, alone or within words; None if there is none."""
     whole = text[:1] in ("{", "[", '"') and text[-1:] in ("}", "]", '"')
     start, end = text.find("{"), text.rfind("}") + 1
-    if not whole and not 0 <= start < end:
+    if not whole and not (0 <= start < end and _BEFORE_JSON.search(text[:start]) and _NEW_SENTENCE.match(text, end)):
         return None
     try:
         value = json.loads(text if whole else text[start:end])
@@ -99,8 +105,10 @@ def _unboxed(text: str) -> str:
         before_last, done = len(pieces) - 1, end + 1
     if not pieces:
         return text
-    # "either \\boxed{A} or \\boxed{B}" chooses none.
-    if before_last < 2 or not holds_two(pieces[before_last - 1]):
+    # "either \\boxed{A} or \\boxed{B}" chooses none, and so do boxes beside each other.
+    if before_last > 2 and pieces[before_last] != pieces[before_last - 2] and not _WORD.search(pieces[before_last - 1]):
+        pieces[before_last - 1] = " or "
+    elif before_last < 2 or not holds_two(pieces[before_last - 1]):
         pieces[before_last - 1] += _ANSWER
     return _LATEX.sub(r"\1", "".join((*pieces, text[done:])).replace("$", ""))
 

@@ -1,6 +1,7 @@
 """Finds out how a file that a person saved encodes its text, by its byte order mark or the pattern of its NUL bytes."""
 
 import codecs
+import re
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -16,6 +17,7 @@ PROBED = 4096
 _NULS = 0.4  # share of the characters of such a text, at least, whose high byte is NUL
 _STRAY = 0.02  # share of them, at most, whose low byte is NUL
 _FEWEST = 4  # characters from which the pattern counts
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
 
 
 def encoding_of(head: bytes) -> tuple[str, int]:
@@ -70,7 +72,11 @@ def older_encoding(content: bytes) -> str:
 
 
 def _is_chinese(content: bytes) -> bool:
-    """Whether the bytes beyond ASCII are mostly pairs that are common Chinese characters in GB18030."""
-    beyond = sum(byte > 127 for byte in content)
-    text = content.decode("gb18030", errors="replace")
+    """Whether the bytes beyond ASCII are mostly pairs that are common Chinese characters in GB18030.
+
+    A letter with an accent stands alone among ASCII letters; both bytes of usual Chinese characters are beyond ASCII.
+    """
+    runs = _BEYOND_ASCII.findall(content)
+    beyond = sum(map(len, runs))
+    text = b" ".join(runs).decode("gb18030", errors="replace")
     return beyond > 1 and 2 * sum("\u4e00" <= letter <= "\u9fff" for letter in text) >= 0.8 * beyond

@@ -15,6 +15,9 @@ _QUOTES = "'\"" + "".join(_PAIRS)
 _LOOKS_QUOTED = re.compile(rf"(?:(?:np\.|numpy\.)?array\()?[\[(]\s*(?:u|np\.\w+\(|array\()?[\[({_QUOTES}]")
 _LOOKS_KEYED = re.compile(r"\{\s*u?['\"]")
 _LOOKS_PLAIN = re.compile(r"\[[^\[\]]*[,;|'\"“”][^\[\]]*\]")
+_LOOKS_NUMERIC = re.compile(
+    r"(?:(?:np\.|numpy\.)?array\(\s*)?[\[{]\s*(?:[-+]?[\d.]+|nan|None)(?:[\s,]+(?:[-+]?[\d.]+|nan|None))*\s*[\]}]\s*\)?"
+)
 _TOKEN = re.compile(
     r"\s*(?:"
     r"u?(?P<ascii>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
@@ -52,6 +55,7 @@ def as_listed(cell: object) -> object:
         return cell
     text = cell.strip()
     quoted = _LOOKS_QUOTED.match(text) or _LOOKS_KEYED.match(text)
+    quoted = quoted or _LOOKS_NUMERIC.fullmatch(text)
     if not quoted and text[:1] not in "[{":
         return cell
     try:

@@ -141,7 +141,7 @@ class Examination:
                 await opened.close()
 
     def _open(self) -> Client:
-        strip_keys()
+        strip_keys(self._settings.model)
         check_proxy(self._settings.base_url)
         client = open_client(self._settings, get_tokenizer)
         self._opened.append(client)
