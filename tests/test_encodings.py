@@ -39,7 +39,9 @@ def test_an_older_encoding_is_named_with_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
-    "read", [read_toml, read_tiers, read_model_facts, lambda path: read_config(path, RunSettings)], ids=str
+    "read",
+    [read_toml, read_tiers, read_model_facts, lambda path: read_config(path, RunSettings)],
+    ids=["any", "tiers", "facts", "settings"],
 )
 def test_every_reader_of_toml_takes_windows_files_and_says_the_same(
     tmp_path: Path, read: Callable[[Path], object]
