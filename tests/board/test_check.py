@@ -130,7 +130,7 @@ def test_a_score_by_another_version_says_so(run: Path, checks: Checks) -> None:
     content.head["versions"]["scored by"] = "0.0.9"
     checked = checks(content)
     assert topics(checked, "refused") == ["rows"]
-    assert "scored with version 9 of the task (fathom 0.0.9), here with version 2" in words(checked)
+    assert "scored with version 9 of the task (fathom 0.0.9), here with version 1" in words(checked)
     content = taken_apart(archive(bundle_of([run])))
     content.head["versions"]["scored by"] = "0.0.9"
     checked = checks(content)

@@ -376,7 +376,6 @@ TASKS = (
         gold=("thread",),
         noise=(),
         official="ada/bestanswer",
-        version=2,
         wording=WORDING,
     ),
 )

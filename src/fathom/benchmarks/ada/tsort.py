@@ -405,7 +405,6 @@ def _task(segments: int) -> Task:
         gold=("book",),
         noise=(),
         official="ada/tsort" if segments == SEGMENTS else "",
-        version=2,
         ordering=ordering,
         wording=WORDING,
     )

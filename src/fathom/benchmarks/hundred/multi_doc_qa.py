@@ -155,7 +155,7 @@ TASKS = (
         gold_in_text=True,
         rubric="qa",
         official="hundred/qa_f1",
-        version=3,
+        version=2,
         wording=Wording(PROMPTS),
     ),
 )

@@ -124,7 +124,7 @@ TASKS = (
         gold_in_text=True,
         rubric="summary",
         official="hundred/rouge",
-        version=3,
+        version=2,
         wording=Wording(PROMPTS, optional=frozenset({"words"})),
     ),
 )

@@ -411,7 +411,6 @@ def _task(dataset: str, title: str, answer: AnswerKind, description: str) -> Tas
         gold=("record",),
         noise=(),
         official="leader/token_f1",
-        version=2,
         facets=facets("32k", "ICL"),
         inputs={"dataset": dataset},
     )

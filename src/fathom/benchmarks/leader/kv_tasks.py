@@ -129,7 +129,6 @@ TASKS = tuple(
         gold=("pairs",),
         noise=(),
         official=EXACT,
-        version=2,
         facets=facets(name, "SYR"),
         inputs={"dataset": "kv"},
     )

@@ -100,7 +100,6 @@ def score(reply: str, sample: Sample) -> Score:
 TASKS = tuple(
     Task(
         name=f"leader_needle_{WORDS[name]}",
-        version=2,
         formerly=f"leader_needle_{name}",
         title=f"Needle ({name})",
         plan=plan,

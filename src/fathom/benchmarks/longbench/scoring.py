@@ -151,7 +151,9 @@ def _class_scorer(row: ScoringRow) -> Score:
     parts = ([re.findall(_either(names), part)[:1] for part in after_cues(text)], re.findall(_either(names), first))
     named = next(filter(None, (*parts[0], list(dict.fromkeys(parts[1])))), [])
     right = any(_folded(answer) in named for answer in gold)
-    return Score(float(right) / len(named) if named else 0.0, bool(named), "; ".join(named) or None, "strict")
+    reply = without_reasoning(str(row.prediction))
+    shown = first_line(reply) if row.dataset in FIRST_LINE else reply.strip()
+    return Score(float(right) / len(named) if named else 0.0, bool(named), shown if named else None, "strict")
 
 
 def _number(read: Callable[[str], str | None]) -> tuple[_Read, _Score]:

@@ -206,7 +206,6 @@ def _task(dataset: str, kind: DataSet) -> Task:
         noise=(),
         gold_in_text=kind.category in IN_TEXT,
         official=f"longbench_v1/{kind.metric}",
-        version=2,
         stop=kind.stop,
         capped=True,
         continued=kind.continued,

@@ -221,7 +221,6 @@ def _task(name: str, title: str, files: Files, cap: int, description: str) -> Ta
         gold=("record",),
         noise=(),
         official=METRIC,
-        version=2,
         capped=True,
         follow_up=follow_up if files.second else None,
         follow_up_tokens=CHOICE_TOKENS if files.second else None,

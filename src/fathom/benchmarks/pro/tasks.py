@@ -150,7 +150,6 @@ def _task(task: SecondaryTask) -> Task:
         noise=(),
         rubric="similarity" if task.metric == "Summary" else "",
         official=official,
-        version=2,
         capped=True,
         lines=task.metric != "Summary",
         wording=Wording({}),

@@ -109,7 +109,7 @@ TASKS = tuple(
         noise=("qa", "news", "noise"),
         official="hundred/first_number",
         wording=Wording(texts_of(corrected), optional=frozenset({"wrong"} if not corrected else ())),
-        version=3,
+        version=2,
     )
     for corrected in (False, True)
 )

@@ -63,7 +63,6 @@ TASKS = (
         gold=(),
         noise=("qa", "news", "noise"),
         official="hundred/last_uuid",
-        version=2,
         wording=Wording(PROMPTS),
     ),
 )

@@ -78,6 +78,6 @@ TASKS = (
         noise=("qa", "news", "noise"),
         official="hundred/first_number",
         wording=Wording(PROMPTS),
-        version=3,
+        version=2,
     ),
 )

@@ -130,6 +130,6 @@ TASKS = (
         noise=("summary", "news", "noise"),
         official="hundred/first_number",
         wording=Wording(PROMPTS),
-        version=4,
+        version=3,
     ),
 )

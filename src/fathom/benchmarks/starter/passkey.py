@@ -45,7 +45,6 @@ def score(reply: str, sample: Sample) -> Score:
 TASKS = tuple(
     Task(
         name="passkey" if size == 5 else f"passkey_{size}",
-        version=2,
         plan=partial(plan, size=size),
         score=score,
         metric="accuracy",

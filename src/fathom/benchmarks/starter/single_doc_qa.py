@@ -128,7 +128,7 @@ TASKS = (
         gold_in_text=True,
         rubric="qa",
         official="hundred/qa_f1",
-        version=4,
+        version=3,
         wording=Wording(PROMPTS),
     ),
 )

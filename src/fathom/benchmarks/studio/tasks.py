@@ -51,7 +51,6 @@ def _task(metric: Metric) -> Task:
         noise=(),
         rubric="similarity" if metric == "Summary" else "",
         official=official,
-        version=2,
         capped=True,
         lines=metric != "Summary",
     )
