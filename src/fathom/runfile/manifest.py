@@ -107,11 +107,7 @@ def describe_run(
             "tokenizer": suite_manifest.get("tokenizer"),
             "samples": sum((suite_manifest.get("samples") or {}).values()) or None,
             "unread_files": sum(folder["missed"] for folder in suite_manifest.get("files_of_corpus") or ()) or None,
-            **{
-                name: suite_manifest[name]
-                for name in ("pools", "plugins", "questions_left_out")
-                if name in suite_manifest
-            },
+            **{name: suite_manifest[name] for name in _TAKEN if name in suite_manifest},
         },
         "model": settings.model,
         **({"extension": extension} if (extension := _extension(settings)) else {}),

@@ -23,7 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from fathom.models.usage import MOST_TOKENS
+from fathom.models.usage import MOST_TOKENS, count
 from fathom.runfile.manifest import FILE as RUN_FILE
 from fathom.runfile.manifest import read_manifest
 from fathom.score.dialects import unknown_marks_note
@@ -336,7 +336,7 @@ def served_replies(db: sqlite3.Connection) -> list[ServedReply]:
     replies = []
     for sample, epoch, task, length, sent, counted, status, stop, served_by, prompt, *reply in db.execute(query):
         target, head, characters, reasoned, language = reply
-        facts = ServedReply((sample, epoch), task, length, sent, _count(counted), status, stop, served_by, prompt)
+        facts = ServedReply((sample, epoch), task, length, sent, count(counted), status, stop, served_by, prompt)
         replies.append(
             replace(facts, target=target, head=head, characters=characters, reasoned=bool(reasoned), language=language)
         )
@@ -388,7 +388,3 @@ def is_of_system(folder: Path) -> bool:
 def served_names(replies: Iterable[ServedReply]) -> dict[str, int]:
     """Number of replies by the model that the server named."""
     return dict(Counter(reply.served.partition(" ")[0] for reply in replies if reply.served))
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and 0 < value <= MOST_TOKENS else None
