@@ -147,7 +147,11 @@ def test_other_models_silence_and_garbage_are_noted() -> None:
     assert kinds(*plain[:3], *(replace(reply, served="m fp_2") for reply in plain[3:])) == ["fingerprints"]
     other = notes_on_server([*plain[:4], *(replace(reply, served="tiny") for reply in plain[4:])])
     assert [note.kind for note in other] == ["models"]
-    assert "2 models answered (m 4, tiny 2)" in str(other[0])
+    assert "2 models answered (m 4, tiny 2; by reply in the column `served` of rows)" in str(other[0])
+    capped = notes_on_server([*plain[2:], *(replace(reply, stop="max_tokens") for reply in plain[:2])])
+    assert list(map(str, capped)) == [
+        "2 replies were cut off at the output cap of their task (passkey 2) and scored as they are"
+    ]
     silent = replace(plain[0], head="", characters=0)
     assert kinds(*plain[1:], silent) == ["empty"]
     assert remarks_on_server([*plain[1:], silent]) == ("1 of them empty",)
@@ -360,7 +364,9 @@ def test_doctor_and_bundles_know_when_several_models_answer(tmp_path: Path) -> N
     assert notes_on_replies([replace(reply, served="m") for reply in made]) == ()
     with ScriptedServer(lambda number, before: completion("nine", model="ab"[number % 2])) as server:
         go(make_suite(tmp_path, 4), server, tmp_path / "run")
-    with pytest.raises(FathomError, match=r"2 models answered \(a, b\), so the scores are of none of them"):
+    with pytest.raises(
+        FathomError, match=r"2 models answered \(a, b\), so the scores are of none of them \(`fathom rows` names"
+    ):
         bundle_of([tmp_path / "run"])
 
 

@@ -91,7 +91,8 @@ def _reply(answered: Answered, run: Run) -> dict[str, Any]:
         "why": list(first["words"]),
         "scores": [{name: value for name, value in reason.items() if name != "words"} for reason in (first, *others)],
         "judge": judged,
-        **{name: getattr(row, name) for name in ("stop", "tokens_in", "tokens_out", "tokens_reasoning", "truncated")},
+        **{name: getattr(row, name) for name in ("stop", "served", "tokens_in", "tokens_out", "tokens_reasoning")},
+        "truncated": row.truncated,
         "seconds": row.seconds,
         "cost": row.cost,
     }

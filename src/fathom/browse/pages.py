@@ -187,6 +187,7 @@ class Pages:
             "status": status_word(row),
             "value": _json_value(row.value),
             "stop": row.stop,
+            "served": row.served,
             "tokensIn": row.tokens_in,
             "tokensOut": row.tokens_out,
             "tokensReasoning": row.tokens_reasoning,

@@ -326,6 +326,7 @@ def scored_rows(
             fathom_version=record.fathom_version,
             detail=score.detail,
             answered=reply.answered,
+            served=reply.served,
             facets={**record.facets, **about},
         )
 

@@ -107,12 +107,12 @@ class Ledger:
         """Store replies of other stores, and plan their samples. Those that failed there are asked again.
 
         Args:
-            rows: Values of the columns of ``CHECKED[SPLIT]`` and their checksum.
+            rows: Values of the columns of ``CHECKED[SPLIT]``, the model that answered, and their checksum.
 
         Yields:
             The (sample, epoch) pairs of which another reply is stored; it is kept.
         """
-        columns = f"{self._replies.columns}, checksum"
+        columns = f"{self._replies.columns}, served, checksum"
         compared = "status, text, reasoning, stop"
         at = [columns.split(", ").index(name) for name in compared.split(", ")]
         note = f"INSERT OR IGNORE INTO replies ({columns}) VALUES ({_marks(columns)})"

@@ -197,6 +197,7 @@ def notes_on_server(replies: Sequence[ServedReply]) -> tuple[ServerNote, ...]:
         *_on_prompts(replies),
         *_on_models(answered),
         *_on_silence(answered),
+        *_on_caps(answered),
         *_on_garbage(answered),
         *_on_equal(answered),
         *((ServerNote("marks", mark),) if mark else ()),
@@ -259,7 +260,10 @@ def _on_models(answered: Sequence[ServedReply]) -> Iterator[ServerNote]:
     prints = {reply.served for reply in answered if " " in reply.served}
     if len(models) > 1:
         shares = ", ".join(f"{name} {count:,}" for name, count in models.most_common())
-        words = f"{len(models)} models answered ({shares}): the score is of none of them; turn off fallbacks"
+        words = (
+            f"{len(models)} models answered ({shares}; by reply in the column `served` of rows): the score is of none "
+            "of them; turn off fallbacks"
+        )
         yield ServerNote("models", words)
     elif len(prints) > 1:
         words = f"the server's fingerprint changed: {len(prints)} configurations of the model answered"
@@ -277,6 +281,17 @@ def _on_silence(answered: Sequence[ServedReply]) -> Iterator[ServerNote]:
             f"{hidden:,} of {len(answered):,} replies hold only reasoning, although the model stopped by itself: the "
             "server's reasoning parser may have taken the answer; start the server without it, or with the model's own",
         )
+
+
+def _on_caps(answered: Sequence[ServedReply]) -> Iterator[ServerNote]:
+    """Replies that count as complete because the cap is part of their task: they were cut all the same."""
+    cut = Counter(reply.task for reply in answered if reply.status == "ok" and reply.stop == "max_tokens")
+    if cut:
+        shares = ", ".join(f"{name} {count:,}" for name, count in cut.items())
+        words = (
+            f"{cut.total():,} replies were cut off at the output cap of their task ({shares}) and scored as they are"
+        )
+        yield ServerNote("caps", words)
 
 
 def _on_garbage(answered: Sequence[ServedReply]) -> Iterator[ServerNote]:
@@ -325,12 +340,16 @@ def _on_equal(answered: Sequence[ServedReply]) -> Iterator[ServerNote]:
             )
 
 
+def served_column(db: sqlite3.Connection) -> str:
+    """The name of the model that answered, in SQL; stores of earlier versions do not have it."""
+    return "served" if "served" in {row[1] for row in db.execute("PRAGMA table_info(replies)")} else "''"
+
+
 def served_replies(db: sqlite3.Connection) -> list[ServedReply]:
     """What the replies in a store show, from an open connection."""
-    served = "served" if "served" in {row[1] for row in db.execute("PRAGMA table_info(replies)")} else "''"
     query = (
         "SELECT sample, epoch, task, length, tokens - truncated, tokens_in, status, stop, "
-        f"{served}, prompt_hash, targets, substr(text, 1, {_HEAD}), length(text), reasoning != '', language "
+        f"{served_column(db)}, prompt_hash, targets, substr(text, 1, {_HEAD}), length(text), reasoning != '', language "
         f"FROM replies WHERE prompt_hash != '' AND {_ANSWERED}"
     )
     replies = []

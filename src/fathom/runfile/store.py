@@ -10,7 +10,7 @@ This module is the reading side; ``fathom.runfile.ledger`` writes.
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fathom.models.usage import counted, paid, with_counts
-from fathom.runfile.serving import ServedReply, cut_in, served_replies
+from fathom.runfile.serving import ServedReply, cut_in, served_column, served_replies
 from fathom.runfile.store_checks import Formats, Rows, check_rows
 from fathom.runfile.worker import Worker
 from fathom.types import STATUSES, Facet, FathomError, Reply, Status
@@ -168,9 +168,10 @@ def replies(folder: Path) -> Iterator[StoredReply]:
     """
     with clear_errors(folder), reading(folder) as db:
         inputs, cut = _inputs(check_rows(db, folder / FILE, CHECKED)), cut_in(folder, db)
-        for row in db.execute(f"SELECT {_READ}, {inputs} FROM replies ORDER BY task, length, sample, epoch"):
+        query = f"SELECT {served_column(db)}, {_READ}, {inputs} FROM replies ORDER BY task, length, sample, epoch"
+        for served, *row in db.execute(query):
             _check(folder / FILE, row)
-            stored = _stored(row)
+            stored = _stored(row, str(served))
             prompt = cut.get((stored.sample, stored.epoch))
             yield stored if prompt is None else _without_answer(stored, str(prompt))
 
@@ -383,7 +384,7 @@ _WHOLE = ("epoch", "length", "tokens", "attempts", "truncated")
 _NUMBERS = ("chance", "seconds", "finished_at")
 
 
-def _check(path: Path, row: tuple[Any, ...]) -> None:
+def _check(path: Path, row: Sequence[Any]) -> None:
     """Check that a row can be read: SQLite accepts values of any type in any column."""
     values = dict(zip((*COLUMNS.split(", "), "inputs"), row, strict=True))
     kinds = {**dict.fromkeys(_TEXTS, str), **dict.fromkeys(_WHOLE, int), **dict.fromkeys(_NUMBERS, int | float)}
@@ -407,10 +408,11 @@ def _check(path: Path, row: tuple[Any, ...]) -> None:
         )
 
 
-def _stored(row: tuple[Any, ...]) -> StoredReply:
+def _stored(row: Sequence[Any], served: str = "") -> StoredReply:
     (sample, epoch, item, task, length, tokens, language, chance, targets, facets, asked, prompt_hash, *answer) = row
     (status, text, reasoning, stop, read, written, thought, seconds, attempts, truncated, error, cached, *end) = answer
-    reply = Reply(status, text, reasoning, stop, read, written, thought, seconds, attempts, truncated, error, cached)
+    how = (read, written, thought, seconds, attempts, truncated, error, cached)
+    reply = Reply(status, text, reasoning, stop, *how, served=served)
     cost, finished_at, fathom_version, inputs = end
     return StoredReply(
         sample=sample,

@@ -98,6 +98,7 @@ class Row:
         fathom_version: Version of fathom that asked the model; "" for other programs.
         detail: Why there is no score, or what the grader noted; "" if nothing.
         answered: Whether the reply has visible text; None if unknown.
+        served: Name of the model that answered as its server gave it, a space, and its fingerprint; "" if unknown.
         facets: Anything else that results can be grouped by, such as ``depth`` or ``difficulty``; a JSON object in
             tables.
     """
@@ -135,4 +136,5 @@ class Row:
     fathom_version: str = ""
     detail: str = ""
     answered: bool | None = None
+    served: str = ""
     facets: Mapping[str, Facet] = field(default_factory=dict)

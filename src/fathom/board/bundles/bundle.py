@@ -185,8 +185,8 @@ class Bundle:
 
 
 def fields_of(form: int) -> tuple[str, ...]:
-    """The fields of a row in a format of ``FORMATS``."""
-    return tuple(name for name in SCHEMA if form > 1 or name != "answered")
+    """The fields of a row in a format of ``FORMATS``: a bundle has replies of a single model, so none names it."""
+    return tuple(name for name in SCHEMA if name != "served" and (form > 1 or name != "answered"))
 
 
 def hashed(content: str | bytes) -> str:

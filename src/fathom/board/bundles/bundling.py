@@ -167,9 +167,11 @@ def _check_one_model(run: Path) -> None:
     with peek(run) as store:
         served = served_names(store.served())
     if len(served) > 1:
+        names = ", ".join(sorted(served))
         raise FathomError(
-            f"{run}: {len(served)} models answered ({', '.join(served)}), so the scores are of none of them; turn off "
-            "fallbacks of the server, and run again"
+            f"{run}: {len(served)} models answered ({names}), so the scores are of none of them (`fathom rows` names "
+            "the model of each reply in its column `served`); turn off fallbacks of the server, and run "
+            "again in another folder"
         )
 
 

@@ -15,6 +15,7 @@
       reply.cost && "$" + reply.cost.toPrecision(2),
       reply.attempts > 1 && fathom.count(reply.attempts) + " attempts",
       reply.stop && reply.stop !== "not_asked" && "stop reason " + fathom.plain(reply.stop),
+      reply.served && "by " + fathom.plain(reply.served),
     ].filter(Boolean);
     return known.length ? h("p", { class: "muted small" }, known.join(" \u00b7 ")) : null;
   }

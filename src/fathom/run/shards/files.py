@@ -24,8 +24,8 @@ from fathom.types import FathomError, Json
 
 PLAN = "shards.json"
 FORMAT = 1
-COLUMNS = (*CHECKED[SPLIT][0].columns.split(", "), "checksum")
-"""Of a row, in this order."""
+COLUMNS = (*CHECKED[SPLIT][0].columns.split(", "), "served", "checksum")
+"""Of a row, in this order. The checksum is of all before ``served``, which files of earlier versions lack."""
 _AT = {name: number for number, name in enumerate(COLUMNS)}
 _WHOLE = (
     *("epoch", "length", "tokens", "tokens_in", "tokens_out", "tokens_reasoning", "tokens_cached", "attempts"),
@@ -233,11 +233,11 @@ def write_rows(rows: Sequence[Row], shard: Shard, digest: str) -> bytes:
     return stream.getvalue()
 
 
-def _schema() -> Any:
+def _schema(columns: Sequence[str] = COLUMNS) -> Any:
     import pyarrow
 
     kinds = {**dict.fromkeys(_WHOLE, pyarrow.int64()), **dict.fromkeys(_REAL, pyarrow.float64())}
-    return pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in COLUMNS])
+    return pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in columns])
 
 
 def read_rows(data: bytes, where: str, shard: Shard, digest: str) -> list[Row]:
@@ -266,13 +266,15 @@ def read_rows(data: bytes, where: str, shard: Shard, digest: str) -> list[Row]:
             raise FathomError(f"{where}: holds {about['shard']} of another run; {_ADVICE}")
         if about["shard"] != shard.name:
             raise FathomError(f"{where}: holds {about['shard']} of this run, not {shard.name}; {_ADVICE}")
-        if not file.schema_arrow.equals(_schema()):
-            raise ValueError("unexpected columns")
         table = file.read()
+        if file.schema_arrow.equals(_schema([name for name in COLUMNS if name != "served"])):
+            table = table.add_column(len(COLUMNS) - 2, "served", pyarrow.array([""] * len(table), pyarrow.string()))
+        if not table.schema.equals(_schema()):
+            raise ValueError("unexpected columns")
         rows = list(zip(*(table[name].to_pylist() for name in COLUMNS), strict=True))
         intact = len(rows) == int(about["rows"])
     except (pyarrow.ArrowException, KeyError, ValueError, OSError) as error:
         raise FathomError(f"{where}: damaged ({error}); {_ADVICE}") from None
-    if not intact or any(row_checksum(row[:-1]) != row[-1] for row in rows):
+    if not intact or any(row_checksum(row[:-2]) != row[-1] for row in rows):
         raise FathomError(f"{where}: damaged (checksum mismatch); {_ADVICE}")
     return rows
