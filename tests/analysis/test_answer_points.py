@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from simulated import row
 
 from fathom.analysis import AnswerPoint, answers, curve
+from fathom.report.sections.answers import answers_tables
 from fathom.rows import to_frame
 from fathom.stats.intervals import jeffreys_interval
 from fathom.stats.outcomes import scored_rows
-from fathom.types import Facet, Row, Status
+from fathom.types import CONTAINED, Facet, Row, Status
 
 ORDER = "[4, 1, 3, 2]"
 
@@ -317,3 +318,27 @@ def test_questions_of_one_document_are_resampled_together() -> None:
     one = only(replies)
     assert (one.scored, one.followed.value) == (20, 0.6)
     assert one.followed.interval == jeffreys_interval(6, 10)
+
+
+def test_free_text_has_containment_beside_its_token_f1() -> None:
+    """Ten answers: four are the gold answer, four more contain it in sentences, two do not."""
+    values, details = [1.0] * 4 + [0.25] * 4 + [0.0] * 2, [""] * 4 + [CONTAINED] * 4 + [""] * 2
+    plain = replace(row(0.0, task="qa", valid=True, facets={}), metric="token_f1", chance=0.0)
+    rows = [
+        replace(plain, value=value, item=f"qa/{item}", sample=f"qa/{item}@1024", detail=detail)
+        for item, (value, detail) in enumerate(zip(values, details, strict=True))
+    ]
+    one = only(rows)
+    assert not one.telling
+    assert (one.accuracy.value, one.contains and one.contains.value) == (0.5, 0.8)
+    assert one.contains is not None
+    assert one.contains.interval == jeffreys_interval(8, 10)
+    assert one.contained_f1 is not None
+    assert one.contained_f1.value == pytest.approx((4 * 1 + 4 * 0.25) / 8)
+    (table,) = answers_tables([one])
+    assert table.title == "qa: gold answers in replies"
+    assert [column.label for column in table.columns[2:]] == ["Token F1", "Contain a gold answer", "Token F1 of these"]
+    assert [cell.text for cell in table.rows[0][2:]] == ["50.0", "80.0", "62.5"]
+    # Another program's token F1, and the paper's, do not say whether the reply contains the answer.
+    for others in ([replace(row, source="lm-eval") for row in rows], [replace(row, rule="official") for row in rows]):
+        assert answers(to_frame(others)) == []

@@ -20,10 +20,10 @@ from fathom.score.answers import (
     stated_number,
 )
 from fathom.score.registry import ScoringRow, get_scorer
-from fathom.score.text import CONTAINED, contains_answer, simplified, token_f1
+from fathom.score.text import contains_answer, simplified, token_f1
 from fathom.score.unwrapping import unwrapped
 from fathom.suites.registry import get_task
-from fathom.types import Facet, Sample
+from fathom.types import CONTAINED, Facet, Sample
 
 KEY, VALUE, OTHER = (f"{letter * 8}-0000-4000-8000-123456789abc" for letter in "abc")
 READERS: dict[str, tuple[Callable[[str], str | None], str, str]] = {

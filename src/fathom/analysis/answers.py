@@ -1,4 +1,4 @@
-"""Details of the accuracy of tasks that ask for one of several answers, or for an order of segments.
+"""Details of the accuracy of tasks that ask for one of several answers, for an order of segments, or for free text.
 
 A model that does not find the answer may give no valid answer, may copy the example in the instructions, or may prefer
 an answer because of its position. Always taking the longest answer, without reading the question, may score above
@@ -12,6 +12,9 @@ sample without numbered answers has no longest one. So the mean of a column is a
 An order is written as the numbers of the segments in reading order: ``[2, 4, 1, 3]`` begins with segment 2.
 Exact match is a strict measure of such answers; Kendall's tau and the share of adjacent pairs show how much of a wrong
 order is correct.
+
+Token F1 of free text falls with every word beyond the gold answer. The share of replies that contain a gold answer, and
+the token F1 of these, show how much of a low score is length.
 """
 
 import re
@@ -28,11 +31,12 @@ from fathom.analysis.steady import Estimate
 from fathom.stats.columns import cluster_name, facet, item_name
 from fathom.stats.intervals import Clusters, Floats, Interval, clusters_of, interval_at, resampled_means
 from fathom.stats.outcomes import over_suites, scored_rows
+from fathom.types import CONTAINED
 
 _ORDER = re.compile(r"\s*\[\s*[0-9]{1,4}(?:\s*,\s*[0-9]{1,4})+\s*\]\s*")
 THIRDS = ("front", "middle", "rear")
 SHARES = (
-    *("followed", "accuracy_valid", "copied", "tau", "adjacent"),
+    *("followed", "accuracy_valid", "copied", "tau", "adjacent", "contains", "contained_f1"),
     *(f"{third}_{kind}" for third in THIRDS for kind in ("accuracy", "chosen")),
 )
 """Columns of what the model did. ``tau`` is scaled to [0, 1]."""
@@ -96,6 +100,17 @@ def choice_tasks(rows: pl.DataFrame) -> pl.Series:
     return rows.filter(chosen)["task"].unique()
 
 
+def answer_tasks(rows: pl.DataFrame) -> pl.Series:
+    """Those tasks, and tasks with free answers scored by token F1."""
+    free = rows.filter(_is_free_text())["task"].unique()
+    return pl.concat([choice_tasks(rows), free]).unique(maintain_order=True)
+
+
+def _is_free_text() -> pl.Expr:
+    """Whether a row says if the reply contains a gold answer."""
+    return (pl.col("metric") == "token_f1") & (pl.col("source") == "fathom") & (pl.col("rule") == "strict")
+
+
 def choice_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows of such tasks."""
     return rows.filter(pl.col("task").is_in(choice_tasks(rows).implode()))
@@ -109,6 +124,7 @@ def with_answer_columns(rows: pl.DataFrame) -> pl.DataFrame:
     """
     answer, target = _normalized(pl.col("answer")), _normalized(pl.col("target"))
     valid = pl.col("valid").fill_null(False)
+    contains = (pl.col("value") == 1) | (pl.col("detail") == CONTAINED)
     followed = rows.with_columns(
         item_name(),
         cluster_name(),
@@ -116,6 +132,8 @@ def with_answer_columns(rows: pl.DataFrame) -> pl.DataFrame:
         pl.when(valid).then("value").alias("accuracy_valid"),
         # A valid reply always has an answer; rows of other tools may not keep it.
         pl.when(valid).then(answer == _normalized(facet("example"))).cast(pl.Float64).alias("copied"),
+        pl.when(_is_free_text()).then(contains).cast(pl.Float64).alias("contains"),
+        pl.when(_is_free_text() & contains).then("value").alias("contained_f1"),
         *(
             (_normalized(facet(shown)) == target).cast(pl.Float64).alias(name)
             for name, shown in (("copied_expected", "example"), ("longest", "longest"), ("first", "first"))
@@ -236,6 +254,8 @@ class AnswerPoint:
         adjacent: Mean share of the adjacent pairs of the true order that are adjacent in the answer, in order.
         adjacent_chance: The same for a random order: exactly 1/N for N segments.
         thirds: Front, middle and end; () if the position of the correct answer is unknown.
+        contains: Share of replies that contain a gold answer; None if the task is not scored by token F1.
+        contained_f1: Mean token F1 of these replies: what is left of a score after the words around the answer.
     """
 
     model: str
@@ -258,6 +278,8 @@ class AnswerPoint:
     adjacent: Estimate | None
     adjacent_chance: float | None
     thirds: tuple[Third, ...]
+    contains: Estimate | None = None
+    contained_f1: Estimate | None = None
 
     @property
     def telling(self) -> bool:
@@ -270,7 +292,8 @@ class AnswerPoint:
 def answers(rows: pl.DataFrame, *, seed: int = 0, tasks: pl.Series | None = None) -> list[AnswerPoint]:
     """Answers per model, variant, task and length.
 
-    Tasks of which some row has a chance level above 0 or an example count as asking for one of several answers.
+    Tasks of which some row has a chance level above 0 or an example count as asking for one of several answers; those
+    scored by token F1, as asking for free text.
     Replies count as in every mean (``fathom.stats.outcomes``): an unanswered reply scores 0 and is not valid, and a
     length without a score has no point. Epochs, and several questions of one item, are averaged within the item first.
 
@@ -284,7 +307,7 @@ def answers(rows: pl.DataFrame, *, seed: int = 0, tasks: pl.Series | None = None
     """
     has_content = pl.col("outcome").is_in(["answered", "cut"])
     counts = scored_rows(rows)
-    chosen = counts.filter(pl.col("task").is_in((choice_tasks(counts) if tasks is None else tasks).implode()))
+    chosen = counts.filter(pl.col("task").is_in((answer_tasks(counts) if tasks is None else tasks).implode()))
     asked = over_suites(chosen).with_columns(valid=pl.col("valid") & has_content)
     if asked.is_empty():
         return []
@@ -371,6 +394,8 @@ def _point(accuracy: CurvePoint, replies: int, cell: _Cell) -> AnswerPoint:
         adjacent=shares["adjacent"],
         adjacent_chance=facts["adjacent_chance"],
         thirds=_thirds(cell),
+        contains=shares["contains"],
+        contained_f1=shares["contained_f1"],
     )
 
 

@@ -25,9 +25,9 @@ from fathom.score.reading import (
     read_numeral,
     settled,
 )
-from fathom.score.text import CONTAINED, contains_answer, token_f1
+from fathom.score.text import contains_answer, token_f1
 from fathom.score.unwrapping import unwrapped
-from fathom.types import Score
+from fathom.types import CONTAINED, Score
 
 UUID = r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])"
 _UUID = re.compile(UUID)

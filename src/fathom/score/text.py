@@ -139,10 +139,6 @@ def contains_answer(prediction: str, answers: Iterable[str], language: str = "en
     return False
 
 
-CONTAINED = "the reply contains a gold answer"
-"""Said beside a token F1 below 1, which a whole sentence with the right answer gets too."""
-
-
 def caseless(text: str) -> str:
     """A normalised text with single spaces, for comparison ignoring case and kinds of Chinese characters."""
     return " ".join(unicodedata.normalize("NFC", fold(simplified(text))).casefold().split())

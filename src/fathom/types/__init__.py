@@ -39,6 +39,7 @@ from fathom.types.replies import STATUSES as STATUSES
 from fathom.types.replies import Reply as Reply
 from fathom.types.replies import Row as Row
 from fathom.types.replies import Status as Status
+from fathom.types.samples import CONTAINED as CONTAINED
 from fathom.types.samples import Ordering as Ordering
 from fathom.types.samples import Part as Part
 from fathom.types.samples import Sample as Sample

@@ -57,6 +57,10 @@ class Sample:
     inputs: Mapping[str, Facet] = field(default_factory=dict)
 
 
+CONTAINED = "the reply contains a gold answer"
+"""The ``detail`` of a token F1 below 1 that a whole sentence with the right answer gets too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """The score of one reply.

@@ -40,9 +40,9 @@ from fathom.score.dialects import without_reasoning
 from fathom.score.reading import CUE, after_cues, before_next_question, plain_text
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l_sum, strict_sentences
-from fathom.score.text import CONTAINED, bag_f1, contains_answer, fold, has_chinese, simplified, stands_in, token_f1
+from fathom.score.text import bag_f1, contains_answer, fold, has_chinese, simplified, stands_in, token_f1
 from fathom.score.unwrapping import unwrapped
-from fathom.types import Score
+from fathom.types import CONTAINED, Score
 
 Grade: TypeAlias = tuple[float, str | None]
 """A score, and the extracted answer, or None."""

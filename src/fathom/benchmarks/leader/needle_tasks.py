@@ -11,8 +11,7 @@ from random import Random
 
 from fathom.benchmarks.leader.sets import HAY, LANGUAGES, SETS, SOURCE, WORDS, facets, spread
 from fathom.score.answers import words_score
-from fathom.score.text import CONTAINED
-from fathom.types import Draw, Ending, Grid, Haystack, Needle, Plan, Sample, Score, Task
+from fathom.types import CONTAINED, Draw, Ending, Grid, Haystack, Needle, Plan, Sample, Score, Task
 
 DEPTHS = 11
 INTRO = "Read the text below. Afterwards you will be asked about one thing that it says."

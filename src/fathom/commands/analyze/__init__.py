@@ -113,10 +113,13 @@ def analyze_truncation(options: Study) -> "list[analysis.Truncation]":
 
 @study(
     Study,
-    printing("no task in these rows has a chance level above 0 and a scored reply, or an example in its instructions"),
+    printing(
+        "no task in these rows has a chance level above 0 and a scored reply, an example in its instructions, "
+        "or token F1 as its score"
+    ),
 )
 def analyze_answers(options: Study) -> "list[analysis.AnswerPoint]":
-    """Replies that follow the instructions or copy their example; shortcuts, orders, position bias."""
+    """Replies that follow the instructions, copy their example or contain a gold answer; shortcuts, orders, places."""
     from fathom.analysis import answers
 
     return answers(study_rows(options), seed=options.seed)

@@ -1,4 +1,4 @@
-"""The section on tasks with several possible answers, or an order as the answer: validity, copying, shortcuts.
+"""The section on tasks with several possible answers, an order or free text: validity, copying, shortcuts, containment.
 
 Tables 4, 5, 8 and 9 and figure 2 of the Ada-LEval paper, for rows of any suite.
 """
@@ -10,7 +10,7 @@ from functools import partial
 import altair as alt
 
 from fathom.analysis import AnswerPoint, CurvePoint, Estimate, answers
-from fathom.analysis.answers import THIRDS, choice_tasks
+from fathom.analysis.answers import THIRDS, answer_tasks
 from fathom.printing import printable
 from fathom.report import parts, words
 from fathom.report.curves import Level, curve_chart
@@ -31,12 +31,13 @@ LINES = (
 ANSWERS = Measurement(
     "answers",
     lambda rows, tasks: answers(rows.scored, seed=rows.seed, tasks=tasks["task"]),
-    common=lambda rows: choice_tasks(rows.scored).to_frame(),
+    common=lambda rows: answer_tasks(rows.scored).to_frame(),
 )
 ABOUT_SECTION = (
     "Tasks whose answer is one of several or an order of segments: how often models give a valid answer, how often "
-    "they copy the example in the instructions, and what shortcuts would score. In percent, with 95% intervals; the "
-    "dashed line in a chart of copies is the expected share."
+    "they copy the example in the instructions, and what shortcuts would score. Tasks with free answers: how many "
+    "replies contain a gold answer, whatever their token F1. In percent, with 95% intervals; the dashed line in a "
+    "chart of copies is the expected share."
 )
 ACCURACY = {
     "accuracy": Column("All replies", group="Accuracy", help="Percent; a reply without a readable answer is wrong"),
@@ -66,7 +67,15 @@ ORDERS = {
     ),
     "adjacent_chance": Column("At random", help="The same for a random order, percent: 1/N for N segments"),
 }
+FREE_TEXT = {
+    "accuracy": Column("Token F1", help="Percent; falls with every word beyond the gold answer"),
+    "contains": Column("Contain a gold answer", help="Share of the scored replies, percent; not a score"),
+    "contained_f1": Column(
+        "Token F1 of these", help="What right but longer answers still score, percent", denominator="answered"
+    ),
+}
 OVER: Mapping[str, Denominator] = {
+    "contains": "scored",
     "accuracy": "scored",
     "form": "scored",
     "order": "answered",
@@ -76,6 +85,8 @@ OVER: Mapping[str, Denominator] = {
 }
 """Denominator of each table."""
 ABOUT = {
+    "contains": "A reply can contain a gold answer and have a low token F1, because of the words around it. To "
+    "contain one is no score: a reply that names many answers contains all of them.",
     "accuracy": "Accuracy and what shortcuts score without reading the context, in percent. “Valid only” leaves out "
     "replies that do not have the requested form: a large gap means that the model fails to answer as instructed.",
     "form": "How many replies follow the instructions, and how many of those repeat the example in the instructions. "
@@ -122,7 +133,11 @@ def _tables(points: Sequence[AnswerPoint], place: Mapping[System, int], task: st
             ),
         ),
     )
-    kinds = [("accuracy", "accuracy", _fields(ACCURACY)), ("form", "instructions", _fields(FORM))]
+    kinds = []
+    if any(point.contains is not None for point in own):
+        kinds.append(("contains", "gold answers in replies", _fields(FREE_TEXT)))
+    if any(point.telling or point.contains is None for point in own):
+        kinds += [("accuracy", "accuracy", _fields(ACCURACY)), ("form", "instructions", _fields(FORM))]
     if any(point.adjacent_chance is not None for point in own):
         kinds.append(("order", "order", _fields(ORDERS)))
     numbered = any(third.chosen_chance is not None for point in own for third in point.thirds)
@@ -276,7 +291,7 @@ def _draw(results: Results) -> list[alt.LayerChart]:
 
 def telling_points(results: Results) -> list[AnswerPoint]:
     """Points of the tasks for which these tables add something to scores and validity."""
-    tasks = {point.task for point in results[ANSWERS] if point.telling}
+    tasks = {point.task for point in results[ANSWERS] if point.telling or point.contains is not None}
     return [point for point in results[ANSWERS] if point.task in tasks]
 
 
@@ -288,12 +303,13 @@ def _page(results: Results, tables: Sequence[Table]) -> list[parts.PagePart]:
             for heading, chart in answers_charts(points, results.systems, SMALL)
         ]
         levels = [(level.name, level.dash) for level in _shortcuts(points)]
-        body += [parts.Heading(parts.soft(task)), parts.key_of_models(results, levels), parts.Figures(figures)]
+        if any(point.telling for point in points):
+            body += [parts.Heading(parts.soft(task)), parts.key_of_models(results, levels), parts.Figures(figures)]
     return [*body, *parts.table_parts(tables)]
 
 
 def _finding(results: Results) -> str:
-    points = telling_points(results)
+    points = [point for point in telling_points(results) if point.telling]
     if not points:
         return ""
     worst = min(points, key=lambda point: point.followed.value)
