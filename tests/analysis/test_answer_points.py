@@ -340,5 +340,8 @@ def test_free_text_has_containment_beside_its_token_f1() -> None:
     assert [column.label for column in table.columns[2:]] == ["Token F1", "Contain a gold answer", "Token F1 of these"]
     assert [cell.text for cell in table.rows[0][2:]] == ["50.0", "80.0", "62.5"]
     # Another program's token F1, and the paper's, do not say whether the reply contains the answer.
-    for others in ([replace(row, source="lm-eval") for row in rows], [replace(row, rule="official") for row in rows]):
+    for others in (
+        [replace(reply, source="lm-eval") for reply in rows],
+        [replace(reply, rule="official") for reply in rows],
+    ):
         assert answers(to_frame(others)) == []
