@@ -32,15 +32,22 @@ demo: $(VENV)/installed  ## build a suite from the generated corpus, run three o
 test: $(VENV)/tested  ## run the whole test suite
 	$(BIN)/pytest
 
-# A virtual environment of its own: torch and a compiled llama.cpp, which no other test needs. The models are tiny, so
-# llama.cpp is compiled quickly rather than well, and without what reads pictures.
-LLAMA := -DLLAVA_BUILD=OFF -DLLAMA_BUILD_COMMON=OFF -DLLAMA_OPENSSL=OFF -DGGML_LLAMAFILE=OFF -DGGML_OPENMP=OFF \
-	-DCMAKE_C_FLAGS_RELEASE=-O2 -DCMAKE_CXX_FLAGS_RELEASE=-O1
+# A virtual environment of its own: torch and llama.cpp (xllamacpp has it compiled), which no other test needs.
 $(MODELS)/tested: pyproject.toml
 	test -x $(MODELS)/bin/python || $(PYTHON) -m venv $(MODELS)
 	$(MODELS)/bin/python -m pip install --quiet --upgrade pip
-	CMAKE_ARGS="$(LLAMA)" $(MODELS)/bin/python -m pip install --quiet --editable ".[test,hf,embed,mlflow,wandb]" gguf "llama-cpp-python[server]" \
+	$(MODELS)/bin/python -m pip install --quiet --editable ".[test,hf,embed,mlflow,wandb]" gguf xllamacpp \
 		"every-eval-ever>=0.3,<0.4; python_version >= '3.12'"
+	touch $@
+
+# The one server on PyPI that scores prompts on a CPU. Its llama.cpp is compiled, for minutes: CI does without it. The
+# models are tiny, so it is compiled quickly rather than well, and without what reads pictures.
+LLAMA := -DLLAVA_BUILD=OFF -DLLAMA_BUILD_COMMON=OFF -DLLAMA_OPENSSL=OFF -DGGML_LLAMAFILE=OFF -DGGML_OPENMP=OFF \
+	-DCMAKE_C_FLAGS_RELEASE=-O2 -DCMAKE_CXX_FLAGS_RELEASE=-O1
+.venv-llama/installed: pyproject.toml
+	test -x .venv-llama/bin/python || $(PYTHON) -m venv .venv-llama
+	.venv-llama/bin/python -m pip install --quiet --upgrade pip
+	CMAKE_ARGS="$(LLAMA)" .venv-llama/bin/python -m pip install --quiet --editable ".[test]" gguf "llama-cpp-python[server]"
 	touch $@
 
 # kvpress needs an earlier transformers than the models of test-models; CI does without it.
@@ -63,6 +70,9 @@ quick: $(VENV)/tested  ## test all but what is slow or drives a browser
 test-models: $(MODELS)/tested  ## test runs, judges, likelihoods, embeddings and a notebook with a real server and local models, all tiny; MLflow, W&B, Every Eval Ever
 	$(MODELS)/bin/pytest tests/run/test_*local*.py tests/run/test_*llama*.py tests/extend/test_*local*.py \
 		tests/convert/test_*local*.py
+
+test-llama: .venv-llama/installed  ## test likelihoods with a real server that scores prompts
+	.venv-llama/bin/pytest tests/run/test_likelihood_llama.py tests/run/test_llama_page.py
 
 test-kvpress: .venv-kvpress/installed  ## test caches with the presses of NVIDIA's kvpress
 	.venv-kvpress/bin/pytest tests/extend/test_extend_local_kvpress.py tests/run/test_kvpress_local.py

@@ -265,7 +265,7 @@ def test_intervals_cover_the_rates_of_a_simulated_model() -> None:
     """A reader that answers validly in 85%, of these copies in 40% and else chooses at random."""
     rng = np.random.default_rng(11)
     held = {"followed": 0, "copied": 0, "accuracy": 0, "front": 0}
-    for seed in range(120):
+    for seed in range(60):
         rows = []
         for item in range(40):
             gold, example, guess = (int(number) for number in rng.integers(1, 5, 3))
@@ -281,7 +281,7 @@ def test_intervals_cover_the_rates_of_a_simulated_model() -> None:
         for name, truth in truths.items():
             held[name] += estimates[name].interval.low <= truth <= estimates[name].interval.high
     for name, times in held.items():
-        assert 0.9 <= times / 120 <= 0.995, (name, times)
+        assert 0.9 <= times / 60 <= 0.995, (name, times)
 
 
 def test_the_published_cases_have_the_chance_of_the_paper(shared: Path) -> None:

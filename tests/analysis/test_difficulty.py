@@ -213,7 +213,7 @@ def said_and_true(easiness: Easiness, common: float, spread: float) -> dict[str,
     stable = {one.item: one.stability for one in difficulty(table(dict(zip(TIERS, right, strict=True))), NAMES).labels}
     stability = np.array([stable[f"kv/{number}"] for number in range(1500)])
     label = places(right)
-    same = np.mean([places(drawn()) == label for _ in range(40)], axis=0)
+    same = np.mean([places(drawn()) == label for _ in range(20)], axis=0)
     of = {"all": label >= 0, **{name: label == place for place, name in enumerate(LABELS)}}
     return {name: (float(stability[chosen].mean()), float(same[chosen].mean())) for name, chosen in of.items()}
 

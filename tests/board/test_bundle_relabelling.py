@@ -198,7 +198,7 @@ def test_a_careful_forger_gains_nothing_either(honest: Honest, status: Status, e
     assert checked.complete == (checked.accepted and status != "error")
 
 
-@settings(deadline=None, max_examples=25, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(deadline=None, max_examples=12, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(data=st.data())
 def test_no_choice_of_replies_and_words_raises_a_score(honest: Honest, data: st.DataObject) -> None:
     samples = sorted({row["sample"] for row in honest.content().lines[ROWS]})

@@ -192,12 +192,12 @@ def test_weights_of_tasks_make_the_overall_score(board: Board) -> None:
 
 # ------------------------------------------------------------------------------------------------- coverage
 
-ROUNDS = 20
+ROUNDS = 10
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("items", "binary", "rounds"), [(20, True, ROUNDS), (80, False, 6)], ids=["few right or wrong", "many graded"]
+    ("items", "binary", "rounds"), [(20, True, ROUNDS), (80, False, 3)], ids=["few right or wrong", "many graded"]
 )
 def test_ranges_hold_the_true_ranks(items: int, binary: bool, rounds: int) -> None:
     """True scores in steps from clearly apart to equal; a line's range must hold each rank that it shares."""
@@ -211,7 +211,7 @@ def test_ranges_hold_the_true_ranks(items: int, binary: bool, rounds: int) -> No
         low, high = np.array([found[place][:2] for place in range(len(true))]).T
         missed += not ((low <= best) & (worst <= high)).all()
         width.append(high - low)
-    assert missed <= max(1, rounds // 10)  # 1 of 20 is expected at most
+    assert missed <= max(1, rounds // 10)  # half of one of ten is expected at most
     assert np.mean(width) < (8 if binary else 5)  # ranges that say nothing would hold everything
 
 

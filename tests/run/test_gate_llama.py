@@ -11,7 +11,7 @@ from tiny_models import make_gguf
 from command_line import Call
 from fathom import api
 
-pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed; make test-models runs this")
+pytest.importorskip("xllamacpp", reason="xllamacpp is not installed; make test-models runs this")
 pytest.importorskip("gguf", reason="gguf is not installed; make test-models runs this")
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_gate_between_models_behind_a_server(tmp_path: Path, call: Call) -> None:
     api.build("passkey", tmp_path / "suite", lengths=[256, 512], items=6, tokenizer="words")
     for name, seed in (("old", 0), ("again", 0), ("new", 1)):
-        with serving(make_gguf(tmp_path / f"{name}.gguf", seed=seed), n_ctx="4096") as url:
+        with serving(make_gguf(tmp_path / f"{name}.gguf", seed=seed), context=4096) as url:
             api.run(tmp_path / "suite", "openai/tiny", tmp_path / name, model_base_url=url, window="4k")
     replies = {name: api.rows([tmp_path / name]) for name in ("old", "again", "new")}
     assert {status for rows in replies.values() for status in rows["status"]} <= {"ok", "incomplete"}

@@ -1,13 +1,16 @@
-"""A real server on the loopback with a tiny model, against the model asked directly. Run by ``make test-models``."""
+"""A real server on the loopback with a tiny model, against the model asked directly. Run by ``make test-llama``."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from llama_server import CONTEXT, serving
+from llama_server import answering, free_port
 from order_suites import make_order_suite
 from tiny_models import SENTENCE, make_gguf, make_gguf_of_bytes
 
@@ -19,7 +22,7 @@ from fathom.run.likelihood.completions import CompletionsServer, Via
 from fathom.run.likelihood.tokens import TokenLogprobs
 from fathom.types import FathomError
 
-pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed; make test-models runs this")
+pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed; make test-llama runs this")
 pytest.importorskip("gguf", reason="gguf is not installed; make test-models runs this")
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -30,6 +33,17 @@ TEXTS = (
     "中文 and a lantern.\n\n中文字典",
 )
 CLOSE = 1e-3
+CONTEXT = 1024
+
+
+@contextmanager
+def serving(model: Path, context: int = CONTEXT) -> Iterator[str]:
+    """The address of a server of llama-cpp-python."""
+    port = free_port()
+    options = {"model": str(model), "port": str(port), "n_ctx": str(context), "logits_all": "true"}
+    flags = [word for name, value in options.items() for word in (f"--{name}", value)]
+    with answering([sys.executable, "-m", "llama_cpp.server", *flags], port, model.with_suffix(".log")):
+        yield f"http://127.0.0.1:{port}/v1"
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +106,7 @@ def taught() -> Any:
 
 
 def assert_read_as_it_is(path: Path, tokenizer: Any, texts: tuple[str, ...]) -> None:
-    with serving(path, n_ctx="256") as url:
+    with serving(path, context=256) as url:
         found = score(url, texts, "echo")
     for scored, text in zip(found, texts, strict=True):
         expected, encoded = directly(path, text, 256), tokenizer.encode(text)
@@ -154,7 +168,7 @@ def test_a_whole_run(model: Path, tmp_path: Path) -> None:
 
 def test_a_text_beyond_the_window_is_an_overflow(model: Path, tmp_path: Path) -> None:
     suite = make_order_suite(tmp_path, 1, segments=5)
-    with serving(model, n_ctx="256") as url:
+    with serving(model, context=256) as url:
         likelihood(suite, "openai/tiny", out=tmp_path / "run", model_base_url=url, retries=0)
     (row,) = replies(tmp_path / "run")
     assert row.reply.status == "overflow"

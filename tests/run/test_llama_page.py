@@ -1,19 +1,17 @@
-"""The commands of the guide to llama.cpp, run against a real server with a tiny model. Run by ``make test-models``."""
+"""The commands of the guide to llama.cpp, run against a real server with a tiny model. Run by ``make test-models``
+and, for the second server, ``make test-llama``."""
 
 from __future__ import annotations
 
 import shlex
 import shutil
-import socket
-import subprocess
 import sys
-import time
-import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
+import llama_server
 import pytest
+from llama_server import answering, free_port
 from tiny_models import make_gguf
 
 from command_line import Call
@@ -21,7 +19,6 @@ from fathom.rows import load
 from fathom.run import replies
 from test_docs import DOCS, blocks_of, command_lines
 
-pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed; make test-models runs this")
 pytest.importorskip("gguf", reason="gguf is not installed; make test-models runs this")
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -53,31 +50,6 @@ def adapted(words: Sequence[str], port: int) -> list[str]:
     return [SMALLER.get(word, word.replace(PORT, str(port))) for word in words]
 
 
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-@contextmanager
-def serving(words: Sequence[str], port: int, log: Path) -> Iterator[None]:
-    program = [sys.executable, *words[1:]] if words[0] == "python" else list(words)
-    with log.open("w") as output:
-        server = subprocess.Popen(program, stdout=output, stderr=output)
-    try:
-        for _ in range(600):
-            assert server.poll() is None, log.read_text()[-2000:]
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield
-    finally:
-        server.terminate()
-        server.wait()
-
-
 def test_the_page_has_both_servers() -> None:
     assert [words[0] for words in servers()] == ["llama-server", "python"]
     assert [words[1] for words in programs()] == ["doctor", "build", "run", "report", "judge"]
@@ -89,13 +61,17 @@ def test_the_commands_of_the_page_work(
     number: int, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = servers()[number]
-    if command[0] != "python" and shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} is not installed")
+    if command[0] == "python":
+        pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed; make test-llama runs this")
+        command = [sys.executable, *command[1:]]
+    elif shutil.which(command[0]) is None:
+        pytest.importorskip("xllamacpp", reason="xllamacpp is not installed; make test-models runs this")
+        command = [sys.executable, llama_server.__file__, *command[1:]]
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     make_gguf(tmp_path / "model.gguf", reply=REPLY)
     port = free_port()
-    with serving(adapted(command, port), port, tmp_path / "server.log"):
+    with answering(adapted(command, port), port, tmp_path / "server.log"):
         for words in programs():
             code, printed, told = call(*adapted(words, port)[1:])
             assert code == 0, f"{shlex.join(words)}\n{printed}\n{told}"

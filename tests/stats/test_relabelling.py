@@ -150,7 +150,7 @@ SOME = st.sets(st.sampled_from(STATUSES), min_size=1).map(lambda some: tuple(sor
 
 
 @pytest.mark.slow
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(shape=SHAPES, seed=SEEDS, share=st.sampled_from((0.05, 0.3, 1.0)), statuses=SOME)
 def test_relabelling_wrong_replies_raises_no_score(
     shape: Shape, seed: int, share: float, statuses: tuple[Status, ...]
@@ -176,7 +176,7 @@ def test_no_mixture_raises_a_score(seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(shape=SHAPES.map(lambda one: replace(one, partly=True, side=False)), seed=SEEDS, statuses=SOME)
 def test_relabelling_partly_right_replies_raises_no_plain_mean(
     shape: Shape, seed: int, statuses: tuple[Status, ...]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,7 @@ from loopback_studio import serving
 from processes import until
 from studio_stores import (
     DOCUMENT,
+    IN_BOTH,
     OPERATOR,
     PASSWORD,
     PEOPLE,
@@ -27,6 +29,7 @@ from studio_stores import (
     quick_hasher,
     review,
     to_answer_review,
+    usual_place,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +40,9 @@ chromium = pytest.fixture(scope="module")(browsers)
 
 
 @pytest.fixture
-def place(place: str) -> str:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A studio; no page depends on the kind of its store but where two people change a sample."""
+    place = usual_place(request, tmp_path)
     with closing(Store(place)) as store:
         fill(store)
         people = People(store, hasher=quick_hasher())
@@ -256,7 +261,6 @@ def test_tables_and_code_are_laid_out_and_offsets_stay_exact(tab: Page, place: s
 SELECT_ALL = """() => getSelection().selectAllChildren(document.getElementById("text"))"""
 
 
-@pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # the page counts, whatever the store
 def test_neither_a_break_nor_a_night_is_time_spent(tab: Page, place: str) -> None:
     with serving(place) as (address, _), closing(Store(place)) as store:
         log_in(tab, address, "ann")
@@ -285,6 +289,7 @@ def test_neither_a_break_nor_a_night_is_time_spent(tab: Page, place: str) -> Non
         assert 50 <= json.loads(entry.body)["seconds"] < 30 * 60
 
 
+@IN_BOTH
 def test_two_tabs_on_one_sample(chromium: Browser, tab: Page, place: str) -> None:
     with closing(Store(place)) as store, serving(place) as (address, _):
         log_in(tab, address, "ann")
@@ -310,7 +315,6 @@ def test_two_tabs_on_one_sample(chromium: Browser, tab: Page, place: str) -> Non
         context.close()
 
 
-@pytest.mark.parametrize("place", ["sqlite"], indirect=True)  # no page depends on the kind of store
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_every_page_passes_axe(chromium: Browser, place: str, width: int, scheme: Any) -> None:
     with closing(Store(place)) as store, serving(place) as (address, _):
