@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from made_once import made_once
 from postgres import NoPostgresError, postgres
 
 if TYPE_CHECKING:
@@ -66,10 +67,11 @@ def store(opened: Callable[[], Store]) -> Store:
 
 
 @pytest.fixture(scope="session")
-def published_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def published_site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """The folder of a site of all published results, for tests that only read it."""
     from fathom.board.build import SiteSettings, build_site
 
-    out = tmp_path_factory.mktemp("published") / "site"
-    build_site(SiteSettings(examples=False), out)
-    return out
+    def make(out: Path) -> None:
+        build_site(SiteSettings(examples=False), out)
+
+    return made_once(tmp_path_factory, worker_id, "published-site", make)

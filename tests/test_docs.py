@@ -42,6 +42,7 @@ from fathom.score.registry import metrics
 from fathom.suites.registry import suites, tasks
 from fathom.types import Row
 from made import make_document
+from made_once import made_once
 from site_blocks import NEEDS
 
 ROOT = Path(__file__).parents[1]
@@ -303,10 +304,8 @@ def run_python(text: str, names: dict[str, Any]) -> str:
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("made")
-    files_of_docs.make(folder)
-    return folder
+def made(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    return made_once(tmp_path_factory, worker_id, "files-of-docs", files_of_docs.make)
 
 
 # Inspect's model layer still uses what the library that it retries with has deprecated.

@@ -19,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from chromium import COLOURS, browsers, violations
+from made_once import made_once
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -51,17 +52,14 @@ def build(folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """The site, built once for all workers."""
-    filelock = pytest.importorskip("filelock")
-    shared = tmp_path_factory.getbasetemp().parent if worker_id != "master" else tmp_path_factory.mktemp("site")
-    folder, log = shared / "built-site", shared / "built-site.log"
-    with filelock.FileLock(shared / "built-site.lock"):
-        if not log.exists():
-            done = build(folder)
-            log.write_text(f"{done.returncode}\n{done.stdout}{done.stderr}", "utf-8")
-    code, _, said = log.read_text("utf-8").partition("\n")
-    assert code == "0", said
-    assert not re.search("^(WARNING|ERROR)", said, re.MULTILINE), said
-    return folder
+
+    def make(folder: Path) -> None:
+        done = build(folder)
+        said = done.stdout + done.stderr
+        assert done.returncode == 0, said
+        assert not re.search("^(WARNING|ERROR)", said, re.MULTILINE), said
+
+    return made_once(tmp_path_factory, worker_id, "built-site", make)
 
 
 @pytest.fixture(scope="module")
