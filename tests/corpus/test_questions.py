@@ -106,6 +106,11 @@ def test_all_problems_are_listed_at_once_with_their_rows(folder: Path) -> None:
         ("q.csv", "file,question,answer\na,b,c\n", "row 2: no column document; it has file, question, answer"),
         ("q.csv", "document,question,answer\n", "it has no questions; expected the columns document, question, answer"),
         ("q.csv", "", "it has no questions"),
+        (
+            "q.csv",
+            "document,question,Answer,answer\na,b,c,d\n",
+            "'Answer' and 'answer' differ only in capitals: rename",
+        ),
         ("q.pdf", "x", "expected a table: .jsonl, .json, .csv"),
         ("q.jsonl", "[1]\n", "row 1: expected a JSON object"),
     ],

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -140,6 +141,9 @@ def read_questions(path: Path, documents: Mapping[str, Document], names: Iterabl
             if rows == 1:
                 break
             continue
+        if len(cells) < len(record.fields) and (alike := _alike(record.fields)):
+            problems.append(f"the columns {alike} differ only in capitals: rename one")
+            break
         question, wrong = _question(cells, documents, known)
         which = f"row {record.line} ({_short(str(cells['question'] or ''))})"
         problems += (f"{which}: {reason}" for reason in wrong)
@@ -173,6 +177,13 @@ def _records(path: Path) -> Iterator[Record | Fault]:
 def _cells(record: Record) -> Mapping[str, object]:
     """The cells of a row by the names of their columns in lower case."""
     return {name.casefold(): cell for name, cell in record.fields.items()}
+
+
+def _alike(columns: Iterable[str]) -> str:
+    """Columns that the table needs and has more than once, in other capitals."""
+    named = [name for name in columns if name.casefold() in (*NEEDED, *OPTIONAL)]
+    counts = Counter(name.casefold() for name in named)
+    return " and ".join(repr(name) for name in named if counts[name.casefold()] > 1)
 
 
 def _name(cell: object) -> str:
