@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
+import os
 import re
+import shlex
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
+from fathom.models.clients import server_of
 from fathom.models.failures import ServerError, chain_of, classify, shorten, status_code
-from fathom.models.protocol import Client
+from fathom.models.protocol import Settings
 from fathom.models.proxies import proxy_variable
 from fathom.models.usage import count
 from fathom.printing import printable
 from fathom.run.checks import Check
-from fathom.safety.secrets import hide_in_address
+from fathom.safety.secrets import hide_in_address, key_variable
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -109,21 +113,58 @@ async def survey(client: AsyncOpenAI, name: str, *, given: str | None, seconds: 
     return Survey(Check("address", "ok", f"{address} answers, without a list of models ({_in_short(answer)})"), True)
 
 
-async def explained(error: ServerError, client: Client) -> FathomError:
-    """The error of a run that gives up, with what is wrong with the server's address if that can be found out.
+@asynccontextmanager
+async def explaining(client: object) -> AsyncIterator[None]:
+    """Say what is wrong with the server of a model, its address or its key, when work with it is given up.
 
     Args:
-        error: Why the run gives up.
         client: The client of the model.
+
+    Raises:
+        FathomError: The ``ServerError`` that was raised inside, with what the free checks of ``fathom doctor`` find.
     """
-    chat = getattr(client, "chat", client)
-    server = getattr(chat, "server", None)
-    if server is None:
-        return error
-    settings = getattr(chat, "_settings", None)
-    http, name = server
-    check = (await survey(http, name, given=getattr(settings, "base_url", None), seconds=SHORT_SECONDS)).check
-    return FathomError(f"{error}. {check.found}. {check.consequence}") if check.state == "failed" else error
+    try:
+        yield
+    except ServerError as error:
+        if (server := server_of(client)) is None:
+            raise
+        http, name, settings = server
+        surveyed = await survey(http, name, given=settings.base_url, seconds=SHORT_SECONDS)
+        check = surveyed.check if surveyed.check.state == "failed" else refusal(str(error), settings, name, surveyed)
+        if check is None or check.consequence in str(error):
+            raise
+        raise FathomError(f"{error}. {check.found}. {check.consequence}") from None
+
+
+def refusal(message: str, settings: Settings, name: str, surveyed: Survey) -> Check | None:
+    """The check that explains why a server refuses all requests; None if it is neither the key nor the model's name.
+
+    Args:
+        message: What the server says.
+        settings: How the model is asked.
+        name: The model's name on the server.
+        surveyed: What the server states.
+    """
+    code = next(iter(re.findall(r"\b(40[0-9])\b", message)), "")
+    if code in ("401", "403"):
+        return Check("key", "failed", "the key is refused", _about_key(settings))
+    if not surveyed.served or name in surveyed.served or code not in ("400", "404"):
+        return None
+    near, served = like(name, surveyed.served), surveyed.served
+    names = ", ".join(served[:5]) + (f" and {len(served) - 5} more" if len(served) > 5 else "")
+    better = near[0] if near else served[0] if len(served) == 1 else ""
+    option = f"--model {settings.model.removesuffix(name)}{better}" if better else ""
+    words = f"the server has no model {name!r}; it serves {names}"
+    advice = f"Give {shlex.join(option.split(' ', 1)) if option else 'one of these names'}"
+    return Check("model name", "failed", words, advice, option)
+
+
+def _about_key(settings: Settings) -> str:
+    variable = key_variable(settings.model)
+    if "api_key" in settings.model_args:
+        return "Check the key in --model-arg api_key"
+    state = "which is set: check it" if os.environ.get(variable) else "which is not set"
+    return f"The key is read from {variable}, {state}"
 
 
 async def fetch(client: AsyncOpenAI, path: str, seconds: float, body: object = None) -> Answer:

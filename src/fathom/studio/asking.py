@@ -17,6 +17,7 @@ from fathom.run.engine import Engine, ignore, terms_of
 from fathom.run.options import check_settings
 from fathom.run.preflight import sent_cap
 from fathom.run.queue import Queue, Queued
+from fathom.run.server_facts import explaining
 from fathom.score.dialects import without_reasoning
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, FathomError, Json, Reply
@@ -98,6 +99,7 @@ class Asking:
             seed=given.seed,
             max_output_tokens=given.max_output_tokens,
             base_url=given.base_url,
+            chosen_temperature=given.temperature is not None,
         )
 
 
@@ -168,7 +170,8 @@ async def _ask_all(
 
     check_limit()
     try:
-        await engine.work_through(Queue(enumerate(prompts), lambda job: "", 0), send)
+        async with explaining(client):
+            await engine.work_through(Queue(enumerate(prompts), lambda job: "", 0), send)
     except FathomError as error:
         raise FathomError(f"{asking.model}: {error}") from None
     finally:
