@@ -72,10 +72,16 @@ def negotiation_of(client: Client) -> Negotiation:
     return negotiation if isinstance(negotiation, Negotiation) else Negotiation()
 
 
-def server_of(client: object) -> "tuple[AsyncOpenAI, str, Settings] | None":
-    """The HTTP client of a model's server, its name there, and how it is asked; None without OpenAI's protocol."""
-    server, settings = (getattr(_asking(client), name, None) for name in ("server", "settings"))
-    return None if server is None or settings is None else (*server, settings)
+def server_of(client: object) -> "tuple[AsyncOpenAI, str] | None":
+    """The HTTP client of a model's server and its name there; None without OpenAI's protocol."""
+    server: tuple[AsyncOpenAI, str] | None = getattr(_asking(client), "server", None)
+    return server
+
+
+def settings_of(client: object) -> Settings | None:
+    """How a model on a server is asked; None for models in this process."""
+    settings = getattr(_asking(client), "settings", None)
+    return settings if isinstance(settings, Settings) else None
 
 
 def _asking(client: object) -> object:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from fathom.models.clients import server_of
+from fathom.models.clients import server_of, settings_of
 from fathom.models.failures import ServerError, chain_of, classify, shorten, status_code
 from fathom.models.protocol import Settings
 from fathom.models.proxies import proxy_variable
@@ -126,14 +126,26 @@ async def explaining(client: object) -> AsyncIterator[None]:
     try:
         yield
     except ServerError as error:
-        if (server := server_of(client)) is None:
-            raise
-        http, name, settings = server
-        surveyed = await survey(http, name, given=settings.base_url, seconds=SHORT_SECONDS)
-        check = surveyed.check if surveyed.check.state == "failed" else refusal(str(error), settings, name, surveyed)
+        check, settings, server = None, settings_of(client), server_of(client)
+        if settings is not None:
+            check = _key_check(str(error), settings)
+        if settings is not None and server is not None and check is None:
+            check = await _server_check(str(error), settings, *server)
         if check is None or check.consequence in str(error):
             raise
-        raise FathomError(f"{error}. {check.found}. {check.consequence}") from None
+        # Judges and checkers have options of other names, so they are named as in Python.
+        advice = re.sub(r"--(model(?:-[a-z-]+)?)", lambda flag: f"`{flag[1].replace('-', '_')}`", check.consequence)
+        raise FathomError(f"{str(error).rstrip('.')}. {check.found}. {advice}") from None
+
+
+async def _server_check(message: str, settings: Settings, http: AsyncOpenAI, name: str) -> Check | None:
+    """The check of the address, or of the model's name, that explains an error; None if both are right."""
+    from openai import DefaultAsyncHttpxClient
+
+    # Connections of its own: those of a client that records requests lead nowhere.
+    async with http.with_options(http_client=DefaultAsyncHttpxClient()) as own:
+        surveyed = await survey(own, name, given=settings.base_url, seconds=SHORT_SECONDS)
+    return surveyed.check if surveyed.check.state == "failed" else refusal(message, settings, name, surveyed)
 
 
 def refusal(message: str, settings: Settings, name: str, surveyed: Survey) -> Check | None:
@@ -145,10 +157,9 @@ def refusal(message: str, settings: Settings, name: str, surveyed: Survey) -> Ch
         name: The model's name on the server.
         surveyed: What the server states.
     """
-    code = next(iter(re.findall(r"\b(40[0-9])\b", message)), "")
-    if code in ("401", "403"):
-        return Check("key", "failed", "the key is refused", _about_key(settings))
-    if not surveyed.served or name in surveyed.served or code not in ("400", "404"):
+    if (check := _key_check(message, settings)) is not None:
+        return check
+    if not surveyed.served or name in surveyed.served or not re.search(r"\b40[04]\b", message):
         return None
     near, served = like(name, surveyed.served), surveyed.served
     names = ", ".join(served[:5]) + (f" and {len(served) - 5} more" if len(served) > 5 else "")
@@ -159,12 +170,15 @@ def refusal(message: str, settings: Settings, name: str, surveyed: Survey) -> Ch
     return Check("model name", "failed", words, advice, option)
 
 
-def _about_key(settings: Settings) -> str:
+def _key_check(message: str, settings: Settings) -> Check | None:
+    """The check that explains an error by the key; None if it has another reason."""
+    if not re.search(r"\b40[13]\b", message):
+        return None
     variable = key_variable(settings.model)
-    if "api_key" in settings.model_args:
-        return "Check the key in --model-arg api_key"
     state = "which is set: check it" if os.environ.get(variable) else "which is not set"
-    return f"The key is read from {variable}, {state}"
+    given = "api_key" in settings.model_args
+    advice = "Check the key in --model-arg api_key" if given else f"The key is read from {variable}, {state}"
+    return Check("key", "failed", "the key is refused", advice)
 
 
 async def fetch(client: AsyncOpenAI, path: str, seconds: float, body: object = None) -> Answer:

@@ -91,11 +91,8 @@ class Recording:
 
     @property
     def server(self) -> tuple[AsyncOpenAI, str] | None:
-        """The HTTP client and the model's name on its server, to which it is connected; None for other protocols."""
-        from openai import DefaultAsyncHttpxClient
-
-        server = self._client.server
-        return server and (server[0].with_options(http_client=DefaultAsyncHttpxClient()), server[1])
+        """The client of OpenAI's library, whose connections lead here, and the model's name on its server."""
+        return self._client.server
 
     async def record(self, prompt: str, call: Call) -> Sent:
         """The request that asks for a prompt.
