@@ -180,7 +180,7 @@ def _refuses(name: str, message: str) -> bool:
     place = re.search(r"loc['\"]?\s*:\s*[\[(]\s*['\"]body['\"]\s*,\s*['\"](\w+)", message)
     if place is not None:
         return place[1] == name
-    return any(re.search(pattern.format(name=name), message, re.IGNORECASE) for pattern in _PARAMETER)
+    return any(re.search(pattern.format(name=re.escape(name)), message, re.IGNORECASE) for pattern in _PARAMETER)
 
 
 _PARAMETER = (

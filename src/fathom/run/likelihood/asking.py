@@ -11,6 +11,7 @@ from fathom.models.hugging_face import is_local
 from fathom.models.loop import drive
 from fathom.models.prices import FREE, Limit, Price, find_price
 from fathom.models.protocol import Settings
+from fathom.models.proxies import check_proxy
 from fathom.models.retry import Retry
 from fathom.models.settings import Limits
 from fathom.plugins import loading
@@ -111,6 +112,8 @@ def likelihood(
     _check_limits(out, plan, model, settings)
     if tell is not None:
         tell(str(plan))
+        if note := check_proxy(settings.model_base_url):
+            tell(note)
     if confirm is not None and not confirm(plan):
         return RunSummary(out, None, stopped="not confirmed")
     join_run(out, manifest)
