@@ -224,6 +224,16 @@ def test_judges_and_embeddings_say_it_with_their_own_options(tmp_path: Path, mon
         with pytest.raises(FathomError, match=rf"but {server.base_url} is\. Give `judge_base_url` {server.base_url}"):
             judge(folder, "openai/tiny", model_base_url=server.address, retries=0, backoff=0.0)
 
+    class Elsewhere(DoctorServer):
+        def _answer(self, path: str, body: dict[str, Any], head: str) -> Act | None:
+            return refusal(400, "Not to my taste") if "chat" in path else super()._answer(path, body, head)
+
+    with (
+        Elsewhere(Faults(prefix="/api/v1")) as server,
+        pytest.raises(FathomError, match=r"Not to my taste.*for what is missing$"),
+    ):
+        judge(folder, "openai/tiny", model_base_url=server.base_url, retries=0, backoff=0.0)
+
 
 def test_what_no_server_explains_is_raised_as_it_is() -> None:
     async def fails(client: object) -> None:

@@ -145,7 +145,9 @@ async def _server_check(message: str, settings: Settings, http: AsyncOpenAI, nam
     # Connections of its own: those of a client that records requests lead nowhere.
     async with http.with_options(http_client=DefaultAsyncHttpxClient()) as own:
         surveyed = await survey(own, name, given=settings.base_url, seconds=SHORT_SECONDS)
-    return surveyed.check if surveyed.check.state == "failed" else refusal(message, settings, name, surveyed)
+    # A server that refuses a request for what is in it has the address of the API.
+    elsewhere = surveyed.check.state == "failed" and not re.search(r"\b4(?:00|22)\b", message)
+    return surveyed.check if elsewhere else refusal(message, settings, name, surveyed)
 
 
 def refusal(message: str, settings: Settings, name: str, surveyed: Survey) -> Check | None:
