@@ -18,7 +18,9 @@ from scripted_server import Act, ScriptedServer, completion, refusal
 from engine_calls import judge, run
 from fathom.models.embedding import Endpoint
 from fathom.models.failures import Failure, ServerError
+from fathom.models.inspect_client import open_inspect_client
 from fathom.models.negotiation import MOST_TRIES, Negotiation, fixed_parameters
+from fathom.models.prices import FREE
 from fathom.models.protocol import Call, RequestError, Settings
 from fathom.models.retry import Retry
 from fathom.models.settings import AskSettings
@@ -214,6 +216,22 @@ def test_whoever_gives_up_says_what_doctor_knows(faults: Faults, name: str, word
             ask_model(asking, [Prompt("a", "hello")], cap=5)
 
 
+def test_a_server_that_prompts_end_has_a_window() -> None:
+    async def gives_up(url: str, window: int | None) -> None:
+        client = open_inspect_client(Settings("openai/tiny", base_url=url, window=window))
+        try:
+            async with explaining(client):
+                raise ServerError("the first 20 samples all failed, the last one with: out of memory")
+        finally:
+            await client.close()
+
+    with DoctorServer() as server:
+        with pytest.raises(FathomError, match=r"states a window of 8,192 tokens\..*--window 8192"):
+            asyncio.run(gives_up(server.base_url, None))
+        with pytest.raises(ServerError, match=r"out of memory$"):
+            asyncio.run(gives_up(server.base_url, 8000))
+
+
 def test_judges_and_embeddings_say_it_with_their_own_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install_tasks(monkeypatch)
     folder = make_run(tmp_path / "run", [(judged(1), "It is 1."), (judged(2, "abstracts"), "It is 2.")])
@@ -279,9 +297,6 @@ def test_what_is_final_is_asked_once_by_all() -> None:
     overflow = refusal(500, "input is too large to process. increase the physical batch size")
 
     async def ask_all(server: ScriptedServer) -> list[Reply]:
-        from fathom.models.inspect_client import open_inspect_client
-        from fathom.models.prices import FREE
-
         client = open_inspect_client(Settings("openai/m", base_url=server.base_url))
         engine = Engine(client, Terms(FREE, 1, Retry(retries=3, first=0.0)), replied=True)
         found = [await engine.ask(f"[sample {number}]", Call("s", 1, 0, 5)) for number in range(2)]

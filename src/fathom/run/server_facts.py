@@ -139,7 +139,7 @@ async def explaining(client: object) -> AsyncIterator[None]:
 
 
 async def _server_check(message: str, settings: Settings, http: AsyncOpenAI, name: str) -> Check | None:
-    """The check of the address, or of the model's name, that explains an error; None if both are right."""
+    """The check of the address, the model's name or the window that may explain an error; None if all are right."""
     from openai import DefaultAsyncHttpxClient
 
     # Connections of its own: those of a client that records requests lead nowhere.
@@ -147,7 +147,13 @@ async def _server_check(message: str, settings: Settings, http: AsyncOpenAI, nam
         surveyed = await survey(own, name, given=settings.base_url, seconds=SHORT_SECONDS)
     # A server that refuses a request for what is in it has the address of the API.
     elsewhere = surveyed.check.state == "failed" and not re.search(r"\b4(?:00|22)\b", message)
-    return surveyed.check if elsewhere else refusal(message, settings, name, surveyed)
+    if elsewhere or (check := refusal(message, settings, name, surveyed)) is not None:
+        return surveyed.check if elsewhere else check
+    window = surveyed.window
+    if window is None or (settings.window or window + 1) <= window or re.search(r"\b4\d\d\b", message):
+        return None
+    advice = f"Prompts that do not fit can end it; runs do not send them with --window {window}"
+    return Check("window", "failed", f"The server states a window of {window:,} tokens", advice)
 
 
 def refusal(message: str, settings: Settings, name: str, surveyed: Survey) -> Check | None:
