@@ -232,6 +232,16 @@ def test_a_server_that_prompts_end_has_a_window() -> None:
             asyncio.run(gives_up(server.base_url, 8000))
 
 
+def test_a_proxy_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    asking = Asking("openai/m", AskSettings(base_url="http://127.0.0.1:8/v1", retries=0, backoff=0.0))
+    prompts = [Prompt(str(number), "hello") for number in range(4)]
+    with pytest.raises(FathomError, match=r"at the proxy of HTTP_PROXY\. Correct.*NO_PROXY=127\.0\.0\.1"):
+        ask_model(asking, prompts, cap=5)
+
+
 def test_judges_and_embeddings_say_it_with_their_own_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install_tasks(monkeypatch)
     folder = make_run(tmp_path / "run", [(judged(1), "It is 1."), (judged(2, "abstracts"), "It is 2.")])

@@ -298,11 +298,13 @@ def _no_answer(error: Exception | None, url: str) -> tuple[str, str]:
     through = f" Requests go through the proxy of {proxy}; NO_PROXY={host} avoids it." if proxy else ""
     if any(isinstance(link, socket.gaierror) for link in links):
         return f"no host {host!r} (DNS)", f"Check the host's name and your network.{through}"
-    if any(isinstance(link, ConnectionRefusedError) for link in links):
+    refused = any(isinstance(link, ConnectionRefusedError) for link in links)
+    if refused and proxy:
+        return f"nothing listens at the proxy of {proxy}", f"Correct {proxy}; NO_PROXY={host} avoids it"
+    if refused:
         return (
             "connection refused: no server listens there",
-            "Start the server, or correct host and port. Inside a container, 127.0.0.1 is the container itself."
-            + through,
+            "Start the server, or correct host and port. Inside a container, 127.0.0.1 is the container itself.",
         )
     words = " ".join(map(str, links))
     if "CERTIFICATE_VERIFY_FAILED" in words:
