@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import json
 import threading
+from base64 import b64encode, urlsafe_b64encode
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -43,6 +46,28 @@ def test_a_secret_is_found_by_its_value_in_every_form(monkeypatch: pytest.Monkey
     remember({"extra": [["password", "longer-than-that"]]}, "http://user:pass%20word@host/v1")
     assert redact("longer-than-that, pass%20word, pass word, dXNlcjpwYXNzIHdvcmQ=") == "***, ***, ***, ***"
     assert hide_in_text("Bearer abcdefgh1, x-api-key: abc") == "Bearer ***, x-api-key: ***"
+
+
+def test_a_secret_is_found_however_it_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "Zr3/Lw0+Xn5:Vb2=="
+    monkeypatch.setenv("MY_SERVICE_TOKEN", key)
+    data, once = key.encode(), quote(key, safe="")
+    for encoded in (
+        *(once, once.lower(), quote(once, safe=""), "".join(f"%{byte:02x}" for byte in data)),
+        *("".join(form.format(ord(letter)) for letter in key) for form in ("\\u{:04x}", "\\\\u{:04X}", "\\x{:02x}")),
+        *("".join(form.format(ord(letter)) for letter in key) for form in ("&#{};", "&#x{:X};")),
+        *(key.replace("/", "\\/"), json.dumps(json.dumps({"a": key})), data.hex(), key.replace("=", "\\u003d")),
+        *(b64encode(before + data + b"\n").decode() for before in (b"", b"u:", b"user:", b"Bearer ")),
+        urlsafe_b64encode(b"x" + data).decode(),
+    ):
+        shown = redact(f"50% of C:\\dir <{encoded}> \\n %41")
+        assert "***" in shown, encoded
+        assert shown.startswith("50% of C:\\dir <")
+        assert shown.endswith("> \\n %41")
+        rest = unquote(unquote(shown)).replace("\\", "")
+        assert not any(key[at : at + 4] in rest or b64encode(data)[at : at + 6].decode() in rest for at in range(12))
+    for hostile in ("\\" * 50_000, "%25" * 20_000, "&#x0" * 20_000):
+        assert redact(hostile) == hostile
 
 
 def test_the_beginning_of_a_long_key_is_a_secret_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -649,9 +649,34 @@ def test_a_denied_key_is_said_at_once(tmp_path: Path) -> None:
         def answer(self, *request: Any) -> tuple[int, bytes]:
             return 401, b'{"error": {"message": "Incorrect API key provided"}}'
 
-    with Denying() as server, pytest.raises(FathomError, match="Incorrect API key"):
+    with (
+        Denying() as server,
+        pytest.raises(FathomError, match=r"Incorrect API key.*The key is read from OPENAI_API_KEY"),
+    ):
         ask(tmp_path, server)
     assert len(server.events) == 1
+
+
+def test_a_parameter_that_is_refused_is_left_out_of_the_next_batch(tmp_path: Path) -> None:
+    class Refusing(OpenAIServer):
+        def _line(self, outcome: tuple[str, str, dict[str, Any]]) -> bytes:
+            name, _, body = outcome
+            if "seed" not in body:
+                return super()._line(outcome)
+            error = {"message": "Unknown parameter: 'seed'.", "type": "invalid_request_error"}
+            line = {"custom_id": name, "response": {"status_code": 400, "body": {"error": error}}, "error": None}
+            return json.dumps(line).encode() + b"\n"
+
+    said: list[str] = []
+    with Refusing() as server:
+        summary = ask(tmp_path, server, count=4, tell=said.append)
+    assert [("seed" in body) for batch in server.batches for _, body in batch.requests] == [True] * 4 + [False] * 4
+    assert [line for line in said if "the server refuses seed" in line] == [
+        "batch batch_0000: 0 of 4 answered; the server refuses seed: all requests were sent without it"
+    ]
+    assert any("refuses seed" in hint for hint in summary.hints)
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["observed"]["negotiated"] == {"seed": ""}
+    assert {row.reply.status for row in replies(tmp_path / "run")} == {"ok"}
 
 
 @pytest.mark.slow

@@ -363,7 +363,7 @@ def test_doctor_and_bundles_know_when_several_models_answer(tmp_path: Path) -> N
     assert [note.kind for note in notes_on_replies(made)] == ["models"]
     assert notes_on_replies([replace(reply, served="m") for reply in made]) == ()
     with ScriptedServer(lambda number, before: completion("nine", model="ab"[number % 2])) as server:
-        go(make_suite(tmp_path, 4), server, tmp_path / "run")
+        go(make_suite(tmp_path, 4), server, tmp_path / "run", max_connections=1)
     with pytest.raises(
         FathomError, match=r"2 models answered \(a, b\), so the scores are of none of them \(`fathom rows` names"
     ):

@@ -91,6 +91,16 @@ def test_options_that_a_server_refuses_are_left_out() -> None:
     assert ["ignore_eos" in one for one in server.requests] == [True, *[False] * 8]
 
 
+def test_the_cap_has_the_name_that_the_server_takes() -> None:
+    def renamed(_number: int, before: int) -> Act:
+        other = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+        return stream(*WORDS, usage=COUNTS) if before else refusal(400, other)
+
+    found, server = measure(renamed)
+    assert all(timed.tokens_per_second for timed in found)
+    assert all(body["max_completion_tokens"] == TOKENS and body["ignore_eos"] for body in server.requests[1:])
+
+
 def test_without_counts_there_is_no_rate() -> None:
     found, _ = measure(lambda *_: stream(*WORDS))
     assert all(one.first_token_seconds and one.tokens_per_second is None for one in found)

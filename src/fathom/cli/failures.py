@@ -6,6 +6,8 @@ import re
 import sqlite3
 import traceback
 
+from fathom.safety.secrets import hide_in_text
+
 VARIABLE = "FATHOM_TRACEBACK"
 BUG = 70
 """Exit code of a bug in fathom (``EX_SOFTWARE``)."""
@@ -39,7 +41,7 @@ def explain(error: BaseException) -> str | None:
     from fathom.plugins.loading import place_of
 
     if place := place_of(error):
-        return f"{place}: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        return f"{place}: {type(error).__name__}: {hide_in_text(' '.join(str(error).split()))[:200]}"
     if isinstance(error, MemoryError):
         return "there is not enough memory; end other programs, or make the work smaller"
     if isinstance(error, ValueError) and "embedded null" in str(error):
@@ -78,7 +80,7 @@ def _number(error: BaseException) -> int | None:
 
 def about_bug(error: BaseException) -> str:
     """One line about an exception that should not have come this far."""
-    words = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    words = f"{type(error).__name__}: {hide_in_text(' '.join(str(error).split()))[:200]}"
     return f"this is a bug in fathom: {words}. Please report it, with what the same command prints with {VARIABLE}=1"
 
 

@@ -9,12 +9,12 @@ from fathom.models.hugging_face import is_local
 from fathom.models.local_client import LocalClient, open_local_client
 from fathom.models.negotiation import Negotiation
 from fathom.models.protocol import Client, Settings, is_baseline, is_ray_vllm
-from fathom.models.proxies import check_proxy
 from fathom.models.ray_vllm import RayVllmClient, open_ray_vllm_client
-from fathom.safety.secrets import strip_keys
 from fathom.tokens.tokenizers import Tokenizer
 
 if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
     from fathom.extend.hf.extension import Extension
 
 
@@ -37,8 +37,6 @@ def open_client(settings: Settings, tokenizer: Callable[[], Tokenizer]) -> Clien
         return open_local_client(settings)
     if is_ray_vllm(settings.model):
         return open_ray_vllm_client(settings)
-    strip_keys(settings.model)
-    check_proxy(settings.base_url)
     if settings.chat_template != "always":
         from fathom.models.completions import open_continuing_client
 
@@ -70,8 +68,25 @@ def notes_of(client: Client, command: str | None = None) -> tuple[str, ...]:
 
 def negotiation_of(client: Client) -> Negotiation:
     """What the model's server was found to refuse; nothing for models without a server."""
-    negotiation = getattr(client, "negotiation", None)
+    negotiation = getattr(_asking(client), "negotiation", None)
     return negotiation if isinstance(negotiation, Negotiation) else Negotiation()
+
+
+def server_of(client: object) -> "tuple[AsyncOpenAI, str] | None":
+    """The HTTP client of a model's server and its name there; None without OpenAI's protocol."""
+    server: tuple[AsyncOpenAI, str] | None = getattr(_asking(client), "server", None)
+    return server
+
+
+def settings_of(client: object) -> Settings | None:
+    """How a model on a server is asked; None for models in this process."""
+    settings = getattr(_asking(client), "settings", None)
+    return settings if isinstance(settings, Settings) else None
+
+
+def _asking(client: object) -> object:
+    """The part of a client that sends requests: some ask a backend."""
+    return getattr(client, "backend", client)
 
 
 def kernel_of(client: Client) -> str:

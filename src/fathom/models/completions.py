@@ -14,12 +14,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fathom.models.answers import LARGE_TEXT, Output, checked, to_reply
-from fathom.models.failures import Failure, classify
+from fathom.models.failures import Failure
 from fathom.models.negotiation import Negotiation, fixed_parameters
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import Call, Client, RequestError, Settings
+from fathom.models.proxies import check_access
 from fathom.models.usage import count
 from fathom.models.wire import normalized, watch
+from fathom.safety.secrets import key_variable
 from fathom.types import FathomError, Json, Reply
 
 if TYPE_CHECKING:
@@ -36,7 +38,12 @@ _STOPS = {"length": "max_tokens"}
 
 
 class CompletionsClient:
-    """Sends prompts without a chat template; ``window`` is None because it truncates nothing."""
+    """Sends prompts without a chat template; ``window`` is None because it truncates nothing.
+
+    Attributes:
+        settings: How the model is asked.
+        negotiation: What the server was found to refuse.
+    """
 
     window: int | None = None
     policy: Overflow = "refuse"
@@ -44,7 +51,7 @@ class CompletionsClient:
     def __init__(self, client: AsyncOpenAI, model: str, settings: Settings) -> None:
         self._client = client
         self._model = model
-        self._settings = settings
+        self.settings = settings
         self.negotiation = Negotiation(fixed_parameters(settings))
 
     @property
@@ -65,22 +72,15 @@ class CompletionsClient:
         return replace(reply, text=output.text) if reply.text and not reply.reasoning else reply
 
     async def _sent(self, prompt: str, call: Call) -> Output:
-        while True:
-            changes = dict(self.negotiation.changes)
-            options = _options(self._settings, call.stop)
-            options |= {"max_tokens": call.max_output_tokens, "seed": call.seed + call.epoch - 1}
-            sent = {name: value for name, value in options.items() if self.negotiation.sends(name)}
-            if cap := changes.get("max_tokens"):
-                sent["extra_body"] = {**sent.get("extra_body", {}), cap: call.max_output_tokens}
-            try:
-                create = self._client.completions.with_raw_response.create
-                answer = await create(model=self._model, prompt=prompt, **sent)
-                return read_completion(json.loads(answer.http_response.content))
-            except Exception as error:
-                failure = classify(error)
-            if not self.negotiation.learn(failure, changes):
-                advice = self.negotiation.advice(failure)
-                raise RequestError(replace(failure, message=f"{failure.message} ({advice})") if advice else failure)
+        options = _options(self.settings, call.stop)
+        options |= {"max_tokens": call.max_output_tokens, "seed": call.seed + call.epoch - 1}
+
+        async def request() -> Output:
+            create = self._client.completions.with_raw_response.create
+            answer = await create(model=self._model, prompt=prompt, **self.negotiation.sent(options))
+            return read_completion(json.loads(answer.http_response.content))
+
+        return await self.negotiation.send(request)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -92,6 +92,7 @@ class ContinuingClient:
 
     Attributes:
         chat: The client that sends them through it.
+        settings: How the model is asked.
         negotiation: What the server was found to refuse; shared by both.
     """
 
@@ -102,6 +103,12 @@ class ContinuingClient:
         self.chat = chat
         self._completions = completions
         self.negotiation = completions.negotiation = chat.negotiation
+        self.settings = chat.settings
+
+    @property
+    def server(self) -> tuple[AsyncOpenAI, str]:
+        """The HTTP client and the model's name on its server."""
+        return self._completions.server
 
     async def complete(self, prompt: str, call: Call) -> Reply:
         """Send one request with the client of its kind."""
@@ -195,13 +202,25 @@ def _server_name(settings: Settings) -> str:
 
 
 def _connect(settings: Settings) -> AsyncOpenAI:
-    from openai import AsyncOpenAI
-
-    provider, _, name = settings.model.partition("/")
-    service = name.partition("/")[0] if provider == "openai-api" else provider
-    variable = service.upper().replace("-", "_") + "_API_KEY"
-    key = settings.model_args.get("api_key") or os.environ.get(variable) or NO_KEY
-    # Retries and time limits are the runner's.
-    client = AsyncOpenAI(api_key=str(key), base_url=settings.base_url, max_retries=0, timeout=None)
+    key = settings.model_args.get("api_key")
+    client = connect(settings.model, settings.base_url, str(key or ""))
     watch(client)
     return client
+
+
+def connect(model: str, base_url: str | None, key: str = "") -> AsyncOpenAI:
+    """A client of OpenAI's library. Retries and time limits are the runner's.
+
+    Args:
+        model: ``PROVIDER/NAME``, whose provider has a key in the environment.
+        base_url: Address of the server; None for OpenAI's.
+        key: A key that was given; "" for that in the environment, or none.
+
+    Raises:
+        FathomError: The key cannot be sent, or the proxy cannot be used.
+    """
+    from openai import AsyncOpenAI
+
+    check_access(model, base_url)
+    key = key or os.environ.get(key_variable(model)) or NO_KEY
+    return AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=None)

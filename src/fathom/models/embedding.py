@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fathom.models.failures import shorten
+from fathom.models.failures import classify
+from fathom.models.proxies import check_access
 from fathom.models.usage import count
 from fathom.plugins.extras import install
 from fathom.safety.address import check_address
@@ -143,27 +144,27 @@ class Endpoint:
         """The key from the environment; "" if none is needed.
 
         Raises:
-            FathomError: The server is OpenAI's, which needs one.
+            FathomError: The server is OpenAI's, which needs one; or it cannot be sent, or a proxy cannot be used.
         """
+        check_access("openai/", self.base_url)
         key = os.environ.get(self.key_variable, "")
         if not key and self.base_url is None:
             raise FathomError(f"embeddings by {self.model} need a key in the environment variable {self.key_variable}")
         return key
 
     def _asked(self, client: OpenAI, texts: list[str]) -> tuple[list[list[float]], int]:
-        import openai
-
         for attempt in range(self.retries + 1):
             try:
                 reply = client.embeddings.create(model=self.model, input=texts, encoding_format="float")
-            except (openai.APIConnectionError, openai.RateLimitError, openai.InternalServerError) as error:
+            except Exception as error:
+                failure = classify(error)
+                if failure.kind not in ("busy", "silent"):
+                    raise FathomError(f"{self.model}: the server refused to embed: {failure.message}") from error
                 if attempt == self.retries:
-                    last = shorten(str(error))
-                    raise FathomError(f"{self.model}: no embeddings after {attempt + 1} attempts: {last}") from error
+                    tries = f"no embeddings after {attempt + 1} attempts"
+                    raise FathomError(f"{self.model}: {tries}: {failure.message}") from error
                 self.sleep(min(60.0, 2.0**attempt))
                 continue
-            except openai.OpenAIError as error:
-                raise FathomError(f"{self.model}: the server refused to embed: {shorten(str(error))}") from error
             if sorted(entry.index for entry in reply.data) != list(range(len(texts))):
                 raise FathomError(f"{self.model} returned {len(reply.data)} vectors for {len(texts)} texts")
             usage: Any = reply.usage  # some servers omit it

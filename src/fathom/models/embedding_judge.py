@@ -6,16 +6,19 @@ folder; Qwen models are padded on the left, as in LongBench Pro. Texts are embed
 Only Qwen3-Embedding-8B reproduces the paper's scores.
 """
 
+from __future__ import annotations
+
 import asyncio
 import json
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from fathom.models.completions import connect
 from fathom.models.embedding import Endpoint, Floats, SentenceTransformer
 from fathom.models.failures import Failure, classify, shorten
 from fathom.models.overflow import Overflow
@@ -24,6 +27,9 @@ from fathom.plugins.extras import install
 from fathom.score.judge import JudgeKind
 from fathom.types import FathomError, Reply
 from fathom.types.choices import TIMEOUT
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
 
 SERVED, LOCAL = "embed/", "embed-local/"
 PAPERS = "Qwen3-Embedding-8B"
@@ -53,14 +59,23 @@ class EmbeddingClient:
     Args:
         embedder: The model.
         threads: Requests processed at once.
+        settings: How it is asked, if it is on a server.
     """
 
     window: int | None = None
     policy: Overflow = "refuse"
 
-    def __init__(self, embedder: Embedder, threads: int) -> None:
+    def __init__(self, embedder: Embedder, threads: int, settings: Settings | None = None) -> None:
         self._embedder = embedder
+        self.settings = settings
         self._threads = ThreadPoolExecutor(threads, "embedding")
+
+    @property
+    def server(self) -> tuple[AsyncOpenAI, str] | None:
+        """A client of the server that embeds, and the model's name there; None for a local model."""
+        if self.settings is None:
+            return None
+        return connect(self.settings.model, self.settings.base_url), self.settings.model.partition("/")[2]
 
     def load(self) -> None:
         """Load the model, if it is local, before the first request.
@@ -161,7 +176,7 @@ def open_embedding_client(settings: Settings, *, connections: int = 1, timeout: 
     # The runner retries, so that the same limits hold for all judges.
     endpoint = Endpoint(name, settings.base_url, retries=0, timeout=timeout, tell=cache(_tell))
     endpoint.key()
-    return EmbeddingClient(_Served(endpoint), connections)
+    return EmbeddingClient(_Served(endpoint), connections, settings)
 
 
 def _check(settings: Settings) -> None:

@@ -17,10 +17,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
 from fathom.models.answers import LARGE_TEXT, Output, checked, to_reply
-from fathom.models.failures import Failure, classify, shorten
+from fathom.models.failures import Failure, classify, meaning, shorten, status_code
 from fathom.models.negotiation import CAPS, Negotiation, fixed_parameters
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import Call, Chat, RequestError, Settings, Turn
+from fathom.models.proxies import check_access
 from fathom.models.thinking import unknown_switch
 from fathom.models.usage import count
 from fathom.models.wire import SERVED_CHARACTERS, watch
@@ -38,14 +39,19 @@ LEAST_SHARED = 1024
 
 
 class InspectClient:
-    """Sends prompts through Inspect; ``window`` is None because Inspect truncates nothing."""
+    """Sends prompts through Inspect; ``window`` is None because Inspect truncates nothing.
+
+    Attributes:
+        settings: How the model is asked.
+        negotiation: What the server was found to refuse.
+    """
 
     window: int | None = None
     policy: Overflow = "refuse"
 
     def __init__(self, model: Model, settings: Settings) -> None:
         self._model = model
-        self._settings = settings
+        self.settings = settings
         self.negotiation = Negotiation(fixed_parameters(settings))
         openai = settings.model.startswith("openai/") and settings.base_url is None
         self._keyed = openai
@@ -89,24 +95,20 @@ class InspectClient:
     async def _sent(self, content: str | Chat, call: Call) -> ModelOutput:
         """What the model returned, its failures classified."""
         self._still_retries()
-        while True:
-            changes = dict(self.negotiation.changes)
-            task = asyncio.create_task(self._generate(content, call), context=self._context.copy())
-            try:
-                return await task
-            except Exception as error:
-                failure = self._failure(error)
-            if not self.negotiation.learn(failure, changes):
-                raise RequestError(failure)
+
+        def request() -> asyncio.Task[ModelOutput]:
+            return asyncio.create_task(self._generate(content, call), context=self._context.copy())
+
+        return await self.negotiation.send(request, self._failure)
 
     def _failure(self, error: Exception) -> Failure:
-        """The failure of a request, with advice on options that the server refuses."""
+        """The failure of a request, with advice on an unknown switch of reasoning."""
         failure = classify(error)
-        if failure.kind == "bad" and self._model.api.should_retry(_innermost(error)):
+        final = meaning(status_code(_innermost(error)), failure.message) is not None
+        if failure.kind == "bad" and not final and self._model.api.should_retry(_innermost(error)):
             failure = Failure("busy", failure.message, failure.wait)
-        switch = unknown_switch(failure.message, self._settings.generation) if self._settings.thinking else ""
-        advice = switch or self.negotiation.advice(failure)
-        return replace(failure, message=f"{failure.message} ({advice})") if advice else failure
+        switch = unknown_switch(failure.message, self.settings.generation) if self.settings.thinking else ""
+        return replace(failure, message=f"{failure.message} ({switch})") if switch else failure
 
     async def close(self) -> None:
         """Close the connections."""
@@ -121,8 +123,7 @@ class InspectClient:
             config.seed = call.seed + call.epoch - 1
         if call.stop and sends("stop"):
             config.stop_seqs = [*(self._model.config.stop_seqs or ()), *call.stop]
-        if not sends("temperature"):
-            self._model.config.temperature = None
+        self._model.config.temperature = self.settings.temperature if sends("temperature") else None
         asked: str | list[ChatMessage] = ""
         if isinstance(content, str):
             asked = self._cached(content, call, config) if self._model.config.cache_prompt is None else content
@@ -177,11 +178,13 @@ def open_inspect_client(settings: Settings, http_client: object = None) -> Inspe
         http_client: Used by the provider's library instead of its own; None for its own.
 
     Raises:
-        FathomError: Inspect does not know the model, its library is missing, an option is wrong or a key is missing.
+        FathomError: Inspect does not know the model, its library is missing, an option is wrong, a key is missing or
+            cannot be sent, or a proxy cannot be used.
     """
     from inspect_ai._util.error import PrerequisiteError
     from inspect_ai.model import GenerateConfig, get_model
 
+    check_access(settings.model, settings.base_url)
     unknown = sorted(set(settings.generation) - set(GenerateConfig.model_fields))
     if unknown:
         raise FathomError(f"model {settings.model!r}: unknown generation option {unknown[0]!r}")

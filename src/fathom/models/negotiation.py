@@ -7,11 +7,15 @@ explicitly is not given up: then the message names the option.
 """
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
-from fathom.models.failures import Failure
-from fathom.models.protocol import Settings
+from fathom.models.failures import Failure, classify
+from fathom.models.protocol import RequestError, Settings
+from fathom.types import FathomError
+
+Sent = TypeVar("Sent")
 
 CAPS = ("max_tokens", "max_completion_tokens")
 """Two names of the output cap."""
@@ -28,21 +32,73 @@ _TOO_LARGE = re.compile(
 )
 
 
+MOST_TRIES = 8
+"""How often one request is sent at most, with what others learn meanwhile."""
+
+
 @dataclass
 class Negotiation:
     """What a server was found to refuse.
 
     Attributes:
-        fixed: Parameters that the user chose explicitly, which are not given up.
+        fixed: Parameters that the user chose explicitly, which are not given up, each with what helps if it is refused.
         changes: By refused parameter: its other name, or "" if it is left out.
+        sent_with: What ``changes`` were when requests were sent whose results are read now. Such a request, of a batch,
+            is not sent again at once: its failure is one that is worth a retry. None if requests are sent.
     """
 
-    fixed: Collection[str] = ()
+    fixed: Mapping[str, str] = field(default_factory=dict)
     changes: dict[str, str] = field(default_factory=dict)
+    sent_with: Mapping[str, str] | None = None
+
+    async def send(
+        self, request: Callable[[], Awaitable[Sent]], failure_of: Callable[[Exception], Failure] = classify
+    ) -> Sent:
+        """Send a request; if the server refuses a parameter, send it again without it or with its other name.
+
+        Args:
+            request: Makes and sends the request, with the parameters that are sent by now.
+            failure_of: Classifies what it raises.
+
+        Raises:
+            RequestError: It failed for another reason, or what the server refuses cannot be left out.
+        """
+        for _ in range(MOST_TRIES):
+            before = dict(self.changes if self.sent_with is None else self.sent_with)
+            try:
+                return await request()
+            except Exception as error:
+                failure = failure_of(error)
+            if not self.learn(failure, before):
+                break
+            if self.sent_with is not None:
+                raise RequestError(replace(failure, kind="busy"))
+        advice = self.advice(failure)
+        raise RequestError(replace(failure, message=f"{failure.message} ({advice})") if advice else failure)
+
+    def resume(self, recorded: Mapping[str, str]) -> None:
+        """Take over what was recorded of earlier requests of the same work.
+
+        Raises:
+            FathomError: They were sent without a parameter that the user chooses now.
+        """
+        for name in recorded:
+            if name in self.fixed:
+                raise FathomError(
+                    f"`{name}`: the server refused it, and earlier requests were sent without it; leave the option "
+                    "out, or use another folder for requests with it"
+                )
+        self.changes |= recorded
 
     def sends(self, name: str) -> bool:
         """Whether a parameter is sent under this name."""
         return name not in self.changes
+
+    def sent(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of a request for OpenAI's library as they are sent: without what the server refuses."""
+        sent = {name: value for name, value in options.items() if self.sends(name)}
+        renamed = {self.changes[name]: value for name, value in options.items() if self.changes.get(name)}
+        return sent | ({"extra_body": {**sent.get("extra_body", {}), **renamed}} if renamed else {})
 
     def learn(self, failure: Failure, before: Mapping[str, str]) -> bool:
         """Whether a request that failed is worth sending again at once: changed, or changed by others meanwhile.
@@ -53,19 +109,15 @@ class Negotiation:
         """
         if failure.kind != "bad":
             return False
+        name = self._refused(failure.message)
+        if name and name not in self.fixed:
+            self.changes[name] = CAPS[1 - CAPS.index(name)] if name in CAPS else ""
+            return True
         if before != self.changes:
             return True
         for name in [name for name, other in self.changes.items() if not other and _refuses(name, failure.message)]:
             del self.changes[name]  # leaving it out was no help: the message is about something else
-            return False
-        name = self._refused(failure.message)
-        if not name or name in self.fixed:
-            return False
-        if name in CAPS:
-            self.changes[name] = CAPS[1 - CAPS.index(name)]
-        else:
-            self.changes[name] = ""
-        return True
+        return False
 
     def advice(self, failure: Failure) -> str:
         """What helps if a parameter is refused that cannot be left out; "" if none is named."""
@@ -74,12 +126,11 @@ class Negotiation:
             return ""
         if any(cap in message for cap in CAPS) and re.search("too (?:large|high|big)|at most", message, re.IGNORECASE):
             return "lower `max_output_tokens`"
-        name = self._refused(message)
-        if name == "temperature" and name in self.fixed:
-            return "give another `temperature`, or leave the option out"
-        if name == "stop" and name in self.fixed:
-            return "leave stop_seqs out of `generation`"
-        return ""
+        if not _REFUSED.search(message):
+            return ""
+        if any(cap in self.changes and _refuses(self.changes[cap], message) for cap in CAPS):
+            return "the server takes neither name of the cap that `max_output_tokens` and tasks set"
+        return next((advice for name, advice in self.fixed.items() if _refuses(name, message)), "")
 
     def _refused(self, message: str) -> str:
         """The parameter that an error refuses, of those that are sent; "" if none."""
@@ -100,10 +151,24 @@ class Negotiation:
         ]
 
 
-def fixed_parameters(settings: Settings) -> tuple[str, ...]:
-    """Parameters that the user chose explicitly."""
-    temperature = ("temperature",) if settings.chosen_temperature else ()
-    return (*temperature, *(("stop",) if "stop_seqs" in settings.generation else ()))
+def fixed_parameters(settings: Settings) -> Mapping[str, str]:
+    """Parameters that the user chose explicitly, by their names in requests, each with what helps if it is refused."""
+    given = settings.generation
+    if settings.thinking is not None:  # most of it follows from the model's entry
+        given = {name: value for name, value in given.items() if name in _SENT_AS}
+    more = given.get("extra_body")
+    names = {**given, **(more if isinstance(more, Mapping) else {})}
+    temperature = {"temperature": "give another `temperature`, or leave the option out"}
+    reasoning = {"reasoning_effort": "leave `reasoning_effort` out"}
+    return {
+        **{_SENT_AS.get(name, name): f"leave {name} out of `generation`" for name in names},
+        **(reasoning if "reasoning_effort" in given else {}),
+        **(temperature if settings.chosen_temperature else {}),
+    }
+
+
+_SENT_AS = {"stop_seqs": "stop", "num_choices": "n"}
+"""Options of Inspect that have other names in requests."""
 
 
 def _refuses(name: str, message: str) -> bool:
@@ -115,7 +180,7 @@ def _refuses(name: str, message: str) -> bool:
     place = re.search(r"loc['\"]?\s*:\s*[\[(]\s*['\"]body['\"]\s*,\s*['\"](\w+)", message)
     if place is not None:
         return place[1] == name
-    return any(re.search(pattern.format(name=name), message, re.IGNORECASE) for pattern in _PARAMETER)
+    return any(re.search(pattern.format(name=re.escape(name)), message, re.IGNORECASE) for pattern in _PARAMETER)
 
 
 _PARAMETER = (

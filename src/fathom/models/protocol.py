@@ -11,7 +11,7 @@ from fathom.models.model_settings import Kind
 from fathom.models.overflow import Overflow
 from fathom.models.thinking import Thinking
 from fathom.safety.address import check_address
-from fathom.safety.secrets import remember, remember_command
+from fathom.safety.secrets import remember, remember_command, strip_given
 from fathom.types import AnswerKind, Json, Reply
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class Settings:
         chosen_temperature: Whether the user chose the temperature: then it is not left out where the server refuses it.
 
     Raises:
-        FathomError: The address is invalid.
+        FathomError: The address is invalid, or a key in the arguments cannot be sent.
     """
 
     model: str
@@ -203,6 +203,7 @@ class Settings:
     def __post_init__(self) -> None:
         if self.base_url is not None:
             check_address(self.base_url)
+        object.__setattr__(self, "model_args", strip_given(self.model_args, "`model_args`"))
         # From here on they are redacted from everything that is written.
         remember(self.model_args, self.generation, self.base_url)
         remember_command(self.server_command or "")

@@ -1,13 +1,28 @@
-"""Proxies that environment variables name: whether requests to a server can go through them."""
+"""What the environment says of the way to a server: keys, and proxies that variables name."""
 
 import os
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 from urllib.request import proxy_bypass
 
+from fathom.safety.secrets import strip_keys
 from fathom.types import FathomError
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
+
+
+def check_access(model: str, base_url: str | None) -> None:
+    """Strip the keys in the environment, and check that requests to a model can be sent; every client begins with this.
+
+    Args:
+        model: ``PROVIDER/NAME``.
+        base_url: The address of its server; None for the provider's own.
+
+    Raises:
+        FathomError: Its key cannot be sent, or its proxy cannot be used.
+    """
+    strip_keys(model)
+    check_proxy(base_url)
 
 
 def proxy_variable(url: str) -> str:

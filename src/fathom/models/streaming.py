@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fathom.models.completions import PROVIDERS
-from fathom.models.failures import Failure, classify
+from fathom.models.failures import Failure
+from fathom.models.negotiation import Negotiation, fixed_parameters
 from fathom.models.protocol import Call, Measured, RequestError, Settings
 from fathom.models.usage import count
 from fathom.types import Json
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 # What is asked for besides the reply, from all to nothing: strict servers refuse options that they do not know.
 _USAGE: Mapping[str, Any] = {"stream_options": {"include_usage": True}}
 _WAYS: tuple[Mapping[str, Any], ...] = ({**_USAGE, "extra_body": {"ignore_eos": True}}, _USAGE, {})
-_REFUSED = frozenset({400, 422})
 _MOST_CACHED = 0.1
 _LEAST_PIECES = 0.5
 
@@ -61,6 +61,7 @@ class StreamingServer:
 
     def __init__(self, client: AsyncOpenAI, name: str, settings: Settings, timeout: float = TIMEOUT) -> None:
         self._client, self._name, self._settings, self._timeout = client, name, settings, timeout
+        self._negotiation = Negotiation(fixed_parameters(settings))
         self._way = 0
 
     async def measure(self, prompt: str, call: Call) -> Measured:
@@ -72,27 +73,32 @@ class StreamingServer:
             RequestError: The request failed, the server does not send token by token, or it had computed the prompt
                 before.
         """
+
+        async def request() -> tuple[_StreamedReply, float]:
+            async with asyncio.timeout(self._timeout):
+                start, heard = time.perf_counter(), _StreamedReply()
+                async for chunk in self._events(prompt, call):
+                    heard.hear(chunk, time.perf_counter())
+            return heard, start
+
         while True:
             try:
-                async with asyncio.timeout(self._timeout):
-                    start, heard = time.perf_counter(), _StreamedReply()
-                    async for chunk in self._events(prompt, call):
-                        heard.hear(chunk, time.perf_counter())
-                return _measured(heard, start, call.max_output_tokens)
-            except RequestError:
-                raise
-            except Exception as error:
-                if getattr(error, "status_code", None) not in _REFUSED or self._way == len(_WAYS) - 1:
-                    raise RequestError(classify(error)) from None
+                heard, start = await self._negotiation.send(request)
+                break
+            except RequestError as error:
+                if error.failure.kind != "bad" or self._way == len(_WAYS) - 1:
+                    raise
                 self._way += 1
+        return _measured(heard, start, call.max_output_tokens)
 
     async def _events(self, prompt: str, call: Call) -> AsyncIterator[Any]:
         way = _WAYS[self._way]
-        options: dict[str, Any] = {"model": self._name, "max_tokens": call.max_output_tokens, "stream": True, **way}
+        options: dict[str, Any] = {"max_tokens": call.max_output_tokens, **way}
         if self._settings.temperature is not None:
             options["temperature"] = self._settings.temperature
         if body := {**_body(self._settings), **way.get("extra_body", {})}:
             options["extra_body"] = body
+        options = {"model": self._name, "stream": True, **self._negotiation.sent(options)}
         if self._settings.chat_template == "never":
             stream = await self._client.completions.create(prompt=prompt, **options)
         else:

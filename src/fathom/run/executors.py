@@ -1,11 +1,12 @@
 """How the samples of a run are asked: from this process, in plain requests or in batches. Shards are executors too."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fathom.models.clients import open_client
-from fathom.models.failures import ServerError
+from fathom.models.clients import negotiation_of, open_client
 from fathom.models.loop import drive
+from fathom.models.negotiation import Negotiation
 from fathom.models.prices import Price
 from fathom.models.protocol import Client, Settings
 from fathom.models.request_mode import RequestModes
@@ -20,15 +21,17 @@ from fathom.run.batches.open import (
 )
 from fathom.run.batches.recording import Recording
 from fathom.run.request import RunRequest
-from fathom.run.server_facts import explained
+from fathom.run.server_facts import explaining
 from fathom.run.session import Session, Work
 from fathom.runfile.batches import requests_under_way
 from fathom.runfile.ledger import Key, Ledger
-from fathom.runfile.manifest import check_run, join_run
+from fathom.runfile.manifest import check_run, join_run, observe_run, observed_in
 from fathom.runfile.progress import RunSummary
+from fathom.runfile.serving import served_names
+from fathom.runfile.store import peek
 from fathom.runfile.worker import this_worker
 from fathom.tokens.tokenizers import Tokenizer
-from fathom.types import Json, Sample
+from fathom.types import FathomError, Json, Sample
 
 
 class DirectExecutor:
@@ -145,6 +148,28 @@ class BatchExecutor(DirectExecutor):
         return drive(working, INTERRUPTED)
 
 
+@contextmanager
+def recorded(folder: Path, client: Client) -> Iterator[Negotiation]:
+    """What the model's server refuses, by what ``run.json`` has of it; what is learned inside is recorded there.
+
+    Args:
+        folder: The run folder.
+        client: The client of the model.
+
+    Raises:
+        FathomError: The earlier requests of the run were sent without a parameter that the user chooses now.
+    """
+    negotiation = negotiation_of(client)
+    negotiation.resume(observed_in(folder).get("negotiated") or {})
+    try:
+        yield negotiation
+    finally:  # what cannot be recorded now will be at the next call
+        with suppress(FathomError), peek(folder) as store:
+            served = served_names(store.served())
+            if served or negotiation.changes:
+                observe_run(folder, {"served": served, "negotiated": dict(negotiation.changes)})
+
+
 async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSummary:
     """Work on an existing run, as one of the processes that may share it.
 
@@ -163,10 +188,8 @@ async def work_on(out: Path, client: Client, work: Work, total: int) -> RunSumma
         check_none_waits(out)
         ledger.plan(total, work.samples(), work.epochs)
         session = Session(ledger, client, work, total)
-        try:
+        async with explaining(client):
             await session.work_through()
-        except ServerError as error:
-            raise await explained(error, client) from None
         return session.summary()
     finally:
         ledger.close()

@@ -116,7 +116,7 @@ def judge(
             state = judge.ask(waiting, client, progress=progress, tell=tell)
             hints = (*hints, *_hints_after(state))
     except FathomError as error:
-        raise error.renamed(model_base_url="judge_base_url") from None
+        raise error.renamed(model_base_url="judge_base_url", model="judge") from None
     return _summary(judge, state, hints=hints)
 
 

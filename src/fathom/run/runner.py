@@ -1,14 +1,12 @@
 """``run``: run a suite against a model and keep every reply."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from fathom.models.clients import context_of, extension_of, negotiation_of, notes_of
+from fathom.models.clients import context_of, extension_of, notes_of
 from fathom.models.hugging_face import is_local
-from fathom.models.negotiation import Negotiation
 from fathom.models.prices import Limit, Price, find_limit
 from fathom.models.protocol import Settings, is_baseline, is_ray_vllm
 from fathom.models.proxies import check_proxy
@@ -17,7 +15,7 @@ from fathom.models.thinking import describe_thinking
 from fathom.plugins.names import folder_name
 from fathom.run.cache_forecast import forecast_cache, provider_cache, untruncated_samples
 from fathom.run.engine import ignore, terms_of
-from fathom.run.executors import BatchExecutor, DirectExecutor
+from fathom.run.executors import BatchExecutor, DirectExecutor, recorded
 from fathom.run.preflight import (
     Caps,
     OpenBatches,
@@ -32,13 +30,12 @@ from fathom.run.preflight import (
 from fathom.run.request import RunRequest, request_of
 from fathom.run.session import Work
 from fathom.run.systems import hints_of, open_system
-from fathom.runfile.manifest import FILE, observe_run, observed_in, read_manifest
+from fathom.runfile.manifest import FILE, read_manifest
 from fathom.runfile.progress import Progress, RunSummary
-from fathom.runfile.serving import served_names
 from fathom.runfile.settings import RunSettings
 from fathom.runfile.store import Totals, peek
 from fathom.suites.suitefile import open_suite
-from fathom.types import FathomError, Json, Sample
+from fathom.types import Json, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,23 +163,11 @@ def execute(request: RunRequest, executor: DirectExecutor, callbacks: Callbacks 
         waits=_is_provider(how),
         tell=tell,
     )
-    negotiation = negotiation_of(client)
-    negotiation.changes |= observed_in(executor.out).get("negotiated") or {}
-    try:
+    with recorded(executor.out, client) as negotiation:
         done = executor.execute(client, work, plan.total, tell)
-    finally:
-        _observe(executor.out, negotiation)
     # Notes of the client can depend on the replies.
     notes = (*negotiation.describe(), *notes_of(client, how.server_command), *hints_of(system))
     return replace(done, hints=(*done.hints, *notes))
-
-
-def _observe(folder: Path, negotiation: Negotiation) -> None:
-    """Record what the replies so far showed of the server; what cannot be recorded now will be at the next call."""
-    with suppress(FathomError), peek(folder) as store:
-        served = served_names(store.served())
-        if served or negotiation.changes:
-            observe_run(folder, {"served": served, "negotiated": dict(negotiation.changes)})
 
 
 def run_folder(suite: Path, name: str, end: str, after: str = "") -> Path:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
+import os
 import re
+import shlex
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
+from fathom.models.clients import server_of, settings_of
 from fathom.models.failures import ServerError, chain_of, classify, shorten, status_code
-from fathom.models.protocol import Client
+from fathom.models.protocol import Settings
 from fathom.models.proxies import proxy_variable
 from fathom.models.usage import count
 from fathom.printing import printable
 from fathom.run.checks import Check
-from fathom.safety.secrets import hide_in_address
+from fathom.safety.secrets import hide_in_address, key_variable
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
@@ -109,21 +113,80 @@ async def survey(client: AsyncOpenAI, name: str, *, given: str | None, seconds: 
     return Survey(Check("address", "ok", f"{address} answers, without a list of models ({_in_short(answer)})"), True)
 
 
-async def explained(error: ServerError, client: Client) -> FathomError:
-    """The error of a run that gives up, with what is wrong with the server's address if that can be found out.
+@asynccontextmanager
+async def explaining(client: object) -> AsyncIterator[None]:
+    """Say what is wrong with the server of a model, its address or its key, when work with it is given up.
 
     Args:
-        error: Why the run gives up.
         client: The client of the model.
+
+    Raises:
+        FathomError: The ``ServerError`` that was raised inside, with what the free checks of ``fathom doctor`` find.
     """
-    chat = getattr(client, "chat", client)
-    server = getattr(chat, "server", None)
-    if server is None:
-        return error
-    settings = getattr(chat, "_settings", None)
-    http, name = server
-    check = (await survey(http, name, given=getattr(settings, "base_url", None), seconds=SHORT_SECONDS)).check
-    return FathomError(f"{error}. {check.found}. {check.consequence}") if check.state == "failed" else error
+    try:
+        yield
+    except ServerError as error:
+        check, settings, server = None, settings_of(client), server_of(client)
+        if settings is not None:
+            check = _key_check(str(error), settings)
+        if settings is not None and server is not None and check is None:
+            check = await _server_check(str(error), settings, *server)
+        if check is None or check.consequence in str(error):
+            raise
+        # Judges and checkers have options of other names, so they are named as in Python.
+        advice = re.sub(r"--(model(?:-[a-z-]+)?)", lambda flag: f"`{flag[1].replace('-', '_')}`", check.consequence)
+        raise FathomError(f"{str(error).rstrip('.')}. {check.found}. {advice}") from None
+
+
+async def _server_check(message: str, settings: Settings, http: AsyncOpenAI, name: str) -> Check | None:
+    """The check of the address, the model's name or the window that may explain an error; None if all are right."""
+    from openai import DefaultAsyncHttpxClient
+
+    # Connections of its own: those of a client that records requests lead nowhere.
+    async with http.with_options(http_client=DefaultAsyncHttpxClient()) as own:
+        surveyed = await survey(own, name, given=settings.base_url, seconds=SHORT_SECONDS)
+    # A server that refuses a request for what is in it has the address of the API.
+    elsewhere = surveyed.check.state == "failed" and not re.search(r"\b4(?:00|22)\b", message)
+    if elsewhere or (check := refusal(message, settings, name, surveyed)) is not None:
+        return surveyed.check if elsewhere else check
+    window = surveyed.window
+    if window is None or (settings.window or window + 1) <= window or re.search(r"\b4\d\d\b", message):
+        return None
+    advice = f"Prompts that do not fit can end it; runs do not send them with --window {window}"
+    return Check("window", "failed", f"The server states a window of {window:,} tokens", advice)
+
+
+def refusal(message: str, settings: Settings, name: str, surveyed: Survey) -> Check | None:
+    """The check that explains why a server refuses all requests; None if it is neither the key nor the model's name.
+
+    Args:
+        message: What the server says.
+        settings: How the model is asked.
+        name: The model's name on the server.
+        surveyed: What the server states.
+    """
+    if (check := _key_check(message, settings)) is not None:
+        return check
+    if not surveyed.served or name in surveyed.served or not re.search(r"\b40[04]\b", message):
+        return None
+    near, served = like(name, surveyed.served), surveyed.served
+    names = ", ".join(served[:5]) + (f" and {len(served) - 5} more" if len(served) > 5 else "")
+    better = near[0] if near else served[0] if len(served) == 1 else ""
+    option = f"--model {settings.model.removesuffix(name)}{better}" if better else ""
+    words = f"the server has no model {name!r}; it serves {names}"
+    advice = f"Give {shlex.join(option.split(' ', 1)) if option else 'one of these names'}"
+    return Check("model name", "failed", words, advice, option)
+
+
+def _key_check(message: str, settings: Settings) -> Check | None:
+    """The check that explains an error by the key; None if it has another reason."""
+    if not re.search(r"\b40[13]\b", message):
+        return None
+    variable = key_variable(settings.model)
+    state = "which is set: check it" if os.environ.get(variable) else "which is not set"
+    given = "api_key" in settings.model_args
+    advice = "Check the key in --model-arg api_key" if given else f"The key is read from {variable}, {state}"
+    return Check("key", "failed", "the key is refused", advice)
 
 
 async def fetch(client: AsyncOpenAI, path: str, seconds: float, body: object = None) -> Answer:
@@ -235,11 +298,13 @@ def _no_answer(error: Exception | None, url: str) -> tuple[str, str]:
     through = f" Requests go through the proxy of {proxy}; NO_PROXY={host} avoids it." if proxy else ""
     if any(isinstance(link, socket.gaierror) for link in links):
         return f"no host {host!r} (DNS)", f"Check the host's name and your network.{through}"
-    if any(isinstance(link, ConnectionRefusedError) for link in links):
+    refused = any(isinstance(link, ConnectionRefusedError) for link in links)
+    if refused and proxy:
+        return f"nothing listens at the proxy of {proxy}", f"Correct {proxy}; NO_PROXY={host} avoids it"
+    if refused:
         return (
             "connection refused: no server listens there",
-            "Start the server, or correct host and port. Inside a container, 127.0.0.1 is the container itself."
-            + through,
+            "Start the server, or correct host and port. Inside a container, 127.0.0.1 is the container itself.",
         )
     words = " ".join(map(str, links))
     if "CERTIFICATE_VERIFY_FAILED" in words:

@@ -42,6 +42,9 @@ CREATE TABLE IF NOT EXISTS said (
     cost REAL, finished_at REAL NOT NULL, checksum INTEGER
 );
 CREATE INDEX IF NOT EXISTS said_to ON said (judge, prompt, attempt);
+CREATE TABLE IF NOT EXISTS negotiated (
+    judge TEXT NOT NULL, parameter TEXT NOT NULL, other TEXT NOT NULL, PRIMARY KEY (judge, parameter)
+) WITHOUT ROWID;
 """
 
 _JUDGEMENTS = Rows(
@@ -300,6 +303,15 @@ class JudgementStore:
         """Make all judgements that could not be parsed count as missing, so that they are repeated."""
         self._do("UPDATE said SET use = 'retired' WHERE judge = ? AND use = 'unreadable'", self.judge)
         self._do("DELETE FROM judgements WHERE judge = ? AND status = 'unreadable'", self.judge)
+
+    def negotiated(self) -> dict[str, str]:
+        """The parameters that the judge's server refuses, each with its other name or ""."""
+        return dict(self._do("SELECT parameter, other FROM negotiated WHERE judge = ?", self.judge).fetchall())
+
+    def note_negotiated(self, changes: Mapping[str, str]) -> None:
+        """Record the parameters that the judge's server refuses; see ``negotiated``."""
+        for name, other in changes.items():
+            self._do("INSERT OR REPLACE INTO negotiated VALUES (?, ?, ?)", self.judge, name, other)
 
     def close(self) -> None:
         """Close the file."""

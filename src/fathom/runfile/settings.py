@@ -13,10 +13,9 @@ from fathom.models.settings import (
     ReasoningTokens,
     Sampling,
     Served,
-    Temperature,
 )
-from fathom.options.declare import Options, at_least, given, opt, unset
-from fathom.options.values import MaybePath, Names
+from fathom.options.declare import Options, Read, at_least, given, opt, unset
+from fathom.options.values import MaybePath, Names, temperature_or_default
 from fathom.suites.settings import Lengths, Where
 from fathom.types.choices import Method
 
@@ -70,7 +69,14 @@ class JudgeSettings(Limits, kw_only=True):
     """Options."""
 
     model_base_url: Annotated[BaseUrl, opt(flag="--judge-base-url")] = None
-    temperature: Temperature = given(0.0)
+    temperature: Annotated[
+        Read[float | str | None, float | Literal["default"] | None],
+        opt(
+            "Sampling temperature; negative leaves it to the provider. Default: 0.",
+            metavar="NUMBER",
+            read=temperature_or_default,
+        ),
+    ] = given("default")
     max_output_tokens: Annotated[
         int | None,
         opt(

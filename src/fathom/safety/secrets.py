@@ -8,6 +8,7 @@ variables with names like keys, and those of settings given to ``remember``.
 import os
 import re
 from base64 import b64encode
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape
@@ -59,6 +60,22 @@ _COMMAND = re.compile(
     re.IGNORECASE,
 )
 
+# Characters as addresses, JSON, Python and HTML encode them, also several times over; the repetitions have limits, so
+# that hostile texts are read in linear time.
+_ENCODED = re.compile(
+    r"%(?:25){0,4}(?P<percent>[0-9a-fA-F]{2})"
+    r"|\\{1,8}(?:(?:u00|x)(?P<escape>[0-9a-fA-F]{2})|(?P<plain>[^\w\s\\]))"
+    r"|&#(?:x0{0,4}(?P<hex>[0-9a-fA-F]{2})|0{0,4}(?P<number>[0-9]{2,3}));"
+)
+
+_VARIABLES: Mapping[str, str] = {
+    "embed": "OPENAI_API_KEY",
+    "cf": "CLOUDFLARE_API_TOKEN",
+    "grok": "XAI_API_KEY",
+    "hf": "HF_TOKEN",
+}
+"""Variables of providers that are not called ``PROVIDER_API_KEY``."""
+
 # Secrets in settings given to this process.
 _remembered: set[str] = set()
 
@@ -69,34 +86,70 @@ def remember(*settings: Json) -> None:
         _remembered.update(_secrets_in(setting))
 
 
+def key_variable(model: str) -> str:
+    """The environment variable that holds the key of a model's provider.
+
+    Args:
+        model: ``PROVIDER/NAME``, or ``openai-api/SERVICE/NAME``.
+    """
+    provider, _, rest = model.partition("/")
+    service = rest.partition("/")[0] if provider == "openai-api" else provider
+    return _VARIABLES.get(provider) or f"{service.upper().replace('-', '_')}_API_KEY"
+
+
 def strip_keys(model: str) -> None:
-    """Remove white space around the key of a model in its environment variable: copying adds it, no header can hold it.
+    """Remove white space around keys in the environment: copying adds it, and no header can hold it.
 
     Args:
         model: ``PROVIDER/NAME``, or ``openai-api/SERVICE/NAME``.
 
     Raises:
-        FathomError: The key has a line break or another character inside that no header can hold.
+        FathomError: The model's key has a line break or another character inside that no header can hold.
     """
-    provider, _, rest = model.partition("/")
-    service = rest.partition("/")[0] if provider == "openai-api" else provider
-    name = f"{service.upper().replace('-', '_')}_API_KEY"
-    value = os.environ.get(name)
-    if value is None:
-        return
-    key = value.strip()
-    if not (key.isascii() and key.isprintable()):
+    own = key_variable(model)
+    for name, value in list(os.environ.items()):
+        if name.endswith(("_API_KEY", "_TOKEN")) and value != value.strip():
+            os.environ[name] = value.strip()
+    stripped(os.environ.get(own, ""), own)
+
+
+def stripped(key: str, where: str) -> str:
+    """A key without white space around it.
+
+    Args:
+        key: The key.
+        where: Where it was given, for the message.
+
+    Raises:
+        FathomError: It has a line break or another character inside that no header can hold.
+    """
+    bare = key.strip()
+    if not (bare.isascii() and bare.isprintable()):
         raise FathomError(
-            f"the key in {name} has a line break or another character that cannot be sent; copy the key again"
+            f"the key in {where} has a line break or another character that cannot be sent; copy the key again"
         )
-    if key != value:
-        os.environ[name] = key
+    return bare
+
+
+def strip_given(arguments: Mapping[str, Json], where: str) -> dict[str, Json]:
+    """Arguments of a provider with their keys stripped (``stripped``).
+
+    Raises:
+        FathomError: See ``stripped``.
+    """
+    return {
+        name: stripped(value, f"{where} {name}") if isinstance(value, str) and _HOLDER.search(name) else value
+        for name, value in arguments.items()
+    }
 
 
 def redact(text: str) -> str:
-    """A text with ``***`` for every secret known to this process."""
-    pattern = _pattern(frozenset(_known()))
-    return pattern.sub(HIDDEN, text) if pattern is not None else text
+    """A text with ``***`` for every secret known to this process, plain or encoded."""
+    words = _words(frozenset(_known()))
+    plain = _replaced(text, words, text)
+    if not words or _ENCODED.search(plain) is None:
+        return plain
+    return _replaced(plain, words, *_decoded(plain))
 
 
 def hide_in_text(text: str) -> str:
@@ -191,19 +244,71 @@ def _known() -> Iterator[str]:
 
 
 @lru_cache(maxsize=4)
-def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
-    """Matches any of the secrets, plain and as encoded in addresses and JSON; the longest first, parts last."""
+def _words(secrets: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    """All forms of the secrets as literals with their patterns; the longest first, beginnings of keys last."""
     forms = {form for secret in secrets for form in _forms(secret.strip()) if form}
     longest_first = sorted(forms, key=lambda form: (-len(form), form))
     parts = {form[:SHORTEST_PART] for form in forms if len(form) >= SHORTEST_WHOLE and _RANDOM.fullmatch(form)}
-    words = [*map(re.escape, longest_first), *(rf"{re.escape(part)}[\w.~+/=-]*" for part in sorted(parts))]
-    return re.compile("|".join(words)) if words else None
+    return (
+        *((form, re.escape(form)) for form in longest_first),
+        *((part, rf"{re.escape(part)}[\w.~+/=-]*") for part in sorted(parts)),
+    )
+
+
+def _replaced(
+    text: str, words: Sequence[tuple[str, str]], read: str, marks: Sequence[tuple[int, int, int]] = ()
+) -> str:
+    """A text with ``***`` for the words in it.
+
+    Args:
+        text: The text.
+        words: Literals with their patterns.
+        read: The text as it is searched: with every encoded character decoded.
+        marks: Of each decoded character its place there, and its start and end in the text.
+    """
+    present = [pattern for literal, pattern in words if literal in read]  # much faster than a pattern of all of them
+    if not present:
+        return text
+    places = [mark[0] for mark in marks]
+
+    def original(place: int, *, end: bool) -> int:
+        """Where the character at a place begins or ends in the text."""
+        at = bisect_right(places, place) - 1
+        if at < 0:
+            return place + end
+        decoded, first, last = marks[at]
+        return (last if end else first) if decoded == place else last + place - decoded - 1 + end
+
+    pieces, done = list[str](), 0
+    for match in re.finditer("|".join(present), read):
+        pieces += [text[done : original(match.start(), end=False)], HIDDEN]
+        done = original(match.end() - 1, end=True)
+    return "".join((*pieces, text[done:]))
+
+
+def _decoded(text: str) -> tuple[str, list[tuple[int, int, int]]]:
+    """A text with its encoded characters decoded, and their places: see ``_replaced``."""
+    pieces, marks, size, done = list[str](), list[tuple[int, int, int]](), 0, 0
+    for match in _ENCODED.finditer(text):
+        digits = match["percent"] or match["escape"] or match["hex"]
+        letter = chr(int(digits, 16)) if digits else chr(int(match["number"])) if match["number"] else match["plain"]
+        size += match.start() - done
+        marks.append((size, match.start(), match.end()))
+        pieces += [text[done : match.start()], letter]
+        size, done = size + 1, match.end()
+    return "".join((*pieces, text[done:])), marks
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """A secret plain, and as encoded in addresses, in JSON, in Python and for a header."""
-    yield from (secret, quote(secret, safe=""), _in_json(secret), repr(secret)[1:-1])
-    yield from (b64encode(secret.encode("utf-8", "replace")).decode(), escape(secret), quote(secret, safe="").lower())
+    """A secret plain, and as encoded in addresses, in JSON, in Python, in base64 and in hexadecimal digits."""
+    data = secret.encode("utf-8", "replace")
+    yield from (secret, quote(secret, safe=""), _in_json(secret), repr(secret)[1:-1], escape(secret))
+    yield from (quote(secret, safe="").lower(), b64encode(data).decode(), data.hex(), data.hex().upper())
+    for before in range(3):  # inside of something longer, such as user:key: what does not depend on its neighbours
+        size = before + len(data)
+        inner = b64encode(bytes(before) + data)[-(-before * 8 // 6) : size * 8 // 6].decode()
+        if len(inner) >= SHORTEST:
+            yield from (inner, inner.translate({43: "-", 47: "_"}))
 
 
 def _in_json(text: str) -> str:

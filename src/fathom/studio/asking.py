@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from fathom.models.clients import open_client
+from fathom.models.clients import negotiation_of, open_client
 from fathom.models.loop import drive
 from fathom.models.prices import cost_of, find_price, total_cost
 from fathom.models.protocol import Call, Client, Settings
@@ -17,6 +17,7 @@ from fathom.run.engine import Engine, ignore, terms_of
 from fathom.run.options import check_settings
 from fathom.run.preflight import sent_cap
 from fathom.run.queue import Queue, Queued
+from fathom.run.server_facts import explaining
 from fathom.score.dialects import without_reasoning
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import AnswerKind, FathomError, Json, Reply
@@ -56,11 +57,13 @@ class Answer:
         prompt: The prompt.
         reply: The reply; its status says whether there is one.
         cost: US dollars; None if unknown.
+        notes: What its server was found to refuse since the last answer.
     """
 
     prompt: Prompt
     reply: Reply
     cost: float | None
+    notes: tuple[str, ...] = ()
 
     @property
     def was_sent(self) -> bool:
@@ -98,6 +101,7 @@ class Asking:
             seed=given.seed,
             max_output_tokens=given.max_output_tokens,
             base_url=given.base_url,
+            chosen_temperature=given.temperature is not None,
         )
 
 
@@ -150,6 +154,7 @@ async def _ask_all(
     sent = sent_cap(asking.client_settings(), price)(cap)
     engine = Engine(client, terms_of(asking.settings, client, price))
     answers: dict[int, Answer] = {}
+    noted: tuple[str, ...] = ()
     spent = 0.0
 
     def check_limit() -> None:
@@ -157,18 +162,21 @@ async def _ask_all(
             engine.stop = f"not sent: ${spent:,.2f} spent, `max_cost` is ${most:,.2f}"
 
     async def send(queued: Queued[tuple[int, Prompt]]) -> None:
-        nonlocal spent
+        nonlocal spent, noted
         number, prompt = queued.job
         call = Call(prompt.key, prompt.repetition, asking.settings.seed, sent, answer=prompt.answer)
         reply = await engine.ask(prompt.text, call)
-        answer = answers[number] = Answer(prompt, reply, cost_of(reply, price))
+        new = tuple(note for note in negotiation_of(client).describe() if note not in noted)
+        noted += new
+        answer = answers[number] = Answer(prompt, reply, cost_of(reply, price), new)
         spent += answer.cost or 0.0
         check_limit()
         answered(answer)
 
     check_limit()
     try:
-        await engine.work_through(Queue(enumerate(prompts), lambda job: "", 0), send)
+        async with explaining(client):
+            await engine.work_through(Queue(enumerate(prompts), lambda job: "", 0), send)
     except FathomError as error:
         raise FathomError(f"{asking.model}: {error}") from None
     finally:

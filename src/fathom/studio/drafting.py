@@ -193,7 +193,7 @@ def _ask_for_drafts(
     def came(answer: Answer) -> None:
         sample = by_id[answer.prompt.key]
         drafted = read_candidates(answer, sample, collection, drafter=asking.model, requirement=wanted.requirement)
-        take(sample, drafted)
+        take(sample, drafted + Drafts(notes=tuple(f"{asking.model}: {note}" for note in answer.notes), cost=0.0))
 
     prompts = [
         Prompt(sample.id, draft_prompt(sample, collection, requirement=wanted.requirement, count=wanted.count))

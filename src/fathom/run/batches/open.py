@@ -13,6 +13,7 @@ from fathom.run.batches.provider import HOURS, Provider
 from fathom.run.batches.recording import Recording
 from fathom.run.batches.sender import Asking, Pace, Sender
 from fathom.run.batches.session import BatchSession
+from fathom.run.server_facts import explaining
 from fathom.run.session import Work
 from fathom.runfile.batches import FILE, BatchStore, batches_of, waiting, without_batches
 from fathom.runfile.ledger import Ledger
@@ -175,7 +176,8 @@ async def work_in_batches(
         try:
             ledger.plan(total, work.samples(), work.epochs)
             session = BatchSession(ledger, recording, provider, store, work, total, named=named, tell=tell, pace=PACE)
-            await session.work_through()
+            async with explaining(recording):
+                await session.work_through()
             return session.summary()
         finally:
             store.close()

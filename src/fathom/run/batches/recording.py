@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fathom.models.failures import Failure
 from fathom.models.inspect_client import open_inspect_client
+from fathom.models.negotiation import Negotiation
 from fathom.models.overflow import Overflow
 from fathom.models.protocol import TINY_PROMPT, Call, RequestError, Settings
 from fathom.models.retry import Retry, request_once
@@ -22,6 +23,7 @@ from fathom.types import FathomError, Reply
 
 if TYPE_CHECKING:
     import httpx2
+    from openai import AsyncOpenAI
 
 _HEADERS = {"content-type": "application/json"}
 _NO_TOKENS = {"input_tokens": 0, "output_tokens": 0}
@@ -54,6 +56,7 @@ class Recording:
 
     Attributes:
         model: Its name.
+        settings: How it is asked.
 
     Raises:
         FathomError: See ``open_inspect_client``.
@@ -65,7 +68,7 @@ class Recording:
     def __init__(self, settings: Settings) -> None:
         import httpx2
 
-        self.model = settings.model
+        self.model, self.settings = settings.model, settings
         self._sent: Sent | None = None
         self._answer: tuple[int, bytes] | None = None
         transport, settings = httpx2.MockTransport(self._handle), _without_extras(settings)
@@ -81,6 +84,16 @@ class Recording:
         """The provider of Inspect, which has the client library's client."""
         return self._client.api
 
+    @property
+    def negotiation(self) -> Negotiation:
+        """What the server was found to refuse."""
+        return self._client.negotiation
+
+    @property
+    def server(self) -> tuple[AsyncOpenAI, str] | None:
+        """The client of OpenAI's library, whose connections lead here, and the model's name on its server."""
+        return self._client.server
+
     async def record(self, prompt: str, call: Call) -> Sent:
         """The request that asks for a prompt.
 
@@ -88,6 +101,7 @@ class Recording:
             FathomError: Nothing would be sent, or something that a batch cannot have.
         """
         self._sent, self._answer, why = None, None, ""
+        self.negotiation.sent_with = None
         try:
             await self._client.complete(prompt, call)
         except RequestError as error:
@@ -99,9 +113,20 @@ class Recording:
                 raise FathomError(f"`batch`: requests with {name!r} cannot be sent in a batch")
         return self._sent
 
-    async def read(self, status: int, body: bytes, call: Call, retry: Retry) -> Reply | Failure:
-        """What a plain run would make of a response."""
+    async def read(
+        self, status: int, body: bytes, call: Call, retry: Retry, sent_with: Mapping[str, str] | None = None
+    ) -> Reply | Failure:
+        """What a plain run would make of a response.
+
+        Args:
+            status: Its status code.
+            body: Its body.
+            call: The parameters of the request.
+            retry: When failed requests are repeated.
+            sent_with: What the server was known to refuse when the request was made; None if unknown.
+        """
         self._answer = status, body
+        self.negotiation.sent_with = sent_with or {}
         return await request_once(self, TINY_PROMPT, call, retry)
 
     async def complete(self, prompt: str, call: Call) -> Reply:

@@ -8,12 +8,12 @@ for that name first.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from fathom.models.failures import Failure, chain_of, classify, shorten, status_code
+from fathom.models.failures import Failure, ServerError, chain_of, classify, shorten, status_code
 from fathom.models.protocol import Call, RequestError
 from fathom.models.retry import Retry
 from fathom.run.batches.provider import HOURS, Provider, Result, State, as_line
@@ -163,6 +163,8 @@ class Sender:
         self._done: dict[str, int] = {}
         # Batches that were sent when no other one was waiting, and whether one has ended since the last one was sent.
         self._alone: set[str] = set()
+        # By batch, what the server was known to refuse when its requests were made.
+        self._sent_with: dict[str, Mapping[str, str]] = {}
         self._freed = False
 
     async def work_through(self) -> None:
@@ -202,6 +204,7 @@ class Sender:
         """Send the next batch; False if nothing is left, or the provider takes no more now."""
         id = new_id()
         file = self._folder / self._files.replace("*", id)
+        self._sent_with[id] = dict(self._recording.negotiation.changes)
         try:
             requests = await self._write(id, file)
             self._all_sent = not requests
@@ -267,7 +270,9 @@ class Sender:
                     return True
                 if refused and failure.kind != "busy":
                     self._store.forget(batch)
-                    raise FathomError(f"the provider did not take the batch: {failure.message}") from None
+                    if self._learn(batch, failure):
+                        return True
+                    raise ServerError(f"the provider did not take the batch: {failure.message}") from None
                 if refused and self._store.batches("sent"):
                     self._store.forget(batch)
                     self._full = True  # until one of them has ended
@@ -278,7 +283,7 @@ class Sender:
                     return False
                 if attempt > retry.retries:
                     self._store.forget(batch)
-                    raise FathomError(
+                    raise ServerError(
                         f"the batch could not be sent: {failure.message.rstrip('.')}. Run the same command again to "
                         "resume"
                     ) from None
@@ -355,16 +360,26 @@ class Sender:
         wrong = {number for number in reasons if number in asked} or (set(asked) if state.full else set())
         if not wrong:
             self._store.end(batch)
+            if self._learn(batch, Failure("bad", why)):
+                return
             raise FathomError(f"the provider did not accept the batch: {why}")
         self._asking.expect([asked[number] for number in wrong])
         for number in wrong:
-            self._give_up(asked[number], Failure("bad", reasons.get(number, why)))
+            failure = Failure("bad", reasons.get(number, why))
+            learned = self._learn(batch, failure)
+            self._try_again(asked[number], replace(failure, kind="busy") if learned else failure)
+
+    def _learn(self, batch: Batch, failure: Failure) -> bool:
+        """Whether the next batch differs by what a failure shows: it leaves out what the server refuses."""
+        negotiation = self._recording.negotiation
+        return negotiation.learn(failure, self._sent_with.get(batch.id, {}))
 
     async def _collect(self, batch: Batch, state: State) -> None:
         """Keep all replies of a batch; those that failed for a while and those that are missing are asked again."""
         asked, seen, responses = self._store.requests(batch), set[int](), 0
         self._asking.expect(asked.values())
         again: dict[int, Failure] = {}
+        known = dict(self._recording.negotiation.changes)
 
         async def read() -> None:
             nonlocal responses
@@ -374,7 +389,7 @@ class Sender:
                     continue
                 request = asked[number]
                 if not self._asking.is_finished(request.key):
-                    failure = await self._take(request, result)
+                    failure = await self._take(batch, request, result)
                     if failure is not None:
                         again[number] = failure
                 seen.add(number)
@@ -394,20 +409,23 @@ class Sender:
         if state.stage != "cancelled":
             for number, failure in again.items():
                 self._try_again(asked[number], failure)
-        self._tell(f"batch {batch.name}: {len(seen) - len(again) + len(lost):,} of {batch.requests:,} answered")
+        negotiation = self._recording.negotiation
+        changed = "" if negotiation.changes == known else f"; {'; '.join(negotiation.describe())}"
+        done = len(seen) - len(again) + len(lost)
+        self._tell(f"batch {batch.name}: {done:,} of {batch.requests:,} answered{changed}")
         if len(again) == len(asked) and all(failure.kind == "denied" for failure in again.values()):
             self._store.end(batch)
             why = self._last.rstrip(".")
             raise FathomError(f"the provider denies all requests of the batch: {why}. Check the model's name")
 
-    async def _take(self, request: BatchedRequest, result: Result) -> Failure | None:
+    async def _take(self, batch: Batch, request: BatchedRequest, result: Result) -> Failure | None:
         """Keep the reply in a result; the failure, if there is none that counts."""
         if result.status is None:
             return Failure("busy", result.reason)
         status, body = result.status, as_line(result.body)
 
         async def read(call: Call) -> Reply | Failure:
-            return await self._recording.read(status, body, call, self._retry)
+            return await self._recording.read(status, body, call, self._retry, self._sent_with.get(batch.id))
 
         return await self._asking.keep(request, read, self._tries[request.key] + 1)
 
@@ -439,7 +457,7 @@ class Sender:
                 if failure.kind not in ("busy", "silent") or late:
                     what = f"batch {of.name}" if of else "the batches of the account"
                     gone = of is not None and (failure.kind == "bad" or _is_missing(error))
-                    raise (_GoneError if gone else FathomError)(
+                    raise (_GoneError if gone else ServerError)(
                         f"{what} cannot be read: {failure.message.rstrip('.')}. Run the same command again, with the "
                         "same account's key, to resume"
                     ) from None

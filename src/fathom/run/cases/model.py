@@ -8,13 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from random import Random
 
-from fathom.models.clients import open_client
+from fathom.models.clients import negotiation_of, open_client
 from fathom.models.embedding_judge import LOCAL, EmbeddingClient, judge_kind, open_embedding_client
 from fathom.models.entailment import PREFIX, Entailment, EntailmentClient, is_entailment
-from fathom.models.failures import Failure
+from fathom.models.failures import Failure, ServerError
 from fathom.models.loop import KEPT, drive
 from fathom.models.prices import FREE, Price, find_price
 from fathom.models.protocol import Client, Settings
+from fathom.models.proxies import check_proxy
 from fathom.run.batches.open import (
     INTERRUPTED,
     asked_plainly,
@@ -30,6 +31,7 @@ from fathom.run.cases.session import CaseBatches, CaseSession
 from fathom.run.engine import Engine, Terms, check_cost, check_limit, ignore, terms_of
 from fathom.run.options import check_settings, generation_of
 from fathom.run.preflight import output_caps
+from fathom.run.server_facts import explaining
 from fathom.runfile.batches import batches_of
 from fathom.runfile.judgements import (
     Judgement,
@@ -64,15 +66,17 @@ def case_settings(model: str, settings: JudgeSettings, base_url: str | None) -> 
         FathomError: A setting is wrong.
     """
     embedding = judge_kind(model) == "embedding"
+    temperature = 0.0 if settings.temperature == "default" else settings.temperature
     asked = Settings(
         model=model,
-        temperature=0.0 if settings.temperature is None and embedding else settings.temperature,
+        temperature=0.0 if temperature is None and embedding else temperature,
         max_output_tokens=settings.max_output_tokens,
         generation=generation_of(
             settings.generation, reasoning_effort=settings.reasoning_effort, reasoning_tokens=settings.reasoning_tokens
         ),
         model_args=settings.model_args or {},
         base_url=base_url,
+        chosen_temperature=settings.temperature != "default",
     )
     check_settings(asked)
     return asked
@@ -298,19 +302,27 @@ async def _work_through(
     engine = Engine(client, terms, replied=state.spent.requests > 0)
     failed: dict[Key, Failure] | None = {} if isinstance(client, Recording) else None
     session = CaseSession(store, engine, model.cap, state, model.used, progress, failed)
+    negotiation = negotiation_of(client)
     try:
+        negotiation.resume(store.negotiated())
+        if note := check_proxy(model.asked.base_url):
+            tell(note)
         if model.settings.again:
             store.forget_unreadable()
         if isinstance(client, Recording) and failed is not None:
             batches, file = CaseBatches(cases, store, session, failed), batches_of(model.name)
-            await send_in_batches(batches, model.folder, client, file=file, retry=terms.retry, tell=tell)
+            async with explaining(client):
+                await send_in_batches(batches, model.folder, client, file=file, retry=terms.retry, tell=tell)
             await _finish(model, session, cases)
         else:
             # Plain asking is for several processes at once, but not beside one that sends batches.
             with asked_plainly(model.folder, model.name):
                 await _finish(model, session, cases)
+        for change in negotiation.describe():
+            tell(f"{model.name}: {change}")
         return session.state
     finally:
+        store.note_negotiated(negotiation.changes)
         store.close()
         await client.close()
 
@@ -318,13 +330,14 @@ async def _work_through(
 async def _finish(model: CaseModel, session: CaseSession, cases: Sequence[PendingCase]) -> None:
     name, health = f"{model.purpose} {model.name}", session.engine.health
     try:
-        await session.work_through(cases)
+        async with explaining(session.engine.client):
+            await session.work_through(cases)
+            if health.errors and not health.replies and not session.engine.stop:
+                raise ServerError(
+                    f"no request was answered; the last one failed with: {health.last.rstrip('.')}. Fix the cause and "
+                    "repeat the command for what is missing"
+                )
     except FathomError as error:
         raise FathomError(f"{name}: {error}") from None
     if session.engine.stop:
         raise FathomError(f"{name}: {session.engine.stop}; all finished {model.results} are kept")
-    if health.errors and not health.replies:
-        raise FathomError(
-            f"{name}: no request was answered; the last one failed with: {health.last}. Fix the cause and "
-            "repeat the command for what is missing"
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from collections.abc import Callable, Mapping
@@ -18,7 +17,6 @@ from fathom.models.loop import drive
 from fathom.models.model_settings import find_settings, like_models
 from fathom.models.prices import find_limit
 from fathom.models.protocol import Client, Settings, is_baseline
-from fathom.models.proxies import check_proxy
 from fathom.models.retry import Retry
 from fathom.run.checks import Check, Diagnosis, Plan
 from fathom.run.chosen import Chosen
@@ -38,9 +36,8 @@ from fathom.run.doctor.probes import (
     reasoning_check,
 )
 from fathom.run.preflight import reasons
-from fathom.run.server_facts import SECONDS, Survey, like, survey
+from fathom.run.server_facts import SECONDS, Survey, refusal, survey
 from fathom.runfile.serving import notes_on_replies
-from fathom.safety.secrets import strip_keys
 from fathom.tokens.length import format_length
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError
@@ -141,8 +138,6 @@ class Examination:
                 await opened.close()
 
     def _open(self) -> Client:
-        strip_keys(self._settings.model)
-        check_proxy(self._settings.base_url)
         client = open_client(self._settings, get_tokenizer)
         self._opened.append(client)
         return client
@@ -282,18 +277,8 @@ def _failed(what: str, failure: Failure, settings: Settings, name: str, surveyed
         return Check(
             what, "failed", message, "Check the server's log, and that its model is loaded; or raise --timeout"
         )
-    if code in ("401", "403"):
-        return Check(what, "failed", f"the key is refused: {message}", _about_key(settings))
-    if surveyed.served and name not in surveyed.served and code in ("400", "404"):
-        near = like(name, surveyed.served)
-        names = ", ".join(surveyed.served[:5]) + (
-            f" and {len(surveyed.served) - 5} more" if len(surveyed.served) > 5 else ""
-        )
-        better = near[0] if near else surveyed.served[0] if len(surveyed.served) == 1 else ""
-        option = f"--model {settings.model.removesuffix(name)}{better}" if better else ""
-        words = f"the server has no model {name!r}; it serves {names}"
-        advice = f"Give {shlex.join(option.split(' ', 1)) if option else 'one of these names'}"
-        return Check("model name", "failed", words, advice, option)
+    if (check := refusal(message, settings, name, surveyed)) is not None:
+        return replace(check, name=what, found=f"{check.found}: {message}") if check.name == "key" else check
     if failure.kind == "denied":
         advice = (
             "Check the address, which usually ends in /v1, and the model's name"
@@ -311,16 +296,6 @@ def _failed(what: str, failure: Failure, settings: Settings, name: str, surveyed
     else:
         advice = "Check the server's log"
     return Check(what, "failed", message, advice)
-
-
-def _about_key(settings: Settings) -> str:
-    provider, _, rest = settings.model.partition("/")
-    service = rest.partition("/")[0] if provider == "openai-api" else provider
-    variable = service.upper().replace("-", "_") + "_API_KEY"
-    if "api_key" in settings.model_args:
-        return "Check the key in --model-arg api_key"
-    state = "which is set: check it" if os.environ.get(variable) else "which is not set"
-    return f"The key is read from {variable}, {state}"
 
 
 def _name_check(name: str, served: tuple[str, ...]) -> Check:

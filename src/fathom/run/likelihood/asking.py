@@ -11,11 +11,12 @@ from fathom.models.hugging_face import is_local
 from fathom.models.loop import drive
 from fathom.models.prices import FREE, Limit, Price, find_price
 from fathom.models.protocol import Settings
+from fathom.models.proxies import check_proxy
 from fathom.models.retry import Retry
 from fathom.models.settings import Limits
 from fathom.plugins import loading
 from fathom.run.engine import Terms, check_cost, check_limit, ignore
-from fathom.run.executors import work_on
+from fathom.run.executors import recorded, work_on
 from fathom.run.likelihood.client import TIED, LikelihoodClient, Method, how_many, too_many
 from fathom.run.likelihood.completions import CompletionsServer, Via
 from fathom.run.likelihood.local import LocalModel
@@ -111,6 +112,8 @@ def likelihood(
     _check_limits(out, plan, model, settings)
     if tell is not None:
         tell(str(plan))
+        if note := check_proxy(settings.model_base_url):
+            tell(note)
     if confirm is not None and not confirm(plan):
         return RunSummary(out, None, stopped="not confirmed")
     join_run(out, manifest)
@@ -120,8 +123,9 @@ def likelihood(
     terms = Terms(price, connections, once, settings.max_tokens_total, settings.max_cost)
     work = _work(questions, terms, progress)
     client = LikelihoodClient(backend, way, questions.ordering, settings.most_orders)
-    summary = drive(work_on(out, client, work, total))
-    hints = list(summary.hints)
+    with recorded(out, client) as negotiation:
+        summary = drive(work_on(out, client, work, total))
+    hints = [*summary.hints, *negotiation.describe()]
     if passed_over:
         hints.append(f"skipped, because they do not ask for an order: {', '.join(passed_over)}")
     if tied := sum(row.reply.text == TIED for row in replies(out)):

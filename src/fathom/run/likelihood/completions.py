@@ -11,12 +11,13 @@ Such results would be silently wrong, so the server is tested before the first t
 import asyncio
 import json
 import math
-import os
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from fathom.models.failures import Failure, classify
-from fathom.models.protocol import RequestError
+from fathom.models.completions import connect
+from fathom.models.failures import Failure
+from fathom.models.negotiation import Negotiation
+from fathom.models.protocol import RequestError, Settings
 from fathom.models.retry import Retry
 from fathom.models.wire import error_in
 from fathom.run.likelihood.tokens import TokenLogprobs, believed, offsets_of
@@ -24,7 +25,7 @@ from fathom.safety.secrets import hide_in_address
 from fathom.types import FathomError
 
 Via: TypeAlias = Literal["auto", "echo", "prompt_logprobs"]
-NO_KEY = "no-key-needed"
+_NEEDED = dict.fromkeys(("echo", "logprobs", "prompt_logprobs"), "which `via` needs")
 
 # Test prompts: the generated token must have the same likelihood when it is part of the prompt.
 TRIALS = ("The first day of the week is", "One two three four five", "Once upon a time there was a")
@@ -49,13 +50,21 @@ class CompletionsServer:
         base_url: Address of the server, as ``http://127.0.0.1:8000/v1``.
         via: How log-probabilities are requested; ``auto`` tries ``prompt_logprobs``, then ``echo``.
         retry: Timeout and retries of each request.
+
+    Attributes:
+        settings: The model and its address.
+        server: The HTTP client and the model's name on its server.
+        negotiation: What the server was found to refuse.
+
+    Raises:
+        FathomError: The key cannot be sent, or the proxy cannot be used.
     """
 
     def __init__(self, model: str, base_url: str, via: Via, retry: Retry) -> None:
-        from openai import AsyncOpenAI
-
-        key = os.environ.get("OPENAI_API_KEY") or NO_KEY
-        self._client = AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=retry.timeout)
+        self.settings = Settings(f"openai/{model}", base_url=base_url)
+        self.negotiation = Negotiation(_NEEDED)
+        self._client = connect(self.settings.model, base_url)
+        self.server = self._client, model
         self._model, self._wanted, self._retry = model, via, retry
         self._via: Via | None = None
         self._trying = asyncio.Lock()
@@ -135,17 +144,17 @@ class CompletionsServer:
         raise AssertionError("unreachable: the last attempt gives up")
 
     async def _ask_once(self, text: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+        async def request() -> object:
+            sent = self.negotiation.sent({"max_tokens": 1, "temperature": 0, **options})
+            answer = await self._client.completions.with_raw_response.create(model=self._model, prompt=text, **sent)
+            return json.loads(answer.http_response.content)
+
         try:
             async with asyncio.timeout(self._retry.timeout):
-                answer = await self._client.completions.with_raw_response.create(
-                    model=self._model, prompt=text, max_tokens=1, temperature=0, **options
-                )
-            body = json.loads(answer.http_response.content)
+                body = await self.negotiation.send(request)
         except TimeoutError:
             waited = f"no answer within {self._retry.timeout:g} seconds (--timeout)"
             raise RequestError(Failure("silent", waited)) from None
-        except Exception as error:
-            raise RequestError(classify(error)) from None
         if isinstance(body, dict) and (failure := error_in(body)) is not None:
             raise RequestError(failure)
         return body if isinstance(body, dict) else {}
