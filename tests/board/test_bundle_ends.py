@@ -13,6 +13,7 @@ from fathom.board.bundles.check import Checked, check
 from fathom.board.bundles.findings import RefusedError
 from fathom.board.bundles.opening import parse_bundle
 from fathom.runfile.ledger import Ledger
+from fathom.runfile.serving import SERVER_CUT
 from fathom.runfile.worker import this_worker
 from fathom.stats.outcomes import counted, tally
 from fathom.suites.suitefile import open_suite
@@ -86,6 +87,11 @@ def test_what_counts_0_is_said(content: Content, suite: Path, tmp_path: Path) ->
     (unfit,) = [word for word in words(found, "unverified") if "did not fit" in word]
     assert unfit.startswith("1 of 16 prompts did not fit and count 0, which cannot be verified")
     assert "passkey at 512 tokens (1 of 3 prompts did not fit)" in unfit
+    (overflow,) = {row["sample"] for row in content.lines[ROWS] if row["status"] == "overflow"}
+    for row in content.lines[ROWS]:
+        row["detail"] = f"{SERVER_CUT}: 300 of 500" if row["sample"] == overflow else row["detail"]
+    (cut,) = [word for word in words(checked(content, suite, tmp_path), "unverified") if "did not fit" in word]
+    assert cut.startswith("1 of 16 prompts did not fit (the server cut 1 of them) and count 0")
     for name in (REPLIES,):
         del content.lines[name]
     found = checked(content, suite, tmp_path)

@@ -49,6 +49,8 @@ MOST_EQUAL = 0.9
 FEW_PROMPTS = 5
 EARLY = frozenset({"cut", "models", "hidden", "garbage"})
 """Kinds of notes that a run says while it goes on."""
+SERVER_CUT = "the server cut the prompt"
+"""With this begins the reason why a reply to a prompt that the server cut has no score."""
 _HEAD = 300
 _ANSWERED = "status IN ('ok', 'incomplete', 'refused')"
 _COUNTED = (
@@ -111,7 +113,7 @@ class CutPrompt:
     def __str__(self) -> str:
         """The reason why the reply has no score."""
         return (
-            f"the server cut the prompt: {self.arrived:,} of about {self.sent:,} tokens arrived; start it with more "
+            f"{SERVER_CUT}: {self.arrived:,} of about {self.sent:,} tokens arrived; start it with more "
             "context and run again in another folder, or leave out this length"
         )
 

@@ -14,6 +14,7 @@ from fathom.models.embedding_judge import judge_kind
 from fathom.printing import printable
 from fathom.rows.runs import scored_rows
 from fathom.rows.scoring import NOT_JUDGED, Judged
+from fathom.runfile.serving import SERVER_CUT
 from fathom.runfile.store import StoredReply
 from fathom.score.registry import metric_name
 from fathom.stats.outcomes import DOES_NOT_FIT, counted, scorer_errors, tally, unmeasured
@@ -114,9 +115,11 @@ def _ended(bundle: Bundle) -> Iterator[Finding]:
     if outcomes["overflow"]:
         cells = [cell for cell in unmeasured(rows) if cell.reason == DOES_NOT_FIT]
         unfit = ", ".join(f"{cell.task} at {cell.length:,} tokens ({cell})" for cell in cells)
-        words = f"{outcomes['overflow']:,} of {len(rows):,} prompts did not fit and count 0, which cannot be verified"
+        cut = len(rows.filter(pl.col("outcome") == "overflow", pl.col("detail").str.starts_with(SERVER_CUT)))
+        cause = f" (the server cut {cut:,} of them)" if cut else ""
+        words = f"{outcomes['overflow']:,} of {len(rows):,} prompts did not fit{cause} and count 0"
         left = f"; cells where more than a fifth did not fit have no score: {unfit}" if unfit else ""
-        yield Finding("unverified", "overflow", f"{words}{left}")
+        yield Finding("unverified", "overflow", f"{words}, which cannot be verified{left}")
 
 
 def _wrong_judges(bundle: Bundle) -> str:
