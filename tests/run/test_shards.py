@@ -166,14 +166,14 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     digest = _digest(tmp_path / "shards")
     whole = (tmp_path / "shards" / finished_file(Shard(1, 1))).read_bytes()
     rows, refused = read_rows(whole, "here", Shard(1, 1), digest), 0
-    for at in range(len(whole)):
+    for at in range(0, len(whole), 3):
         flipped = whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :]
         try:
             assert read_rows(flipped, "here", Shard(1, 1), digest) == rows  # a bit that no reader looks at
         except FathomError as error:
             refused += 1
             assert str(error).startswith("here: ")  # noqa: PT017
-    assert refused > len(whole) / 2
+    assert refused > len(whole) / 6
     for data in (b"", whole[:100], b"PAR1", whole[4:]):
         with pytest.raises(FathomError, match="here: damaged"):
             read_rows(data, "here", Shard(1, 1), digest)
