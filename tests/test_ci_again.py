@@ -1,0 +1,49 @@
+"""CI names a test that fails once and passes alone, and fails when it has seen it before."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+AGAIN = Path(__file__).parents[1] / ".ci" / "again"
+UNSTABLE = """
+from pathlib import Path
+
+def test_a():
+    count = Path(__file__).with_name("count")
+    runs = int(count.read_text()) if count.exists() else 0
+    count.write_text(str(runs + 1))
+    assert runs % 2
+
+def test_b():
+    assert True
+"""
+
+
+def finishes(folder: Path, *words: str) -> tuple[int, str]:
+    done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True)
+    return done.returncode, done.stdout
+
+
+@pytest.mark.slow
+def test_what_fails_once_is_named_and_fails_the_second_time(tmp_path: Path) -> None:
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(AGAIN, tmp_path / ".ci" / "again")
+    seen = tmp_path / ".ci" / "unstable.txt"
+    seen.touch()
+    (tmp_path / "test_it.py").write_text(UNSTABLE)
+    for code in (0, 1):  # unstable once, and once more
+        assert finishes(tmp_path, "-m", "pytest", "-q")[0] == 1
+        ended, told = finishes(tmp_path, ".ci/again")
+        assert ended == code
+        assert "test_it.py::test_a" in told
+        (line,) = seen.read_text().splitlines()
+        assert line.endswith(" test_it.py::test_a")
+    (tmp_path / "test_it.py").write_text("def test_a():\n    assert False\n")
+    assert finishes(tmp_path, "-m", "pytest", "-q")[0] == 1
+    assert finishes(tmp_path, ".ci/again")[0] == 1
+    assert len(seen.read_text().splitlines()) == 1
