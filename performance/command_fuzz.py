@@ -387,7 +387,7 @@ def _damage_zip(path: Path, rng: Random) -> None:
         members[name] = loose.read_bytes() if loose.is_file() else b""
     with zipfile.ZipFile(path, "w") as packed:
         for one, data in members.items():
-            packed.writestr(one, data)
+            packed.writestr(zipfile.ZipInfo(one), data)
 
 
 # --------------------------------------------------------------------------------------------------------- cases

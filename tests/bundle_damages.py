@@ -104,7 +104,7 @@ def bomb(rng: Random, data: bytes) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as out:
         for name, text in files.items():
-            out.writestr(name, text)
+            out.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)  # with a time that stands still
     packed = bytearray(stream.getvalue())
     if rng.random() < 0.5:  # what the directory declares is not so
         at = packed.index(b"PK\x01\x02", packed.index(b"PK\x01\x02") + 4)
