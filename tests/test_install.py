@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from fathom.plugins.extras import EXTRAS, install
+from made_once import made_once
 
 ROOT = Path(__file__).parents[1]
 UV = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
@@ -53,12 +54,17 @@ def run(*words: str | Path, folder: Path, code: int = 0) -> str:
     return said
 
 
-@pytest.fixture
-def archives(tmp_path: Path) -> Path:
+@pytest.fixture(scope="session")
+def archives(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """A folder with the wheel and the source archive of a copy of the tree; skips without a package index."""
-    source, made = tmp_path / "source", tmp_path / "archives"
+    return made_once(tmp_path_factory, worker_id, "archives", make_archives)
+
+
+def make_archives(made: Path) -> None:
+    """Build them; skips without a package index."""
+    source = made.with_name("source-of-archives")
     for name in ("src", "docs", "tests"):
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, source / name, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"):
         shutil.copy(ROOT / name, source)
     assert UV is not None
@@ -66,7 +72,6 @@ def archives(tmp_path: Path) -> Path:
     if reached.returncode:
         pytest.skip(f"no package index can be reached: {reached.stderr.strip().splitlines()[-1]}")
     run(UV, "build", "--quiet", "--out-dir", made, source, folder=source)
-    return made
 
 
 def environment(folder: Path, *words: str | Path) -> Path:
