@@ -682,7 +682,7 @@ def test_a_parameter_that_is_refused_is_left_out_of_the_next_batch(tmp_path: Pat
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "seed"),
-    [(kind, seed) for kind in (OpenAIServer, AnthropicServer) for seed in range(3)],
+    [(kind, seed) for kind in (OpenAIServer, AnthropicServer) for seed in range(2)],
     indirect=["kind"],
 )
 def test_killed_at_any_point_no_sample_is_lost_and_none_is_paid_twice(
