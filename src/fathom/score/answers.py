@@ -17,26 +17,29 @@ from fathom.score.reading import (
     CUE,
     NAME,
     PASSAGE_NOUN,
-    RULED_OUT,
     after_cues,
     before_next_question,
     decided,
-    plain_text,
+    in_digits,
+    ordinal,
     read_numeral,
-    settled,
+    without_enclosed,
+    without_rejected,
 )
 from fathom.score.text import CONTAINED, contains_answer, token_f1
-from fathom.score.unwrapping import unwrapped
+from fathom.score.unwrapping import readable, unwrapped
 from fathom.types import Score
 
 UUID = r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])"
 _UUID = re.compile(UUID)
 _KEY_AND_VALUE = 2
-_NUMBERED = rf"{NAME}?(?<![0-9.])[0-9]+(?:st|nd|rd|th)?(?![0-9])"
-# "B is correct", "passage 3 is the right one", "A7 is the best".
+_UUID_LINE = re.compile(rf"^[^\w\n]*({UUID})[^\w\n]*$", re.MULTILINE)
+_NUMBERED = rf"{NAME}?(?<![0-9.])(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?)(?:st|nd|rd|th)?(?![0-9])"
+# "B is correct", "passage 3 is the right one", "A7 is the best", "B: right", "B ✓".
 _CALLED_RIGHT = (
-    r"[\"'”’)\]]{0,3}[ \t]{1,3}(?:is|was|must be)[ \t]{1,3}(?:clearly[ \t])?(?:(?:the|my)[ \t])?"
+    r"[\"'”’)\]]{0,3}(?:[ \t]{1,3}(?:is|was|must be)[ \t]{1,3}(?:clearly[ \t])?(?:(?:the|my)[ \t])?"
     r"(?:final[ \t])?(?:correct|right|best|answer|choice|one)\b"
+    r"|[ \t]{0,2}[:(=–—-][ \t]{0,2}(?:correct|right|true|yes)\b|[ \t:(]{0,3}[✓✔✅])"
 )
 _EMPHASIS = re.compile(r"\*\*|__|`+|^[ \t]*#+[ \t]", re.MULTILINE)
 # Text before a short answer on its line; the sentence may begin with another clause.
@@ -67,7 +70,8 @@ _ANNOUNCED = re.compile(rf"[^\w\[]*(?:(?:in|the)\s+){{0,2}}{NAME}?[^\w\[]{{0,3}}
 # A number that labels a line: "2", "2.", "(2) 5, 12, 33", "2: [5, 12]"; not "2, 5", "2.5", "2 men".
 _MARK = re.compile(
     rf"^[ \t]*[\[(]?([0-9]+)(?:[ \t]*$|[.)\]:、。](?![0-9])|,(?![ \t]*[0-9])|[ \t]*[:=(\[]|[ \t]+-[ \t])"
-    rf"(?!\W*{NAME}[0-9])",
+    # "1. Passage 3" is the first item of a list; "3. Passage 1 is about ..." gives a reason for passage 3.
+    rf"(?!\W*{NAME}[0-9]+\W*$)",
     re.MULTILINE | re.IGNORECASE,
 )
 _OPTION = re.compile(
@@ -104,17 +108,31 @@ _COUNTED = (
 )
 _SIGNED = r"(?<![\w.])-?[0-9]++(?:\.[0-9]++)?(?!\w)"
 _ORDINAL = re.compile(r"(?<![\w.])[0-9]+(?:st|nd|rd|th)\b", re.IGNORECASE)
+# Values of an option, which are no options: "(2) 5, 12, 33, 8", "2: [5, 12]".
+_OPTION_VALUES = re.compile(r"[0-9]+(?:,[ \t]*[0-9]+){2,}|\[[0-9, ]*\]|(?<=[.):\]][ \t])[0-9]+(?:,[ \t]*[0-9]+)+")
 _EQUALS = re.compile(r"=[ \t]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)")
 _STATED = re.compile(
+    r"(?:\b(so|thus|therefore|hence)\b[ \t,]{1,3})?(?:\bthe[ \t]{1,3})?"
+    r"(?:\b(\w{4,9}|[0-9]{1,4}(?:st|nd|rd|th))[ \t-]{1,3})?"
     r"\b(?:small|larg|bigg?|low|high|maxim|minim|median|number|value|mean|mode|sum)\w{0,9}[^\n.;]{0,60}?"
     r"\b(?:is|equals)[ \t:]*"
-    r"(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)",
+    r"(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?!\w)",
     re.IGNORECASE,
 )
 # A line that is nothing but a number, or a numbered noun.
 _SIGNED_LINE = re.compile(r"^[^\w\n-]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)[^\w\n]*$", re.MULTILINE)
 _NUMBER_LINE = re.compile(rf"^[^\w\n]*(?:the[ \t]+)?{NAME}?(?<![-.])([0-9]+)[^\w\n]*$", re.MULTILINE | re.IGNORECASE)
 _RIGHT_NUMBER = re.compile(rf"(?<![0-9.])([0-9]+){_CALLED_RIGHT}", re.IGNORECASE)
+# "KEY -> VALUE", '"KEY": "VALUE"', "KEY maps to VALUE".
+_PAIR = re.compile(
+    rf"(?:key[ \t])?({UUID})[\"'”’)\]`]{{0,3}}[ \t]{{0,3}}"
+    r"(?:(?:->|→|=>|:|=|is|maps to|is mapped to|has the value|corresponds to)(?:[ \t]the value)?)"
+    rf"[ \t]{{0,3}}[\"'“‘(\[`]{{0,3}}({UUID})"
+)
+# "(key: KEY)", "for the key KEY", "belongs to KEY".
+_KEY = re.compile(
+    rf"\b(?:key|for|of|under|to)\b[ \t:=]{{0,3}}(?:the[ \t])?(?:key[ \t:=]{{0,3}})?[\"'“‘(\[`]{{0,3}}({UUID})"
+)
 _LEADING_UUID = re.compile(rf"\W*({UUID})(?:\W*$|\W*\n|[\"'”’]?[.;,](?=\s))")
 _VALUE_OF = re.compile(
     rf"({UUID})[\"'”’)\]]{{0,3}}(?:[ \t]{{1,3}}is|,|[ \t]{{0,3}}\()[ \t]?"
@@ -122,6 +140,7 @@ _VALUE_OF = re.compile(
 )
 _DIGIT_RUN = re.compile(r"[0-9]+(?:[ \t\r\n,-]{1,4}[0-9]+)*")
 _LEADING_RUN = re.compile(rf"\W*({_DIGIT_RUN.pattern})[\"'”’)\]]*(?:[.;:]?\s*$|[.;:]\s|[ \t]*\n|[ \t]+\()")
+_DIGITS = r"(?<![0-9])[0-9]++"
 _WRAPPED_DIGITS = 20
 _OPENING, _CLOSING = "\"'“‘「『《([{", "\"'”’」』》)]}"
 _OPEN, _CLOSED = r"[(\[{\"'“‘]", r"[)\]}\"'”’]"
@@ -152,12 +171,8 @@ _CONCLUDED = re.compile(
     rf"{_OPEN}?(?<![A-Za-z0-9])([A-D])(?={_CLOSED}|[.,;:]|[ \t]*$)",
     re.MULTILINE,
 )
-_RULED_OUT = re.compile(
-    r"(?:\b(?:not|nor|neither|cannot be|rather than|instead of|unlike)\b|n['’]t\b|不是|并非|而非|不选)"
-    rf"[ \t]*(?:(?:option|choice|answer)[ \t]*)?{_OPEN}?(?<![A-Za-z0-9])[A-Da-d](?![A-Za-z0-9]){_CLOSED}?"
-    rf"|{_OPEN}?{_LETTER_ALONE}{_CLOSED}?[ \t]+(?:is|was|seems)[ \t]+"
-    r"(?:wrong|incorrect|false|not[ \t]+(?:right|correct))"
-)
+# Also a lower-case letter, where it is rejected.
+_REJECTED_LETTER = rf"{_OPEN}?(?<![A-Za-z0-9])[A-Da-d](?![A-Za-z0-9]|['’-][A-Za-z])"
 _LETTER_MARK = re.compile(r"(?<![^\s,(\[])([A-D])[.:)\]](?=\s|$)")
 _SEVERAL = re.compile(rf"(?<![A-Za-z0-9])([A-D]{{2,4}}|[B-D]|A(?!{_ARTICLE}))(?![A-Za-z0-9]|['’-][A-Za-z])")
 _REASONS = re.compile(r"\b(?:because|since|as)\b")
@@ -171,38 +186,62 @@ def first_number(reply: str) -> str | None:
     """The first number of the answer, without leading zeros and thousands separators.
 
     After the last "answer is" or the like, else anywhere. Ordinals ("the 2nd largest") are no answers. A reply that is
-    just a number in words (``twelve``, ``十二``) counts too.
+    just a number in words (``twelve``, ``十二``) counts too. Lines of different numbers and nothing else are no answer.
     """
-    text = before_next_question(plain_text(unwrapped(reply)))
-    return next(_numbers(_ORDINAL.sub(" ", _after_last(CUE, text))), None) or _spelled(text)
+    text = readable(reply)
+    for part in after_cues(text):
+        if number := next(_numbers(_ORDINAL.sub(" ", part)), None):
+            return number
+    if len(set(_SIGNED_LINE.findall(text))) > 1:
+        return None
+    return next(_numbers(_ORDINAL.sub(" ", text)), None) or _spelled(text)
 
 
 def stated_number(reply: str) -> str | None:
     """A number that follows from others: the first after the last cue, alone on its line, or after "=" or "is".
 
-    Rejected numbers, and those given together, are ignored; if none is stated, the first number is used.
+    Of several after "is" the concluded one is used ("so the median is 42"), else that of the highest ordinal ("the 2nd
+    largest is 42"), else the first. Rejected numbers, and those given together, are ignored; if none is stated, the
+    first number is used.
     """
-    text = decided(before_next_question(plain_text(unwrapped(reply))), _SIGNED)
+    text = decided(readable(reply), _SIGNED)
+    stated = max(_STATED.finditer(text), key=_rank, default=None)
+    equal = _EQUALS.findall(text)[-1:] or ([stated[3]] if stated else [])
     text = _ORDINAL.sub(" ", text)
-    equal = [match[1] for match in _EQUALS.finditer(text)] or [match[1] for match in _STATED.finditer(text)][:1]
-    parts = (*after_cues(text), _alone(text, _SIGNED_LINE), *equal[-1:], CUE.sub(" ", text))
+    lines = set(_SIGNED_LINE.findall(text))
+    parts = (*after_cues(text), *([] if len(lines) > 1 else [_alone(text, _SIGNED_LINE), *equal, CUE.sub(" ", text)]))
     return next((number for part in parts for number in _numbers(part or "")), None) or _spelled(text)
+
+
+def _rank(statement: re.Match[str]) -> tuple[int, int]:
+    """The later of two conclusions is greater; of others that of the higher ordinal."""
+    concluded = statement.start() + 1 if statement[1] else 0
+    return concluded, ordinal(statement[2] or "")
 
 
 def given_uuid(reply: str) -> str | None:
     """The UUID that a reply gives, in lower case: of a key and its value, the value.
 
-    After the last "answer is" or the like; else the one that is called the value; else one that leads the reply, alone
-    on its line or as a sentence; else the last one of no more than two, a key and its value. Rejected UUIDs, and those
-    given together, are ignored.
+    After the last "answer is" or the like; else the one that is called the value, or follows its key; else one that
+    leads the reply, alone on its line or as a sentence; else the only one that is not called the key, or the second of
+    two in a sentence. Rejected UUIDs, and those given together, are ignored.
     """
-    text = decided(before_next_question(plain_text(unwrapped(reply)).lower()), UUID)
+    text = decided(_PAIR.sub(r" \2", readable(reply).lower()), UUID)
     for part in after_cues(text):
-        if match := _UUID.search(part):
-            return match[0]
-    if match := _VALUE_OF.search(text) or _LEADING_UUID.match(text):
-        return match[1]
+        if uuid := _value(part):
+            return uuid
+    if (match := _VALUE_OF.search(text)) or (uuid := _value(text)) is None:
+        return match[1] if match else None
+    lines = {match[1] for match in _UUID_LINE.finditer(text)}
+    leads = _LEADING_UUID.match(text)
+    return (leads[1] if leads else uuid) if len(lines) < _KEY_AND_VALUE else None
+
+
+def _value(text: str) -> str | None:
+    """The value of a key in a text; else the only UUID that is not called a key, or the second of two in a sentence."""
     uuids = list(dict.fromkeys(_UUID.findall(text)))
+    keys = set(_KEY.findall(text))
+    uuids = [uuid for uuid in uuids if uuid not in keys] or uuids
     return uuids[-1] if 1 <= len(uuids) <= _KEY_AND_VALUE else None
 
 
@@ -213,14 +252,15 @@ def choice_number(reply: str, n_options: int) -> str | None:
     "option 3" that is not negated; else the only label of a line ("2) 5, 12, 33, 8"), or the only number in brackets;
     else the only number of the reply. A list of numbers is not a choice.
     """
-    text = _settled(reply)
+    text = decided(_OPTION_VALUES.sub(" ", in_digits(without_enclosed(readable(reply)))), _NUMBERED)
     for part in after_cues(text):
         if number := _first(_ANNOUNCED.match(part) or _OPTION.search(part)):
             return _within(number, n_options)
-    number = _first(_RIGHT_NUMBER.search(text)) or _alone(text, _NUMBER_LINE)
-    number = number or _first(_OPTION.search(text)) or _only([*_MARK.findall(text), *_BRACKETED.findall(text)])
-    if not number:
-        number = _only(_numbers(text)) or _spelled(text)
+    if _disagree(text, _RIGHT_NUMBER, _NUMBER_LINE):
+        return None
+    marks = {*_MARK.findall(text), *_BRACKETED.findall(text)}
+    number = _first(_RIGHT_NUMBER.search(text)) or _alone(text, _NUMBER_LINE) or _named(text, _OPTION) or _only(marks)
+    number = number or _only(_numbers(text)) or _spelled(text)
     return _within(number, n_options) if number else None
 
 
@@ -235,10 +275,12 @@ def passage_number(reply: str) -> str | None:
     for part in after_cues(text):
         if number := _first(_ANNOUNCED.match(part) or _PASSAGE.search(part)) or next(_numbers(part), None):
             return _canonical(number)
+    if _disagree(text, _RIGHT_NUMBER, _NUMBER_LINE):
+        return None
     number = _first(_RIGHT_NUMBER.search(text)) or _alone(text, _NUMBER_LINE)
-    if number := number or _leading(text) or _first(_PASSAGE.search(text)):
+    if number := number or _leading(text) or _named(text, _PASSAGE):
         return _canonical(number)
-    return _bare(reply)
+    return _bare(reply, text)
 
 
 def count_number(reply: str) -> str | None:
@@ -252,9 +294,11 @@ def count_number(reply: str) -> str | None:
     for part in after_cues(text):
         if number := _counted(part) or next(_numbers(part), None):
             return _canonical(number)
-    if number := _counted(text) or _alone(text, _NUMBER_LINE) or _leading(text):
+    if not (number := _counted(text)) and _disagree(text, _NUMBER_LINE):
+        return None
+    if number := number or _alone(text, _NUMBER_LINE) or _leading(text):
         return _canonical(number)
-    return _bare(reply, _TOTAL)
+    return _bare(reply, text, _TOTAL)
 
 
 def digits(reply: str, size: int = 0) -> str | None:
@@ -268,12 +312,16 @@ def digits(reply: str, size: int = 0) -> str | None:
         reply: The whole reply.
         size: Number of digits; 0 if unknown.
     """
-    text = before_next_question(decided(RULED_OUT.sub(" ", plain_text(unwrapped(reply))), r"(?<![0-9])[0-9]++"))
-    leads = _LEADING_RUN.match(text)
-    for part in (*after_cues(text), leads[1] if leads else ""):
+    text = readable(reply, longest=size)
+    # Numbers of another size may be groups of its digits.
+    text = decided(text, rf"(?<![0-9])[0-9]{{{size}}}(?![0-9])") if size else without_rejected(text, _DIGITS)
+    for part in after_cues(text):
         exact = (number for run in _DIGIT_RUN.finditer(part) for number in _joined(run[0], size) if len(number) == size)
         if number := next(exact, None):
             return number
+    leads = _LEADING_RUN.match(text)
+    if numbers := {number for number in (_joined(leads[1], size) if leads else ()) if len(number) == size}:
+        return _only(numbers)
     best = ""
     for run in _DIGIT_RUN.finditer(text):
         for candidate in _joined(run.group(), size):
@@ -329,8 +377,22 @@ def _short(text: str) -> str | None:
     return answer.rstrip(".。") if any(map(str.isalnum, answer)) else None
 
 
-def _settled(reply: str) -> str:
-    return decided(before_next_question(settled(unwrapped(reply))), _NUMBERED)
+def _settled(reply: str, words: bool = True) -> str:
+    """A reply with numbers in words as digits (unless not ``words``), without those that it does not give."""
+    text = without_enclosed(readable(reply))
+    return decided(in_digits(text) if words else text, _NUMBERED)
+
+
+def _disagree(text: str, *forms: re.Pattern[str]) -> bool:
+    """Whether a text gives different answers in the same form: two lines, or two that are called right."""
+    return any(len(set(form.findall(text))) > 1 for form in forms)
+
+
+def _named(text: str, form: re.Pattern[str]) -> str | None:
+    """The first answer that is named; of a numbered list the only one."""
+    if len(set(_MARK.findall(text))) > 1:
+        return _only(filter(None, map(_first, form.finditer(text))))
+    return _first(form.search(text))
 
 
 def _alone(text: str, line: re.Pattern[str]) -> str | None:
@@ -362,13 +424,13 @@ def _counted(text: str) -> str | None:
     return None
 
 
-def _bare(reply: str, besides: re.Pattern[str] = RULED_OUT) -> str | None:
-    """The first number in digits, else the first in words; ``besides`` is removed."""
-    text = before_next_question(unwrapped(reply))
-    for words in (False, True):
-        if number := next(_numbers(besides.sub(" ", decided(settled(text, words), _NUMBERED))), None):
+def _bare(reply: str, text: str, besides: re.Pattern[str] | None = None) -> str | None:
+    """The first number in digits, else the first in words, with digits in ``text``; ``besides`` is removed."""
+    digits = _settled(reply, words=False)
+    for part in (digits if besides is None else besides.sub(" ", digits), text):
+        if number := next(_numbers(part), None):
             return number
-    return _spelled(plain_text(text))
+    return _spelled(readable(reply))
 
 
 def _after_label(text: str) -> str:
@@ -434,7 +496,7 @@ def choice_letter(reply: str) -> str | None:
     Args:
         reply: The whole reply; text in thinking tags is ignored.
     """
-    text = decided(_RULED_OUT.sub(" ", before_next_question(plain_text(unwrapped(reply)))), _ANY_LETTER)
+    text = decided(without_rejected(readable(reply), _REJECTED_LETTER), _ANY_LETTER)
     for part in after_cues(text):
         if match := _LETTER.search(part):
             other = _TOGETHER.match(part, match.end())
@@ -443,6 +505,8 @@ def choice_letter(reply: str) -> str | None:
             return (match[1] or match[2]).upper()
     if right := _only(_RIGHT_LETTER.findall(text)) or next(reversed(concluded_letters(text)), None):
         return right
+    if _disagree(text, _RIGHT_LETTER, _LETTER_LINE):
+        return None
     if (match := _LEADING.match(text)) and not _TOGETHER.match(text, match.end()):
         return match[1]
     if alone := _NOTHING_ELSE.fullmatch(text):
@@ -469,7 +533,7 @@ def choice_letters(reply: str) -> str:
     Args:
         reply: The whole reply; text in thinking tags is ignored.
     """
-    text = _RULED_OUT.sub(" ", before_next_question(plain_text(unwrapped(reply))))
+    text = without_rejected(readable(reply), _REJECTED_LETTER)
     for part in (*after_cues(text), text):
         lines = [_REASONS.split(line)[0] for line in part.splitlines()]
         named = next(filter(None, map(_SEVERAL.findall, lines)), ())

@@ -37,11 +37,11 @@ from fathom.score.answers import (
     stated_number,
 )
 from fathom.score.dialects import without_reasoning
-from fathom.score.reading import CUE, after_cues, before_next_question, plain_text
+from fathom.score.reading import CUE, after_cues, plain_text
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l_sum, strict_sentences
 from fathom.score.text import CONTAINED, bag_f1, contains_answer, fold, has_chinese, simplified, stands_in, token_f1
-from fathom.score.unwrapping import unwrapped
+from fathom.score.unwrapping import readable
 from fathom.types import Score
 
 Grade: TypeAlias = tuple[float, str | None]
@@ -126,7 +126,7 @@ def name(reply: str, gold: list[str]) -> Grade:
 
 def printed_number(reply: str, gold: list[str]) -> Grade:
     """The output of a program: the last separate number."""
-    text = before_next_question(plain_text(unwrapped(reply)))
+    text = readable(reply)
     for part in (*after_cues(text), text):
         if numbers := _ALONE.findall(_CALL.sub(" ", part)):
             return float(Decimal(numbers[-1].replace(",", "")) == _decimal(gold[0])), numbers[-1]
@@ -183,7 +183,7 @@ def option_letter(reply: str) -> str | None:
     As in ``choice_letter``, else after "is", else the label of the only labelled line. Several labelled lines are a
     list of the options, which chooses none. A further question is not part of the answer.
     """
-    text = before_next_question(plain_text(unwrapped(reply)))
+    text = readable(reply)
     marks = set(_LINE_MARK.findall(text))
     letter = choice_letter(text) if len(marks) < 2 or CUE.search(text) or concluded_letters(text) else None
     named = set(_IS.findall(text)) or marks

@@ -26,11 +26,11 @@ from fathom.benchmarks.longbench.official import COMPARE, FIRST_LINE, released, 
 from fathom.score.answers import count_number, first_line, passage_number, reply_text, words_score
 from fathom.score.chinese import cut_words
 from fathom.score.dialects import without_reasoning
-from fathom.score.reading import after_cues, before_next_question, plain_text, without_rejected
+from fathom.score.reading import after_cues, without_rejected
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l
 from fathom.score.text import common_length, fold, similarity, simplified
-from fathom.score.unwrapping import unwrapped
+from fathom.score.unwrapping import readable, unwrapped
 from fathom.types import Score
 
 # The extracted answer of a reply, or None; and its value against the gold answers, or why it is unknown.
@@ -145,7 +145,7 @@ def _class_scorer(row: ScoringRow) -> Score:
     if not isinstance(row.all_classes, list):
         return unscored("strict", "the row has no list of classes: all_classes")
     names = tuple(_folded(name) for name in row.all_classes if isinstance(name, str) and name)
-    text = _folded(before_next_question(plain_text(unwrapped(str(row.prediction)))))
+    text = _folded(readable(str(row.prediction)))
     text = without_rejected(text, _either(names)) if names else ""
     first = first_line(text) if row.dataset in FIRST_LINE else text
     parts = ([re.findall(_either(names), part)[:1] for part in after_cues(text)], re.findall(_either(names), first))
