@@ -32,19 +32,22 @@ from fathom.types import Score
 
 UUID = r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])"
 _UUID = re.compile(UUID)
+# A key and its value, named in one sentence.
 _KEY_AND_VALUE = 2
+_ENDS_SENTENCE = re.compile(r"[.;!?\n]")
 _UUID_LINE = re.compile(rf"^[^\w\n]*({UUID})[^\w\n]*$", re.MULTILINE)
 _NUMBERED = rf"{NAME}?(?<![0-9.])(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?)(?:st|nd|rd|th)?(?![0-9])"
 # "B is correct", "passage 3 is the right one", "A7 is the best", "B: right", "B ✓".
 _CALLED_RIGHT = (
-    r"[\"'”’)\]]{0,3}(?:[ \t]{1,3}(?:is|was|must be)[ \t]{1,3}(?:clearly[ \t])?(?:(?:the|my)[ \t])?"
+    r"[\"'”’)\]]{0,3}(?i:[ \t]{1,3}(?:is|was|must be|seems(?: to be)?|appears to be|looks like)[ \t]{1,3}"
+    r"(?:clearly[ \t])?(?:(?:the|my)[ \t])?"
     r"(?:final[ \t])?(?:correct|right|best|answer|choice|one)\b"
-    r"|[ \t]{0,2}[:(=–—-][ \t]{0,2}(?:correct|right|true|yes)\b|[ \t:(]{0,3}[✓✔✅])"
+    r"|[ \t]{0,2}[:(=?–—-][ \t]{0,2}(?:correct|right|true|yes)\b|[ \t:(]{0,3}[✓✔✅])"
 )
 _EMPHASIS = re.compile(r"\*\*|__|`+|^[ \t]*#+[ \t]", re.MULTILINE)
 # Text before a short answer on its line; the sentence may begin with another clause.
 _LABEL = re.compile(
-    r"^[ \t]*(?:(?:final |short )?answer[ \t]*[:：]|\[answer\][ \t]*[:：]?"
+    r"^[ \t]*+(?:(?:final |short )?answer[ \t]*[:：]|\[answer\][ \t]*[:：]?"
     r"|(?:[^\n,.]{0,60},[ \t]*)?(?:so |thus |therefore |but |hence )?"
     r"(?:the|my) (?:\w{1,9} )?answer[ \t]+(?:is|would be)\b"
     r"[ \t]*[:：]?"
@@ -102,7 +105,9 @@ _COUNTED = (
     ),
     re.compile(
         r"\b(?:there (?:are|were|remain)|i (?:have )?(?:count|counted|see|found|find|get|got)|leaves|total(?: of| is)?)"
-        rf"[ \t]*:?[ \t]*(?:only[ \t]+|just[ \t]+)?{_NUMBER}|(?:共计?有?|总计|=)[ \t]*{_NUMBER}",
+        rf"[ \t]*:?[ \t]*(?:only[ \t]+|just[ \t]+)?{_NUMBER}"
+        rf"|\b(?:minus|less)\b[^\n.]{{0,40}}?\b(?:is|are|leaves|equals|makes)[ \t]+{_NUMBER}"
+        rf"|(?:共计?有?|总计|=)[ \t]*{_NUMBER}",
         re.IGNORECASE,
     ),
 )
@@ -111,13 +116,17 @@ _ORDINAL = re.compile(r"(?<![\w.])[0-9]+(?:st|nd|rd|th)\b", re.IGNORECASE)
 # Values of an option, which are no options: "(2) 5, 12, 33, 8", "2: [5, 12]".
 _OPTION_VALUES = re.compile(r"[0-9]+(?:,[ \t]*[0-9]+){2,}|\[[0-9, ]*\]|(?<=[.):\]][ \t])[0-9]+(?:,[ \t]*[0-9]+)+")
 _EQUALS = re.compile(r"=[ \t]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)")
-_STATED = re.compile(
-    r"(?:\b(so|thus|therefore|hence)\b[ \t,]{1,3})?(?:\bthe[ \t]{1,3})?"
-    r"(?:\b(\w{4,9}|[0-9]{1,4}(?:st|nd|rd|th))[ \t-]{1,3})?"
-    r"\b(?:small|larg|bigg?|low|high|maxim|minim|median|number|value|mean|mode|sum)\w{0,9}[^\n.;]{0,60}?"
-    r"\b(?:is|equals)[ \t:]*"
-    r"(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?!\w)",
-    re.IGNORECASE,
+_NOUN = r"(?:small|larg|bigg?|low|high|maxim|minim|median|number|value|mean|mode|sum)\w{0,9}"
+_RANK = r"(?:\b(\w{4,9}|[0-9]{1,4}(?:st|nd|rd|th))[ \t-]{1,3})?"
+_VALUE = r"(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?!\w)"
+# "so the 2nd largest number is 42", "Largest: 42", "42 is the second largest"; groups: "so", rank, value.
+_STATED = (
+    re.compile(
+        rf"(?:\b(so|thus|therefore|hence)\b[ \t,]{{1,3}})?(?:\bthe[ \t]{{1,3}})?{_RANK}\b{_NOUN}"
+        rf"(?:[^\n.;]{{0,60}}?\b(?:is|equals)[ \t:]*{_VALUE}|(?:[ \t](?:number|value|one))?[ \t]?:[ \t]?{_VALUE}(?!,))",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"(?<![\w.,-])(){_VALUE}[ \t]{{1,3}}is[ \t](?:the[ \t])?{_RANK}\b{_NOUN}", re.IGNORECASE),
 )
 # A line that is nothing but a number, or a numbered noun.
 _SIGNED_LINE = re.compile(r"^[^\w\n-]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)[^\w\n]*$", re.MULTILINE)
@@ -131,17 +140,20 @@ _PAIR = re.compile(
 )
 # "(key: KEY)", "for the key KEY", "belongs to KEY".
 _KEY = re.compile(
-    rf"\b(?:key|for|of|under|to)\b[ \t:=]{{0,3}}(?:the[ \t])?(?:key[ \t:=]{{0,3}})?[\"'“‘(\[`]{{0,3}}({UUID})"
+    rf"\b(?:key|for|of|under|(?:belong|correspond|link|relat)\w* to|with)\b[ \t:=]{{0,3}}(?:the[ \t])?"
+    rf"(?:key[ \t:=]{{0,3}})?[\"'“‘(\[`]{{0,3}}{UUID}"
 )
 _LEADING_UUID = re.compile(rf"\W*({UUID})(?:\W*$|\W*\n|[\"'”’]?[.;,](?=\s))")
 _VALUE_OF = re.compile(
-    rf"({UUID})[\"'”’)\]]{{0,3}}(?:[ \t]{{1,3}}is|,|[ \t]{{0,3}}\()[ \t]?"
+    rf"\bvalue\b[^.\n]{{0,20}}?(?:is\b|[:=])\W{{0,4}}({UUID})"
+    rf"|({UUID})[\"'”’)\]]{{0,3}}(?:[ \t]{{1,3}}is|,|[ \t]{{0,3}}\()[ \t]?"
     r"(?:(?:the|its)[ \t])?(?:correct[ \t]|right[ \t])?(?:value|answer)\b"
 )
 _DIGIT_RUN = re.compile(r"[0-9]+(?:[ \t\r\n,-]{1,4}[0-9]+)*")
 _LEADING_RUN = re.compile(rf"\W*({_DIGIT_RUN.pattern})[\"'”’)\]]*(?:[.;:]?\s*$|[.;:]\s|[ \t]*\n|[ \t]+\()")
 _DIGITS = r"(?<![0-9])[0-9]++"
 _WRAPPED_DIGITS = 20
+_LAYERS = 4  # of quotes and brackets around an answer
 _OPENING, _CLOSING = "\"'“‘「『《([{", "\"'”’」』》)]}"
 _OPEN, _CLOSED = r"[(\[{\"'“‘]", r"[)\]}\"'”’]"
 # Not the article in "A good one"; "A because" is a choice.
@@ -159,12 +171,21 @@ _NAMED = re.compile(
     # "it is B", "the function with the error is:\nB. parse"; not "it is A4", "it is a".
     rf"|\b(?:[Ii]t|[Tt]hat|[Tt]his)(?:[ \t]+(?:is|must be|should be|would be)|['’]s)[ \t]+{_OPEN}?"
     r"(?<![A-Za-z0-9])([A-D])"
-    rf"(?={_CLOSED}|[.,;:]|[ \t]*$)",
+    rf"(?={_CLOSED}|[.,;:]|[ \t]*$)"
+    rf"|[是选][ \t]?{_OPEN}?{_LETTER_ALONE}"
+    rf"|{_LETTER_ALONE}[ \t]+(?:is|was|it is|seems|looks|appears|remains|fits|matches|must|would|says|mentions)\b",
     re.MULTILINE,
 )
 _LETTER_LINE = re.compile(r"^[^\w\n]*(?:[Oo]ption[ \t]+|[Cc]hoice[ \t]+)?([A-D])[^\w\n]*$", re.MULTILINE)
 _ANY_LETTER = rf"(?:[Oo]ption[ \t]|[Cc]hoice[ \t])?{_OPEN}?{_LETTER_ALONE.replace('([', '(?:[')}{_CLOSED}?"
 _RIGHT_LETTER = re.compile(rf"{_LETTER_ALONE}{_CALLED_RIGHT}")
+# "A. noon: wrong", "B. 9 May: correct"
+_VERDICT_LINE = re.compile(
+    r"^[^\w\n]*([A-D])[.):](?![^\n]*\b[A-D][.):])[^\n]*[:(=–—-][ \t]{0,2}"
+    r"(?:(wrong|incorrect|false|no|[✗✘❌])|correct|right|true|yes|[✓✔✅])\W*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_ONLY_LETTERS = re.compile(r"\W*(?:[A-D]\W+)+[A-D]\W*")
 _CONCLUDED = re.compile(
     r"\b(?:[Ss]o|[Tt]hus|[Hh]ence|[Tt]herefore|[Cc]onclusion)\b[ \t:,]{0,3}"
     r"(?:it is |it['’]s |[Oo]ption |[Cc]hoice )?"
@@ -205,18 +226,22 @@ def stated_number(reply: str) -> str | None:
     first number is used.
     """
     text = decided(readable(reply), _SIGNED)
-    stated = max(_STATED.finditer(text), key=_rank, default=None)
-    equal = _EQUALS.findall(text)[-1:] or ([stated[3]] if stated else [])
+    equal = _EQUALS.findall(text)[-1:] or [_stated(text)]
     text = _ORDINAL.sub(" ", text)
     lines = set(_SIGNED_LINE.findall(text))
     parts = (*after_cues(text), *([] if len(lines) > 1 else [_alone(text, _SIGNED_LINE), *equal, CUE.sub(" ", text)]))
     return next((number for part in parts for number in _numbers(part or "")), None) or _spelled(text)
 
 
-def _rank(statement: re.Match[str]) -> tuple[int, int]:
-    """The later of two conclusions is greater; of others that of the higher ordinal."""
-    concluded = statement.start() + 1 if statement[1] else 0
-    return concluded, ordinal(statement[2] or "")
+def _stated(text: str) -> str:
+    """The number that is concluded, else that of the highest ordinal, else the first that is stated; "" if none."""
+    before, after = _STATED
+    ranked = [
+        (match.start() + 1 if match[1] else 0, ordinal(match[2] or ""), match[3] or match[4])
+        for match in before.finditer(text)
+    ]
+    ranked += [(0, ordinal(match[3] or ""), match[2]) for match in after.finditer(text)]
+    return max(ranked, key=lambda stated: stated[:2], default=(0, 0, ""))[2]
 
 
 def given_uuid(reply: str) -> str | None:
@@ -226,23 +251,22 @@ def given_uuid(reply: str) -> str | None:
     leads the reply, alone on its line or as a sentence; else the only one that is not called the key, or the second of
     two in a sentence. Rejected UUIDs, and those given together, are ignored.
     """
-    text = decided(_PAIR.sub(r" \2", readable(reply).lower()), UUID)
+    text = _PAIR.sub(r" \2", readable(reply).lower())
+    without_keys = _KEY.sub(" ", text)
+    text = decided(without_keys if _UUID.search(without_keys) else text, UUID)
     for part in after_cues(text):
-        if uuid := _value(part):
-            return uuid
-    if (match := _VALUE_OF.search(text)) or (uuid := _value(text)) is None:
-        return match[1] if match else None
-    lines = {match[1] for match in _UUID_LINE.finditer(text)}
-    leads = _LEADING_UUID.match(text)
-    return (leads[1] if leads else uuid) if len(lines) < _KEY_AND_VALUE else None
-
-
-def _value(text: str) -> str | None:
-    """The value of a key in a text; else the only UUID that is not called a key, or the second of two in a sentence."""
-    uuids = list(dict.fromkeys(_UUID.findall(text)))
-    keys = set(_KEY.findall(text))
-    uuids = [uuid for uuid in uuids if uuid not in keys] or uuids
-    return uuids[-1] if 1 <= len(uuids) <= _KEY_AND_VALUE else None
+        if match := _UUID.search(part):
+            return match[0]
+    if uuid := _first(_VALUE_OF.search(text)):
+        return uuid
+    if _disagree(text, _UUID_LINE):
+        return None
+    if match := _LEADING_UUID.match(text):
+        return match[1]
+    uuids = list(_UUID.finditer(text))
+    if len(uuids) == _KEY_AND_VALUE and not _ENDS_SENTENCE.search(text, uuids[0].end(), uuids[1].start()):
+        return uuids[1][0]
+    return _only(match[0] for match in uuids)
 
 
 def choice_number(reply: str, n_options: int) -> str | None:
@@ -280,7 +304,7 @@ def passage_number(reply: str) -> str | None:
     number = _first(_RIGHT_NUMBER.search(text)) or _alone(text, _NUMBER_LINE)
     if number := number or _leading(text) or _named(text, _PASSAGE):
         return _canonical(number)
-    return _bare(reply, text)
+    return None if _disagree(text, _MARK) else _bare(reply, text)
 
 
 def count_number(reply: str) -> str | None:
@@ -334,7 +358,7 @@ def short_answer(reply: str) -> str | None:
 
     ``Answer:`` and "the answer is" are lead-ins. A reply without any other letter or digit has no answer.
     """
-    return _short(_after_label(_EMPHASIS.sub("", before_next_question(unwrapped(reply, ", ")))))
+    return _short(_after_label(_without_emphasis(before_next_question(unwrapped(reply, ", ")))))
 
 
 def reply_text(reply: str) -> str | None:
@@ -350,7 +374,8 @@ def reply_text(reply: str) -> str | None:
 def free_answer(reply: str) -> str | None:
     """The answer in words, of any length: as in ``short_answer``, with all its lines, and as in ``reply_text``."""
     text = before_next_question(unwrapped(reply, ", "))
-    if _LABEL.search(plain := _EMPHASIS.sub("", text)):
+    plain = _without_emphasis(text)
+    if _may_have_label(plain) and _LABEL.search(plain):
         text = _after_last(_LABEL, plain)
     text = _without_frame(text)
     answer = text if "\n" in text else _REST_REJECTED.sub("", _short(text) or "")
@@ -372,9 +397,26 @@ def _without_frame(text: str) -> str:
 
 def _short(text: str) -> str | None:
     answer = first_line(text).rstrip(".。")
-    while len(answer) > 1 and answer[0] in _OPENING and answer[-1] == _CLOSING[_OPENING.index(answer[0])]:
+    for _ in range(_LAYERS):
+        if not _is_enclosed(answer):
+            break
         answer = answer[1:-1].strip()
     return answer.rstrip(".。") if any(map(str.isalnum, answer)) else None
+
+
+def _is_enclosed(answer: str) -> bool:
+    """Whether an answer is in quotes or brackets as a whole, unlike "(a) and (b)" and JSON."""
+    if len(answer) < 2 or answer[0] not in _OPENING:
+        return False
+    opening, closing, inner = answer[0], _CLOSING[_OPENING.index(answer[0])], answer[1:-1]
+    if answer[-1] != closing or (opening == "{" and ('"' in inner or ":" in inner)):
+        return False
+    depth = 0
+    for letter in inner if closing in inner else "":
+        depth += (letter == opening != closing) - (letter == closing)
+        if depth < 0:
+            return False
+    return True
 
 
 def _settled(reply: str, words: bool = True) -> str:
@@ -426,8 +468,8 @@ def _counted(text: str) -> str | None:
 
 def _bare(reply: str, text: str, besides: re.Pattern[str] | None = None) -> str | None:
     """The first number in digits, else the first in words, with digits in ``text``; ``besides`` is removed."""
-    digits = _settled(reply, words=False)
-    for part in (digits if besides is None else besides.sub(" ", digits), text):
+    in_figures = _settled(reply, words=False)
+    for part in (in_figures if besides is None else besides.sub(" ", in_figures), text):
         if number := next(_numbers(part), None):
             return number
     return _spelled(readable(reply))
@@ -435,7 +477,15 @@ def _bare(reply: str, text: str, besides: re.Pattern[str] | None = None) -> str 
 
 def _after_label(text: str) -> str:
     """The text after the last non-empty lead-in, else everything without lead-ins."""
-    return _LABEL.sub("", _after_last(_LABEL, text))
+    return _LABEL.sub("", _after_last(_LABEL, text)) if _may_have_label(text) else text
+
+
+def _may_have_label(text: str) -> bool:
+    return "answer" in text.lower() or "答案" in text
+
+
+def _without_emphasis(text: str) -> str:
+    return _EMPHASIS.sub("", text) if any(mark in text for mark in ("*", "_", "`", "#")) else text
 
 
 def _after_last(pattern: re.Pattern[str], text: str) -> str:
@@ -496,7 +546,7 @@ def choice_letter(reply: str) -> str | None:
     Args:
         reply: The whole reply; text in thinking tags is ignored.
     """
-    text = decided(without_rejected(readable(reply), _REJECTED_LETTER), _ANY_LETTER)
+    text = decided(without_rejected(_VERDICT_LINE.sub(_verdict, readable(reply)), _REJECTED_LETTER), _ANY_LETTER)
     for part in after_cues(text):
         if match := _LETTER.search(part):
             other = _TOGETHER.match(part, match.end())
@@ -534,6 +584,8 @@ def choice_letters(reply: str) -> str:
         reply: The whole reply; text in thinking tags is ignored.
     """
     text = without_rejected(readable(reply), _REJECTED_LETTER)
+    if _ONLY_LETTERS.fullmatch(text):
+        return "".join(sorted(set(_LETTER.findall(text))))
     for part in (*after_cues(text), text):
         lines = [_REASONS.split(line)[0] for line in part.splitlines()]
         named = next(filter(None, map(_SEVERAL.findall, lines)), ())
@@ -545,7 +597,11 @@ def choice_letters(reply: str) -> str:
 
 
 def _named_letters(text: str) -> Iterator[str]:
-    return (first or second for first, second in _NAMED.findall(text))
+    return (letter for groups in _NAMED.findall(text) for letter in groups if letter)
+
+
+def _verdict(line: re.Match[str]) -> str:
+    return "" if line[2] else f"{line[1]} is correct"
 
 
 def words_score(

@@ -53,7 +53,8 @@ _NEGATION = (
     r"[ \t]{0,3}[\"'“‘(\[]{0,3}"
 )
 _NOT_RIGHT = (
-    r"(?:not[ \t]{1,3}(?:right|correct|it\b|the\b)|wrong|incorrect|false|unlikely|impossible|ruled out|eliminated)"
+    r"(?:not[ \t]{1,3}(?:right|correct|it\b|the\b)|wrong|incorrect|false|unlikely|impossible|ruled out"
+    r"|eliminated|out\b|incomplete|irrelevant|unrelated)"
 )
 _REFUTED = (
     r"[\"'”’)\]]{0,3}(?i:[ \t]{1,3}(?:is|are|was|were|seems?|looks?)[ \t]{1,3}"
@@ -61,7 +62,8 @@ _REFUTED = (
     r"|[ \t]{1,3}(?:is|are|was)n['’]t[ \t]{1,3}(?:right|correct|it\b|the\b)"
     r"|[ \t]{1,3}do(?:es)?(?:[ \t]not|n['’]t)[ \t](?:match|fit|belong|apply|work)"
     r"|[ \t]{1,3}can(?:not|['’]t| not)[ \t]be\b|[ \t]{1,3}(?:can|could)[ \t]be[ \t](?:ruled out|eliminated|excluded)"
-    r"|[ \t]{0,2}[:(=–—-][ \t]{0,2}(?:(?:wrong|incorrect|false|not[ \t](?:right|correct))\b|no\b(?!\.?[ \t]?[0-9])|[✗✘❌])"
+    r"|[ \t]{0,2}[:(=?–—-][ \t]{0,2}"
+    r"(?:(?:wrong|incorrect|false|not[ \t](?:right|correct))\b|no\b(?!\.?[ \t]?[0-9])|[✗✘❌])"
     r"|[个项段篇]?(?:不对|不正确|是错|错误|不符|不可能))"
 )
 # Nouns for numbered things, and how they precede the number.
@@ -71,20 +73,23 @@ _NOUN_ZH = "(?:段落|文章|文档|篇章|选项|选择|选|第)"
 NAME = rf"(?:{_NOUN}[\W_]{{0,3}}|{_NOUN_ZH}\W{{0,3}})"
 # What may stand around answers that are merely given one after the other: "(B) (C)", "It is B. So C.".
 _AROUND = (
-    r"(?:(?!\.\.)[\s,.;:()\[\]{}\"'“”‘’`>•*_|&/+。，、；：！!-]"
-    rf"|(?i:\b(?:the|it|is|are|so|thus|hence|therefore|and|or|both|also|{_NOUN}|value|label|letter|key|uuid|order)\b)"
-    rf"|{_NOUN_ZH})*+"
+    r"(?:(?!{answer}|\.\.)(?:[\s,.;:()\[\]{{}}\"'“”‘’`>•*_|&/+。，、；：！!-]"
+    r"|(?i:\b(?:the|it|is|are|so|thus|hence|therefore|and|or|both|also|value|label|letter|key|uuid|order)\b)"
+    rf"|(?i:\b{_NOUN})|{_NOUN_ZH}))*+"
 )
 _NOUN_BEFORE = re.compile(rf"\W*(?:(?i:{_NOUN})|{_NOUN_ZH})?\W*")
 # A correction directly before the answer: "Wait, no, it's C", "Actually, the answer is C".
 _CORRECTIONS = ("wait", "sorry", "correction", "actually", "scratch that", "i mean", "on second thought")
 _CORRECTED = (
     rf"(?i:\b(?:{'|'.join(_CORRECTIONS)})\b[^\w\n]{{0,5}}"
-    r"(?:(?:no|it is|it['’]s|that['’]s|the (?:correct )?answer is|i mean|make that|it should be|should be)[ \t,:]{1,3}){0,3})"
+    r"(?:(?:no|it is|it['’]s|that['’]s|the (?:correct )?answer is|i mean|make that|it should be|should be)"
+    r"[ \t,:]{1,3}){0,3})"
 )
 # What a text has that refutes an answer, at least.
-_REFUTING = ("wrong", "incorrect", "false", "unlikely", "impossible", "no", "n't", "n’t", "can", "could", "eliminated")
-_REFUTING += ("ruled out", "✗", "✘", "❌", "不对", "不正确", "错", "不符", "不可能")
+_REFUTING = (
+    *("wrong", "incorrect", "false", "unlikely", "impossible", "no", "n't", "n’t", "can", "could", "eliminated"),
+    *(" out", "incomplete", "irrelevant", "unrelated", "✗", "✘", "❌", "不对", "不正确", "错", "不符", "不可能"),
+)
 # Numbers in circles, in brackets and with a full stop as one letter each.
 _ENCLOSED = {
     first + n: frame.format(n + 1)
@@ -156,13 +161,15 @@ class _Mentions(NamedTuple):
 
 @lru_cache(maxsize=64)  # patterns of each kind of answer, and of the classes of a data set
 def _mentions(answer: str) -> _Mentions:
-    more = rf"(?:(?:[ \t]?,[ \t]?(?:{answer})){{0,9}}[ \t]{{0,3}}(?i:\b(?:and|or|nor)\b|[和或与及])[ \t]{{0,3}}(?:{answer}))?"
+    joins = r"[ \t]{0,3}(?i:\b(?:and|or|nor)\b|[和或与及])[ \t]{0,3}"
+    more = rf"(?:(?:[ \t]?,[ \t]?(?:{answer})){{0,9}}{joins}(?:{answer}))?"
+    around = _AROUND.format(answer=answer)
     return _Mentions(
         re.compile(rf"{_NEGATION}(?:{answer}){more}"),
         re.compile(rf"(?:{answer}){more}{_REFUTED}"),
         re.compile(rf"(?:{answer})(?:(?:[ \t]?,[ \t]?(?:{answer})){{0,9}}{_TOGETHER}(?:{answer}))+"),
         re.compile(answer),
-        re.compile(rf"{_AROUND}(?:(?:{answer}){_AROUND})++"),
+        re.compile(rf"{around}(?:(?:{answer}){around})++"),
         re.compile(rf"{_CORRECTED}(?=(?:{answer})(?![^\w\n]{{0,4}}\?))"),
     )
 
@@ -215,7 +222,9 @@ def holds_two(between: str) -> bool:
 
 def before_next_question(text: str) -> str:
     """The text before a further question, which a base model asks itself; all of it if it begins with one."""
-    match = _RUNS_ON.search(text)
+    lowered = text.lower()
+    may_run_on = ":" in text and ("q" in lowered or "问题" in text)
+    match = _RUNS_ON.search(text) if may_run_on else None
     return text[: match.start()] if match and text[: match.start()].strip() else text
 
 

@@ -51,6 +51,8 @@ _CONCLUDES = re.compile(
 _LABEL_LINE = re.compile(rf"^[^\w\n]*({_LABEL})[^\w\n]*$", re.MULTILINE)
 _LIST = re.compile(r"\[([^\[\]]*)\]")
 _ORDER = r"\[[^\[\]]{2,200}\]"
+# The place of a segment in a numbered list: "1. Segment 4".
+_ITEM = re.compile(r"^[ \t]*[(\[]?([0-9]{1,3})[.)\]][ \t]+(?=[^\d\n]{0,20}[0-9])", re.MULTILINE)
 _ONLY_A_LIST = re.compile(r"\W*\[[^\[\]]*\]\W*")
 _NUMBER = re.compile(r"(?:(?<![\w\])])-)?[0-9]+(?:\.[0-9]+)?")
 
@@ -105,6 +107,8 @@ def segment_order(reply: str, n_segments: int) -> tuple[int, ...] | None:
     first = text.strip().partition("\n")[0]
     with_digits = (part for part in [*after_cues(text), CUE.sub(" ", text)] if _NUMBER.search(part))
     part = first if _ONLY_A_LIST.fullmatch(first) else next(with_digits, "")
+    if [*map(int, _ITEM.findall(part))] == [*range(1, n_segments + 1)]:
+        part = _ITEM.sub("", part)
     for piece in _LIST.findall(part)[-1:] or [part, *filter(_NUMBER.search, part.splitlines())][:2]:
         numbers = _NUMBER.findall(piece)
         together = len(numbers) == 1 and len(numbers[0]) == n_segments and numbers[0].isdecimal()
