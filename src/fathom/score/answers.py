@@ -47,7 +47,8 @@ _CALLED_RIGHT = (
 _EMPHASIS = re.compile(r"\*\*|__|`+|^[ \t]*#+[ \t]", re.MULTILINE)
 # Text before a short answer on its line; the sentence may begin with another clause.
 _LABEL = re.compile(
-    r"^[ \t]*+(?:(?:final |short )?answer[ \t]*[:：]|\[answer\][ \t]*[:：]?"
+    r"^[ \t]*+(?:(?:sure|certainly|of course|okay|ok)[!,.][ \t]+)?(?:(?:here(?: is|['’]s)[ \t])?(?:the |my )?"
+    r"(?:final |short |correct )?(?:answer|reply|response)[ \t]*(?:[:：]|[ \t][-–—](?=[ \t]))|\[answer\][ \t]*[:：]?"
     r"|(?:[^\n,.]{0,60},[ \t]*)?(?:so |thus |therefore |but |hence )?"
     r"(?:the|my) (?:\w{1,9} )?answer[ \t]+(?:is|would be)\b"
     r"[ \t]*[:：]?"
@@ -56,8 +57,16 @@ _LABEL = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ANNOUNCES = re.compile(r"[:：]$|^\W*(?:final |short )?answer\W*$|^\W*答案\W*$", re.IGNORECASE)
-# "Paris, not Rome"
-_REST_REJECTED = re.compile(r"(?<=\w)[\"'”’)]{0,2},[ \t](?:and )?(?:not|rather than|instead of)[ \t][^,.;\n]{1,80}\Z")
+# "Paris, not Rome", "Paris, as stated in passage 3"
+_REST = re.compile(
+    r"(?<=\w)[\"'”’)]{0,2},[ \t](?:(?:and )?(?:not|rather than|instead of)[ \t][^,.;\n]{1,80}"
+    r"|(?:as (?:is )?(?:stated|mentioned|described|noted|said|given)|according to)\b[^,;\n]{1,80})\Z"
+)
+# "According to passage 3, Paris", "Sure! Paris"
+_START = re.compile(
+    r"(?:(?:sure|certainly|of course|okay)[!,.][ \t]+|(?:according to|based on)[ \t][^\n,]{1,60},[ \t]*)(?=\S)",
+    re.IGNORECASE,
+)
 # What follows an answer and is no part of it: reasons with a heading, an offer of help.
 _ADDED = re.compile(
     r"\n[ \t>*#]*(?:(?:explanation|reason(?:ing|s)?|note|justification|evidence|解释|说明|理由|注)[*_ \t]{0,3}[:：]"
@@ -111,7 +120,7 @@ _COUNTED = (
         re.IGNORECASE,
     ),
 )
-_SIGNED = r"(?<![\w.])-?[0-9]++(?:\.[0-9]++)?(?!\w)"
+_SIGNED = r"(?<![A-Za-z0-9_.])-?[0-9]++(?:\.[0-9]++)?(?![A-Za-z0-9_])"
 _ORDINAL = re.compile(r"(?<![\w.])[0-9]+(?:st|nd|rd|th)\b", re.IGNORECASE)
 # Values of an option, which are no options: "(2) 5, 12, 33, 8", "2: [5, 12]".
 _OPTION_VALUES = re.compile(r"[0-9]+(?:,[ \t]*[0-9]+){2,}|\[[0-9, ]*\]|(?<=[.):\]][ \t])[0-9]+(?:,[ \t]*[0-9]+)+")
@@ -378,7 +387,7 @@ def free_answer(reply: str) -> str | None:
     if _may_have_label(plain) and _LABEL.search(plain):
         text = _after_last(_LABEL, plain)
     text = _without_frame(text)
-    answer = text if "\n" in text else _REST_REJECTED.sub("", _short(text) or "")
+    answer = text if "\n" in text else _short(text) or ""
     return answer if any(map(str.isalnum, answer)) else None
 
 
@@ -397,6 +406,8 @@ def _without_frame(text: str) -> str:
 
 def _short(text: str) -> str | None:
     answer = first_line(text).rstrip(".。")
+    start = _START.match(answer)
+    answer = _REST.sub("", answer[start.end() :] if start else answer)
     for _ in range(_LAYERS):
         if not _is_enclosed(answer):
             break
@@ -481,7 +492,8 @@ def _after_label(text: str) -> str:
 
 
 def _may_have_label(text: str) -> bool:
-    return "answer" in text.lower() or "答案" in text
+    lowered = text.lower()
+    return any(word in lowered for word in ("answer", "reply", "response", "答案"))
 
 
 def _without_emphasis(text: str) -> str:
@@ -546,7 +558,7 @@ def choice_letter(reply: str) -> str | None:
     Args:
         reply: The whole reply; text in thinking tags is ignored.
     """
-    text = decided(without_rejected(_VERDICT_LINE.sub(_verdict, readable(reply)), _REJECTED_LETTER), _ANY_LETTER)
+    text = text_of_letters(reply)
     for part in after_cues(text):
         if match := _LETTER.search(part):
             other = _TOGETHER.match(part, match.end())
@@ -567,6 +579,12 @@ def choice_letter(reply: str) -> str | None:
     if not named and _LAST.search(text):
         named = set(_LETTER.findall(text))
     return named.pop() if len(named) == 1 else None
+
+
+def text_of_letters(reply: str) -> str:
+    """The text of a reply in which letters are looked for, without those that it rejects or gives together."""
+    text = _VERDICT_LINE.sub(_verdict, readable(reply))
+    return decided(without_rejected(text, _REJECTED_LETTER), _ANY_LETTER)
 
 
 def concluded_letters(text: str) -> list[str]:

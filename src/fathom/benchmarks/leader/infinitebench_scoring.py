@@ -35,6 +35,7 @@ from fathom.score.answers import (
     given_uuid,
     short_answer,
     stated_number,
+    text_of_letters,
 )
 from fathom.score.dialects import without_reasoning
 from fathom.score.reading import CUE, after_cues, plain_text
@@ -183,7 +184,7 @@ def option_letter(reply: str) -> str | None:
     As in ``choice_letter``, else after "is", else the label of the only labelled line. Several labelled lines are a
     list of the options, which chooses none. A further question is not part of the answer.
     """
-    text = readable(reply)
+    text = text_of_letters(reply)
     marks = set(_LINE_MARK.findall(text))
     letter = choice_letter(text) if len(marks) < 2 or CUE.search(text) or concluded_letters(text) else None
     named = set(_IS.findall(text)) or marks
