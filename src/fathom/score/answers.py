@@ -42,7 +42,9 @@ _CALLED_RIGHT = (
     r"[\"'”’)\]]{0,3}(?i:[ \t]{1,3}(?:is|was|must be|seems(?: to be)?|appears to be|looks like)[ \t]{1,3}"
     r"(?:clearly[ \t])?(?:(?:the|my)[ \t])?"
     r"(?:final[ \t])?(?:correct|right|best|answer|choice|one)\b"
-    r"|[ \t]{0,2}[:(=?–—-][ \t]{0,2}(?:correct|right|true|yes)\b|[ \t:(]{0,3}[✓✔✅])"
+    r"|[ \t]{0,2}[:(=?–—-][ \t]{0,2}(?:correct|right|true|yes)\b|[ \t:(]{0,3}[✓✔✅]"
+    r"|[ \t]{1,3}(?:\(?matches|fits|wins|stands out|is (?:supported|exact|better(?![ \t]than)))\b"
+    r"|:?[项个]?(?:正确|是对的|最好|最合适))"
 )
 _EMPHASIS = re.compile(r"\*\*|__|`+|^[ \t]*#+[ \t]", re.MULTILINE)
 # Text before a short answer on its line; the sentence may begin with another clause.
@@ -56,7 +58,8 @@ _LABEL = re.compile(
     r"|\[答案\][ \t]*[:：]?)",
     re.IGNORECASE | re.MULTILINE,
 )
-_ANNOUNCES = re.compile(r"[:：]$|^\W*(?:final |short )?answer\W*$|^\W*答案\W*$", re.IGNORECASE)
+_HEADING = re.compile(r"\W*(?:(?:final |short )?answer|答案)\W*", re.IGNORECASE)
+_LONGEST_HEADING, _LONGEST_REST = 60, 200  # characters
 # "Paris, not Rome", "Paris, as stated in passage 3"
 _REST = re.compile(
     r"(?<=\w)[\"'”’)]{0,2},[ \t](?:(?:and )?(?:not|rather than|instead of)[ \t][^,.;\n]{1,80}"
@@ -140,6 +143,13 @@ _STATED = (
 # A line that is nothing but a number, or a numbered noun.
 _SIGNED_LINE = re.compile(r"^[^\w\n-]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)[^\w\n]*$", re.MULTILINE)
 _NUMBER_LINE = re.compile(rf"^[^\w\n]*(?:the[ \t]+)?{NAME}?(?<![-.])([0-9]+)[^\w\n]*$", re.MULTILINE | re.IGNORECASE)
+# "so it is option 2."
+_CONCLUDED_NUMBER = re.compile(
+    rf"\b(?:so|thus|hence|therefore)\b[ \t:,]{{1,3}}(?:it is |it['’]s )?{NAME}?([0-9]+)(?=[.!]?[ \t]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+# A number that the reply begins with: "42 (the largest is 50)", "42, because".
+_LEADING_NUMBER = re.compile(r"\W*?(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?:[ \t]*\(|,?[ \t](?:because|since|as)\b)")
 _RIGHT_NUMBER = re.compile(rf"(?<![0-9.])([0-9]+){_CALLED_RIGHT}", re.IGNORECASE)
 # "KEY -> VALUE", '"KEY": "VALUE"', "KEY maps to VALUE".
 _PAIR = re.compile(
@@ -174,14 +184,14 @@ _SMALL = re.compile(rf"{_OPEN}([a-d]){_CLOSED}|(?<![A-Za-z0-9])([b-d]|a(?=\W*$))
 _LETTER_BRACKETED = re.compile(rf"{_OPEN}([A-D]){_CLOSED}")
 _LAST = re.compile(rf"{_LETTER_ALONE}\W*\Z")
 _NOTHING_ELSE = re.compile(r"\W*([A-Da-d])\W*")
-_LEADING = re.compile(rf"\W*{_LETTER_ALONE}(?=[ \t]*(?:[.:)\],;\n]|$))")
+_LEADING = re.compile(rf"\W*{_LETTER_ALONE}(?=[ \t]*(?:[.:)\],;\n]|$)|[ \t][-–—][ \t])")
 _NAMED = re.compile(
     rf"\b(?:[Oo]ption|[Cc]hoice|choose|pick|select|go with)[ \t]+{_OPEN}?{_LETTER_ALONE}"
     # "it is B", "the function with the error is:\nB. parse"; not "it is A4", "it is a".
     rf"|\b(?:[Ii]t|[Tt]hat|[Tt]his)(?:[ \t]+(?:is|must be|should be|would be)|['’]s)[ \t]+{_OPEN}?"
     r"(?<![A-Za-z0-9])([A-D])"
     rf"(?={_CLOSED}|[.,;:]|[ \t]*$)"
-    rf"|[是选][ \t]?{_OPEN}?{_LETTER_ALONE}"
+    rf"|[是选项][ \t]?{_OPEN}?{_LETTER_ALONE}"
     rf"|{_LETTER_ALONE}[ \t]+(?:is|was|it is|seems|looks|appears|remains|fits|matches|must|would|says|mentions)\b",
     re.MULTILINE,
 )
@@ -238,7 +248,9 @@ def stated_number(reply: str) -> str | None:
     equal = _EQUALS.findall(text)[-1:] or [_stated(text)]
     text = _ORDINAL.sub(" ", text)
     lines = set(_SIGNED_LINE.findall(text))
-    parts = (*after_cues(text), *([] if len(lines) > 1 else [_alone(text, _SIGNED_LINE), *equal, CUE.sub(" ", text)]))
+    leads = _LEADING_NUMBER.match(text)
+    first = leads[1] if leads else _alone(text, _SIGNED_LINE)
+    parts = (*after_cues(text), *([] if len(lines) > 1 else [first, *equal, CUE.sub(" ", text)]))
     return next((number for part in parts for number in _numbers(part or "")), None) or _spelled(text)
 
 
@@ -262,7 +274,8 @@ def given_uuid(reply: str) -> str | None:
     """
     text = _PAIR.sub(r" \2", readable(reply).lower())
     without_keys = _KEY.sub(" ", text)
-    text = decided(without_keys if _UUID.search(without_keys) else text, UUID)
+    refuses = any(word in text for word in (" not ", "n't", "n’t"))
+    text = decided(without_keys if refuses or _UUID.search(without_keys) else text, UUID)
     for part in after_cues(text):
         if match := _UUID.search(part):
             return match[0]
@@ -292,7 +305,7 @@ def choice_number(reply: str, n_options: int) -> str | None:
     if _disagree(text, _RIGHT_NUMBER, _NUMBER_LINE):
         return None
     marks = {*_MARK.findall(text), *_BRACKETED.findall(text)}
-    number = _first(_RIGHT_NUMBER.search(text)) or _alone(text, _NUMBER_LINE) or _named(text, _OPTION) or _only(marks)
+    number = _concluded(text) or _alone(text, _NUMBER_LINE) or _named(text, _OPTION) or _only(marks)
     number = number or _only(_numbers(text)) or _spelled(text)
     return _within(number, n_options) if number else None
 
@@ -310,7 +323,7 @@ def passage_number(reply: str) -> str | None:
             return _canonical(number)
     if _disagree(text, _RIGHT_NUMBER, _NUMBER_LINE):
         return None
-    number = _first(_RIGHT_NUMBER.search(text)) or _alone(text, _NUMBER_LINE)
+    number = _concluded(text) or _alone(text, _NUMBER_LINE)
     if number := number or _leading(text) or _named(text, _PASSAGE):
         return _canonical(number)
     return None if _disagree(text, _MARK) else _bare(reply, text)
@@ -394,20 +407,26 @@ def free_answer(reply: str) -> str | None:
 def first_line(text: str) -> str:
     """The first line that is not an announcement ("Here it is:"), stripped; "" if there is none."""
     lines = [line for line in map(str.strip, text.split("\n")) if line]
-    return next((line for line in lines if not _ANNOUNCES.search(line)), "")
+    return next((line for line in lines if not _announces(line)), "")
+
+
+def _announces(line: str) -> bool:
+    """Whether a line only announces the answer: "Here it is:", "Answer"."""
+    return line.endswith((":", "：")) or (len(line) <= _LONGEST_HEADING and _HEADING.fullmatch(line) is not None)
 
 
 def _without_frame(text: str) -> str:
     kept = _ADDED.split(text)[0]
     lines = [line.strip() for line in (kept if kept.strip() else text).strip().split("\n")]
-    first = next((number for number, line in enumerate(lines) if line and not _ANNOUNCES.search(line)), len(lines))
+    first = next((number for number, line in enumerate(lines) if line and not _announces(line)), len(lines))
     return "\n".join(lines[first:])
 
 
 def _short(text: str) -> str | None:
     answer = first_line(text).rstrip(".。")
     start = _START.match(answer)
-    answer = _REST.sub("", answer[start.end() :] if start else answer)
+    answer = answer[start.end() :] if start else answer
+    answer = answer[:-_LONGEST_REST] + _REST.sub("", answer[-_LONGEST_REST:])
     for _ in range(_LAYERS):
         if not _is_enclosed(answer):
             break
@@ -439,6 +458,11 @@ def _settled(reply: str, words: bool = True) -> str:
 def _disagree(text: str, *forms: re.Pattern[str]) -> bool:
     """Whether a text gives different answers in the same form: two lines, or two that are called right."""
     return any(len(set(form.findall(text))) > 1 for form in forms)
+
+
+def _concluded(text: str) -> str | None:
+    """The number that is called right, else the last that is concluded ("so it is 2")."""
+    return _first(_RIGHT_NUMBER.search(text)) or next(reversed(_CONCLUDED_NUMBER.findall(text)), None)
 
 
 def _named(text: str, form: re.Pattern[str]) -> str | None:

@@ -18,7 +18,7 @@ CUE = re.compile(
     r"\b(?:answer|choice|option|pass ?key|result|label|letter|class|category|type|order)\s+"
     r"(?:is|would be|should be|must be)\b\s*:?"
     rf"|\b(?:correct|right|best|final)\s+(?:\w+\s+){{0,2}}?{_CALLED}\s+is\b\s*:?|\banswer\s*[:=]|\[answer\]"
-    r"|(?:答案|选项|结果|密码|密钥|類別|类别|类型)\s*(?:应该?)?(?:是|为|為|:)\s*:?|\[答案\]"
+    r"|(?:答案|选项|结果|密码|密钥|類別|类别|类型|正解|答え|정답)\s*(?:应该?)?(?:是|为|為|は|은|:)\s*:?|\[答案\]"
     r"|\b(?:antwort|lösung)\s+(?:ist|lautet)\b\s*:?|\bréponse\s+(?:\w+\s+)?est\b\s*:?"
     r"|\b(?:respuesta|risposta|resposta)\s+(?:\w+\s+)?(?:es|è|é)\s*:?"
     r"|\b(?:antwort|lösung|réponse|respuesta|risposta|resposta)\s*:",
@@ -64,7 +64,7 @@ _REFUTED = (
     r"|[ \t]{1,3}can(?:not|['’]t| not)[ \t]be\b|[ \t]{1,3}(?:can|could)[ \t]be[ \t](?:ruled out|eliminated|excluded)"
     r"|[ \t]{0,2}[:(=?–—-][ \t]{0,2}"
     r"(?:(?:wrong|incorrect|false|not[ \t](?:right|correct))\b|no\b(?!\.?[ \t]?[0-9])|[✗✘❌])"
-    r"|[个项段篇]?(?:不对|不正确|是错|错误|不符|不可能))"
+    r"|:?[个项段篇]?(?:不对|不正确|是错|错误|不符|不可能))"
 )
 # Nouns for numbered things, and how they precede the number.
 PASSAGE_NOUN = "(?:passage|paragraph|document|article|text)"
@@ -81,7 +81,7 @@ _NOUN_BEFORE = re.compile(rf"\W*(?:(?i:{_NOUN})|{_NOUN_ZH})?\W*")
 # A correction directly before the answer: "Wait, no, it's C", "Actually, the answer is C".
 _CORRECTIONS = ("wait", "sorry", "correction", "actually", "scratch that", "i mean", "on second thought")
 _CORRECTED = (
-    rf"(?i:\b(?:{'|'.join(_CORRECTIONS)})\b[^\w\n]{{0,5}}"
+    rf"(?i:\b(?:{'|'.join(_CORRECTIONS)}|no(?=[,:]))\b[^\w\n]{{0,5}}"
     r"(?:(?:no|it is|it['’]s|that['’]s|the (?:correct )?answer is|i mean|make that|it should be|should be)"
     r"[ \t,:]{1,3}){0,3})"
 )
@@ -201,7 +201,7 @@ def decided(text: str, answer: str) -> str:
 
     text = without_rejected(text, answer)
     lowered = text.lower()
-    if any(word in lowered for word in _CORRECTIONS):
+    if any(word in lowered for word in (*_CORRECTIONS, "no,", "no:")):
         text = text[max((match.end() for match in patterns.corrected.finditer(text)), default=0) :]
     text = patterns.listed.sub(without_listed, text)
     return "" if patterns.merely.fullmatch(text) and len(_different(patterns.mention, text)) > 1 else text

@@ -36,11 +36,11 @@ _PASSED_OVER = re.compile(
 # The first label leads a sentence or a line; it does not begin a list of labels.
 _LEADING = re.compile(
     r"\W*(?:[Aa]nswer[ \t]+)?A([1-9][0-9]*)(?![0-9])[\"'”’)\]]*"
-    r"(?:\W*$|[.;:]?\s*\n|[.;:](?=\s)(?!\s*\.)|[ \t]++(?![.…,]|[A-Z][0-9]))"
+    r"(?:\W*$|[.;:]?\s*\n|[.;:](?=\s)(?!\s*\.)|,[ \t](?=[a-z])|[ \t]++(?![.…,]|[A-Z][0-9]))"
 )
 _CHOSEN = re.compile(
     r"\b(?:pick|choose|select|vote for)[ \t]+(?:answer[ \t]+)?A([1-9][0-9]*)(?![0-9])"
-    r"|A([1-9][0-9]*)[ \t]+is[ \t]+(?:clearly[ \t]+)?the[ \t]+(?:best|most|correct|right)\b"
+    r"|A([1-9][0-9]*)[ \t]+is[ \t]+(?:clearly[ \t]+)?(?:the[ \t]+(?:best|most|correct|right)|better(?![ \t]+than))\b"
     r"|\b(?:[Bb]est|[Ff]avou?rite)(?:[ \t]+\w+){0,3}[ \t]+is[ \t]*:?[ \t]*A([1-9][0-9]*)(?![0-9])"
     r"|A([1-9][0-9]*)(?:,|[ \t]+is|[ \t]+(?:comes|ranks))?[ \t]+first\b"
 )

@@ -171,7 +171,7 @@ def _number(read: Callable[[str], str | None]) -> tuple[_Read, _Score]:
 
 def _line_of_code(text: str, row: ScoringRow) -> str | None:
     """The first line that is no comment and no announcement, in a fenced block if the reply begins with one."""
-    block = _FENCED.search(text)
+    block = _FENCED.search(text) if "```" in text else None
     before = text[: block.start()].strip() if block else ""
     # A fence after lines of code closes them, although it looks like the start of a block.
     opens = ("\n" not in before and before[-1:] in ("", ":", "：")) or not _lines_of_code(before)
