@@ -586,7 +586,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--items", type=int, default=5, help="items of each task")
     parser.add_argument("--rest", type=Path, help="JSON lines of all replies that are not scored as they should be")
     parser.add_argument("--floor", action="store_true", help="only what long replies contain by chance")
-    parser.add_argument("--time", type=int, nargs="?", const=100_000, help="only the time for texts of so many characters")
+    parser.add_argument(
+        "--time", type=int, nargs="?", const=100_000, help="only the time for texts of so many characters"
+    )
     chosen = parser.parse_args(arguments)
     if chosen.time:
         print_times(chosen.time, sys.stdout)

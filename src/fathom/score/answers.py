@@ -3,11 +3,13 @@
 Every function takes a model's whole reply: text in thinking tags is ignored, full-width digits count as digits, and
 Markdown is ignored. It returns the normalised answer, or None.
 
-All kinds follow one procedure. The answer is taken out of JSON, boxes, tags and fences (``unwrapped``), numbers in
-words become digits, and what is no answer is removed: rejected ones ("not passage 4", "option 1 is wrong") and those
-that are given together ("3 or 4"). Then the first answer after the last cue is used ("the answer is"); else the one
-that is called right ("B is correct"); else one that leads the reply, alone on its line or as its label ("2) ..."),
-because prompts end where the answer begins; else the first that is named ("passage 3"), else the only one.
+All kinds follow one procedure. The answer is taken out of JSON, boxes, tags and fences, and looked for at the beginning
+and the end of a long reply (``readable``). Numbers in words become digits, and what is no answer is removed: rejected
+ones ("not passage 4", "I don't think it's 4", "option 1 is wrong"), corrected ones ("3. Wait, it's 4") and those that
+are given together ("3 or 4"). A reply that merely names different answers ("B, C", two lines) has none (``decided``).
+Then the first answer after the last cue is used ("the answer is"); else the one that is called right ("B is correct")
+or concluded ("so B"); else one that leads the reply, alone on its line or as its label ("2) ..."), because prompts end
+where the answer begins; else the first that is named ("passage 3"), else the only one.
 """
 
 import re
@@ -192,7 +194,7 @@ _NAMED = re.compile(
     r"(?<![A-Za-z0-9])([A-D])"
     rf"(?={_CLOSED}|[.,;:]|[ \t]*$)"
     rf"|[是选项][ \t]?{_OPEN}?{_LETTER_ALONE}"
-    rf"|{_LETTER_ALONE}[ \t]+(?:is|was|it is|seems|looks|appears|remains|fits|matches|must|would|says|mentions)\b",
+    rf"|{_LETTER_ALONE}[ \t]+(?:is|was|it is|seems|looks|appears|remains|fits|matches|must|would|says|mentions|has|gives|explains)\b",
     re.MULTILINE,
 )
 _LETTER_LINE = re.compile(r"^[^\w\n]*(?:[Oo]ption[ \t]+|[Cc]hoice[ \t]+)?([A-D])[^\w\n]*$", re.MULTILINE)
@@ -305,7 +307,7 @@ def choice_number(reply: str, n_options: int) -> str | None:
     if _disagree(text, _RIGHT_NUMBER, _NUMBER_LINE):
         return None
     marks = {*_MARK.findall(text), *_BRACKETED.findall(text)}
-    number = _concluded(text) or _alone(text, _NUMBER_LINE) or _named(text, _OPTION) or _only(marks)
+    number = _concluded(text) or _alone(text, _NUMBER_LINE) or _first_named(text, _OPTION) or _only(marks)
     number = number or _only(_numbers(text)) or _spelled(text)
     return _within(number, n_options) if number else None
 
@@ -324,7 +326,7 @@ def passage_number(reply: str) -> str | None:
     if _disagree(text, _RIGHT_NUMBER, _NUMBER_LINE):
         return None
     number = _concluded(text) or _alone(text, _NUMBER_LINE)
-    if number := number or _leading(text) or _named(text, _PASSAGE):
+    if number := number or _leading(text) or _first_named(text, _PASSAGE):
         return _canonical(number)
     return None if _disagree(text, _MARK) else _bare(reply, text)
 
@@ -465,7 +467,7 @@ def _concluded(text: str) -> str | None:
     return _first(_RIGHT_NUMBER.search(text)) or next(reversed(_CONCLUDED_NUMBER.findall(text)), None)
 
 
-def _named(text: str, form: re.Pattern[str]) -> str | None:
+def _first_named(text: str, form: re.Pattern[str]) -> str | None:
     """The first answer that is named; of a numbered list the only one."""
     if len(set(_MARK.findall(text))) > 1:
         return _only(filter(None, map(_first, form.finditer(text))))

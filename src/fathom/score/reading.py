@@ -271,7 +271,9 @@ def in_digits(text: str) -> str:
     Ambiguous words are kept: ``one`` and ``一`` unless a noun or cue precedes them, ordinals that rank nothing, and
     Chinese digits within words.
     """
-    text = _RANKED.sub(lambda match: f"{_ORDINALS[match.group().lower()]}th", text)
+    lowered = text.lower()
+    if any(word in lowered for word in _ORDINALS):
+        text = _RANKED.sub(lambda match: f"{_ORDINALS[match.group().lower()]}th", text)
     text = _CARDINAL.sub(_english_in_digits, text)
     return _IN_CHINESE.sub(_chinese_in_digits, text)
 

@@ -4,8 +4,8 @@
 accepts gold answers as text, number or list, and extracts the answer that a reply finally gives:
 
 * Passkeys and numbers: the number with as many digits as the gold one, joined if the reply splits it.
-* ``kv_retrieval``: the value may have any punctuation and case, but a reply with more than two UUIDs (a key and its
-  value) has no answer.
+* ``kv_retrieval``: the value may have any punctuation and case; of a key and its value the value counts, and of two
+  other UUIDs none.
 * ``code_run``: the last separate number after the last "answer is" or the like, so that brackets, asterisks, ``-5.0``
   and ``= -5`` are accepted, and arguments of calls are not answers.
 * ``code_debug``, ``longbook_choice_eng``: the letter that the reply chooses ("Answer: B" chooses B, ``Apple`` none, a
