@@ -194,7 +194,8 @@ _NAMED = re.compile(
     r"(?<![A-Za-z0-9])([A-D])"
     rf"(?={_CLOSED}|[.,;:]|[ \t]*$)"
     rf"|[是选项][ \t]?{_OPEN}?{_LETTER_ALONE}"
-    rf"|{_LETTER_ALONE}[ \t]+(?:is|was|it is|seems|looks|appears|remains|fits|matches|must|would|says|mentions|has|gives|explains)\b",
+    rf"|{_LETTER_ALONE}[ \t]+"
+    r"(?:is|was|it is|seems|looks|appears|remains|fits|matches|must|would|says|mentions|has|gives|explains)\b",
     re.MULTILINE,
 )
 _LETTER_LINE = re.compile(r"^[^\w\n]*(?:[Oo]ption[ \t]+|[Cc]hoice[ \t]+)?([A-D])[^\w\n]*$", re.MULTILINE)

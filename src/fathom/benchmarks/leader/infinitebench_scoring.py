@@ -105,7 +105,7 @@ def number_kept(reply: str, gold: list[str]) -> Grade:
 
 
 def key_value(reply: str, gold: list[str]) -> Grade:
-    """The value of a key: a UUID in the reply, of no more than two; or any other text that occurs as a whole."""
+    """The value of a key: the UUID that the reply gives; or any other text that occurs as a whole."""
     wanted = gold[0].lower()
     if not _UUID.fullmatch(wanted):
         answer = short_answer(reply)

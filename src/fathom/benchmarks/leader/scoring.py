@@ -35,7 +35,7 @@ other line, split at the first colon.
 ``strict`` ignores thoughts, and compares names, labels and types as a whole, ignoring case and spaces. Relations are
 all labels in the reply, in order; if all their lines begin with a number, it gives the position, so that a missing pair
 does not shift the others. Entities may have bullets, quotes and Markdown around them, and ``:``, ``->``, ``|``, a tab
-or brackets before the type; other lines are ignored.
+or brackets before the type; other lines are ignored. JSON is read too.
 """
 
 import json
