@@ -90,6 +90,10 @@ def test_what_only_some_kinds_of_answers_meet() -> None:
         assert stated_number(said) == "42", said
     for said in ("3. Passage 1 is about a war.", "3: Passage 1 is old.", "I can rule out 1 and 2; passage 3 fits."):
         assert passage_number(said) == "3", said
+    assert passage_number("3\n\n### Passage 31\n\nA base model goes on with the form of its prompt.") == "3"
+    assert passage_number("3\n4\nThese are the passages.") is choice_letter("B\nC\nBoth fit.") is None
+    assert stated_number("42.\n\nHere is the list again:\n[1") == stated_number("42.\n[11, 56, 0, ") == "42"
+    assert stated_number("5,000") == "5000"
     assert passage_number("1. Passage 1 is about war.\n2. Passage 2 is about peace.") is None
     for said in ("A: wrong. B: right.", "A. noon: wrong\nB. 9 May: correct", "A? No. B? Yes.", "A和C都不对，选B",
                  "A, C and D are wrong, so B", "No doubt it is B", "B — 9 May", "Unlike A, B has it."):  # fmt: skip

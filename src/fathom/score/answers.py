@@ -37,7 +37,12 @@ _UUID = re.compile(UUID)
 # A key and its value, named in one sentence.
 _KEY_AND_VALUE = 2
 _ENDS_SENTENCE = re.compile(r"[.;!?\n]")
-_UUID_LINE = re.compile(rf"^[^\w\n]*({UUID})[^\w\n]*$", re.MULTILINE)
+# Two lines of one word each, which is an answer if it has a digit or is a letter of an option.
+_WORD_LINE = (
+    r"[ \t*_\"'“”‘’`>().。,:;#-]*+(?:(?i:option|choice|passage|paragraph)[ \t]+)?"
+    r"([A-D]|(?=[a-z-]*[0-9])[a-zA-Z0-9.,-]*[0-9a-f])[ \t*_\"'“”’`).。,:;]*(?:\n|\Z)"
+)
+_ANSWER_LINES = re.compile(rf"\s*{_WORD_LINE}{_WORD_LINE}")
 _NUMBERED = rf"{NAME}?(?<![0-9.])(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?)(?:st|nd|rd|th)?(?![0-9])"
 # "B is correct", "passage 3 is the right one", "A7 is the best", "B: right", "B ✓".
 _CALLED_RIGHT = (
@@ -125,7 +130,9 @@ _COUNTED = (
         re.IGNORECASE,
     ),
 )
-_SIGNED = r"(?<![A-Za-z0-9_.])-?[0-9]++(?:\.[0-9]++)?(?![A-Za-z0-9_])"
+_SIGNED = r"(?<![A-Za-z0-9_.])-?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]++)(?:\.[0-9]++)?(?![A-Za-z0-9_])"
+# The list of the prompt, repeated and perhaps cut off.
+_NUMBER_LIST = re.compile(r"\[[^\[\]]*(?:,[^\[\]]*\]|\Z)")
 _ORDINAL = re.compile(r"(?<![\w.])[0-9]+(?:st|nd|rd|th)\b", re.IGNORECASE)
 # Values of an option, which are no options: "(2) 5, 12, 33, 8", "2: [5, 12]".
 _OPTION_VALUES = re.compile(r"[0-9]+(?:,[ \t]*[0-9]+){2,}|\[[0-9, ]*\]|(?<=[.):\]][ \t])[0-9]+(?:,[ \t]*[0-9]+)+")
@@ -235,7 +242,7 @@ def first_number(reply: str) -> str | None:
     for part in after_cues(text):
         if number := next(_numbers(_ORDINAL.sub(" ", part)), None):
             return number
-    if len(set(_SIGNED_LINE.findall(text))) > 1:
+    if _two_lines(text):
         return None
     return next(_numbers(_ORDINAL.sub(" ", text)), None) or _spelled(text)
 
@@ -247,13 +254,14 @@ def stated_number(reply: str) -> str | None:
     largest is 42"), else the first. Rejected numbers, and those given together, are ignored; if none is stated, the
     first number is used.
     """
-    text = decided(readable(reply), _SIGNED)
+    text = readable(reply)
+    without_lists = _NUMBER_LIST.sub(" ", text)
+    text = decided(without_lists if _NUMBERS.search(without_lists) else text, _SIGNED)
     equal = _EQUALS.findall(text)[-1:] or [_stated(text)]
     text = _ORDINAL.sub(" ", text)
-    lines = set(_SIGNED_LINE.findall(text))
     leads = _LEADING_NUMBER.match(text)
     first = leads[1] if leads else _alone(text, _SIGNED_LINE)
-    parts = (*after_cues(text), *([] if len(lines) > 1 else [first, *equal, CUE.sub(" ", text)]))
+    parts = (*after_cues(text), *([] if _two_lines(text) else [first, *equal, CUE.sub(" ", text)]))
     return next((number for part in parts for number in _numbers(part or "")), None) or _spelled(text)
 
 
@@ -284,7 +292,7 @@ def given_uuid(reply: str) -> str | None:
             return match[0]
     if uuid := _first(_VALUE_OF.search(text)):
         return uuid
-    if _disagree(text, _UUID_LINE):
+    if _two_lines(text):
         return None
     if match := _LEADING_UUID.match(text):
         return match[1]
@@ -305,7 +313,7 @@ def choice_number(reply: str, n_options: int) -> str | None:
     for part in after_cues(text):
         if number := _first(_ANNOUNCED.match(part) or _OPTION.search(part)):
             return _within(number, n_options)
-    if _disagree(text, _RIGHT_NUMBER, _NUMBER_LINE):
+    if _two_lines(text) or _disagree(text, _RIGHT_NUMBER):
         return None
     marks = {*_MARK.findall(text), *_BRACKETED.findall(text)}
     number = _concluded(text) or _alone(text, _NUMBER_LINE) or _first_named(text, _OPTION) or _only(marks)
@@ -324,7 +332,7 @@ def passage_number(reply: str) -> str | None:
     for part in after_cues(text):
         if number := _first(_ANNOUNCED.match(part) or _PASSAGE.search(part)) or next(_numbers(part), None):
             return _canonical(number)
-    if _disagree(text, _RIGHT_NUMBER, _NUMBER_LINE):
+    if _two_lines(text) or _disagree(text, _RIGHT_NUMBER):
         return None
     number = _concluded(text) or _alone(text, _NUMBER_LINE)
     if number := number or _leading(text) or _first_named(text, _PASSAGE):
@@ -343,7 +351,7 @@ def count_number(reply: str) -> str | None:
     for part in after_cues(text):
         if number := _counted(part) or next(_numbers(part), None):
             return _canonical(number)
-    if not (number := _counted(text)) and _disagree(text, _NUMBER_LINE):
+    if not (number := _counted(text)) and _two_lines(text):
         return None
     if number := number or _alone(text, _NUMBER_LINE) or _leading(text):
         return _canonical(number)
@@ -458,9 +466,15 @@ def _settled(reply: str, words: bool = True) -> str:
     return decided(in_digits(text) if words else text, _NUMBERED)
 
 
-def _disagree(text: str, *forms: re.Pattern[str]) -> bool:
-    """Whether a text gives different answers in the same form: two lines, or two that are called right."""
-    return any(len(set(form.findall(text))) > 1 for form in forms)
+def _disagree(text: str, form: re.Pattern[str]) -> bool:
+    """Whether a text gives different answers in the same form: two labels, or two that are called right."""
+    return len(set(form.findall(text))) > 1
+
+
+def _two_lines(text: str) -> bool:
+    """Whether a text begins with two lines that are different answers and nothing else, without a blank line between."""
+    match = _ANSWER_LINES.match(text)
+    return match is not None and match[1].casefold() != match[2].casefold()
 
 
 def _concluded(text: str) -> str | None:
@@ -594,7 +608,7 @@ def choice_letter(reply: str) -> str | None:
             return (match[1] or match[2]).upper()
     if right := _only(_RIGHT_LETTER.findall(text)) or next(reversed(concluded_letters(text)), None):
         return right
-    if _disagree(text, _RIGHT_LETTER, _LETTER_LINE):
+    if _two_lines(text) or _disagree(text, _RIGHT_LETTER):
         return None
     if (match := _LEADING.match(text)) and not _TOGETHER.match(text, match.end()):
         return match[1]

@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from fathom.benchmarks.longbench.official import COMPARE, FIRST_LINE, released, spaced
-from fathom.score.answers import count_number, first_line, passage_number, reply_text, words_score
+from fathom.score.answers import count_number, first_line, first_number, passage_number, reply_text, words_score
 from fathom.score.chinese import cut_words
 from fathom.score.dialects import without_reasoning
 from fathom.score.reading import after_cues, without_rejected
@@ -160,7 +160,8 @@ def _number(read: Callable[[str], str | None]) -> tuple[_Read, _Score]:
     """Extracts one number with ``read``, from the reply and from the gold answers."""
 
     def equal(answer: str, gold: Sequence[str], row: ScoringRow) -> float | str:
-        numbers = [number for number in map(read, gold) if number is not None]
+        # A gold answer that names two numbers has its first one.
+        numbers = [number for text in gold if (number := read(text) or first_number(text)) is not None]
         return float(answer in numbers) if numbers else "the gold answer has no number"
 
     return lambda text, row: read(text), equal
