@@ -94,6 +94,8 @@ def test_what_only_some_kinds_of_answers_meet() -> None:
     assert passage_number("3\n4\nThese are the passages.") is choice_letter("B\nC\nBoth fit.") is None
     assert stated_number("42.\n\nHere is the list again:\n[1") == stated_number("42.\n[11, 56, 0, ") == "42"
     assert stated_number("5,000") == "5000"
+    assert choice_letter('"D". In the letter he asks for it.') == "D"
+    assert choice_letter("I see no error in A, B, C, or D; notes (like 'C') are converted.") is None
     assert passage_number("1. Passage 1 is about war.\n2. Passage 2 is about peace.") is None
     for said in ("A: wrong. B: right.", "A. noon: wrong\nB. 9 May: correct", "A? No. B? Yes.", "A和C都不对，选B",
                  "A, C and D are wrong, so B", "No doubt it is B", "B — 9 May", "Unlike A, B has it."):  # fmt: skip

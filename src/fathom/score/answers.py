@@ -190,10 +190,10 @@ _LETTER_ALONE = rf"(?<![A-Za-z0-9])([B-D]|A(?!{_ARTICLE}))(?![A-Za-z0-9]|['’-]
 _LETTER = re.compile(_LETTER_ALONE)
 # A lower-case letter may be an article: it must be in brackets or the last of its sentence.
 _SMALL = re.compile(rf"{_OPEN}([a-d]){_CLOSED}|(?<![A-Za-z0-9])([b-d]|a(?=\W*$))(?=[ \t]*(?:[.。!;\n]|$))")
-_LETTER_BRACKETED = re.compile(rf"{_OPEN}([A-D]){_CLOSED}")
+_LETTER_BRACKETED = re.compile(r"[(\[{]([A-D])[)\]}]")
 _LAST = re.compile(rf"{_LETTER_ALONE}\W*\Z")
 _NOTHING_ELSE = re.compile(r"\W*([A-Da-d])\W*")
-_LEADING = re.compile(rf"\W*{_LETTER_ALONE}(?=[ \t]*(?:[.:)\],;\n]|$)|[ \t][-–—][ \t])")
+_LEADING = re.compile(rf"\W*{_LETTER_ALONE}(?=[\"'”’]?[ \t]*(?:[.:)\],;\n]|$)|[ \t][-–—][ \t])")
 _NAMED = re.compile(
     rf"\b(?:[Oo]ption|[Cc]hoice|choose|pick|select|go with)[ \t]+{_OPEN}?{_LETTER_ALONE}"
     # "it is B", "the function with the error is:\nB. parse"; not "it is A4", "it is a".
@@ -472,7 +472,7 @@ def _disagree(text: str, form: re.Pattern[str]) -> bool:
 
 
 def _two_lines(text: str) -> bool:
-    """Whether a text begins with two lines that are different answers and nothing else, without a blank line between."""
+    """Whether a text begins with two lines, one after the other, that are different answers and nothing else."""
     match = _ANSWER_LINES.match(text)
     return match is not None and match[1].casefold() != match[2].casefold()
 
