@@ -3,6 +3,7 @@
 
     python performance/reply_battery.py [--tasks TASK,...] [--items 5] [--rest FILE]
     python performance/reply_battery.py --floor
+    python performance/reply_battery.py --time [100000]
 
 Items are made here: a gold answer of the form that the task asks for, and others of the same form. Each manner of
 ``MANNERS`` makes two replies of an item: one that gives the gold answer, and one that gives another and has the gold
@@ -17,7 +18,8 @@ answer where the first has the other. A score is as it should be
 ``valid`` should say whether the reply has the form that was asked for, whatever stands around the answer. For each task
 the table shows how many replies are scored and called valid as they should be; for each manner, in which tasks they are
 not. ``--rest`` writes all others as JSON lines. ``--floor`` measures what random words of a text contain of its gold
-answers: the floor of containment for replies of that length. Dialects of reasoning are manners too
+answers: the floor of containment for replies of that length. ``--time`` measures how long readers take for texts of that
+many characters, each made of one piece that is repeated (``PIECES``). Dialects of reasoning are manners too
 (``DIALECTS``).
 """
 
@@ -29,13 +31,20 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import TextIO
+from time import process_time
+from typing import Any, TextIO
 
+from fathom.benchmarks.ada.scoring import designation, segment_order
 from fathom.documents.world import generate
+from fathom.score import answers
+from fathom.score.judge_texts import object_at_end
+from fathom.score.registry import ScoringRow, get_scorer
 from fathom.score.text import contains_answer, token_f1
+from fathom.score.unwrapping import readable
 from fathom.suites.registry import tasks
 from fathom.types import Facet, Sample, Score, Task
 
@@ -115,6 +124,7 @@ class Manner:
 
 # Kinds of answers by how they are compared: one answer that is right or wrong, lines, or words.
 ONE = ("option", "uuid", "label", "order", "letter", "number", "count", "passage", "digits", "class")
+CHOSEN = tuple(kind for kind in ONE if kind != "class")
 LINES = ("lines", "entities", "relations")
 SHORT = ("words", "names")
 FREE = (*SHORT, "summary", "code")
@@ -234,7 +244,23 @@ MANNERS: tuple[Manner, ...] = (
     Manner("marker of another form", lambda i: f"Final answer:\n{i.answer}", kinds=("lines",), valid=False),
     Manner("thoughts, then the marker", lambda i: f"Let me think about it.\n{i.other}\nNo.\n\n{i.a}", kinds=("lines",)),
     Manner("traditional characters", lambda i: i.before + i.traditional[i.answer], kinds=("words", "class", "lines", "summary")),
+    Manner("corrected", lambda i: f"{i.other}. Wait, no, it's {i.answer}.", kinds=CHOSEN),
+    Manner("verdicts", lambda i: f"{i.other}: wrong. {i.answer}: right.", kinds=("letter", "option")),
+    Manner("others ruled out", lambda i: f"I can rule out {i.other} and {i.third}. So {i.answer}.", kinds=("letter", "option", "label", "passage")),
+    Manner("number, then a passage on the line", lambda i: f"{i.answer}. Passage {i.other} is about something else.", kinds=("passage",)),
+    Manner("largest, then the 2nd largest", lambda i: f"The largest is {i.other}, so the 2nd largest is {i.answer}.", kinds=("number",)),
+    Manner("value, then its key in brackets", lambda i: f"{i.answer} (key: {i.texts[i.answer]})", kinds=("uuid",)),
+    Manner("key, arrow, value", lambda i: f"{i.texts[i.answer]} -> {i.answer}", kinds=("uuid",)),
+    Manner("key, colon, value", lambda i: f"{i.texts[i.answer]}: {i.answer}", kinds=("uuid",)),
+    Manner("best, then second", lambda i: f"The best is {i.answer}; {i.other} is second.", kinds=("label",)),
+    Manner("entities as a JSON object", lambda i: json.dumps(dict(line.split(": ") for line in i.answer.split("\n"))), kinds=("entities",)),
     # ---------------------------------------------------------------------------------------- no answer
+    Manner("two on lines", lambda i: f"{i.answer}\n{i.other}", False, kinds=CHOSEN, valid=False),
+    Manner("two side by side", lambda i: f"({i.answer}) ({i.other})", False, kinds=CHOSEN, valid=False),
+    Manner("doubted", lambda i: f"I doubt it is {i.answer}.", False, kinds=CHOSEN, valid=False),
+    Manner("anything but", lambda i: f"Anything but {i.answer}.", False, kinds=CHOSEN, valid=False),
+    Manner("does not think so", lambda i: f"I don't think it's {i.answer}.", False, kinds=CHOSEN, valid=False),
+    Manner("does not think so (zh)", lambda i: f"我不认为是{i.answer}。", False, kinds=CHOSEN, valid=False),
     Manner("nothing", lambda i: " \n", False, valid=False),
     Manner("does not know", lambda i: "I don't know.", False, valid=False),
     Manner("does not know (zh)", lambda i: "抱歉，我无法确定。", False, valid=False),
@@ -510,6 +536,49 @@ def print_floor(out: TextIO, documents: int = 120) -> None:
         print(f"{size:5} {asked:12} {same:21.1%} {same_f1:9.3f} {another:24.1%} {another_f1:9.3f}", file=out)
 
 
+PIECES: Mapping[str, str] = {
+    "digits": "4815162342", "letters": "word", "new lines": "\n", "spaces": " ", "brackets": "([{", "Chinese": "图书馆的管理员",
+    "marks": "<think>a</think>", "prose": "The committee met again in 1834, and it was not clear which passage told of it. ",
+    "lists": "1, 2 or A3\n",
+}  # fmt: skip
+"""What long texts are made of."""
+
+
+def readers() -> Mapping[str, Callable[[str], object]]:
+    """Strict readers by the kind of answer."""
+
+    def metric(name: str, gold: str, **more: Any) -> Callable[[str], object]:
+        score = get_scorer(name, "strict")
+        return lambda reply: score(ScoringRow(reply, [gold], **more))
+
+    return {
+        "option": partial(answers.choice_number, n_options=5), "passage": answers.passage_number,
+        "count": answers.count_number, "number": answers.stated_number, "passkey": partial(answers.digits, size=5),
+        "UUID": answers.given_uuid, "letter": answers.choice_letter, "label": partial(designation, n_answers=12),
+        "order": partial(segment_order, n_segments=4), "words": answers.free_answer, "first line": answers.short_answer,
+        "class": metric("longbench_v1/classification", "City", all_classes=["City", "Individual"]),
+        "line of code": metric("longbench_v1/code_sim", "x = 1"), "lines": metric("longbench_pro/Accuracy", "x"),
+        "entities": metric("leader/token_f1", '[["a", "b-c"]]', dataset="fewnerd"),
+        "judge's mark": object_at_end,
+    }  # fmt: skip
+
+
+def print_times(size: int, out: TextIO) -> None:
+    """Milliseconds of processor time for each reader and text, the best of three."""
+    print(f"{'ms':14}" + "".join(f"{name:>10}" for name in PIECES), file=out)
+    for name, read in readers().items():
+        read("A")  # compiles patterns
+        times = [min(_milliseconds(read, (piece * size)[:size]) for _ in range(3)) for piece in PIECES.values()]
+        print(f"{name:14}" + "".join(f"{time:10.1f}" for time in times), file=out)
+
+
+def _milliseconds(read: Callable[[str], object], reply: str) -> float:
+    readable.cache_clear()
+    start = process_time()
+    read(reply)
+    return 1000 * (process_time() - start)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -517,7 +586,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--items", type=int, default=5, help="items of each task")
     parser.add_argument("--rest", type=Path, help="JSON lines of all replies that are not scored as they should be")
     parser.add_argument("--floor", action="store_true", help="only what long replies contain by chance")
+    parser.add_argument(
+        "--time", type=int, nargs="?", const=100_000, help="only the time for texts of so many characters"
+    )
     chosen = parser.parse_args(arguments)
+    if chosen.time:
+        print_times(chosen.time, sys.stdout)
+        return
     if chosen.floor:
         print_floor(sys.stdout)
         return

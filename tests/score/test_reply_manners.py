@@ -11,14 +11,17 @@ import pytest
 from fathom.benchmarks.ada.scoring import designation, segment_order
 from fathom.score.answers import (
     choice_letter,
+    choice_letters,
     choice_number,
     count_number,
     digits,
     free_answer,
     given_uuid,
     passage_number,
+    short_answer,
     stated_number,
 )
+from fathom.score.dialects import without_reasoning
 from fathom.score.registry import ScoringRow, get_scorer
 from fathom.score.text import contains_answer, simplified, token_f1
 from fathom.score.unwrapping import unwrapped
@@ -42,7 +45,8 @@ GIVES = (
     "Sure! Here it is:\n\n{a}\n\nLet me know if you need more!", "Die Antwort lautet: {a}", "La bonne réponse est {a}.",
     "{a} is the correct answer.", "{a}\n\nExplanation: {o} comes up too.", "{a}\n\nQuestion: And now?\nAnswer: {o}",
     "It is not {o}. The answer is {a}.", "The answer is {a}, not {o}.",
-    "At first {o} seemed right, but the right answer is {a}.",
+    "At first {o} seemed right, but the right answer is {a}.", "{o}. Wait, no, it's {a}.", "{a}\n{a}",
+    "It could be {o}. It has more of them. But the answer is {a}.",
 )  # fmt: skip
 GIVES_NONE = (
     "I don't know.",
@@ -50,6 +54,18 @@ GIVES_NONE = (
     "{a} or {o}",
     "It is either {a} or {o}.",
     "The answer is {a} and {o}.",
+    "{a}\n{o}",
+    "({a}) ({o})",
+    "{a}, {o}",
+    "It is {a}. So {o}.",
+    "I doubt it is {a}.",
+    "Anything but {a}",
+    "All except {a}.",
+    "I would not choose {a}.",
+    "I don't think it's {a}",
+    "Neither {a} nor {o}.",
+    "我不认为是{a}。",
+    "除了{a}",
 )
 
 
@@ -69,6 +85,34 @@ def test_what_only_some_kinds_of_answers_meet() -> None:
     assert given_uuid(f"The key is {KEY} and {VALUE} and {OTHER}") is None
     assert stated_number("The 2nd largest number is 42") == "42"
     assert stated_number("The median is (41 + 43) / 2 = 42") == "42"
+    for said in ("The largest is 50, so the 2nd largest is 42", "50 is the largest, 42 the median. The median is: 42",
+                 "The second largest is 42, the largest is 50", "42 (the largest is 50)"):  # fmt: skip
+        assert stated_number(said) == "42", said
+    for said in ("3. Passage 1 is about a war.", "3: Passage 1 is old.", "I can rule out 1 and 2; passage 3 fits."):
+        assert passage_number(said) == "3", said
+    assert passage_number("3\n\n### Passage 31\n\nA base model goes on with the form of its prompt.") == "3"
+    assert passage_number("3\n4\nThese are the passages.") is choice_letter("B\nC\nBoth fit.") is None
+    assert stated_number("42.\n\nHere is the list again:\n[1") == stated_number("42.\n[11, 56, 0, ") == "42"
+    assert stated_number("5,000") == "5000"
+    assert choice_letter('"D". In the letter he asks for it.') == "D"
+    assert choice_letter("I see no error in A, B, C, or D; notes (like 'C') are converted.") is None
+    assert passage_number("1. Passage 1 is about war.\n2. Passage 2 is about peace.") is None
+    for said in ("A: wrong. B: right.", "A. noon: wrong\nB. 9 May: correct", "A? No. B? Yes.", "A和C都不对，选B",
+                 "A, C and D are wrong, so B", "No doubt it is B", "B — 9 May", "Unlike A, B has it."):  # fmt: skip
+        assert choice_letter(said) == "B", said
+    for said in (f"{VALUE} (key: {KEY})", f"{VALUE} for key {KEY}", f"{KEY} -> {VALUE}", f"{KEY}: {VALUE}",
+                 f"Value: {VALUE}\nKey: {KEY}", f"The value of {KEY} is {VALUE}"):  # fmt: skip
+        assert given_uuid(said) == VALUE, said
+    for said in (
+        "The best is A7; A3 is second",
+        "A7 > A3 > A4",
+        "Looking closer, A3 is vague. Overall, A7 explains it.",
+    ):
+        assert designation(said, 12) == "A7", said
+    assert designation("Looking closer, A3 has details. A7 lacks them.", 12) is None
+    assert segment_order("1. Segment 2\n2. Segment 4\n3. Segment 1\n4. Segment 3", 4) == (2, 4, 1, 3)
+    assert segment_order("[2, 4, 1, 3]\n[3, 1, 4, 2]", 4) is None
+    assert choice_letters("A\nC") == "AC"
     assert choice_letter("B. 9 May") == choice_letter("D. noon: wrong\nB. 9 May: right\n\nSo B.") == "B"
     assert designation("A7 explains the cause, and A3 only repeats it.", 12) == "A7"
     assert segment_order('{"order": [2, 4, 1, 3]}', 4) == (2, 4, 1, 3)
@@ -85,8 +129,17 @@ def test_a_wrapper_that_holds_no_answer_stays() -> None:
 
 def test_entities_may_stand_on_one_line_and_names_may_have_commas() -> None:
     gold = json.dumps([["Ada Byron", "person-artist/author"], ["Paris, Texas", "location-GPE"]])
-    row = ScoringRow("Ada Byron: person-artist/author, Paris, Texas: location-GPE", [gold], dataset="fewnerd")
-    assert get_scorer("leader/token_f1", "strict")(row).value == 1
+    pairs = dict(json.loads(gold))
+    for reply in (
+        "Ada Byron: person-artist/author, Paris, Texas: location-GPE",
+        "Ada Byron (person-artist/author), Paris, Texas (location-GPE)",
+        "person-artist/author: Ada Byron\nlocation-GPE: Paris, Texas",
+        "Ada Byron:\nperson-artist/author\nParis, Texas:\nlocation-GPE",
+        f"```json\n{json.dumps(pairs)}\n```",
+        json.dumps({"entities": [{"entity": name, "type": kind} for name, kind in pairs.items()]}),
+    ):
+        row = ScoringRow(reply, [gold], dataset="fewnerd")
+        assert get_scorer("leader/token_f1", "strict")(row).value == 1, reply
 
 
 def test_traditional_characters_equal_simplified_ones() -> None:
@@ -117,6 +170,48 @@ def test_one_definition_of_valid_for_the_same_reply(reply: str) -> None:
     sample = Sample("s", "s", "bestanswer", (), ("A7",), 0, 0, inputs=inputs)
     scores = [get_task(name).score(reply, sample) for name in ("bestanswer", "leader_bestchoice")]
     assert len({(score.value, score.valid, score.answer) for score in scores}) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("(a) and (b)", "(a) and (b)"),
+        ('"Yes" and "No"', '"Yes" and "No"'),
+        ('{"a": 1, "b": 2}', '{"a": 1, "b": 2}'),
+        ('("Paris")', "Paris"),
+        ("{Paris}", "Paris"),
+        ("Sure! The answer is: Paris", "Paris"),
+        ("According to passage 3, Paris", "Paris"),
+        ("Paris, as stated in passage 3.", "Paris"),
+        ("Response: Paris", "Paris"),
+        ("(" * 50_000 + ")" * 50_000, None),
+    ],
+)
+def test_only_what_surrounds_a_whole_answer_is_removed(text: str, answer: str | None) -> None:
+    assert short_answer(text) == answer
+
+
+def test_a_long_reply_is_read_at_its_beginning_and_its_end() -> None:
+    long = "The committee met again, and nobody knew why. " * 400
+    assert choice_letter(f"{long}\nThe answer is B.") == choice_letter(f"B\n\n{long}") == "B"
+    assert passage_number(f"{long} So passage 12 fits.") == passage_number(f"12. {long}") == "12"
+    assert choice_letter(json.dumps({"why": long, "answer": "B"})) == "B"
+    assert count_number("4815" * 5_000) is None  # no part of a longer number
+    key = "4815162342" * 100
+    assert digits(f"{long} {key} {long[:900]}", 1000) == key
+
+
+@pytest.mark.parametrize("piece", ["</s>", "<|im_end|> ", "<think>a</think>", "<s></s>", "<thought>", "\n", "4815 "])
+def test_marks_are_separated_in_linear_time(piece: str) -> None:
+    def seconds(size: int) -> float:
+        text = (piece * size)[:size]
+        start = process_time()
+        without_reasoning(text)
+        choice_number(text, 5)
+        return process_time() - start
+
+    seconds(1_000)
+    assert seconds(100_000) < 12 * seconds(25_000) + 0.05  # a square would be 16 times as long, and took seconds
 
 
 @pytest.mark.parametrize("piece", ["1, ", "0", "A or ", "not ", " ", "\\boxed{", '{"a": ', "the answer is ", "| a |\n"])

@@ -3,11 +3,13 @@
 Every function takes a model's whole reply: text in thinking tags is ignored, full-width digits count as digits, and
 Markdown is ignored. It returns the normalised answer, or None.
 
-All kinds follow one procedure. The answer is taken out of JSON, boxes, tags and fences (``unwrapped``), numbers in
-words become digits, and what is no answer is removed: rejected ones ("not passage 4", "option 1 is wrong") and those
-that are given together ("3 or 4"). Then the first answer after the last cue is used ("the answer is"); else the one
-that is called right ("B is correct"); else one that leads the reply, alone on its line or as its label ("2) ..."),
-because prompts end where the answer begins; else the first that is named ("passage 3"), else the only one.
+All kinds follow one procedure. The answer is taken out of JSON, boxes, tags and fences, and looked for at the beginning
+and the end of a long reply (``readable``). Numbers in words become digits, and what is no answer is removed: rejected
+ones ("not passage 4", "I don't think it's 4", "option 1 is wrong"), corrected ones ("3. Wait, it's 4") and those that
+are given together ("3 or 4"). A reply that merely names different answers ("B, C", two lines) has none (``decided``).
+Then the first answer after the last cue is used ("the answer is"); else the one that is called right ("B is correct")
+or concluded ("so B"); else one that leads the reply, alone on its line or as its label ("2) ..."), because prompts end
+where the answer begins; else the first that is named ("passage 3"), else the only one.
 """
 
 import re
@@ -17,31 +19,45 @@ from fathom.score.reading import (
     CUE,
     NAME,
     PASSAGE_NOUN,
-    RULED_OUT,
     after_cues,
     before_next_question,
     decided,
-    plain_text,
+    in_digits,
+    ordinal,
     read_numeral,
-    settled,
+    without_enclosed,
+    without_rejected,
 )
 from fathom.score.text import contains_answer, token_f1
-from fathom.score.unwrapping import unwrapped
+from fathom.score.unwrapping import readable, unwrapped
 from fathom.types import CONTAINED, Score
 
 UUID = r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])"
 _UUID = re.compile(UUID)
+# A key and its value, named in one sentence.
 _KEY_AND_VALUE = 2
-_NUMBERED = rf"{NAME}?(?<![0-9.])[0-9]+(?:st|nd|rd|th)?(?![0-9])"
-# "B is correct", "passage 3 is the right one", "A7 is the best".
+_ENDS_SENTENCE = re.compile(r"[.;!?\n]")
+# Two lines of one word each, which is an answer if it has a digit or is a letter of an option.
+_WORD_LINE = (
+    r"[ \t*_\"'“”‘’`>().。,:;#-]*+(?:(?i:option|choice|passage|paragraph)[ \t]+)?"
+    r"([A-D]|(?=[a-z-]*[0-9])[a-zA-Z0-9.,-]*[0-9a-f])[ \t*_\"'“”’`).。,:;]*(?:\n|\Z)"
+)
+_ANSWER_LINES = re.compile(rf"\s*{_WORD_LINE}{_WORD_LINE}")
+_NUMBERED = rf"{NAME}?(?<![0-9.])(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?)(?:st|nd|rd|th)?(?![0-9])"
+# "B is correct", "passage 3 is the right one", "A7 is the best", "B: right", "B ✓".
 _CALLED_RIGHT = (
-    r"[\"'”’)\]]{0,3}[ \t]{1,3}(?:is|was|must be)[ \t]{1,3}(?:clearly[ \t])?(?:(?:the|my)[ \t])?"
+    r"[\"'”’)\]]{0,3}(?i:[ \t]{1,3}(?:is|was|must be|seems(?: to be)?|appears to be|looks like)[ \t]{1,3}"
+    r"(?:clearly[ \t])?(?:(?:the|my)[ \t])?"
     r"(?:final[ \t])?(?:correct|right|best|answer|choice|one)\b"
+    r"|[ \t]{0,2}[:(=?–—-][ \t]{0,2}(?:correct|right|true|yes)\b|[ \t:(]{0,3}[✓✔✅]"
+    r"|[ \t]{1,3}(?:\(?matches|fits|wins|stands out|is (?:supported|exact|better(?![ \t]than)))\b"
+    r"|:?[项个]?(?:正确|是对的|最好|最合适))"
 )
 _EMPHASIS = re.compile(r"\*\*|__|`+|^[ \t]*#+[ \t]", re.MULTILINE)
 # Text before a short answer on its line; the sentence may begin with another clause.
 _LABEL = re.compile(
-    r"^[ \t]*(?:(?:final |short )?answer[ \t]*[:：]|\[answer\][ \t]*[:：]?"
+    r"^[ \t]*+(?:(?:sure|certainly|of course|okay|ok)[!,.][ \t]+)?(?:(?:here(?: is|['’]s)[ \t])?(?:the |my )?"
+    r"(?:final |short |correct )?(?:answer|reply|response)[ \t]*(?:[:：]|[ \t][-–—](?=[ \t]))|\[answer\][ \t]*[:：]?"
     r"|(?:[^\n,.]{0,60},[ \t]*)?(?:so |thus |therefore |but |hence )?"
     r"(?:the|my) (?:\w{1,9} )?answer[ \t]+(?:is|would be)\b"
     r"[ \t]*[:：]?"
@@ -49,9 +65,18 @@ _LABEL = re.compile(
     r"|\[答案\][ \t]*[:：]?)",
     re.IGNORECASE | re.MULTILINE,
 )
-_ANNOUNCES = re.compile(r"[:：]$|^\W*(?:final |short )?answer\W*$|^\W*答案\W*$", re.IGNORECASE)
-# "Paris, not Rome"
-_REST_REJECTED = re.compile(r"(?<=\w)[\"'”’)]{0,2},[ \t](?:and )?(?:not|rather than|instead of)[ \t][^,.;\n]{1,80}\Z")
+_HEADING = re.compile(r"\W*(?:(?:final |short )?answer|答案)\W*", re.IGNORECASE)
+_LONGEST_HEADING, _LONGEST_REST = 60, 200  # characters
+# "Paris, not Rome", "Paris, as stated in passage 3"
+_REST = re.compile(
+    r"(?<=\w)[\"'”’)]{0,2},[ \t](?:(?:and )?(?:not|rather than|instead of)[ \t][^,.;\n]{1,80}"
+    r"|(?:as (?:is )?(?:stated|mentioned|described|noted|said|given)|according to)\b[^,;\n]{1,80})\Z"
+)
+# "According to passage 3, Paris", "Sure! Paris"
+_START = re.compile(
+    r"(?:(?:sure|certainly|of course|okay)[!,.][ \t]+|(?:according to|based on)[ \t][^\n,]{1,60},[ \t]*)(?=\S)",
+    re.IGNORECASE,
+)
 # What follows an answer and is no part of it: reasons with a heading, an offer of help.
 _ADDED = re.compile(
     r"\n[ \t>*#]*(?:(?:explanation|reason(?:ing|s)?|note|justification|evidence|解释|说明|理由|注)[*_ \t]{0,3}[:：]"
@@ -67,7 +92,8 @@ _ANNOUNCED = re.compile(rf"[^\w\[]*(?:(?:in|the)\s+){{0,2}}{NAME}?[^\w\[]{{0,3}}
 # A number that labels a line: "2", "2.", "(2) 5, 12, 33", "2: [5, 12]"; not "2, 5", "2.5", "2 men".
 _MARK = re.compile(
     rf"^[ \t]*[\[(]?([0-9]+)(?:[ \t]*$|[.)\]:、。](?![0-9])|,(?![ \t]*[0-9])|[ \t]*[:=(\[]|[ \t]+-[ \t])"
-    rf"(?!\W*{NAME}[0-9])",
+    # "1. Passage 3" is the first item of a list; "3. Passage 1 is about ..." gives a reason for passage 3.
+    rf"(?!\W*{NAME}[0-9]+\W*$)",
     re.MULTILINE | re.IGNORECASE,
 )
 _OPTION = re.compile(
@@ -98,31 +124,64 @@ _COUNTED = (
     ),
     re.compile(
         r"\b(?:there (?:are|were|remain)|i (?:have )?(?:count|counted|see|found|find|get|got)|leaves|total(?: of| is)?)"
-        rf"[ \t]*:?[ \t]*(?:only[ \t]+|just[ \t]+)?{_NUMBER}|(?:共计?有?|总计|=)[ \t]*{_NUMBER}",
+        rf"[ \t]*:?[ \t]*(?:only[ \t]+|just[ \t]+)?{_NUMBER}"
+        rf"|\b(?:minus|less)\b[^\n.]{{0,40}}?\b(?:is|are|leaves|equals|makes)[ \t]+{_NUMBER}"
+        rf"|(?:共计?有?|总计|=)[ \t]*{_NUMBER}",
         re.IGNORECASE,
     ),
 )
-_SIGNED = r"(?<![\w.])-?[0-9]++(?:\.[0-9]++)?(?!\w)"
+_SIGNED = r"(?<![A-Za-z0-9_.])-?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]++)(?:\.[0-9]++)?(?![A-Za-z0-9_])"
+# The list of the prompt, repeated and perhaps cut off.
+_NUMBER_LIST = re.compile(r"\[[^\[\]]*(?:,[^\[\]]*\]|\Z)")
 _ORDINAL = re.compile(r"(?<![\w.])[0-9]+(?:st|nd|rd|th)\b", re.IGNORECASE)
+# Values of an option, which are no options: "(2) 5, 12, 33, 8", "2: [5, 12]".
+_OPTION_VALUES = re.compile(r"[0-9]+(?:,[ \t]*[0-9]+){2,}|\[[0-9, ]*\]|(?<=[.):\]][ \t])[0-9]+(?:,[ \t]*[0-9]+)+")
 _EQUALS = re.compile(r"=[ \t]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)")
-_STATED = re.compile(
-    r"\b(?:small|larg|bigg?|low|high|maxim|minim|median|number|value|mean|mode|sum)\w{0,9}[^\n.;]{0,60}?"
-    r"\b(?:is|equals)[ \t:]*"
-    r"(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)",
-    re.IGNORECASE,
+_NOUN = r"(?:small|larg|bigg?|low|high|maxim|minim|median|number|value|mean|mode|sum)\w{0,9}"
+_RANK = r"(?:\b(\w{4,9}|[0-9]{1,4}(?:st|nd|rd|th))[ \t-]{1,3})?"
+_VALUE = r"(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?!\w)"
+# "so the 2nd largest number is 42", "Largest: 42", "42 is the second largest"; groups: "so", rank, value.
+_STATED = (
+    re.compile(
+        rf"(?:\b(so|thus|therefore|hence)\b[ \t,]{{1,3}})?(?:\bthe[ \t]{{1,3}})?{_RANK}\b{_NOUN}"
+        rf"(?:[^\n.;]{{0,60}}?\b(?:is|equals)[ \t:]*{_VALUE}|(?:[ \t](?:number|value|one))?[ \t]?:[ \t]?{_VALUE}(?!,))",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"(?<![\w.,-])(){_VALUE}[ \t]{{1,3}}is[ \t](?:the[ \t])?{_RANK}\b{_NOUN}", re.IGNORECASE),
 )
 # A line that is nothing but a number, or a numbered noun.
 _SIGNED_LINE = re.compile(r"^[^\w\n-]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)[^\w\n]*$", re.MULTILINE)
 _NUMBER_LINE = re.compile(rf"^[^\w\n]*(?:the[ \t]+)?{NAME}?(?<![-.])([0-9]+)[^\w\n]*$", re.MULTILINE | re.IGNORECASE)
+# "so it is option 2."
+_CONCLUDED_NUMBER = re.compile(
+    rf"\b(?:so|thus|hence|therefore)\b[ \t:,]{{1,3}}(?:it is |it['’]s )?{NAME}?([0-9]+)(?=[.!]?[ \t]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+# A number that the reply begins with: "42 (the largest is 50)", "42, because".
+_LEADING_NUMBER = re.compile(r"\W*?(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?:[ \t]*\(|,?[ \t](?:because|since|as)\b)")
 _RIGHT_NUMBER = re.compile(rf"(?<![0-9.])([0-9]+){_CALLED_RIGHT}", re.IGNORECASE)
+# "KEY -> VALUE", '"KEY": "VALUE"', "KEY maps to VALUE".
+_PAIR = re.compile(
+    rf"(?:key[ \t])?({UUID})[\"'”’)\]`]{{0,3}}[ \t]{{0,3}}"
+    r"(?:(?:->|→|=>|:|=|is|maps to|is mapped to|has the value|corresponds to)(?:[ \t]the value)?)"
+    rf"[ \t]{{0,3}}[\"'“‘(\[`]{{0,3}}({UUID})"
+)
+# "(key: KEY)", "for the key KEY", "belongs to KEY".
+_KEY = re.compile(
+    rf"\b(?:key|for|of|under|(?:belong|correspond|link|relat)\w* to|with)\b[ \t:=]{{0,3}}(?:the[ \t])?"
+    rf"(?:key[ \t:=]{{0,3}})?[\"'“‘(\[`]{{0,3}}{UUID}"
+)
 _LEADING_UUID = re.compile(rf"\W*({UUID})(?:\W*$|\W*\n|[\"'”’]?[.;,](?=\s))")
 _VALUE_OF = re.compile(
-    rf"({UUID})[\"'”’)\]]{{0,3}}(?:[ \t]{{1,3}}is|,|[ \t]{{0,3}}\()[ \t]?"
+    rf"\bvalue\b[^.\n]{{0,20}}?(?:is\b|[:=])\W{{0,4}}({UUID})"
+    rf"|({UUID})[\"'”’)\]]{{0,3}}(?:[ \t]{{1,3}}is|,|[ \t]{{0,3}}\()[ \t]?"
     r"(?:(?:the|its)[ \t])?(?:correct[ \t]|right[ \t])?(?:value|answer)\b"
 )
 _DIGIT_RUN = re.compile(r"[0-9]+(?:[ \t\r\n,-]{1,4}[0-9]+)*")
 _LEADING_RUN = re.compile(rf"\W*({_DIGIT_RUN.pattern})[\"'”’)\]]*(?:[.;:]?\s*$|[.;:]\s|[ \t]*\n|[ \t]+\()")
+_DIGITS = r"(?<![0-9])[0-9]++"
 _WRAPPED_DIGITS = 20
+_LAYERS = 4  # of quotes and brackets around an answer
 _OPENING, _CLOSING = "\"'“‘「『《([{", "\"'”’」』》)]}"
 _OPEN, _CLOSED = r"[(\[{\"'“‘]", r"[)\]}\"'”’]"
 # Not the article in "A good one"; "A because" is a choice.
@@ -131,33 +190,39 @@ _LETTER_ALONE = rf"(?<![A-Za-z0-9])([B-D]|A(?!{_ARTICLE}))(?![A-Za-z0-9]|['’-]
 _LETTER = re.compile(_LETTER_ALONE)
 # A lower-case letter may be an article: it must be in brackets or the last of its sentence.
 _SMALL = re.compile(rf"{_OPEN}([a-d]){_CLOSED}|(?<![A-Za-z0-9])([b-d]|a(?=\W*$))(?=[ \t]*(?:[.。!;\n]|$))")
-_LETTER_BRACKETED = re.compile(rf"{_OPEN}([A-D]){_CLOSED}")
+_LETTER_BRACKETED = re.compile(r"[(\[{]([A-D])[)\]}]")
 _LAST = re.compile(rf"{_LETTER_ALONE}\W*\Z")
 _NOTHING_ELSE = re.compile(r"\W*([A-Da-d])\W*")
-_LEADING = re.compile(rf"\W*{_LETTER_ALONE}(?=[ \t]*(?:[.:)\],;\n]|$))")
+_LEADING = re.compile(rf"\W*{_LETTER_ALONE}(?=[\"'”’]?[ \t]*(?:[.:)\],;\n]|$)|[ \t][-–—][ \t])")
 _NAMED = re.compile(
     rf"\b(?:[Oo]ption|[Cc]hoice|choose|pick|select|go with)[ \t]+{_OPEN}?{_LETTER_ALONE}"
     # "it is B", "the function with the error is:\nB. parse"; not "it is A4", "it is a".
     rf"|\b(?:[Ii]t|[Tt]hat|[Tt]his)(?:[ \t]+(?:is|must be|should be|would be)|['’]s)[ \t]+{_OPEN}?"
     r"(?<![A-Za-z0-9])([A-D])"
-    rf"(?={_CLOSED}|[.,;:]|[ \t]*$)",
+    rf"(?={_CLOSED}|[.,;:]|[ \t]*$)"
+    rf"|[是选项][ \t]?{_OPEN}?{_LETTER_ALONE}"
+    rf"|{_LETTER_ALONE}[ \t]+"
+    r"(?:is|was|it is|seems|looks|appears|remains|fits|matches|must|would|says|mentions|has|gives|explains)\b",
     re.MULTILINE,
 )
 _LETTER_LINE = re.compile(r"^[^\w\n]*(?:[Oo]ption[ \t]+|[Cc]hoice[ \t]+)?([A-D])[^\w\n]*$", re.MULTILINE)
 _ANY_LETTER = rf"(?:[Oo]ption[ \t]|[Cc]hoice[ \t])?{_OPEN}?{_LETTER_ALONE.replace('([', '(?:[')}{_CLOSED}?"
 _RIGHT_LETTER = re.compile(rf"{_LETTER_ALONE}{_CALLED_RIGHT}")
+# "A. noon: wrong", "B. 9 May: correct"
+_VERDICT_LINE = re.compile(
+    r"^[^\w\n]*([A-D])[.):](?![^\n]*\b[A-D][.):])[^\n]*[:(=–—-][ \t]{0,2}"
+    r"(?:(wrong|incorrect|false|no|[✗✘❌])|correct|right|true|yes|[✓✔✅])\W*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_ONLY_LETTERS = re.compile(r"\W*(?:[A-D]\W+)+[A-D]\W*")
 _CONCLUDED = re.compile(
     r"\b(?:[Ss]o|[Tt]hus|[Hh]ence|[Tt]herefore|[Cc]onclusion)\b[ \t:,]{0,3}"
     r"(?:it is |it['’]s |[Oo]ption |[Cc]hoice )?"
     rf"{_OPEN}?(?<![A-Za-z0-9])([A-D])(?={_CLOSED}|[.,;:]|[ \t]*$)",
     re.MULTILINE,
 )
-_RULED_OUT = re.compile(
-    r"(?:\b(?:not|nor|neither|cannot be|rather than|instead of|unlike)\b|n['’]t\b|不是|并非|而非|不选)"
-    rf"[ \t]*(?:(?:option|choice|answer)[ \t]*)?{_OPEN}?(?<![A-Za-z0-9])[A-Da-d](?![A-Za-z0-9]){_CLOSED}?"
-    rf"|{_OPEN}?{_LETTER_ALONE}{_CLOSED}?[ \t]+(?:is|was|seems)[ \t]+"
-    r"(?:wrong|incorrect|false|not[ \t]+(?:right|correct))"
-)
+# Also a lower-case letter, where it is rejected.
+_REJECTED_LETTER = rf"{_OPEN}?(?<![A-Za-z0-9])[A-Da-d](?![A-Za-z0-9]|['’-][A-Za-z])"
 _LETTER_MARK = re.compile(r"(?<![^\s,(\[])([A-D])[.:)\]](?=\s|$)")
 _SEVERAL = re.compile(rf"(?<![A-Za-z0-9])([A-D]{{2,4}}|[B-D]|A(?!{_ARTICLE}))(?![A-Za-z0-9]|['’-][A-Za-z])")
 _REASONS = re.compile(r"\b(?:because|since|as)\b")
@@ -171,39 +236,70 @@ def first_number(reply: str) -> str | None:
     """The first number of the answer, without leading zeros and thousands separators.
 
     After the last "answer is" or the like, else anywhere. Ordinals ("the 2nd largest") are no answers. A reply that is
-    just a number in words (``twelve``, ``十二``) counts too.
+    just a number in words (``twelve``, ``十二``) counts too. Lines of different numbers and nothing else are no answer.
     """
-    text = before_next_question(plain_text(unwrapped(reply)))
-    return next(_numbers(_ORDINAL.sub(" ", _after_last(CUE, text))), None) or _spelled(text)
+    text = readable(reply)
+    for part in after_cues(text):
+        if number := next(_numbers(_ORDINAL.sub(" ", part)), None):
+            return number
+    if _two_lines(text):
+        return None
+    return next(_numbers(_ORDINAL.sub(" ", text)), None) or _spelled(text)
 
 
 def stated_number(reply: str) -> str | None:
     """A number that follows from others: the first after the last cue, alone on its line, or after "=" or "is".
 
-    Rejected numbers, and those given together, are ignored; if none is stated, the first number is used.
+    Of several after "is" the concluded one is used ("so the median is 42"), else that of the highest ordinal ("the 2nd
+    largest is 42"), else the first. Rejected numbers, and those given together, are ignored; if none is stated, the
+    first number is used.
     """
-    text = decided(before_next_question(plain_text(unwrapped(reply))), _SIGNED)
+    text = readable(reply)
+    without_lists = _NUMBER_LIST.sub(" ", text)
+    text = decided(without_lists if _NUMBERS.search(without_lists) else text, _SIGNED)
+    equal = _EQUALS.findall(text)[-1:] or [_stated(text)]
     text = _ORDINAL.sub(" ", text)
-    equal = [match[1] for match in _EQUALS.finditer(text)] or [match[1] for match in _STATED.finditer(text)][:1]
-    parts = (*after_cues(text), _alone(text, _SIGNED_LINE), *equal[-1:], CUE.sub(" ", text))
+    leads = _LEADING_NUMBER.match(text)
+    first = leads[1] if leads else _alone(text, _SIGNED_LINE)
+    parts = (*after_cues(text), *([] if _two_lines(text) else [first, *equal, CUE.sub(" ", text)]))
     return next((number for part in parts for number in _numbers(part or "")), None) or _spelled(text)
+
+
+def _stated(text: str) -> str:
+    """The number that is concluded, else that of the highest ordinal, else the first that is stated; "" if none."""
+    before, after = _STATED
+    ranked = [
+        (match.start() + 1 if match[1] else 0, ordinal(match[2] or ""), match[3] or match[4])
+        for match in before.finditer(text)
+    ]
+    ranked += [(0, ordinal(match[3] or ""), match[2]) for match in after.finditer(text)]
+    return max(ranked, key=lambda stated: stated[:2], default=(0, 0, ""))[2]
 
 
 def given_uuid(reply: str) -> str | None:
     """The UUID that a reply gives, in lower case: of a key and its value, the value.
 
-    After the last "answer is" or the like; else the one that is called the value; else one that leads the reply, alone
-    on its line or as a sentence; else the last one of no more than two, a key and its value. Rejected UUIDs, and those
-    given together, are ignored.
+    After the last "answer is" or the like; else the one that is called the value, or follows its key; else one that
+    leads the reply, alone on its line or as a sentence; else the only one that is not called the key, or the second of
+    two in a sentence. Rejected UUIDs, and those given together, are ignored.
     """
-    text = decided(before_next_question(plain_text(unwrapped(reply)).lower()), UUID)
+    text = _PAIR.sub(r" \2", readable(reply).lower())
+    without_keys = _KEY.sub(" ", text)
+    refuses = any(word in text for word in (" not ", "n't", "n’t"))
+    text = decided(without_keys if refuses or _UUID.search(without_keys) else text, UUID)
     for part in after_cues(text):
         if match := _UUID.search(part):
             return match[0]
-    if match := _VALUE_OF.search(text) or _LEADING_UUID.match(text):
+    if uuid := _first(_VALUE_OF.search(text)):
+        return uuid
+    if _two_lines(text):
+        return None
+    if match := _LEADING_UUID.match(text):
         return match[1]
-    uuids = list(dict.fromkeys(_UUID.findall(text)))
-    return uuids[-1] if 1 <= len(uuids) <= _KEY_AND_VALUE else None
+    uuids = list(_UUID.finditer(text))
+    if len(uuids) == _KEY_AND_VALUE and not _ENDS_SENTENCE.search(text, uuids[0].end(), uuids[1].start()):
+        return uuids[1][0]
+    return _only(match[0] for match in uuids)
 
 
 def choice_number(reply: str, n_options: int) -> str | None:
@@ -213,14 +309,15 @@ def choice_number(reply: str, n_options: int) -> str | None:
     "option 3" that is not negated; else the only label of a line ("2) 5, 12, 33, 8"), or the only number in brackets;
     else the only number of the reply. A list of numbers is not a choice.
     """
-    text = _settled(reply)
+    text = decided(_OPTION_VALUES.sub(" ", in_digits(without_enclosed(readable(reply)))), _NUMBERED)
     for part in after_cues(text):
         if number := _first(_ANNOUNCED.match(part) or _OPTION.search(part)):
             return _within(number, n_options)
-    number = _first(_RIGHT_NUMBER.search(text)) or _alone(text, _NUMBER_LINE)
-    number = number or _first(_OPTION.search(text)) or _only([*_MARK.findall(text), *_BRACKETED.findall(text)])
-    if not number:
-        number = _only(_numbers(text)) or _spelled(text)
+    if _two_lines(text) or _disagree(text, _RIGHT_NUMBER):
+        return None
+    marks = {*_MARK.findall(text), *_BRACKETED.findall(text)}
+    number = _concluded(text) or _alone(text, _NUMBER_LINE) or _first_named(text, _OPTION) or _only(marks)
+    number = number or _only(_numbers(text)) or _spelled(text)
     return _within(number, n_options) if number else None
 
 
@@ -235,10 +332,12 @@ def passage_number(reply: str) -> str | None:
     for part in after_cues(text):
         if number := _first(_ANNOUNCED.match(part) or _PASSAGE.search(part)) or next(_numbers(part), None):
             return _canonical(number)
-    number = _first(_RIGHT_NUMBER.search(text)) or _alone(text, _NUMBER_LINE)
-    if number := number or _leading(text) or _first(_PASSAGE.search(text)):
+    if _two_lines(text) or _disagree(text, _RIGHT_NUMBER):
+        return None
+    number = _concluded(text) or _alone(text, _NUMBER_LINE)
+    if number := number or _leading(text) or _first_named(text, _PASSAGE):
         return _canonical(number)
-    return _bare(reply)
+    return None if _disagree(text, _MARK) else _bare(reply, text)
 
 
 def count_number(reply: str) -> str | None:
@@ -252,9 +351,11 @@ def count_number(reply: str) -> str | None:
     for part in after_cues(text):
         if number := _counted(part) or next(_numbers(part), None):
             return _canonical(number)
-    if number := _counted(text) or _alone(text, _NUMBER_LINE) or _leading(text):
+    if not (number := _counted(text)) and _two_lines(text):
+        return None
+    if number := number or _alone(text, _NUMBER_LINE) or _leading(text):
         return _canonical(number)
-    return _bare(reply, _TOTAL)
+    return _bare(reply, text, _TOTAL)
 
 
 def digits(reply: str, size: int = 0) -> str | None:
@@ -268,12 +369,16 @@ def digits(reply: str, size: int = 0) -> str | None:
         reply: The whole reply.
         size: Number of digits; 0 if unknown.
     """
-    text = before_next_question(decided(RULED_OUT.sub(" ", plain_text(unwrapped(reply))), r"(?<![0-9])[0-9]++"))
-    leads = _LEADING_RUN.match(text)
-    for part in (*after_cues(text), leads[1] if leads else ""):
+    text = readable(reply, longest=size)
+    # Numbers of another size may be groups of its digits.
+    text = decided(text, rf"(?<![0-9])[0-9]{{{size}}}(?![0-9])") if size else without_rejected(text, _DIGITS)
+    for part in after_cues(text):
         exact = (number for run in _DIGIT_RUN.finditer(part) for number in _joined(run[0], size) if len(number) == size)
         if number := next(exact, None):
             return number
+    leads = _LEADING_RUN.match(text)
+    if numbers := {number for number in (_joined(leads[1], size) if leads else ()) if len(number) == size}:
+        return _only(numbers)
     best = ""
     for run in _DIGIT_RUN.finditer(text):
         for candidate in _joined(run.group(), size):
@@ -286,7 +391,7 @@ def short_answer(reply: str) -> str | None:
 
     ``Answer:`` and "the answer is" are lead-ins. A reply without any other letter or digit has no answer.
     """
-    return _short(_after_label(_EMPHASIS.sub("", before_next_question(unwrapped(reply, ", ")))))
+    return _short(_after_label(_without_emphasis(before_next_question(unwrapped(reply, ", ")))))
 
 
 def reply_text(reply: str) -> str | None:
@@ -302,35 +407,86 @@ def reply_text(reply: str) -> str | None:
 def free_answer(reply: str) -> str | None:
     """The answer in words, of any length: as in ``short_answer``, with all its lines, and as in ``reply_text``."""
     text = before_next_question(unwrapped(reply, ", "))
-    if _LABEL.search(plain := _EMPHASIS.sub("", text)):
+    plain = _without_emphasis(text)
+    if _may_have_label(plain) and _LABEL.search(plain):
         text = _after_last(_LABEL, plain)
     text = _without_frame(text)
-    answer = text if "\n" in text else _REST_REJECTED.sub("", _short(text) or "")
+    answer = text if "\n" in text else _short(text) or ""
     return answer if any(map(str.isalnum, answer)) else None
 
 
 def first_line(text: str) -> str:
     """The first line that is not an announcement ("Here it is:"), stripped; "" if there is none."""
     lines = [line for line in map(str.strip, text.split("\n")) if line]
-    return next((line for line in lines if not _ANNOUNCES.search(line)), "")
+    return next((line for line in lines if not _announces(line)), "")
+
+
+def _announces(line: str) -> bool:
+    """Whether a line only announces the answer: "Here it is:", "Answer"."""
+    return line.endswith((":", "：")) or (len(line) <= _LONGEST_HEADING and _HEADING.fullmatch(line) is not None)
 
 
 def _without_frame(text: str) -> str:
     kept = _ADDED.split(text)[0]
     lines = [line.strip() for line in (kept if kept.strip() else text).strip().split("\n")]
-    first = next((number for number, line in enumerate(lines) if line and not _ANNOUNCES.search(line)), len(lines))
+    first = next((number for number, line in enumerate(lines) if line and not _announces(line)), len(lines))
     return "\n".join(lines[first:])
 
 
 def _short(text: str) -> str | None:
     answer = first_line(text).rstrip(".。")
-    while len(answer) > 1 and answer[0] in _OPENING and answer[-1] == _CLOSING[_OPENING.index(answer[0])]:
+    start = _START.match(answer)
+    answer = answer[start.end() :] if start else answer
+    answer = answer[:-_LONGEST_REST] + _REST.sub("", answer[-_LONGEST_REST:])
+    for _ in range(_LAYERS):
+        if not _is_enclosed(answer):
+            break
         answer = answer[1:-1].strip()
     return answer.rstrip(".。") if any(map(str.isalnum, answer)) else None
 
 
-def _settled(reply: str) -> str:
-    return decided(before_next_question(settled(unwrapped(reply))), _NUMBERED)
+def _is_enclosed(answer: str) -> bool:
+    """Whether an answer is in quotes or brackets as a whole, unlike "(a) and (b)" and JSON."""
+    if len(answer) < 2 or answer[0] not in _OPENING:
+        return False
+    opening, closing, inner = answer[0], _CLOSING[_OPENING.index(answer[0])], answer[1:-1]
+    if answer[-1] != closing or (opening == "{" and ('"' in inner or ":" in inner)):
+        return False
+    depth = 0
+    for letter in inner if closing in inner else "":
+        depth += (letter == opening != closing) - (letter == closing)
+        if depth < 0:
+            return False
+    return True
+
+
+def _settled(reply: str, words: bool = True) -> str:
+    """A reply with numbers in words as digits (unless not ``words``), without those that it does not give."""
+    text = without_enclosed(readable(reply))
+    return decided(in_digits(text) if words else text, _NUMBERED)
+
+
+def _disagree(text: str, form: re.Pattern[str]) -> bool:
+    """Whether a text gives different answers in the same form: two labels, or two that are called right."""
+    return len(set(form.findall(text))) > 1
+
+
+def _two_lines(text: str) -> bool:
+    """Whether a text begins with two lines, one after the other, that are different answers and nothing else."""
+    match = _ANSWER_LINES.match(text)
+    return match is not None and match[1].casefold() != match[2].casefold()
+
+
+def _concluded(text: str) -> str | None:
+    """The number that is called right, else the last that is concluded ("so it is 2")."""
+    return _first(_RIGHT_NUMBER.search(text)) or next(reversed(_CONCLUDED_NUMBER.findall(text)), None)
+
+
+def _first_named(text: str, form: re.Pattern[str]) -> str | None:
+    """The first answer that is named; of a numbered list the only one."""
+    if len(set(_MARK.findall(text))) > 1:
+        return _only(filter(None, map(_first, form.finditer(text))))
+    return _first(form.search(text))
 
 
 def _alone(text: str, line: re.Pattern[str]) -> str | None:
@@ -362,18 +518,27 @@ def _counted(text: str) -> str | None:
     return None
 
 
-def _bare(reply: str, besides: re.Pattern[str] = RULED_OUT) -> str | None:
-    """The first number in digits, else the first in words; ``besides`` is removed."""
-    text = before_next_question(unwrapped(reply))
-    for words in (False, True):
-        if number := next(_numbers(besides.sub(" ", decided(settled(text, words), _NUMBERED))), None):
+def _bare(reply: str, text: str, besides: re.Pattern[str] | None = None) -> str | None:
+    """The first number in digits, else the first in words, with digits in ``text``; ``besides`` is removed."""
+    in_figures = _settled(reply, words=False)
+    for part in (in_figures if besides is None else besides.sub(" ", in_figures), text):
+        if number := next(_numbers(part), None):
             return number
-    return _spelled(plain_text(text))
+    return _spelled(readable(reply))
 
 
 def _after_label(text: str) -> str:
     """The text after the last non-empty lead-in, else everything without lead-ins."""
-    return _LABEL.sub("", _after_last(_LABEL, text))
+    return _LABEL.sub("", _after_last(_LABEL, text)) if _may_have_label(text) else text
+
+
+def _may_have_label(text: str) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in ("answer", "reply", "response", "答案"))
+
+
+def _without_emphasis(text: str) -> str:
+    return _EMPHASIS.sub("", text) if any(mark in text for mark in ("*", "_", "`", "#")) else text
 
 
 def _after_last(pattern: re.Pattern[str], text: str) -> str:
@@ -434,7 +599,7 @@ def choice_letter(reply: str) -> str | None:
     Args:
         reply: The whole reply; text in thinking tags is ignored.
     """
-    text = decided(_RULED_OUT.sub(" ", before_next_question(plain_text(unwrapped(reply)))), _ANY_LETTER)
+    text = text_of_letters(reply)
     for part in after_cues(text):
         if match := _LETTER.search(part):
             other = _TOGETHER.match(part, match.end())
@@ -443,6 +608,8 @@ def choice_letter(reply: str) -> str | None:
             return (match[1] or match[2]).upper()
     if right := _only(_RIGHT_LETTER.findall(text)) or next(reversed(concluded_letters(text)), None):
         return right
+    if _two_lines(text) or _disagree(text, _RIGHT_LETTER):
+        return None
     if (match := _LEADING.match(text)) and not _TOGETHER.match(text, match.end()):
         return match[1]
     if alone := _NOTHING_ELSE.fullmatch(text):
@@ -453,6 +620,12 @@ def choice_letter(reply: str) -> str | None:
     if not named and _LAST.search(text):
         named = set(_LETTER.findall(text))
     return named.pop() if len(named) == 1 else None
+
+
+def text_of_letters(reply: str) -> str:
+    """The text of a reply in which letters are looked for, without those that it rejects or gives together."""
+    text = _VERDICT_LINE.sub(_verdict, readable(reply))
+    return decided(without_rejected(text, _REJECTED_LETTER), _ANY_LETTER)
 
 
 def concluded_letters(text: str) -> list[str]:
@@ -469,7 +642,9 @@ def choice_letters(reply: str) -> str:
     Args:
         reply: The whole reply; text in thinking tags is ignored.
     """
-    text = _RULED_OUT.sub(" ", before_next_question(plain_text(unwrapped(reply))))
+    text = without_rejected(readable(reply), _REJECTED_LETTER)
+    if _ONLY_LETTERS.fullmatch(text):
+        return "".join(sorted(set(_LETTER.findall(text))))
     for part in (*after_cues(text), text):
         lines = [_REASONS.split(line)[0] for line in part.splitlines()]
         named = next(filter(None, map(_SEVERAL.findall, lines)), ())
@@ -481,7 +656,11 @@ def choice_letters(reply: str) -> str:
 
 
 def _named_letters(text: str) -> Iterator[str]:
-    return (first or second for first, second in _NAMED.findall(text))
+    return (letter for groups in _NAMED.findall(text) for letter in groups if letter)
+
+
+def _verdict(line: re.Match[str]) -> str:
+    return "" if line[2] else f"{line[1]} is correct"
 
 
 def words_score(

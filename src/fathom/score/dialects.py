@@ -76,14 +76,19 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
+    """A mark of a dialect.
+
+    Attributes:
+        role: What it does.
+        dialect: Name of the dialect.
+        text: The mark.
+        plain_tag: Whether it is a tag as HTML has them, which may be part of an answer.
+    """
+
     role: Role
     dialect: str
     text: str
-
-    @property
-    def plain_tag(self) -> bool:
-        """Whether it is a tag as HTML has them, which may be part of an answer."""
-        return re.fullmatch(r"</?\w+>", self.text) is not None
+    plain_tag: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +192,7 @@ class _Splitting:
         self._text = text
         self._answer: list[str] = []
         self._thoughts: list[str] = []
+        self._answer_is_blank = True
         self._place = 0
         self._thinking: str | None = None
         self._seen_reasoning = False
@@ -208,6 +214,7 @@ class _Splitting:
                 if not self._seen_reasoning:
                     self._thoughts += self._answer
                     self._answer.clear()
+                    self._answer_is_blank = True
                     self._to(self._thoughts, start, end)
                     self._seen_reasoning = True
             elif mark.role == "wraps":
@@ -232,20 +239,25 @@ class _Splitting:
         """Whether a tag that is an ordinary word begins or ends a line, if it is one: others are part of a sentence."""
         if not mark.plain_tag or mark.role == "wraps" or mark.text in _NEVER_WORDS:
             return True
-        before, after = self._text[:start].rstrip(" \t")[-1:], self._text[end : end + 80].lstrip(" \t")[:1]
+        before = self._text[max(0, start - 80) : start].rstrip(" \t")[-1:]
+        after = self._text[end : end + 80].lstrip(" \t")[:1]
         opens = mark.role == "opens" and self._thinking is None
         return before in ("", "\n") if opens else self._thinking is not None or "\n" in (before, after)
 
     def _to(self, parts: list[str], start: int, end: int) -> None:
-        parts.append(self._text[self._place : start])
+        piece = self._text[self._place : start]
+        if parts is self._answer and piece.strip():
+            self._answer_is_blank = False
+        parts.append(piece)
         self._place = end
 
     def _blank_until(self, start: int) -> bool:
-        return not any(part.strip() for part in self._answer) and not self._text[self._place : start].strip()
+        return self._answer_is_blank and not self._text[self._place : start].strip()
 
     def _closes_tag(self, mark: _Mark, start: int) -> bool:
         """Whether a mark such as ``</s>`` closes a tag of the answer."""
-        return mark.text.startswith("</") and mark.text.replace("/", "") in self._text[self._place : start]
+        opening = mark.text.replace("/", "")
+        return mark.text.startswith("</") and self._text.find(opening, self._place, start) >= 0
 
 
 def _unwrapped(answer: str) -> str:
@@ -280,7 +292,7 @@ def _compiled(named: str | None, home: str) -> _Marks:
             words.append((re.compile(rf"\s*(?:{opens})"), re.compile(closes)))
             continue
         for role, text in dialect.marks():
-            by_first.setdefault(text[0], []).append(_Mark(role, name, text))
+            by_first.setdefault(text[0], []).append(_Mark(role, name, text, re.fullmatch(r"</?\w+>", text) is not None))
     marks = {first: tuple(sorted(group, key=_order)) for first, group in by_first.items()}
     patterns = {first: re.compile(_alternatives(first, group)) for first, group in marks.items()}
     wraps = tuple(mark.text for group in marks.values() for mark in group if mark.role == "wraps" and mark.plain_tag)

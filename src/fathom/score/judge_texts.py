@@ -4,8 +4,9 @@ Texts to be judged are data. Each is enclosed in two lines with a label; the lab
 text can contain its own label, and equal texts give equal prompts.
 
 A judge reasons first and ends with one JSON object. Only an object at the end of the reply is parsed, or one on a line
-of its own with a last sentence after it: one that the judge merely quotes is not its judgement. Anything else is None,
-never 0.
+of its own with a last sentence after it: one that the judge merely quotes is not its judgement. Of several objects with
+words between them the last counts; those with nothing in between are one if they do not contradict each other. A mark
+that is taken back ("But ...", "Wait, ...") is none. Anything else is None, never 0.
 
 Changes to these texts require a new version of the rubric.
 """
@@ -22,6 +23,14 @@ from fathom.tokens.counts import cut_points
 _AFTER_OBJECT = string.whitespace + "`*"
 # Nothing, or a sentence or two of their own.
 _IS_SENTENCE = re.compile(r"(?:[\s`*.。]*(?:[A-Z\u4e00-\u9fff][^{}]{0,300})?)?")
+# What takes a mark back, or says something else about it.
+_TAKES_BACK = re.compile(
+    r"[\s`*.。]*(?:but|however|wait|actually|although|though|yet|sorry|correction|on second thought|hmm|no\b"
+    r"|但|不过|然而|等等|不对)",
+    re.IGNORECASE,
+)
+_BETWEEN_OBJECTS = string.whitespace + "`*,;"
+_MOST_OBJECTS = 4  # one after the other
 _BRACES = 64  # opening braces tried, from the end
 _WHOLE_NUMBER = re.compile(r"\s*[0-9]{1,6}(?:\.0+)?\s*", re.ASCII)
 _BULLETS = re.compile(r"(?:(?:[-*•‣·–—]|\(?\d{1,3}[.)])\s+|\(?\d{1,3}[、)]|#+\s+)*")
@@ -214,13 +223,30 @@ def read_lines(reply: str, name: str) -> tuple[str, ...] | None:
 def object_at_end(reply: str) -> Mapping[str, object]:
     """The JSON object that a judge's reply ends with, ignoring code fences; empty if there is none.
 
-    A short sentence may follow an object that begins its line ("{...} That is my judgement."). An object within a
-    sentence is a quotation.
+    A short sentence may follow an object that begins its line ("{...} That is my judgement."), unless it takes the
+    object back ("But ..."). An object within a sentence is a quotation. Objects with nothing but space between them are
+    read as one; if they contradict each other, there is none.
     """
     text = reply.rstrip(_AFTER_OBJECT)
     end = len(text) if text.endswith("}") else text.rfind("}") + 1
-    if not _IS_SENTENCE.fullmatch(text, end):
+    if not _IS_SENTENCE.fullmatch(text, end) or _TAKES_BACK.match(text, end):
         return {}
+    start, members = _object_before(text, end)
+    if end < len(text) and text[text.rfind("\n", 0, start) + 1 : start].strip(_AFTER_OBJECT):
+        return {}
+    for _ in range(_MOST_OBJECTS):
+        end = len(text[:start].rstrip(_BETWEEN_OBJECTS).removesuffix("json").rstrip(_BETWEEN_OBJECTS))
+        if not members or text[end - 1 : end] != "}":
+            break
+        start, earlier = _object_before(text, end)
+        if any(name in members and members[name] != value for name, value in earlier.items()):
+            return {}
+        members = {**earlier, **members}
+    return members
+
+
+def _object_before(text: str, end: int) -> tuple[int, dict[str, object]]:
+    """Where the JSON object that ends at a place starts, and its members; the place and no members if there is none."""
     decoder = json.JSONDecoder(object_pairs_hook=_each_name_once)
     start = end
     for _ in range(_BRACES if end else 0):
@@ -232,9 +258,8 @@ def object_at_end(reply: str) -> Mapping[str, object]:
         except (ValueError, RecursionError):
             continue
         if stop == end:
-            alone = end == len(text) or not text[text.rfind("\n", 0, start) + 1 : start].strip(_AFTER_OBJECT)
-            return value if isinstance(value, dict) and alone else {}
-    return {}
+            return start, value if isinstance(value, dict) else {}
+    return end, {}
 
 
 def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from fathom.score.dialects import without_reasoning
 from fathom.score.text import fold
@@ -17,7 +18,7 @@ CUE = re.compile(
     r"\b(?:answer|choice|option|pass ?key|result|label|letter|class|category|type|order)\s+"
     r"(?:is|would be|should be|must be)\b\s*:?"
     rf"|\b(?:correct|right|best|final)\s+(?:\w+\s+){{0,2}}?{_CALLED}\s+is\b\s*:?|\banswer\s*[:=]|\[answer\]"
-    r"|(?:答案|选项|结果|密码|密钥|類別|类别|类型)\s*(?:应该?)?(?:是|为|為|:)\s*:?|\[答案\]"
+    r"|(?:答案|选项|结果|密码|密钥|類別|类别|类型|正解|答え|정답)\s*(?:应该?)?(?:是|为|為|は|은|:)\s*:?|\[答案\]"
     r"|\b(?:antwort|lösung)\s+(?:ist|lautet)\b\s*:?|\bréponse\s+(?:\w+\s+)?est\b\s*:?"
     r"|\b(?:respuesta|risposta|resposta)\s+(?:\w+\s+)?(?:es|è|é)\s*:?"
     r"|\b(?:antwort|lösung|réponse|respuesta|risposta|resposta)\s*:",
@@ -30,32 +31,64 @@ _TOGETHER = (
     r"[\"'”’)\]]{0,3}[ \t]{0,3}(?i:,?[ \t]?(?:\b(?:and|or|nor|versus|und|oder|et|ou)\b|\bvs\b\.?|&"
     r"|和|或者?|及|与|还是|以及)|[/、])[ \t]{0,3}(?i:(?:both|also|else|perhaps|maybe|possibly)[ \t])?[\"'“‘(\[]{0,3}"
 )
+# Words that reject the answer after them, and what may stand in between: "not passage 4", "I don't think it's 4".
+_NEGATORS = (
+    *("not", "nor", "neither", "cannot", "never", "rather than", "instead of", "unlike", "other than", "apart from"),
+    *("anything but", "everything but", "all but", "any but", "none but", "all except", "everything except"),
+    *("anything except", "any except", "except for", "excluding", "ruled out", "rule out", "ruling out"),
+    *("eliminate", "eliminated", "eliminating", "i doubt", "i would doubt", "i highly doubt", "i really doubt"),
+)
+_NEGATORS_ZH = (
+    *("不是", "并非", "而非", "不属于", "不在", "不选", "不为", "不认为", "不觉得", "不相信", "不会", "不可能", "不应"),
+    *("除了", "除去", "排除"),
+)
+_AFTER_NEGATOR = (
+    "in|the|be|to|it|all|from|for|as|with|that|it['’]s|this|is|was|belong|match|fit|choose|pick|select|say|go|think|believe"
+    "|sure|certain|convinced|likely|necessarily|option|choice|answer|segment|passage|paragraph|document|article|text"
+    "|number|pass ?key|key|value|label|letter|correct|right|best"
+)
 _NEGATION = (
-    r"(?i:\b(?:not|nor|neither|cannot|rather than|instead of|unlike)\b|n['’]t\b|不是|并非|而非|不属于|不在|不选|不为)"
-    r"(?i:[ \t]{1,3}(?:in|the|be|to|it|all|from|belong|match|fit|option|choice|answer|segment)){0,3}"
+    rf"(?:(?i:\b(?:{'|'.join(_NEGATORS)})\b|n['’]t\b)(?i:[ \t]{{1,3}}(?:{_AFTER_NEGATOR})\b){{0,7}}"
+    rf"|(?:{'|'.join(_NEGATORS_ZH)})(?:正确)?(?:答案|选项)?(?:应该?)?[是为选]?)"
     r"[ \t]{0,3}[\"'“‘(\[]{0,3}"
 )
+_NOT_RIGHT = (
+    r"(?:not[ \t]{1,3}(?:right|correct|it\b|the\b)|wrong|incorrect|false|unlikely|impossible|ruled out"
+    r"|eliminated|out\b|incomplete|irrelevant|unrelated)"
+)
 _REFUTED = (
-    r"[\"'”’)\]]{0,3}(?i:[ \t]{1,3}(?:is|was|seems|looks)[ \t]{1,3}(?:clearly[ \t])?"
-    r"(?:wrong|incorrect|false|not[ \t]{1,3}(?:right|correct|it\b|the\b))"
-    r"|[ \t]{1,3}isn['’]t[ \t]{1,3}(?:right|correct|it\b|the\b)|[个项段篇]?(?:不对|不正确|是错|错误|不符))"
+    r"[\"'”’)\]]{0,3}(?i:[ \t]{1,3}(?:is|are|was|were|seems?|looks?)[ \t]{1,3}"
+    rf"(?:(?:clearly|also|both|all|simply)[ \t])?{_NOT_RIGHT}"
+    r"|[ \t]{1,3}(?:is|are|was)n['’]t[ \t]{1,3}(?:right|correct|it\b|the\b)"
+    r"|[ \t]{1,3}do(?:es)?(?:[ \t]not|n['’]t)[ \t](?:match|fit|belong|apply|work)"
+    r"|[ \t]{1,3}can(?:not|['’]t| not)[ \t]be\b|[ \t]{1,3}(?:can|could)[ \t]be[ \t](?:ruled out|eliminated|excluded)"
+    r"|[ \t]{0,2}[:(=?–—-][ \t]{0,2}"
+    r"(?:(?:wrong|incorrect|false|not[ \t](?:right|correct))\b|no\b(?!\.?[ \t]?[0-9])|[✗✘❌])"
+    r"|:?[个项段篇]?(?:不对|不正确|是错|错误|不符|不可能))"
 )
 # Nouns for numbered things, and how they precede the number.
 PASSAGE_NOUN = "(?:passage|paragraph|document|article|text)"
 _NOUN = rf"(?:{PASSAGE_NOUN}|option|choice|number|no\.)"
 _NOUN_ZH = "(?:段落|文章|文档|篇章|选项|选择|选|第)"
 NAME = rf"(?:{_NOUN}[\W_]{{0,3}}|{_NOUN_ZH}\W{{0,3}})"
-# "not passage 4", "rather than 4", "option 1 is wrong".
-RULED_OUT = re.compile(
-    r"(?:\b(?:not|nor|neither|cannot|rather than|instead of|unlike)\b|n['’]t\b)"
-    r"(?:[ \t]+(?:in|the|be|to|it|all|from|belong|match|fit)){0,3}"
-    rf"[ \t(]*{NAME}?[0-9]+(?:[.,][0-9]+)*(?:th|st|nd|rd)?"
-    rf"|(?:不是|并非|而非|不属于|不在|不选|不为)[ \t]*{NAME}?[0-9]+"
-    rf"|{NAME}[0-9]+[\])]?"
-    r"(?:[ \t]+(?:is|was|seems|looks)[ \t]+(?:wrong|incorrect|false|not[ \t]+(?:right|correct|it\b|the\b))"
-    r"|[ \t]+isn['’]t[ \t]+(?:right|correct|it\b|the\b)|[ \t]+does(?:[ \t]+not|n['’]t)[ \t]+(?:match|fit|belong)"
-    r"|[个项段篇]?(?:不对|不正确|是错|错误|不符))",
-    re.IGNORECASE,
+# What may stand around answers that are merely given one after the other: "(B) (C)", "It is B. So C.".
+_AROUND = (
+    r"(?:(?!{answer}|\.\.)(?:[\s,.;:()\[\]{{}}\"'“”‘’`>•*_|&/+。，、；：！!-]"
+    r"|(?i:\b(?:the|it|is|are|so|thus|hence|therefore|and|or|both|also|value|label|letter|key|uuid|order)\b)"
+    rf"|(?i:\b{_NOUN})|{_NOUN_ZH}))*+"
+)
+_NOUN_BEFORE = re.compile(rf"\W*(?:(?i:{_NOUN})|{_NOUN_ZH})?\W*")
+# A correction directly before the answer: "Wait, no, it's C", "Actually, the answer is C".
+_CORRECTIONS = ("wait", "sorry", "correction", "actually", "scratch that", "i mean", "on second thought")
+_CORRECTED = (
+    rf"(?i:\b(?:{'|'.join(_CORRECTIONS)}|no(?=[,:]))\b[^\w\n]{{0,5}}"
+    r"(?:(?:no|it is|it['’]s|that['’]s|the (?:correct )?answer is|i mean|make that|it should be|should be)"
+    r"[ \t,:]{1,3}){0,3})"
+)
+# What a text has that refutes an answer, at least.
+_REFUTING = (
+    *("wrong", "incorrect", "false", "unlikely", "impossible", "no", "n't", "n’t", "can", "could", "eliminated"),
+    *(" out", "incomplete", "irrelevant", "unrelated", "✗", "✘", "❌", "不对", "不正确", "错", "不符", "不可能"),
 )
 # Numbers in circles, in brackets and with a full stop as one letter each.
 _ENCLOSED = {
@@ -101,39 +134,82 @@ def plain_text(reply: str) -> str:
     return _MARKDOWN.sub("", fold(without_reasoning(reply)))
 
 
-def settled(reply: str, words: bool = True) -> str:
-    """A normalised reply with numbers in words as digits (unless not ``words``), and without negated answers."""
-    text = plain_text(reply).translate(_ENCLOSED)
-    return RULED_OUT.sub(" ", in_digits(text) if words else text)
+def without_enclosed(text: str) -> str:
+    """A text with numbers in circles and in brackets of one letter (``②``, ``⑵``) as ``(2)``."""
+    return text if text.isascii() else text.translate(_ENCLOSED)
 
 
-@lru_cache(maxsize=64)  # a pattern of each kind of answer, and of the classes of a data set
-def _mentions(answer: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Negated answers, answers given together, and one answer; given the pattern of an answer."""
-    negated = rf"{_NEGATION}(?:{answer})|(?:{answer}){_REFUTED}"
-    listed = rf"(?:{answer})(?:(?:[ \t]?,[ \t]?(?:{answer})){{0,9}}{_TOGETHER}(?:{answer}))+"
-    return re.compile(negated), re.compile(listed), re.compile(answer)
+class _Mentions(NamedTuple):
+    """Patterns of the ways in which a text names answers.
+
+    Attributes:
+        negated: Answers that it rejects: "not B".
+        refuted: Answers that it calls wrong: "B is wrong".
+        listed: Answers that it gives together.
+        mention: One answer.
+        merely: A text that does nothing but name answers.
+        corrected: The words before an answer that corrects another.
+    """
+
+    negated: re.Pattern[str]
+    refuted: re.Pattern[str]
+    listed: re.Pattern[str]
+    mention: re.Pattern[str]
+    merely: re.Pattern[str]
+    corrected: re.Pattern[str]
+
+
+@lru_cache(maxsize=64)  # patterns of each kind of answer, and of the classes of a data set
+def _mentions(answer: str) -> _Mentions:
+    joins = r"[ \t]{0,3}(?i:\b(?:and|or|nor)\b|[和或与及])[ \t]{0,3}"
+    more = rf"(?:(?:[ \t]?,[ \t]?(?:{answer})){{0,9}}{joins}(?:{answer}))?"
+    around = _AROUND.format(answer=answer)
+    return _Mentions(
+        re.compile(rf"{_NEGATION}(?:{answer}){more}"),
+        re.compile(rf"(?:{answer}){more}{_REFUTED}"),
+        re.compile(rf"(?:{answer})(?:(?:[ \t]?,[ \t]?(?:{answer})){{0,9}}{_TOGETHER}(?:{answer}))+"),
+        re.compile(answer),
+        re.compile(rf"{around}(?:(?:{answer}){around})++"),
+        re.compile(rf"{_CORRECTED}(?=(?:{answer})(?![^\w\n]{{0,4}}\?))"),
+    )
 
 
 def without_rejected(text: str, answer: str) -> str:
     """A text without the answers that it rejects: "not B", "B is wrong". ``answer`` is the pattern of an answer."""
-    return _mentions(answer)[0].sub(" ", text)
+    lowered, patterns = text.lower(), _mentions(answer)
+    if any(word in lowered for word in (*_NEGATORS, "n't", "n’t", *_NEGATORS_ZH)):
+        text = patterns.negated.sub(" ", text)
+    if any(word in lowered for word in _REFUTING):
+        text = patterns.refuted.sub(" ", text)
+    return text
 
 
 def decided(text: str, answer: str) -> str:
-    """A text without the answers that it rejects, and without those that it gives together: "B or C".
+    """A text without the answers that it rejects, corrects or gives together: "not B", "B. Wait, C", "B or C".
 
     Args:
         text: The text.
         answer: Pattern of an answer, without groups.
+
+    Returns:
+        The text; "" if it does nothing but name different answers, as "B, C" and "2\\n3" do.
     """
-    _, listed, mention = _mentions(answer)
+    patterns = _mentions(answer)
 
     def without_listed(match: re.Match[str]) -> str:
-        different = {text.casefold() for text in mention.findall(match[0])}
-        return " " if len(different) > 1 else match[0]
+        return " " if len(_different(patterns.mention, match[0])) > 1 else match[0]
 
-    return listed.sub(without_listed, without_rejected(text, answer))
+    text = without_rejected(text, answer)
+    lowered = text.lower()
+    if any(word in lowered for word in (*_CORRECTIONS, "no,", "no:")):
+        text = text[max((match.end() for match in patterns.corrected.finditer(text)), default=0) :]
+    text = patterns.listed.sub(without_listed, text)
+    return "" if patterns.merely.fullmatch(text) and len(_different(patterns.mention, text)) > 1 else text
+
+
+def _different(mention: re.Pattern[str], text: str) -> set[str]:
+    names = (_NOUN_BEFORE.sub("", match[0], 1).rstrip("\"'”’)]} \t.,;:") for match in mention.finditer(text))
+    return {"".join(name.split()).casefold() for name in names}
 
 
 _JOINS = re.compile(rf"[$ ]*{_TOGETHER}[$ ]*\Z")
@@ -146,7 +222,9 @@ def holds_two(between: str) -> bool:
 
 def before_next_question(text: str) -> str:
     """The text before a further question, which a base model asks itself; all of it if it begins with one."""
-    match = _RUNS_ON.search(text)
+    lowered = text.lower()
+    may_run_on = ":" in text and ("q" in lowered or "问题" in text)
+    match = _RUNS_ON.search(text) if may_run_on else None
     return text[: match.start()] if match and text[: match.start()].strip() else text
 
 
@@ -172,6 +250,12 @@ _RANKED = re.compile(
 )
 
 
+def ordinal(word: str) -> int:
+    """The rank that a word states, as ``2nd`` and ``second``; 0 if it states none."""
+    word = word.lower()
+    return int(word[:-2]) if word[:1].isdecimal() and word[:-2].isdecimal() else _ORDINALS.get(word, 0)
+
+
 def read_numeral(text: str) -> int | None:
     """The number that a text spells, if it contains nothing else; ``Passage twelve`` and ``第十二段`` count."""
     text = text.strip().strip(".。!！,，'\"“”()[]").strip().lower()
@@ -187,7 +271,9 @@ def in_digits(text: str) -> str:
     Ambiguous words are kept: ``one`` and ``一`` unless a noun or cue precedes them, ordinals that rank nothing, and
     Chinese digits within words.
     """
-    text = _RANKED.sub(lambda match: f"{_ORDINALS[match.group().lower()]}th", text)
+    lowered = text.lower()
+    if any(word in lowered for word in _ORDINALS):
+        text = _RANKED.sub(lambda match: f"{_ORDINALS[match.group().lower()]}th", text)
     text = _CARDINAL.sub(_english_in_digits, text)
     return _IN_CHINESE.sub(_chinese_in_digits, text)
 

@@ -6,10 +6,11 @@ several boxes the last. What is no wrapper of an answer stays as it is. All of t
 
 import json
 import re
+from functools import lru_cache
 from itertools import pairwise
 
 from fathom.score.dialects import without_reasoning
-from fathom.score.reading import holds_two
+from fathom.score.reading import before_next_question, holds_two, plain_text
 
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*$\n?", re.MULTILINE)
 _TAGGED = re.compile(r"<(answer|final[_ ]answer)>([^<]*)</\1>", re.IGNORECASE)
@@ -27,9 +28,36 @@ _RULE_OF_TABLE = re.compile(r"^[ \t]*\|[-:| \t]+\|[ \t]*$", re.MULTILINE)
 _CELL = re.compile(r"^[ \t]*\|[ \t]*([^|\n]*[^|\s])[ \t]*\|[ \t]*$", re.MULTILINE)
 _ANSWER = "\nAnswer: "
 _WORD = re.compile(r"[^\W\d_]")
+_MOST_AT_START, _MOST_AT_END = 1_000, 2_000  # characters of a long reply in which its answer is looked for
+_PARTS_OF_ANSWERS = "ABCDEFabcdef0123456789-.,"  # a number, UUID or letter may be cut
 # JSON and tags hold the answer where they stand apart from sentences: after a line end or a colon, before a line end.
 _BEFORE_JSON = re.compile(r"(?:^|[:：\n])[ \t]*\Z")
 _NEW_SENTENCE = re.compile(r"[ \t]*[.。]?[ \t]*(?:\n|\Z)")
+
+
+@lru_cache(maxsize=16)  # several readers look at the same reply in turn
+def readable(reply: str, between: str | None = " and ", longest: int = 0) -> str:
+    """The text in which the answer of a reply is looked for: without wrappers, Markdown and further questions.
+
+    Of a long reply these are its beginning and its end, where a reader looks for the answer: prompts end where the
+    answer begins, and reasoning ends with it.
+
+    Args:
+        reply: The whole reply.
+        between: What joins the members of a JSON list; None if lists stay JSON.
+        longest: Length of the longest answer, in characters.
+    """
+    text = before_next_question(without_reasoning(reply).strip())
+    if text.lstrip()[:1] not in tuple('{["`'):  # JSON is read as a whole
+        text = _ends(text, longest)
+    return before_next_question(plain_text(_ends(unwrapped(text, between), longest)))
+
+
+def _ends(text: str, longest: int) -> str:
+    at_start, at_end = (max(size, 4 * longest) for size in (_MOST_AT_START, _MOST_AT_END))
+    if len(text) <= at_start + at_end:
+        return text
+    return f"{text[:at_start].rstrip(_PARTS_OF_ANSWERS)}\n\n{text[-at_end:].lstrip(_PARTS_OF_ANSWERS)}"
 
 
 def unwrapped(reply: str, between: str | None = " and ") -> str:

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from fathom.score.dialects import without_reasoning
-from fathom.score.reading import CUE, after_cues, before_next_question, decided, plain_text
+from fathom.score.reading import CUE, after_cues, decided
 from fathom.score.registry import Metric, ScoringRow, crash, unscored
-from fathom.score.unwrapping import unwrapped
+from fathom.score.unwrapping import readable
 from fathom.types import Score
 
 _UNREAD = "???"  # the released code's label if it finds none, which may equal a gold label
@@ -30,20 +30,29 @@ _SEGMENTS = 4
 _DESIGNATION = re.compile(r"A([1-9][0-9]*)(?![0-9])")
 _LABEL = r"(?<![A-Za-z0-9])A[0-9]+(?![0-9])"
 _PASSED_OVER = re.compile(
-    r"(?:\b(?:than|over|e\.g\.|for example|such as)|例如)[ \t,:(]{0,4}A[0-9]+"
+    r"(?:\b(?:than|over|e\.g\.|for example|such as)|例如)[ \t,:(]{0,4}A[0-9]+|(?<=[0-9])[ \t]?>+[ \t]?A[0-9]+"
     r"|A[0-9]+[ \t]{0,3}(?:[-~～]|to|through|至|到)[ \t]{0,3}A[0-9]+",  # a range is not an answer
 )
 # The first label leads a sentence or a line; it does not begin a list of labels.
 _LEADING = re.compile(
     r"\W*(?:[Aa]nswer[ \t]+)?A([1-9][0-9]*)(?![0-9])[\"'”’)\]]*"
-    r"(?:\W*$|[.;:]?\s*\n|[.;:](?=\s)(?!\s*\.)|[ \t]++(?![.…,]|[A-Z][0-9]))"
+    r"(?:\W*$|[.;:]?\s*\n|[.;:](?=\s)(?!\s*\.)|,[ \t](?=[a-z])|[ \t]++(?![.…,]|[A-Z][0-9]))"
 )
 _CHOSEN = re.compile(
     r"\b(?:pick|choose|select|vote for)[ \t]+(?:answer[ \t]+)?A([1-9][0-9]*)(?![0-9])"
-    r"|A([1-9][0-9]*)[ \t]+is[ \t]+(?:clearly[ \t]+)?the[ \t]+(?:best|most|correct|right)\b"
+    r"|A([1-9][0-9]*)[ \t]+is[ \t]+(?:clearly[ \t]+)?(?:the[ \t]+(?:best|most|correct|right)|better(?![ \t]+than))\b"
+    r"|\b(?:[Bb]est|[Ff]avou?rite)(?:[ \t]+\w+){0,3}[ \t]+is[ \t]*:?[ \t]*A([1-9][0-9]*)(?![0-9])"
+    r"|A([1-9][0-9]*)(?:,|[ \t]+is|[ \t]+(?:comes|ranks))?[ \t]+first\b"
 )
+# Words with which a reply comes to a conclusion.
+_CONCLUDES = re.compile(
+    r"\b(?:so|thus|therefore|hence|overall|conclu\w+|finally|go with|i(?:['’]d| would| will))\b|\.\.\.|…", re.IGNORECASE
+)
+_LABEL_LINE = re.compile(rf"^[^\w\n]*({_LABEL})[^\w\n]*$", re.MULTILINE)
 _LIST = re.compile(r"\[([^\[\]]*)\]")
 _ORDER = r"\[[^\[\]]{2,200}\]"
+# The place of a segment in a numbered list: "1. Segment 4".
+_ITEM = re.compile(r"^[ \t]*[(\[]?([0-9]{1,3})[.)\]][ \t]+(?=[^\d\n]{0,20}[0-9])", re.MULTILINE)
 _ONLY_A_LIST = re.compile(r"\W*\[[^\[\]]*\]\W*")
 _NUMBER = re.compile(r"(?:(?<![\w\])])-)?[0-9]+(?:\.[0-9]+)?")
 
@@ -52,27 +61,30 @@ def designation(reply: str, n_answers: int) -> str | None:
     """The label from ``A1`` to ``An`` that a reply gives.
 
     The first after the last "answer is" or ``Answer:`` is used; else the last one called chosen or the best; else the
-    one that the reply begins with, as the prompt ends where the answer begins; else the last of all. Comparisons and
-    examples ("better than A3", "e.g. A4", "A1-A12") are ignored, and so are rejected labels ("not A3") and those given
-    together ("A3 or A4"). A label is a capital A and a number, as in the prompt.
+    one that the reply begins with, as the prompt ends where the answer begins; else the only one, or the last after
+    words that conclude ("overall", "so"). Comparisons and examples ("better than A3", "e.g. A4", "A1-A12") are ignored,
+    and so are rejected labels ("not A3") and those given together ("A3 or A4") or one after the other. A label is a
+    capital A and a number, as in the prompt.
 
     Args:
         reply: The whole reply; text in thinking tags is ignored.
         n_answers: Number of answers; larger numbers are not labels.
     """
-    text = before_next_question(_plain_reply(reply))
-    kept = decided(_PASSED_OVER.sub(" ", text), _LABEL)
+    kept = decided(_PASSED_OVER.sub(" ", readable(reply)), _LABEL)
     for part in after_cues(kept):
         if named := _labels_in(part, n_answers):
             return named[0]
     chosen = [number for match in _CHOSEN.finditer(kept) for number in match.groups() if number]
+    if not chosen and len({match[1] for match in _LABEL_LINE.finditer(kept)}) > 1:
+        return None
     leads = [match[1]] if not chosen and (match := _LEADING.match(kept)) else []
-    named = [f"A{number}" for number in chosen or leads if _fits(number, n_answers)] or _labels_in(kept, n_answers)
+    if named := [f"A{number}" for number in chosen or leads if _fits(number, n_answers)]:
+        return named[-1]
+    named = _labels_in(kept, n_answers)
+    if len(set(named)) > 1:
+        concludes = max((match.end() for match in _CONCLUDES.finditer(kept)), default=len(kept))
+        named = _labels_in(kept[concludes:], n_answers)
     return named[-1] if named else None
-
-
-def _plain_reply(reply: str) -> str:
-    return plain_text(unwrapped(reply))
 
 
 def names_one(reply: str, n_answers: int) -> bool:
@@ -91,10 +103,12 @@ def segment_order(reply: str, n_segments: int) -> tuple[int, ...] | None:
         reply: The whole reply; text in thinking tags is ignored.
         n_segments: Number of segments.
     """
-    text = decided(before_next_question(plain_text(unwrapped(reply, None))), _ORDER)
+    text = decided(readable(reply, None, longest=4 * n_segments), _ORDER)
     first = text.strip().partition("\n")[0]
     with_digits = (part for part in [*after_cues(text), CUE.sub(" ", text)] if _NUMBER.search(part))
     part = first if _ONLY_A_LIST.fullmatch(first) else next(with_digits, "")
+    if [*map(int, _ITEM.findall(part))] == [*range(1, n_segments + 1)]:
+        part = _ITEM.sub("", part)
     for piece in _LIST.findall(part)[-1:] or [part, *filter(_NUMBER.search, part.splitlines())][:2]:
         numbers = _NUMBER.findall(piece)
         together = len(numbers) == 1 and len(numbers[0]) == n_segments and numbers[0].isdecimal()

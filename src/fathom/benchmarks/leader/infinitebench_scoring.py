@@ -4,8 +4,8 @@
 accepts gold answers as text, number or list, and extracts the answer that a reply finally gives:
 
 * Passkeys and numbers: the number with as many digits as the gold one, joined if the reply splits it.
-* ``kv_retrieval``: the value may have any punctuation and case, but a reply with more than two UUIDs (a key and its
-  value) has no answer.
+* ``kv_retrieval``: the value may have any punctuation and case; of a key and its value the value counts, and of two
+  other UUIDs none.
 * ``code_run``: the last separate number after the last "answer is" or the like, so that brackets, asterisks, ``-5.0``
   and ``= -5`` are accepted, and arguments of calls are not answers.
 * ``code_debug``, ``longbook_choice_eng``: the letter that the reply chooses ("Answer: B" chooses B, ``Apple`` none, a
@@ -35,13 +35,14 @@ from fathom.score.answers import (
     given_uuid,
     short_answer,
     stated_number,
+    text_of_letters,
 )
 from fathom.score.dialects import without_reasoning
-from fathom.score.reading import CUE, after_cues, before_next_question, plain_text
+from fathom.score.reading import CUE, after_cues, plain_text
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l_sum, strict_sentences
 from fathom.score.text import bag_f1, contains_answer, fold, has_chinese, simplified, stands_in, token_f1
-from fathom.score.unwrapping import unwrapped
+from fathom.score.unwrapping import readable
 from fathom.types import CONTAINED, Score
 
 Grade: TypeAlias = tuple[float, str | None]
@@ -104,7 +105,7 @@ def number_kept(reply: str, gold: list[str]) -> Grade:
 
 
 def key_value(reply: str, gold: list[str]) -> Grade:
-    """The value of a key: a UUID in the reply, of no more than two; or any other text that occurs as a whole."""
+    """The value of a key: the UUID that the reply gives; or any other text that occurs as a whole."""
     wanted = gold[0].lower()
     if not _UUID.fullmatch(wanted):
         answer = short_answer(reply)
@@ -126,7 +127,7 @@ def name(reply: str, gold: list[str]) -> Grade:
 
 def printed_number(reply: str, gold: list[str]) -> Grade:
     """The output of a program: the last separate number."""
-    text = before_next_question(plain_text(unwrapped(reply)))
+    text = readable(reply)
     for part in (*after_cues(text), text):
         if numbers := _ALONE.findall(_CALL.sub(" ", part)):
             return float(Decimal(numbers[-1].replace(",", "")) == _decimal(gold[0])), numbers[-1]
@@ -183,7 +184,7 @@ def option_letter(reply: str) -> str | None:
     As in ``choice_letter``, else after "is", else the label of the only labelled line. Several labelled lines are a
     list of the options, which chooses none. A further question is not part of the answer.
     """
-    text = before_next_question(plain_text(unwrapped(reply)))
+    text = text_of_letters(reply)
     marks = set(_LINE_MARK.findall(text))
     letter = choice_letter(text) if len(marks) < 2 or CUE.search(text) or concluded_letters(text) else None
     named = set(_IS.findall(text)) or marks

@@ -35,7 +35,7 @@ other line, split at the first colon.
 ``strict`` ignores thoughts, and compares names, labels and types as a whole, ignoring case and spaces. Relations are
 all labels in the reply, in order; if all their lines begin with a number, it gives the position, so that a missing pair
 does not shift the others. Entities may have bullets, quotes and Markdown around them, and ``:``, ``->``, ``|``, a tab
-or brackets before the type; other lines are ignored.
+or brackets before the type; other lines are ignored. JSON is read too.
 """
 
 import json
@@ -62,7 +62,13 @@ Named: TypeAlias = list[tuple[str, str]]
 _LABEL = re.compile(r"\b(?:[a-z]{2,}:[a-z_]+(?:/[a-z_]+)*|unanswerable)\b")
 _NUMBERED = re.compile(r"\W*(\d{1,4})[.):、]")
 _BULLET = re.compile(r"^(?:[-*•‣–]|\(?\d{1,3}[.)、])\s+")
-_TYPED = re.compile(r"(.+)(?:->|→|=>|[:|\t]|\s-\s)\s*([^\s:|].*)")
+_TYPED = re.compile(r"(.+)(?:->|→|=>|[:=|\t]|\s-\s)\s*([^\s:|].*)")
+# "Entity: Ada Byron, Type: person-other".
+_FIELDS = re.compile(r"(?:entity|name|text)\s*:\s*(.+?)\s*[,;|]\s*(?:type|label|category)\s*:\s*(.+)", re.IGNORECASE)
+_NAME_FIELDS, _TYPE_FIELDS = ("entity", "name", "text", "mention"), ("type", "label", "category", "entity_type")
+# The type on the line below its entity.
+_TYPE_BELOW = re.compile(r":[ \t]*\n[ \t]*(?=[a-z]+-[A-Za-z/]+[ \t]*$)", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*`{3,}[ \t]*\w*[ \t]*$", re.MULTILINE)
 _BRACKETED = re.compile(r"(.+?)[(\[]([^()\[\]]+)[)\]]")
 _TYPE = re.compile(r"\b[a-z]+-[A-Za-z/]+(?![\w-])")
 _AROUND = " \t\"'“”‘’`*_,;.()[]"
@@ -144,6 +150,10 @@ def relations_official(reply: str) -> Named:
 def relations_strict(reply: str) -> Named:
     """Labels of a reply with their indices; a second label for a pair has no index, and is one too many."""
     lines = [(line, labels) for line in fold(reply).lower().splitlines() if (labels := _LABEL.findall(line))]
+    numbered = [(line, labels) for line, labels in lines if _NUMBERED.match(line)]
+    # A remark may follow numbered lines.
+    if len(numbered) > 1 and lines[: len(numbered)] == numbered:
+        lines = numbered
     numbers = [int(match[1]) for line, _ in lines if (match := _NUMBERED.match(line))]
     if len(numbers) < max(2, len(lines)):
         return _placed([label for _, labels in lines for label in labels])
@@ -169,19 +179,45 @@ def entities_official(reply: str) -> Named:
 
 
 def entities_strict(reply: str) -> Named:
-    """Entities with their types, normalised, each pair once; also from a JSON list, as in gold answers."""
+    """Entities with their types, normalised, each pair once; also from JSON: pairs, an object, objects with fields."""
     text = unwrapped(reply, "\n")
-    listed = _lists_gold(reply, "fewnerd") or _lists_gold(text, "fewnerd") or ()
+    listed = _lists_gold(reply, "fewnerd") or _from_json(reply) or _from_json(text)
     named: Named = [(_even(entity), _even(label)) for entity, label in listed]
-    for line in [] if named else _entries(fold(text)):
+    for line in [] if named else _entries(_TYPE_BELOW.sub(": ", fold(text))):
         bare = _BULLET.sub("", line.strip().lstrip("> \t").strip("*`|"))
-        match = _BRACKETED.fullmatch(bare)
+        match = _FIELDS.fullmatch(bare) or _BRACKETED.fullmatch(bare.rstrip(".,;"))
         # Names contain colons and dashes too, and types a dash: "Paris - Orly (building-airport)".
         if not (match and "-" in match[2]):
             match = _TYPED.fullmatch(bare) or match
         if match:
-            named.append((_even(match[1]), _even(match[2])))
+            entity, label = _even(match[1]), _even(match[2])
+            turned = _TYPE.fullmatch(entity) and not _TYPE.fullmatch(label)  # "location-bridge: Harrow Bridge"
+            named.append((label, entity) if turned else (entity, label))
     return [pair for pair in dict.fromkeys(named) if all(pair)]
+
+
+def _from_json(text: str) -> Named:
+    """The pairs of a JSON text, which may have a fence: lists of two, an object of names, objects with two fields."""
+    text = _FENCE.sub("", text).strip()
+    try:
+        value = json.loads(text) if text[:1] in ("{", "[") else None
+    except (ValueError, RecursionError):
+        return []
+    if isinstance(value, dict) and len(value) == 1 and isinstance(inner := next(iter(value.values())), list | dict):
+        value = inner
+    if isinstance(value, dict):
+        return [(name, label) for name, label in value.items() if isinstance(label, str)]
+    return [pair for member in (value if isinstance(value, list) else []) if (pair := _pair(member))]
+
+
+def _pair(member: object) -> tuple[str, str] | None:
+    if isinstance(member, dict):
+        fields = [
+            next((member[name] for name in names if name in member), None) for names in (_NAME_FIELDS, _TYPE_FIELDS)
+        ]
+        member = fields if None not in fields else next(iter(member.items())) if len(member) == 1 else None
+    pair = member if isinstance(member, list | tuple) and [*map(type, member)] == [str, str] else None
+    return (pair[0], pair[1]) if pair else None
 
 
 def _entries(text: str) -> list[str]:
@@ -189,7 +225,7 @@ def _entries(text: str) -> list[str]:
     lines = []
     for line in text.splitlines():
         types = len(_TYPE.findall(line))
-        pieces = re.split(r"(?<=\w)[,;](?=\s)", line) if types > 1 else [line]
+        pieces = re.split(r"(?<=[\w)\]])[,;](?=\s)", line) if types > 1 else [line]
         # A comma may be part of a name: "Paris, France: location-GPE".
         entry = ""
         for piece in pieces:

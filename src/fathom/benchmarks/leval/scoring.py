@@ -14,9 +14,10 @@ from fathom.benchmarks.leval import official as released
 from fathom.benchmarks.leval.official import CHOICES, ERROR, SEVERAL_CHOICES
 from fathom.score.answers import choice_letter, choice_letters
 from fathom.score.dialects import without_reasoning
-from fathom.score.reading import after_cues, plain_text
+from fathom.score.reading import after_cues
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.text import fold, stands_in
+from fathom.score.unwrapping import readable
 from fathom.types import Score
 
 _PARTLY = 0.25  # for some of several correct choices, without a wrong one
@@ -74,7 +75,7 @@ def _math_strict(reply: str, gold: str, _: str) -> Score:
 
 def _sum(text: str) -> Decimal | None:
     """The first number after the last cue that is followed by one, else the last number."""
-    text = plain_text(text)
+    text = readable(text)
     for part in after_cues(text):
         if total := _SUM.search(part):
             return Decimal(total[0].replace(",", ""))
@@ -168,7 +169,7 @@ def output_strict(reply: str, gold: str) -> tuple[str | None, bool]:
     next, else that of the last line with one: a list in brackets if the gold output is one, else numbers or truth
     values.
     """
-    text = _STEP.sub("", plain_text(reply))
+    text = _STEP.sub("", readable(reply, None, longest=len(gold)))
     right = _value(gold, "[" in gold)
     parts = [*reversed(_OUTPUT.split(text)[1:]), *reversed(text.splitlines()), text]
     if right is None:

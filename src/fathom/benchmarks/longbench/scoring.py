@@ -23,14 +23,14 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from fathom.benchmarks.longbench.official import COMPARE, FIRST_LINE, released, spaced
-from fathom.score.answers import count_number, first_line, passage_number, reply_text, words_score
+from fathom.score.answers import count_number, first_line, first_number, passage_number, reply_text, words_score
 from fathom.score.chinese import cut_words
 from fathom.score.dialects import without_reasoning
-from fathom.score.reading import after_cues, before_next_question, plain_text, without_rejected
+from fathom.score.reading import after_cues, without_rejected
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l
 from fathom.score.text import common_length, fold, similarity, simplified
-from fathom.score.unwrapping import unwrapped
+from fathom.score.unwrapping import readable, unwrapped
 from fathom.types import Score
 
 # The extracted answer of a reply, or None; and its value against the gold answers, or why it is unknown.
@@ -145,7 +145,7 @@ def _class_scorer(row: ScoringRow) -> Score:
     if not isinstance(row.all_classes, list):
         return unscored("strict", "the row has no list of classes: all_classes")
     names = tuple(_folded(name) for name in row.all_classes if isinstance(name, str) and name)
-    text = _folded(before_next_question(plain_text(unwrapped(str(row.prediction)))))
+    text = _folded(readable(str(row.prediction)))
     text = without_rejected(text, _either(names)) if names else ""
     first = first_line(text) if row.dataset in FIRST_LINE else text
     parts = ([re.findall(_either(names), part)[:1] for part in after_cues(text)], re.findall(_either(names), first))
@@ -160,7 +160,8 @@ def _number(read: Callable[[str], str | None]) -> tuple[_Read, _Score]:
     """Extracts one number with ``read``, from the reply and from the gold answers."""
 
     def equal(answer: str, gold: Sequence[str], row: ScoringRow) -> float | str:
-        numbers = [number for number in map(read, gold) if number is not None]
+        # A gold answer that names two numbers has its first one.
+        numbers = [number for text in gold if (number := read(text) or first_number(text)) is not None]
         return float(answer in numbers) if numbers else "the gold answer has no number"
 
     return lambda text, row: read(text), equal
@@ -171,7 +172,7 @@ def _number(read: Callable[[str], str | None]) -> tuple[_Read, _Score]:
 
 def _line_of_code(text: str, row: ScoringRow) -> str | None:
     """The first line that is no comment and no announcement, in a fenced block if the reply begins with one."""
-    block = _FENCED.search(text)
+    block = _FENCED.search(text) if "```" in text else None
     before = text[: block.start()].strip() if block else ""
     # A fence after lines of code closes them, although it looks like the start of a block.
     opens = ("\n" not in before and before[-1:] in ("", ":", "：")) or not _lines_of_code(before)

@@ -43,7 +43,7 @@ def plan(draw: Draw) -> Plan:
 
 
 def score(reply: str, sample: Sample) -> Score:
-    """1 if the last UUID of the reply is the value; valid if there is a UUID (official rule: the last one counts)."""
+    """1 if the UUID that the reply gives is the value; valid if it gives one (official rule: the last one counts)."""
     uuid = given_uuid(reply)
     return Score(float(uuid in sample.targets), uuid is not None, uuid, "last UUID")
 
