@@ -147,7 +147,7 @@ def test_other_models_silence_and_garbage_are_noted() -> None:
     assert kinds(*plain[:3], *(replace(reply, served="m fp_2") for reply in plain[3:])) == ["fingerprints"]
     other = notes_on_server([*plain[:4], *(replace(reply, served="tiny") for reply in plain[4:])])
     assert [note.kind for note in other] == ["models"]
-    assert "2 models answered (m 4, tiny 2; by reply in the column `served` of rows)" in str(other[0])
+    assert "2 models answered (m 4, tiny 2; by reply in the column 'served' of rows)" in str(other[0])
     capped = notes_on_server([*plain[2:], *(replace(reply, stop="max_tokens") for reply in plain[:2])])
     assert list(map(str, capped)) == [
         "2 replies were cut off at the output cap of their task (passkey 2) and scored as they are"

@@ -18,6 +18,7 @@ from fathom.score.answers import (
     free_answer,
     given_uuid,
     passage_number,
+    reply_text,
     short_answer,
     stated_number,
 )
@@ -230,3 +231,9 @@ def test_long_replies_take_linear_time(piece: str) -> None:
 
     seconds(replies[0])
     assert seconds(replies[1]) < 100 * seconds(replies[0]) + 0.05  # a square would be 256 times as long
+
+
+def test_a_text_that_breaks_off_after_a_heading_is_a_text() -> None:
+    assert reply_text("They counted 312 coins. The bill was paid in May. Passage 4:") is not None
+    assert reply_text("支出七百银元，洗衣匠嫌多。五月付清。文章三：") is not None
+    assert reply_text("Sure! Here is the summary of all documents:") is None

@@ -263,7 +263,7 @@ def _on_models(answered: Sequence[ServedReply]) -> Iterator[ServerNote]:
     if len(models) > 1:
         shares = ", ".join(f"{name} {count:,}" for name, count in models.most_common())
         words = (
-            f"{len(models)} models answered ({shares}; by reply in the column `served` of rows): the score is of none "
+            f"{len(models)} models answered ({shares}; by reply in the column 'served' of rows): the score is of none "
             "of them; turn off fallbacks"
         )
         yield ServerNote("models", words)

@@ -67,6 +67,8 @@ _LABEL = re.compile(
 )
 _HEADING = re.compile(r"\W*(?:(?:final |short )?answer|答案)\W*", re.IGNORECASE)
 _LONGEST_HEADING, _LONGEST_REST = 60, 200  # characters
+# A sentence and more; "Sure! Here it is:" is none.
+_SENTENCE = re.compile(r".{15,400}?(?:[。！？]|[.!?]\s)")
 # "Paris, not Rome", "Paris, as stated in passage 3"
 _REST = re.compile(
     r"(?<=\w)[\"'”’)]{0,2},[ \t](?:(?:and )?(?:not|rather than|instead of)[ \t][^,.;\n]{1,80}"
@@ -429,7 +431,9 @@ def _announces(line: str) -> bool:
 def _without_frame(text: str) -> str:
     kept = _ADDED.split(text)[0]
     lines = [line.strip() for line in (kept if kept.strip() else text).strip().split("\n")]
-    first = next((number for number, line in enumerate(lines) if line and not _announces(line)), len(lines))
+    first = next((number for number, line in enumerate(lines) if line and not _announces(line)), None)
+    if first is None:  # a text that breaks off after a heading is one; a mere announcement is none
+        first = 0 if _SENTENCE.match(lines[0]) else len(lines)
     return "\n".join(lines[first:])
 
 

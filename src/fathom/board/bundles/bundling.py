@@ -170,7 +170,7 @@ def _check_one_model(run: Path) -> None:
         names = ", ".join(sorted(served))
         raise FathomError(
             f"{run}: {len(served)} models answered ({names}), so the scores are of none of them (`fathom rows` names "
-            "the model of each reply in its column `served`); turn off fallbacks of the server, and run "
+            "the model of each reply in the column 'served'); turn off fallbacks of the server, and run "
             "again in another folder"
         )
 
