@@ -136,12 +136,13 @@ def _tables(points: Sequence[AnswerPoint], place: Mapping[System, int], task: st
     kinds = []
     if any(point.contains is not None for point in own):
         kinds.append(("contains", "gold answers in replies", _fields(FREE_TEXT)))
-    if any(point.telling or point.contains is None for point in own):
+    chooses = any(point.telling or point.contains is None for point in own)
+    if chooses:
         kinds += [("accuracy", "accuracy", _fields(ACCURACY)), ("form", "instructions", _fields(FORM))]
     if any(point.adjacent_chance is not None for point in own):
         kinds.append(("order", "order", _fields(ORDERS)))
     numbered = any(third.chosen_chance is not None for point in own for third in point.thirds)
-    if any(point.thirds for point in own):
+    if chooses and any(point.thirds for point in own):
         kinds.append(("position" if numbered else "depth", "accuracy by position", _by_place(_accuracy_by_place)))
     if numbered:
         kinds.append(("choices", "choices by position", _by_place(_choices_by_place)))
