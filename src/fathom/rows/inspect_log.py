@@ -20,6 +20,7 @@ from fathom.documents.records.reading import MOST_BYTES, MOST_TIMES, SMALL
 from fathom.models.answers import to_reply
 from fathom.models.inspect_client import read_output
 from fathom.models.request_mode import answered_to_cap
+from fathom.models.wire import SERVED_CHARACTERS
 from fathom.rows.parts import MOST, Part, ReadOptions, Record, first_key, head_of, report_metric
 from fathom.rows.schema import check_rows, to_frame
 from fathom.suites.registry import task_name, tasks
@@ -238,6 +239,7 @@ def _row(header: EvalLog, sample: EvalSample, scorer: str) -> Row:
         task_version=_whole(header.eval.task_version) or 1,
         detail=detail,
         answered=answered,
+        served=sample.output.model[:SERVED_CHARACTERS],
         facets=_facets(facts),
     )
 
