@@ -322,3 +322,18 @@ def test_what_is_final_is_asked_once_by_all() -> None:
     )
     assert isinstance(read, Failure)
     assert read.kind == "bad"
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        ("Unrecognized request argument supplied: seed", "seed"),
+        ("`temperature` (=0.0) has to be a strictly positive float", "temperature"),
+        ("1 validation error for Request\nseed\n  Extra inputs are not permitted", "seed"),
+        ("The model Seed-OSS is unknown", ""),
+    ],
+)
+def test_a_parameter_is_read_from_what_servers_say(message: str, name: str) -> None:
+    negotiation = Negotiation()
+    assert negotiation.learn(Failure("bad", message), {}) == bool(name)
+    assert list(negotiation.changes) == [name] * bool(name)

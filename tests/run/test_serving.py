@@ -92,6 +92,13 @@ def test_prompts_of_servers_with_less_room_are_called_cut(
     assert "tokens arrived, so that length is not scored" in str(notes_on_server(made)[0])
 
 
+def test_longer_prompts_of_which_less_arrives_are_called_cut() -> None:
+    """Each of the longer prompts is cut to a length of its own, well below the highest count."""
+    shorter, longer = asked({1024: 0.99, 4096: 0.99})[:4], asked({1024: 0.99, 2048: 0.99})[4:]
+    cut = [replace(reply, counted=500 + 70 * at) for at, reply in enumerate(longer)]
+    assert set(cut_prompts([*shorter, *cut])) == {reply.key for reply in cut}
+
+
 def constant(made: list[ServedReply], more: int) -> list[ServedReply]:
     return [replace(reply, counted=(reply.counted or 0) + more) for reply in made]
 

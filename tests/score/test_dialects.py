@@ -76,6 +76,8 @@ def test_reasoning_that_never_ends_is_no_answer(mark: str) -> None:
         ("12</s>", "12"),
         ("12</s></s>", "12"),
         ("12<end_of_turn>\n<start_of_turn>user\n13", "12"),
+        ("12<end_of_turn>", "12"),
+        ("It is 12.<eos>\n", "It is 12."),
         ("12<｜end▁of▁sentence｜>", "12"),
         ("12<|endoftext|>13", "12"),
         ("12<|end|>", "12"),

@@ -237,3 +237,9 @@ def test_a_text_that_breaks_off_after_a_heading_is_a_text() -> None:
     assert reply_text("They counted 312 coins. The bill was paid in May. Passage 4:") is not None
     assert reply_text("支出七百银元，洗衣匠嫌多。五月付清。文章三：") is not None
     assert reply_text("Sure! Here is the summary of all documents:") is None
+
+
+def test_a_number_of_choices_is_no_choice() -> None:
+    assert passage_number("None of the 30 passages matches.") is None
+    assert passage_number("I can't find it among the 30 passages.") is None
+    assert passage_number("Out of the 30 passages, it is passage 4.") == "4"

@@ -23,7 +23,8 @@ OPTIONAL = ("temperature", "seed", "stop")
 """Parameters without which a request can be sent."""
 _REFUSED = re.compile(
     r"unsupported|n[o\u2019']t support|not supported|not permitted|not allowed|not accept|unknown|unrecogni[sz]ed"
-    r"|unexpected|forbidden|extra (?:inputs|fields|parameters)|deprecated|\bonly\b|must be|cannot be|invalid|no longer",
+    r"|has to be|unexpected|forbidden|extra (?:inputs|fields|parameters)|deprecated|\bonly\b|must be|cannot be|invalid"
+    r"|no longer",
     re.IGNORECASE,
 )
 _TOO_LARGE = re.compile(
@@ -184,9 +185,11 @@ def _refuses(name: str, message: str) -> bool:
 
 
 _PARAMETER = (
-    r"(?<![\w-])['\"]{name}['\"](?!\s*:)",
-    r"\b(?:parameter|argument|field|option|body|invalid|unsupported|unknown)[\s:.]+{name}(?![\w-])",
-    r"(?<![\w/.-]){name}(?:\s*[=:]\s*[\d.]+)?:?\s+(?:is|was|are|not|does|do|must|cannot|can|extra|unsupported|only|no)\b",
+    r"(?<![\w-])['\"`]{name}['\"`](?!\s*:)",
+    r"\b(?:parameter|argument|field|option|body|invalid|unsupported|unknown)(?: (?:supplied|given|provided|passed))?"
+    r"[\s:.]+{name}(?![\w-])",
+    r"(?:^|\n|\\n)\s*{name}\s*(?:\n|\\n)\s*extra inputs",
+    r"(?<![\w/.-]){name}(?:\s*[=:]\s*[\d.]+)?:?\s+(?:is|was|are|not|does|do|must|cannot|can|has|extra|unsupported|only|no)\b",
 )
 
 

@@ -8,7 +8,8 @@ are compared with each other only. A prompt counts as cut by the server if one o
   highest of the run: whole prompts that differ never have;
 * its count is the highest of the run, within 1%, and so is that of a prompt of its task with 1.3 times fewer tokens;
 * its task's prompts at the next shorter length have 0.6 times its tokens or less, and yet at least 0.8 times its count
-  (medians of at least 3 prompts each), which is near the highest of the run.
+  (medians of at least 3 prompts each), which is near the highest of the run or, if those of the shorter length arrived
+  whole, whatever it is.
 
 Questions without context, counts below ``LEAST_COUNT``, and runs of systems or by likelihood, whose counts are sums or
 of a part by design, are left out. A server that counts before it cuts, or that does not count, is not found this way,
@@ -36,9 +37,9 @@ SAME_COUNT = 0.99
 """Counts of at least this share of the highest are equal to it."""
 DIFFERENT = 1.3
 """Ratio of the tokens of two prompts that cannot have equal counts."""
-LONGER, HARDLY_MORE, NEAR = 1.6, 1.25, 0.8
-"""Ratio of the tokens at two lengths, that of their counts up to which the longer one is cut, and the least share of
-the run's highest count."""
+LONGER, HARDLY_MORE, NEAR, WHOLE = 1.6, 1.25, 0.8, 0.5
+"""Ratio of the tokens at two lengths, that of their counts up to which the longer one is cut, the least share of the
+run's highest count, and the least count of a whole prompt for each token of the suite's tokenizer."""
 FEW_ITEMS = 3
 EQUAL_PROMPTS, EQUAL_COUNTS = 4, 3
 """Fewest prompts with one count, and different numbers of tokens among them, at a single length."""
@@ -164,7 +165,12 @@ def _hardly_more(ascending: Sequence[Sequence[ServedReply]], highest: int) -> li
             [median(getattr(reply, name) for reply in cell) for name in ("sent", "counted")]
             for cell in (shorter, longer)
         )
-        enough = min(len(shorter), len(longer)) >= FEW_ITEMS and after[1] >= NEAR * highest
+        near = after[1] >= NEAR * highest
+        # Counts that leave out what a cache had are low at both lengths.
+        whole = (
+            before[1] >= WHOLE * before[0] and max(reply.counted or 0 for reply in longer) <= HARDLY_MORE * before[1]
+        )
+        enough = min(len(shorter), len(longer)) >= FEW_ITEMS and (near or whole)
         if enough and after[0] >= LONGER * before[0] and after[1] <= HARDLY_MORE * before[1]:
             return [reply for cell in ascending for reply in cell if reply.sent >= LONGER * before[0]]
     return []
@@ -394,6 +400,13 @@ def _may_be_cut(db: sqlite3.Connection) -> bool:
     query = (
         f"SELECT max({sent}) >= {DIFFERENT} * min({sent}) FROM replies WHERE {_COUNTED} AND "
         f"tokens_in >= {NEAR / HARDLY_MORE} * (SELECT max(tokens_in) FROM replies WHERE {_COUNTED})"
+    )
+    if db.execute(query).fetchone()[0]:
+        return True
+    counts = f"SELECT task, language, length, max(tokens_in) AS most FROM replies WHERE {_COUNTED} GROUP BY 1, 2, 3"
+    query = (
+        f"WITH counts AS ({counts}) SELECT count(*) FROM counts AS a JOIN counts AS b USING (task, language) "
+        f"WHERE a.length < b.length AND b.most <= {HARDLY_MORE} * a.most"
     )
     return bool(db.execute(query).fetchone()[0])
 

@@ -239,6 +239,8 @@ class _Splitting:
         """Whether a tag that is an ordinary word begins or ends a line, if it is one: others are part of a sentence."""
         if not mark.plain_tag or mark.role == "wraps" or mark.text in _NEVER_WORDS:
             return True
+        if mark.role == "ends" and len(self._text.rstrip()) <= end:
+            return True
         before = self._text[max(0, start - 80) : start].rstrip(" \t")[-1:]
         after = self._text[end : end + 80].lstrip(" \t")[:1]
         opens = mark.role == "opens" and self._thinking is None

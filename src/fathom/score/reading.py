@@ -34,7 +34,8 @@ _TOGETHER = (
 # Words that reject the answer after them, and what may stand in between: "not passage 4", "I don't think it's 4".
 _NEGATORS = (
     *("not", "nor", "neither", "cannot", "never", "rather than", "instead of", "unlike", "other than", "apart from"),
-    *("anything but", "everything but", "all but", "any but", "none but", "all except", "everything except"),
+    *("none of", "among", "out of", "anything but", "everything but", "all but", "any but", "none but"),
+    *("all except", "everything except"),
     *("anything except", "any except", "except for", "excluding", "ruled out", "rule out", "ruling out"),
     *("eliminate", "eliminated", "eliminating", "i doubt", "i would doubt", "i highly doubt", "i really doubt"),
 )
