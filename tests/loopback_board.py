@@ -1,22 +1,24 @@
 """A server of a leaderboard for tests: a check that reads a word, a site that lists its bundles.
 
-python tests/loopback_board.py ORDER    # serves it as a process of its own, which tests may kill; ORDER is JSON
+python tests/loopback_board.py    # for each line of JSON, serves it as a process of its own, which tests may kill
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -65,6 +67,50 @@ def list_bundles(bundles: Sequence[Path], out: Path) -> None:
     (out / "data" / "site.js").write_text("fathom.add('site', {});", "utf-8")
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A server that runs, as a process which is not a child of the tests.
+
+    Attributes:
+        pid: Its number.
+    """
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """None as long as it runs."""
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return 0
+        return None
+
+    def wait(self) -> None:
+        """Wait until it has ended."""
+        until(lambda: self.poll() is not None)
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, if it runs."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+
+@cache
+def _starter() -> subprocess.Popen[str]:
+    """A process that has imported what a server needs, which takes longer than most tests; each server is its fork."""
+    starter = subprocess.Popen(
+        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent
+    )
+    assert starter.stdin is not None
+    atexit.register(starter.wait)
+    atexit.register(starter.stdin.close)
+    return starter
+
+
 @contextmanager
 def serving(
     store: str,
@@ -88,25 +134,22 @@ def serving(
         files: The most files that it may open; 0 for as many as the test.
     """
     asked = {"store": store, "out": str(out), "slow": slow, "limits": dict(limits), "proxies": list(proxies)}
-    order = json.dumps(asked | {"files": files})
-    with (log or Path(os.devnull)).open("ab") as stream:
-        process = subprocess.Popen(
-            [sys.executable, __file__, order],
-            stdout=subprocess.PIPE,
-            stderr=stream,
-            text=True,
-            cwd=Path(__file__).parent,
-        )
-        with process:
-            try:
-                assert process.stdout is not None
-                address = process.stdout.readline().strip()
-                assert address, "the server did not start"
-                # It listens already, and answers once it has begun.
-                until(lambda: get(f"{address}healthz").status_code == 200)
-                yield address, process
-            finally:
-                process.kill()
+    asked |= {"files": files, "log": str(log or os.devnull), "environment": dict(os.environ)}
+    starter = _starter()
+    assert starter.stdin is not None
+    assert starter.stdout is not None
+    starter.stdin.write(f"{json.dumps(asked)}\n")
+    starter.stdin.flush()
+    process = Served(int(starter.stdout.readline()))
+    try:
+        address = starter.stdout.readline().strip()
+        assert address, "the server did not start"
+        # It listens already, and answers once it has begun.
+        until(lambda: get(f"{address}healthz").status_code == 200)
+        yield address, process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def main(order: dict[str, Any]) -> None:
@@ -136,8 +179,40 @@ def main(order: dict[str, Any]) -> None:
         publisher = Publisher(store, Path(order["out"]), list_bundles, stopping, look=0.5)
         app = make_app(store, publisher, check, limits, proxied=bool(order["proxies"]))
         print(address_of("127.0.0.1", listener), flush=True)
+        os.dup2(2, 1)  # the next address there is that of the next server
         serve_app(app, listener, stopping, limits, order["proxies"])
 
 
+def start_each() -> None:
+    """A fork for each order on the standard input; it prints the number of its process, and then its address."""
+    import fathom.server.backup
+    import fathom.server.listening
+    import fathom.server.logs  # noqa: F401
+
+    def ended(*_: object) -> None:
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+    signal.signal(signal.SIGCHLD, ended)
+    for line in sys.stdin:
+        if not os.fork():
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            order = json.loads(line)
+            os.environ.clear()
+            os.environ.update(order["environment"])
+            for number, path, how in (
+                (0, os.devnull, os.O_RDONLY),
+                (2, order["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT),
+            ):
+                os.dup2(os.open(path, how), number)
+            print(os.getpid(), flush=True)
+            try:
+                main(order)
+            finally:
+                print(flush=True)  # where an address is waited for that does not come
+            return
+
+
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    start_each()

@@ -369,7 +369,7 @@ def test_equal_setups_are_rarely_called_different_and_intervals_hold_the_truth()
     import setup_errors
 
     equal, apart = [list(setup_errors.BASE)] * 7, setup_errors.different()
-    trials = 30
+    trials = 15
     null = [setup_errors.compared(seed, equal, 30, 0.8, replicates=1000) for seed in range(trials)]
     real = [setup_errors.compared(seed, apart, 40, 0.5, replicates=1000) for seed in range(trials, 2 * trials)]
     assert setup_errors.errors(null, equal).verdicts <= 0.05 + 2 * (0.05 * 0.95 / trials) ** 0.5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pytest
@@ -20,6 +20,14 @@ from fathom.types.boards import Board
 from made_results_board import BOARD, QUESTIONS, TASKS, made_entry
 
 BOARDS = tuple(boards().values())
+
+
+@pytest.fixture(autouse=True)
+def kept_weights() -> Iterator[None]:
+    """Each test keeps weights of its own: those of many sizes would leave no room for tests that use the same often."""
+    with kept_draws():
+        yield
+
 
 Floats = NDArray[np.float64]
 
@@ -146,7 +154,7 @@ def error_of(found: Ranking) -> float:
 @pytest.mark.parametrize("board", [BOARD, QUESTIONS], ids=lambda board: board.id)
 def test_the_error_of_a_paired_difference_is_that_of_the_differences_of_questions(board: Board) -> None:
     rng = np.random.default_rng(1)
-    sizes = {"find": 400, "count": 500, "order": 300}
+    sizes = {"find": 200, "count": 250, "order": 150}
     first = {task: rng.random(size) for task, size in sizes.items()}
     second = {task: np.clip(first[task] + rng.normal(0, 0.05, size), 0, 1) for task, size in sizes.items()}
     entries = [made_entry(first, "a", board=board), made_entry(second, "b", board=board)]
@@ -155,7 +163,7 @@ def test_the_error_of_a_paired_difference_is_that_of_the_differences_of_question
     variance = sum((share[task] ** 2) * np.var(first[task] - second[task], ddof=1) / sizes[task] for task in sizes)
     # The pseudo-items of the two scores add to what the questions say.
     assert np.sqrt(variance) < error_of(found) < 1.3 * np.sqrt(variance)
-    assert found.between[OVERALL][0, 1].shared == 1200
+    assert found.between[OVERALL][0, 1].shared == 600
     apart = ranked([entries[0], made_entry(second, "b", names="other", board=board)], board)
     assert apart.between[OVERALL][0, 1].shared == 0
     assert error_of(apart) > 5 * error_of(found)
@@ -164,12 +172,12 @@ def test_the_error_of_a_paired_difference_is_that_of_the_differences_of_question
 @pytest.mark.slow
 def test_lines_that_share_some_questions_are_compared_on_these() -> None:
     rng = np.random.default_rng(2)
-    scores = {task: rng.random(200) for task in TASKS}
-    easier = {task: np.clip(own + rng.normal(0.1, 0.1, 200), 0, 1) for task, own in scores.items()}
-    whole, shared = made_entry(easier, "whole"), {task: own[:100] for task, own in scores.items()}
+    scores = {task: rng.random(80) for task in TASKS}
+    easier = {task: np.clip(own + rng.normal(0.1, 0.1, 80), 0, 1) for task, own in scores.items()}
+    whole, shared = made_entry(easier, "whole"), {task: own[:40] for task, own in scores.items()}
     half = made_entry(shared, "half")
-    found, both = ranked([whole, half]), ranked([made_entry({t: own[:100] for t, own in easier.items()}, "a"), half])
-    assert {task: one[0, 1].shared for task, one in found.between.items()} == {OVERALL: 300} | dict.fromkeys(TASKS, 100)
+    found, both = ranked([whole, half]), ranked([made_entry({t: own[:40] for t, own in easier.items()}, "a"), half])
+    assert {task: one[0, 1].shared for task, one in found.between.items()} == {OVERALL: 120} | dict.fromkeys(TASKS, 40)
     for name, pairs in found.between.items():
         assert pairs[0, 1] == both.between[name][0, 1]
     assert found.between[OVERALL][0, 1].gap.difference != pytest.approx(

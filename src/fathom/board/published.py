@@ -82,6 +82,16 @@ def published() -> Published:
     return {board: tuple(entries) for board, entries in by_board.items()}
 
 
+@lru_cache(maxsize=1)
+def published_models() -> Mapping[str, frozenset[str]]:
+    """Names of the models with published results, by board: what takes long of these results are their intervals."""
+    names: dict[str, set[str]] = {}
+    for path in published_files():
+        for figure in _figures(path):
+            names.setdefault(figure.board.id, set()).add(figure.model)
+    return {board: frozenset(models) for board, models in names.items()}
+
+
 def read_published(path: Path) -> Published:
     """The entries of a file of published results, by board, in the order of the file.
 

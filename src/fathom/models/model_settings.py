@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from importlib.resources import files
 from typing import Literal, TypeAlias, get_args
 
@@ -120,7 +121,8 @@ def _last(model: str) -> str:
     return model.partition("?")[0].rstrip("/").rpartition("/")[2].lower()
 
 
-def _built_in() -> dict[str, ModelSettings]:
+@cache  # asked for every sample of a forecast
+def _built_in() -> Mapping[str, ModelSettings]:
     return read_table(
         files("fathom.models").joinpath("model_settings.toml").read_text("utf-8"), "model_settings.toml", _entry
     )

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from importlib.resources import files
 
 from fathom.models.hugging_face import is_local
@@ -194,7 +195,8 @@ def price_table() -> dict[str, Price]:
     return {**_built_in(), **_users()}
 
 
-def _built_in() -> dict[str, Price]:
+@cache  # asked several times for a run
+def _built_in() -> Mapping[str, Price]:
     return read_table(files("fathom.models").joinpath("prices.toml").read_text("utf-8"), "prices.toml", _entry)
 
 

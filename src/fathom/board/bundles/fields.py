@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import date
+from functools import lru_cache
 from typing import TypeAlias
 
 from fathom.board.bundles.bundle import FILES, FORMATS, HEAD, RULES, fields_of
@@ -72,6 +73,11 @@ def name(value: object) -> str:
     """A displayed name that cannot be confused with another one."""
     if not isinstance(value, str) or len(value) > NAME:
         return f"a name of at most {NAME} characters"
+    return _unfit(value)
+
+
+@lru_cache(maxsize=4096)  # all rows of a bundle have the same few names
+def _unfit(value: str) -> str:
     if (
         not all(character == " " or unicodedata.category(character)[0] not in "CZ" for character in value)
         or value != value.strip()

@@ -225,11 +225,11 @@ def _finding(finding: Found) -> Finding:
 def _names(bundle: Bundle, own: Sequence[str]) -> Iterator[Finding]:
     """Findings for moderators about a name that is on the site already."""
     from fathom.board.likeness import same_name
-    from fathom.board.published import published
+    from fathom.board.published import published_models
 
     suites = {part.suite for part in bundle.parts}
     for board in boards().values():
-        models = {entry.model for entry in published().get(board.id, ()) if same_name(entry.model, bundle.model)}
+        models = {model for model in published_models().get(board.id, ()) if same_name(model, bundle.model)}
         if models and suites & set(board.suites):
             words = f"the name is that of a published entry of {board.title} ({_one_line(min(models))})"
             yield Finding("flagged", "name", f"{words}: state it if it is another model, or another run of it")
