@@ -77,6 +77,9 @@ def test_the_beginning_of_a_long_key_is_a_secret_too(monkeypatch: pytest.MonkeyP
     assert redact("say 'q8Zr3Lw0Xn5V', q8Zr3Lw0Xn5Vb2Tc...") == "say '***', ***"
     assert redact("q8Zr3Lw0Xn5Vb2Tc7Yd1, then q8Zr3Lw0Xn5") == "***, then q8Zr3Lw0Xn5"
     assert redact("k1k2k3k4k5k6k7 and correct horse") == "k1k2k3k4k5k6k7 and correct horse"
+    # As servers say which key was refused: with its first and last characters.
+    assert hide_in_text("key provided: q8Zr*****d1. See docs, q8Zr3...Yd1") == "key provided: ***. See docs, ***"
+    assert hide_in_text("three***stars and more... words") == "three***stars and more... words"
 
 
 @pytest.mark.slow

@@ -199,6 +199,10 @@ def test_sentences_keep_every_letter_and_stay_in_a_line(text: str) -> None:
         '{"fluency": 0, "correctness": 1}\nAt a second look it is right.\n{"fluency": 2, "correctness": 3}',
         '{"fluency": 2, "correctness": 3}\n{"fluency": 2, "correctness": 3}',
         '```json\n{"fluency": 2}\n```\n```json\n{"correctness": 3}\n```',
+        '{"fluency": 2, "correctness": 3}<|im_end|>',
+        '<answer>{"fluency": 2, "correctness": 3}</answer>',
+        '<think>{"fluency": 0, "correctness": 0}</think>{"Fluency": 2, "Correctness": "3"}',
+        '{"scores": {"fluency": 2, "correctness": 3}}',
     ],
 )
 def test_the_object_that_ends_a_reply_is_read(reply: str) -> None:
@@ -222,6 +226,7 @@ def test_the_object_that_ends_a_reply_is_read(reply: str) -> None:
         'It says {"fluency": 2, "correctness": 3}. That is a quotation.',
         '{"fluency": 2, "correctness": 3} That is the form.\n\n' + "And so on. " * 40,
         '{"fluency": "two", "correctness": 3}',
+        '{"fluency": 2, "Fluency": 1, "correctness": 3}',
         '{"fluency": 2, "correctness": 3}\n{"fluency": 1, "correctness": 3}',
         '{"fluency": 2, "correctness": 3} But it misses the date.',
         '{"fluency": 2, "correctness": 3}\nHowever, the date is wrong, so the second mark should be 1.',

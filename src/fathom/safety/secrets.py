@@ -47,6 +47,11 @@ _FORM = re.compile(
     re.IGNORECASE,
 )
 
+# A key as servers show it: "sk-Zq7/S*****il==".
+_MASKED_BY_OTHERS = re.compile(
+    r"(?<![\w+/=-])(?P<start>[\w+/=-]{4,40}?)(?:\*{2,}|\.{3}|\u2026|\u2022{2,})[\w+/=-]{0,40}"
+)
+
 # In a command line: the values of an option (vLLM takes several keys), and those of variables and JSON fields.
 _HOLDING = (
     r"(?:[A-Za-z0-9]+[-_.])*(?:api)?(?:keys?|token|secrets?|auth|authorization|bearer|cookies?|credentials?"
@@ -153,8 +158,13 @@ def redact(text: str) -> str:
 
 
 def hide_in_text(text: str) -> str:
-    """A message without secrets that are known or recognized by their form."""
-    return _FORM.sub(_masked, redact(text))
+    """A message without secrets that are known or recognized by their form, and without the ends of known ones."""
+    known = tuple(secret for secret in _known() if len(secret) >= SHORTEST_PART)
+
+    def without_ends(match: re.Match[str]) -> str:
+        return HIDDEN if any(secret.startswith(match["start"]) for secret in known) else match[0]
+
+    return _FORM.sub(_masked, _MASKED_BY_OTHERS.sub(without_ends, redact(text)))
 
 
 def remember_command(line: str) -> None:

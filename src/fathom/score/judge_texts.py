@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import count, pairwise
 
+from fathom.score.dialects import without_reasoning
 from fathom.tokens.counts import cut_points
 
 _AFTER_OBJECT = string.whitespace + "`*"
@@ -29,6 +30,7 @@ _TAKES_BACK = re.compile(
     r"|但|不过|然而|等等|不对)",
     re.IGNORECASE,
 )
+_TAG = re.compile(r"</?\w{1,20}>")
 _BETWEEN_OBJECTS = string.whitespace + "`*,;"
 _MOST_OBJECTS = 4  # one after the other
 _BRACES = 64  # opening braces tried, from the end
@@ -195,8 +197,13 @@ def read_marks(reply: str, highest: Mapping[str, int], lowest: int = 0) -> dict[
     Returns:
         A whole number for each name; None if one is missing, out of range or not a whole number.
     """
-    given = object_at_end(reply)
-    marks = {name: _whole(given.get(name)) for name in highest}
+    members = object_at_end(reply)
+    inner = next(iter(members.values()), None)
+    members = inner if len(members) == 1 and isinstance(inner, dict) else members  # {"scores": {...}}
+    given = {name.casefold(): value for name, value in members.items()}
+    if len(given) < len(members):  # two marks whose names differ only in capitals
+        return None
+    marks = {name: _whole(given.get(name.casefold())) for name in highest}
     kept = {name: mark for name, mark in marks.items() if mark is not None and lowest <= mark <= highest[name]}
     return kept if len(kept) == len(highest) else None
 
@@ -227,7 +234,7 @@ def object_at_end(reply: str) -> Mapping[str, object]:
     object back ("But ..."). An object within a sentence is a quotation. Objects with nothing but space between them are
     read as one; if they contradict each other, there is none.
     """
-    text = reply.rstrip(_AFTER_OBJECT)
+    text = _without_tags_at_end(without_reasoning(reply))
     end = len(text) if text.endswith("}") else text.rfind("}") + 1
     if not _IS_SENTENCE.fullmatch(text, end) or _TAKES_BACK.match(text, end):
         return {}
@@ -243,6 +250,14 @@ def object_at_end(reply: str) -> Mapping[str, object]:
             return {}
         members = {**earlier, **members}
     return members
+
+
+def _without_tags_at_end(text: str) -> str:
+    """A text without fences, emphasis and tags at its end, such as ``</answer>``."""
+    text = text.rstrip(_AFTER_OBJECT)
+    while text.endswith(">") and _TAG.fullmatch(text, start := text.rfind("<")):
+        text = text[:start].rstrip(_AFTER_OBJECT)
+    return text
 
 
 def _object_before(text: str, end: int) -> tuple[int, dict[str, object]]:
