@@ -225,7 +225,7 @@ def check_rows(frame: pl.DataFrame, source: str) -> pl.DataFrame:
         source: Its origin, for the message.
 
     Returns:
-        The frame, with NaN scores, costs and times set to null.
+        The frame, with NaN scores, costs and times set to null; the ``detail`` of a row says that its score is none.
 
     Raises:
         FathomError: The message names the source, the first bad row (from 1) and the field.
@@ -239,7 +239,9 @@ def checked_rows(rows: pl.LazyFrame, source: str) -> pl.LazyFrame:
     Raises:
         FathomError: See ``check_rows``.
     """
-    rows = rows.with_columns(pl.col("value", *_SPENT).fill_nan(None))
+    unsaid = pl.col("value").is_nan() & (pl.col("detail") == "")
+    detail = pl.when(unsaid).then(pl.lit("the score is not a number")).otherwise("detail").alias("detail")
+    rows = rows.with_columns(pl.col("value", *_SPENT).fill_nan(None), detail)
     checks = {
         **{name: pl.col(name).is_null() for name in _REQUIRED if name != "value"},
         "status": ~pl.col("status").is_in(STATUSES),
