@@ -111,6 +111,7 @@ def test_all_problems_are_listed_at_once_with_their_rows(folder: Path) -> None:
             "document,question,Answer,answer\na,b,c,d\n",
             "'Answer' and 'answer' differ only in capitals: rename",
         ),
+        ("q.csv", "document,question,answer\nharbour.md,When?,nan\n", "the answer is nan, as programs write an empty"),
         ("q.pdf", "x", "expected a table: .jsonl, .json, .csv"),
         ("q.jsonl", "[1]\n", "row 1: expected a JSON object"),
     ],

@@ -220,6 +220,10 @@ def _short_names(name: str) -> set[str]:
     return {own, split_name(own)[0], split_name(name)[0]}
 
 
+_MISSING = frozenset({"nan", "<na>", "#n/a"})
+"""What pandas and spreadsheets write into empty cells."""
+
+
 def _question(
     cells: Mapping[str, object], documents: Mapping[str, Document], names: _Names
 ) -> tuple[tuple[str, Question] | None, list[str]]:
@@ -231,6 +235,8 @@ def _question(
     answers, evidence = (_listed(cells.get(name), name, wrong) for name in ("answer", "evidence"))
     if not answers and not any(reason.startswith("the answer: ") for reason in wrong):
         wrong.append("the answer is empty")
+    if str(cells["answer"]).strip().casefold() in _MISSING:
+        wrong.append(f"the answer is {cells['answer']}, as programs write an empty cell; as a list it would be one")
     ids, reason = names.find(str(cells["document"] or "").strip())
     if reason:
         return None, [*wrong, reason]
