@@ -243,3 +243,21 @@ def test_a_number_of_choices_is_no_choice() -> None:
     assert passage_number("None of the 30 passages matches.") is None
     assert passage_number("I can't find it among the 30 passages.") is None
     assert passage_number("Out of the 30 passages, it is passage 4.") == "4"
+
+
+def test_options_are_judged_one_by_one() -> None:
+    judged = "A. Incorrect - dates differ.\nB. Correct - it says so.\nC. Incorrect.\nD. Incorrect."
+    assert choice_letter(judged) == "B"
+    assert choice_letter("(A) no (B) no (C) yes (D) no") == "C"
+    assert choice_letter("B. False") == "B"  # the text of the option
+    assert count_number("20 paragraphs minus 5 repeats gives 15.") == "15"
+    assert count_number("5 of the 20 paragraphs are repeats, leaving 15.") == "15"
+    assert count_number("共20段，去除5段重复，剩15段。") == "15"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["A1 is outdated, so A3", "A1 was tempting, though it's A3", "My vote goes to A3; A1 comes close.", "So A3 it is"],
+)
+def test_a_label_is_concluded(reply: str) -> None:
+    assert designation(reply, 9) == "A3"

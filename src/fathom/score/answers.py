@@ -125,9 +125,11 @@ _COUNTED = (
         re.IGNORECASE,
     ),
     re.compile(
-        r"\b(?:there (?:are|were|remain)|i (?:have )?(?:count|counted|see|found|find|get|got)|leaves|total(?: of| is)?)"
+        r"\b(?:there (?:are|were|remain)|i (?:have )?(?:count|counted|see|found|find|get|got)|leav(?:es|ing)"
+        r"|total(?: of| is)?)"
         rf"[ \t]*:?[ \t]*(?:only[ \t]+|just[ \t]+)?{_NUMBER}"
-        rf"|\b(?:minus|less)\b[^\n.]{{0,40}}?\b(?:is|are|leaves|equals|makes)[ \t]+{_NUMBER}"
+        rf"|\b(?:minus|less)\b[^\n.]{{0,40}}?\b(?:is|are|leaves|equals|makes|gives)[ \t]+{_NUMBER}"
+        rf"|(?:剩下?|剩余|余下)[ \t]*{_NUMBER}"
         rf"|(?:共计?有?|总计|=)[ \t]*{_NUMBER}",
         re.IGNORECASE,
     ),
@@ -215,6 +217,12 @@ _VERDICT_LINE = re.compile(
     r"^[^\w\n]*([A-D])[.):](?![^\n]*\b[A-D][.):])[^\n]*[:(=–—-][ \t]{0,2}"
     r"(?:(wrong|incorrect|false|no|[✗✘❌])|correct|right|true|yes|[✓✔✅])\W*$",
     re.MULTILINE | re.IGNORECASE,
+)
+# "A. Incorrect - dates differ. B. Correct", "(A) no (B) yes": of one option it may be its text.
+_VERDICT_FIRST = re.compile(
+    r"(?<![A-Za-z0-9])([A-D])[.):][ \t]*(?:(wrong|incorrect|false|no|[✗✘❌])|correct|right|true|yes|[✓✔✅])"
+    r"(?=[ \t]*(?:[-–—:;,.(\n]|$))",
+    re.IGNORECASE,
 )
 _ONLY_LETTERS = re.compile(r"\W*(?:[A-D]\W+)+[A-D]\W*")
 _CONCLUDED = re.compile(
@@ -629,6 +637,8 @@ def choice_letter(reply: str) -> str | None:
 def text_of_letters(reply: str) -> str:
     """The text of a reply in which letters are looked for, without those that it rejects or gives together."""
     text = _VERDICT_LINE.sub(_verdict, readable(reply))
+    if len(_VERDICT_FIRST.findall(text)) > 1:
+        text = _VERDICT_FIRST.sub(_verdict, text)
     return decided(without_rejected(text, _REJECTED_LETTER), _ANY_LETTER)
 
 

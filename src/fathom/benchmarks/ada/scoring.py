@@ -39,10 +39,13 @@ _LEADING = re.compile(
     r"(?:\W*$|[.;:]?\s*\n|[.;:](?=\s)(?!\s*\.)|,[ \t](?=[a-z])|[ \t]++(?![.…,]|[A-Z][0-9]))"
 )
 _CHOSEN = re.compile(
-    r"\b(?:pick|choose|select|vote for)[ \t]+(?:answer[ \t]+)?A([1-9][0-9]*)(?![0-9])"
+    r"\b(?:pick|choose|select|vote for|recommend|vote goes to)[ \t]+(?:answer[ \t]+)?A([1-9][0-9]*)(?![0-9])"
+    # "A1 is outdated, so A3", "A1 was tempting, though it's A3"
+    r"|\b(?:so|thus|hence|therefore|it['’]s|it is)\b[ \t,]{1,3}(?:it is |it['’]s )?A([1-9][0-9]*)(?=\W*$)"
     r"|A([1-9][0-9]*)[ \t]+is[ \t]+(?:clearly[ \t]+)?(?:the[ \t]+(?:best|most|correct|right)|better(?![ \t]+than))\b"
     r"|\b(?:[Bb]est|[Ff]avou?rite)(?:[ \t]+\w+){0,3}[ \t]+is[ \t]*:?[ \t]*A([1-9][0-9]*)(?![0-9])"
-    r"|A([1-9][0-9]*)(?:,|[ \t]+is|[ \t]+(?:comes|ranks))?[ \t]+first\b"
+    r"|A([1-9][0-9]*)(?:,|[ \t]+is|[ \t]+(?:comes|ranks))?[ \t]+first\b",
+    re.MULTILINE,
 )
 # Words with which a reply comes to a conclusion.
 _CONCLUDES = re.compile(
