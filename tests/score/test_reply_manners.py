@@ -102,7 +102,9 @@ def test_what_only_some_kinds_of_answers_meet() -> None:
                  "A, C and D are wrong, so B", "No doubt it is B", "B — 9 May", "Unlike A, B has it."):  # fmt: skip
         assert choice_letter(said) == "B", said
     for said in (f"{VALUE} (key: {KEY})", f"{VALUE} for key {KEY}", f"{KEY} -> {VALUE}", f"{KEY}: {VALUE}",
-                 f"Value: {VALUE}\nKey: {KEY}", f"The value of {KEY} is {VALUE}"):  # fmt: skip
+                 f"Value: {VALUE}\nKey: {KEY}", f"The value of {KEY} is {VALUE}", f"{VALUE} 是键 {KEY} 的值。",
+                 f"值：{VALUE}（键：{KEY}）", f"| Key | Value |\n|---|---|\n| {KEY} | {VALUE} |", f"{VALUE} ← {KEY}",
+                 f"Looking up {KEY}... found {VALUE}"):  # fmt: skip
         assert given_uuid(said) == VALUE, said
     for said in (
         "The best is A7; A3 is second",
@@ -241,6 +243,7 @@ def test_a_text_that_breaks_off_after_a_heading_is_a_text() -> None:
 
 def test_a_number_of_choices_is_no_choice() -> None:
     assert passage_number("None of the 30 passages matches.") is None
+    assert passage_number("There are 30 passages.") is None
     assert passage_number("I can't find it among the 30 passages.") is None
     assert passage_number("Out of the 30 passages, it is passage 4.") == "4"
 

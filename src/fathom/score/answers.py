@@ -115,6 +115,12 @@ _TOTAL = re.compile(
     r"\b(?:out of|among|of (?:the|these|those|all))(?:[ \t]+(?:the|these|those|all)){0,2}[ \t]+[0-9]+(?:,[0-9]{3})*",
     re.IGNORECASE,
 )
+# "There are 30 passages."
+_QUANTITY = re.compile(
+    r"\b(?:there (?:are|were)|of|all|among|from|the|these|those)[ \t]+[0-9]+(?:,[0-9]{3})*[ \t]+"
+    r"(?:passages|paragraphs|documents|articles|texts|segments|abstracts)\b",
+    re.IGNORECASE,
+)
 _DIFFERENT = "(?:different|distinct|unique|non-repeated)"
 _COUNTED = (
     re.compile(
@@ -167,12 +173,13 @@ _RIGHT_NUMBER = re.compile(rf"(?<![0-9.])([0-9]+){_CALLED_RIGHT}", re.IGNORECASE
 # "KEY -> VALUE", '"KEY": "VALUE"', "KEY maps to VALUE".
 _PAIR = re.compile(
     rf"(?:key[ \t])?({UUID})[\"'”’)\]`]{{0,3}}[ \t]{{0,3}}"
-    r"(?:(?:->|→|=>|:|=|is|maps to|is mapped to|has the value|corresponds to)(?:[ \t]the value)?)"
+    r"(?:(?:->|→|=>|:|=|\||is|maps to|is mapped to|has the value|corresponds to)(?:[ \t]the value)?)"
     rf"[ \t]{{0,3}}[\"'“‘(\[`]{{0,3}}({UUID})"
 )
 # "(key: KEY)", "for the key KEY", "belongs to KEY".
 _KEY = re.compile(
-    rf"\b(?:key|for|of|under|(?:belong|correspond|link|relat)\w* to|with)\b[ \t:=]{{0,3}}(?:the[ \t])?"
+    rf"(?:←|<-|键[为是]?)\W{{0,4}}{UUID}"
+    r"|\b(?:key|for|of|under|look(?:ing|ed)? up|(?:belong|correspond|link|relat)\w* to|with)\b[ \t:=]{0,3}(?:the[ \t])?"
     rf"(?:key[ \t:=]{{0,3}})?[\"'“‘(\[`]{{0,3}}{UUID}"
 )
 _LEADING_UUID = re.compile(rf"\W*({UUID})(?:\W*$|\W*\n|[\"'”’]?[.;,](?=\s))")
@@ -347,7 +354,7 @@ def passage_number(reply: str) -> str | None:
     number = _concluded(text) or _alone(text, _NUMBER_LINE)
     if number := number or _leading(text) or _first_named(text, _PASSAGE):
         return _canonical(number)
-    return None if _disagree(text, _MARK) else _bare(reply, text)
+    return None if _disagree(text, _MARK) else _bare(reply, text, _QUANTITY)
 
 
 def count_number(reply: str) -> str | None:
@@ -533,8 +540,8 @@ def _counted(text: str) -> str | None:
 def _bare(reply: str, text: str, besides: re.Pattern[str] | None = None) -> str | None:
     """The first number in digits, else the first in words, with digits in ``text``; ``besides`` is removed."""
     in_figures = _settled(reply, words=False)
-    for part in (in_figures if besides is None else besides.sub(" ", in_figures), text):
-        if number := next(_numbers(part), None):
+    for part in (in_figures, text):
+        if number := next(_numbers(part if besides is None else besides.sub(" ", part)), None):
             return number
     return _spelled(readable(reply))
 
