@@ -253,6 +253,8 @@ def test_options_are_judged_one_by_one() -> None:
     assert choice_letter(judged) == "B"
     assert choice_letter("(A) no (B) no (C) yes (D) no") == "C"
     assert choice_letter("B. False") == "B"  # the text of the option
+    assert choice_letter("<response>B</response>") == choice_letter("assistantanalysisIt says A.assistantfinalB") == "B"
+    assert free_answer("Paris【3】") == free_answer("Paris [1][2].") == "Paris"
     assert count_number("20 paragraphs minus 5 repeats gives 15.") == "15"
     assert count_number("5 of the 20 paragraphs are repeats, leaving 15.") == "15"
     assert count_number("共20段，去除5段重复，剩15段。") == "15"

@@ -74,6 +74,8 @@ _REST = re.compile(
     r"(?<=\w)[\"'”’)]{0,2},[ \t](?:(?:and )?(?:not|rather than|instead of)[ \t][^,.;\n]{1,80}"
     r"|(?:as (?:is )?(?:stated|mentioned|described|noted|said|given)|according to)\b[^,;\n]{1,80})\Z"
 )
+# "Paris【3】", "Paris [^1]"
+_CITATIONS = re.compile(r"(?<=\w)[ \t]?(?:【[^【】\n]{1,60}】|\[\^?[0-9]{1,3}\])+[.。]?\Z")
 # "According to passage 3, Paris", "Sure! Paris"
 _START = re.compile(
     r"(?:(?:sure|certainly|of course|okay)[!,.][ \t]+|(?:according to|based on)[ \t][^\n,]{1,60},[ \t]*)(?=\S)",
@@ -456,7 +458,7 @@ def _short(text: str) -> str | None:
     answer = first_line(text).rstrip(".。")
     start = _START.match(answer)
     answer = answer[start.end() :] if start else answer
-    answer = answer[:-_LONGEST_REST] + _REST.sub("", answer[-_LONGEST_REST:])
+    answer = answer[:-_LONGEST_REST] + _REST.sub("", _CITATIONS.sub("", answer[-_LONGEST_REST:]))
     for _ in range(_LAYERS):
         if not _is_enclosed(answer):
             break

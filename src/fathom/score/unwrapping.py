@@ -13,7 +13,7 @@ from fathom.score.dialects import without_reasoning
 from fathom.score.reading import before_next_question, holds_two, plain_text
 
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*$\n?", re.MULTILINE)
-_TAGGED = re.compile(r"<(answer|final[_ ]answer)>([^<]*)</\1>", re.IGNORECASE)
+_TAGGED = re.compile(r"<((?:final[_ ])?(?:answer|response))>([^<]*)</\1>", re.IGNORECASE)
 _JOINING = re.compile(r"\b(?:or|and)\b", re.IGNORECASE)
 _NAMES = (
     *("finalanswer", "answer", "choice", "option", "letter", "label", "passage", "paragraph", "passkey", "number"),
