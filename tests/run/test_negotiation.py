@@ -216,12 +216,12 @@ def test_whoever_gives_up_says_what_doctor_knows(faults: Faults, name: str, word
             ask_model(asking, [Prompt("a", "hello")], cap=5)
 
 
-def test_a_server_that_prompts_end_has_a_window() -> None:
-    async def gives_up(url: str, window: int | None) -> None:
+def test_a_server_that_prompts_end_has_a_window_and_a_page_is_none() -> None:
+    async def gives_up(url: str, window: int | None, last: str = "out of memory") -> None:
         client = open_inspect_client(Settings("openai/tiny", base_url=url, window=window))
         try:
             async with explaining(client):
-                raise ServerError("the first 20 samples all failed, the last one with: out of memory")
+                raise ServerError(f"the first 20 samples all failed, the last one with: {last}")
         finally:
             await client.close()
 
@@ -230,6 +230,8 @@ def test_a_server_that_prompts_end_has_a_window() -> None:
             asyncio.run(gives_up(server.base_url, None))
         with pytest.raises(ServerError, match=r"out of memory$"):
             asyncio.run(gives_up(server.base_url, 8000))
+        with pytest.raises(FathomError, match=r"A web page answered, not the server of the model\. A login page"):
+            asyncio.run(gives_up(server.base_url, 8000, "the reply is not JSON: <!DOCTYPE html><html>Sign in"))
 
 
 def test_a_proxy_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

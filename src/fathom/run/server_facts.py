@@ -128,7 +128,7 @@ async def explaining(client: object) -> AsyncIterator[None]:
     except ServerError as error:
         check, settings, server = None, settings_of(client), server_of(client)
         if settings is not None:
-            check = _key_check(str(error), settings)
+            check = _access_check(str(error), settings)
         if settings is not None and server is not None and check is None:
             check = await _server_check(str(error), settings, *server)
         if check is None or check.consequence in str(error):
@@ -165,7 +165,7 @@ def refusal(message: str, settings: Settings, name: str, surveyed: Survey) -> Ch
         name: The model's name on the server.
         surveyed: What the server states.
     """
-    if (check := _key_check(message, settings)) is not None:
+    if (check := _access_check(message, settings)) is not None:
         return check
     if not surveyed.served or name in surveyed.served or not re.search(r"\b40[04]\b", message):
         return None
@@ -178,8 +178,11 @@ def refusal(message: str, settings: Settings, name: str, surveyed: Survey) -> Ch
     return Check("model name", "failed", words, advice, option)
 
 
-def _key_check(message: str, settings: Settings) -> Check | None:
-    """The check that explains an error by the key; None if it has another reason."""
+def _access_check(message: str, settings: Settings) -> Check | None:
+    """The check that explains an error by a web page that answered, or by the key; None if it has another reason."""
+    if re.search(r"<!doctype html|<html\b", message, re.IGNORECASE):
+        advice = "A login page, a proxy or a firewall may be in between: open the address in a browser"
+        return Check("address", "failed", "A web page answered, not the server of the model", advice)
     if not re.search(r"\b40[13]\b", message):
         return None
     variable = key_variable(settings.model)
