@@ -71,6 +71,8 @@ def difference(line: str, function: str, arguments: dict[str, Any]) -> str:
     then = values(kind(**needed | {name: value for name, value in call.items() if name in known}), kind)
     now = values(found, kind)
     looked_at = set(arguments) & known if part else {*then, *now}
+    # A judge that is not told a temperature is asked with 0, as before.
+    now |= {"temperature": 0.0} if function == "judge" and now.get("temperature") == "default" else {}
     changed = sorted(name for name in looked_at if now.get(name) != then.get(name))
     return ", ".join(f"{name}: {now.get(name)!r}, was {then.get(name)!r}" for name in changed)
 

@@ -233,6 +233,7 @@ def _output(scored: ScoredReply, model: str) -> ModelOutput:
     )
 
     row, stored = scored
+    model = row.served or model
     usage = None
     if row.tokens_in is not None or row.tokens_out is not None:
         sent, made = row.tokens_in or 0, row.tokens_out or 0

@@ -239,7 +239,7 @@ def _row(header: EvalLog, sample: EvalSample, scorer: str) -> Row:
         task_version=_whole(header.eval.task_version) or 1,
         detail=detail,
         answered=answered,
-        served=sample.output.model[:SERVED_CHARACTERS],
+        served="" if sample.output.model == header.eval.model else sample.output.model[:SERVED_CHARACTERS],
         facets=_facets(facts),
     )
 
