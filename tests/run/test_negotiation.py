@@ -230,7 +230,7 @@ def test_a_server_that_prompts_end_has_a_window_and_a_page_is_none() -> None:
             asyncio.run(gives_up(server.base_url, None))
         with pytest.raises(ServerError, match=r"out of memory$"):
             asyncio.run(gives_up(server.base_url, 8000))
-        with pytest.raises(FathomError, match=r"A web page answered, not the server of the model\. A login page"):
+        with pytest.raises(FathomError, match=r"A web page answered, not the server of the model\. Check the address"):
             asyncio.run(gives_up(server.base_url, 8000, "the reply is not JSON: <!DOCTYPE html><html>Sign in"))
 
 

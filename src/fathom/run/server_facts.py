@@ -181,7 +181,7 @@ def refusal(message: str, settings: Settings, name: str, surveyed: Survey) -> Ch
 def _access_check(message: str, settings: Settings) -> Check | None:
     """The check that explains an error by a web page that answered, or by the key; None if it has another reason."""
     if re.search(r"<!doctype html|<html\b", message, re.IGNORECASE):
-        advice = "A login page, a proxy or a firewall may be in between: open the address in a browser"
+        advice = "Check the address, which usually ends in /v1: a login page, proxy or firewall may be in between"
         return Check("address", "failed", "A web page answered, not the server of the model", advice)
     if not re.search(r"\b40[13]\b", message):
         return None
