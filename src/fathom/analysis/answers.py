@@ -101,7 +101,7 @@ def choice_tasks(rows: pl.DataFrame) -> pl.Series:
 
 
 def answer_tasks(rows: pl.DataFrame) -> pl.Series:
-    """Those tasks, and tasks with free answers scored by token F1."""
+    """Tasks that ask for one of several answers or for an order, and those with free answers scored by token F1."""
     free = rows.filter(_is_free_text())["task"].unique()
     return pl.concat([choice_tasks(rows), free]).unique(maintain_order=True)
 

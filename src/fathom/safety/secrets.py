@@ -159,10 +159,10 @@ def redact(text: str) -> str:
 
 def hide_in_text(text: str) -> str:
     """A message without secrets that are known or recognized by their form, and without the ends of known ones."""
-    known = tuple(secret for secret in _known() if len(secret) >= SHORTEST_PART)
 
     def without_ends(match: re.Match[str]) -> str:
-        return HIDDEN if any(secret.startswith(match["start"]) for secret in known) else match[0]
+        begun = (len(secret) for secret in _known() if secret.startswith(match["start"]))
+        return HIDDEN if max(begun, default=0) >= SHORTEST_PART else match[0]
 
     return _FORM.sub(_masked, _MASKED_BY_OTHERS.sub(without_ends, redact(text)))
 

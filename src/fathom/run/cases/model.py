@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -322,7 +323,8 @@ async def _work_through(
             tell(f"{model.name}: {change}")
         return session.state
     finally:
-        store.note_negotiated(negotiation.changes)
+        with suppress(FathomError):  # what cannot be recorded now will be at the next call
+            store.note_negotiated(negotiation.changes)
         store.close()
         await client.close()
 

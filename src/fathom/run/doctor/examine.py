@@ -278,9 +278,8 @@ def _failed(what: str, failure: Failure, settings: Settings, name: str, surveyed
             what, "failed", message, "Check the server's log, and that its model is loaded; or raise --timeout"
         )
     if (check := refusal(message, settings, name, surveyed)) is not None:
-        return (
-            replace(check, name=what, found=f"{check.found}: {message}") if check.name in ("key", "address") else check
-        )
+        of_request = check.name in ("key", "address")
+        return replace(check, name=what, found=f"{check.found}: {message}") if of_request else check
     if failure.kind == "denied":
         advice = (
             "Check the address, which usually ends in /v1, and the model's name"
