@@ -25,6 +25,7 @@ from fathom.rows import rows_from_run
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.progress import RunSummary, status
 from fathom.runfile.serving import (
+    Asked,
     ServedReply,
     cut_in,
     cut_prompts,
@@ -175,6 +176,54 @@ def test_other_models_silence_and_garbage_are_noted() -> None:
     assert kinds(*uncounted) == ["uncounted"]
 
 
+def noted(made: list[ServedReply], **asked_of: str) -> list[str]:
+    return [note.kind for note in notes_on_server(made, Asked(**asked_of))]
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "served", "other"),
+    [
+        ("openai/gpt-4o", "gpt-4o-2024-08-06", False),
+        ("openai/gpt-4o", "gpt-4o-mini-2024-07-18", True),
+        ("openai/Qwen/Qwen2.5-72B-Instruct", "qwen/qwen-2.5-72b-instruct", False),
+        ("openai/Qwen/Qwen2.5-72B-Instruct", "Qwen2.5-0.5B-Instruct-Q4_K_M.gguf", True),
+        ("openai/mine", "/models/mine.gguf", False),
+        ("openai/mine", "default", False),
+        ("anthropic/claude-sonnet-4-5", "claude-haiku-4-5-20251001", True),
+        ("", "anything", False),
+    ],
+)
+def test_a_server_that_names_another_model_in_every_reply_is_noted(asked_for: str, served: str, other: bool) -> None:
+    made = [replace(reply, served=served) for reply in asked({4096: 0.99}, items=6)]
+    assert noted(made, model=asked_for) == (["other"] if other else [])
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "ratio", "low"),
+    [
+        ("tekken", 0.5, True),
+        ("tekken", 0.8, False),
+        ("chars", 0.22, False),
+        ("tiktoken:o200k_base", 0.8, True),
+        ("hf:acme/Mine-7B", 0.8, True),
+        ("hf:acme/Mine-7B", 1.0, False),
+        ("", 0.3, False),
+    ],
+)
+def test_counts_below_those_of_any_tokenizer_are_noted(tokenizer: str, ratio: float, low: bool) -> None:
+    made = asked({1024: 0.99, 4096: 0.99}, ratio=ratio)
+    name = "openai/gpt-4o-2024-08-06" if tokenizer.startswith("tik") else "openai/mine-7b"
+    assert noted(made, model=name, tokenizer=tokenizer) == (["low"] if low else [])
+
+
+def test_prompts_of_one_length_that_are_cut_by_different_shares_are_noted() -> None:
+    whole = asked({2048: 0.99}, items=12, ratio=1.1)
+    cut = [replace(reply, counted=round((0.4 + 0.04 * at) * (reply.counted or 0))) for at, reply in enumerate(whole)]
+    assert noted(whole) == []
+    assert noted(cut) == ["uneven"]
+    assert set(cut_prompts([*asked({1024: 0.99}, ratio=1.35), *cut])) == {reply.key for reply in cut}
+
+
 # ------------------------------------------------------------------------------------------------- through a run
 
 
@@ -235,6 +284,23 @@ def test_a_refused_parameter_is_left_out_of_all_requests(tmp_path: Path, name: s
     assert summary.progress.counts["ok"] == 5
 
 
+def test_the_first_request_is_alone_so_that_a_parameter_is_refused_once(tmp_path: Path) -> None:
+    refused: list[dict[str, Any]] = []
+
+    def refuses(number: int, before: int) -> Act:
+        body = server.requests[-1]
+        if "seed" in body:
+            refused.append(body)
+            return refusal(500, "unknown field: seed")
+        return completion("9")
+
+    with ScriptedServer(refuses) as server:
+        summary = go(make_suite(tmp_path, 12), server, tmp_path / "run", max_connections=8)
+    assert len(refused) == 1
+    assert summary.progress is not None
+    assert summary.progress.counts["ok"] == 12
+
+
 def test_what_the_user_chose_is_not_given_up(tmp_path: Path) -> None:
     with (
         ScriptedServer(lambda number, before: REFUSALS["temperature"]) as server,
@@ -253,7 +319,8 @@ def test_what_is_learned_from_failures() -> None:
     assert learned("Use max_tokens: max_completion_tokens is unknown") == {"max_completion_tokens": "max_tokens"}
     assert learned("max_tokens is too large: 256. This model supports at most 40") == {}
     assert learned("invalid temperature: only 1 is allowed for this model") == {"temperature": ""}
-    assert learned("Unknown parameter: 'stop'", "busy") == {}
+    assert learned("Unknown parameter: 'stop'", "busy") == {"stop": ""}  # some servers answer 500
+    assert learned("Unknown parameter: 'stop'", "silent") == {}
     assert learned("'max_tokens' must be at least 1, got -500") == {}
     assert learned("Use 'max_completion_tokens' instead of 'max_tokens', which is not supported") == {
         "max_tokens": "max_completion_tokens"
@@ -289,7 +356,8 @@ def test_reasoning_is_read_wherever_servers_put_it() -> None:
         }
         return normalized(body)["choices"][0]["message"].get("reasoning_content")
 
-    assert reasoning(thinking="hm") == "hm"
+    for name in ("thinking", "thoughts", "reasoning_text"):
+        assert reasoning(**{name: "hm"}) == "hm"
     assert reasoning(thinking_blocks=[{"type": "thinking", "thinking": "hm"}]) == "hm"
     parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "9"}]
     assert reasoning(content=parts) == "hm"

@@ -108,12 +108,14 @@ class Negotiation:
             failure: The failure.
             before: ``changes`` when the request was sent.
         """
-        if failure.kind != "bad":
+        if failure.kind not in ("bad", "busy"):  # some servers have a 500 for what they do not take
             return False
         name = self._refused(failure.message)
         if name and name not in self.fixed:
             self.changes[name] = CAPS[1 - CAPS.index(name)] if name in CAPS else ""
             return True
+        if failure.kind == "busy":
+            return False
         if before != self.changes:
             return True
         for name in [name for name, other in self.changes.items() if not other and _refuses(name, failure.message)]:

@@ -5,8 +5,8 @@ run gives up, a prompt that worked before, or a tiny one, is sent as a probe; if
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
@@ -24,6 +24,8 @@ Sending: TypeAlias = Callable[[], Awaitable[Reply]]
 
 DENIED_IN_A_ROW = 5
 ERRORS_BEFORE_ANY_REPLY = 20
+FIRST_ALONE = 5.0
+"""Seconds for which the first request of a process is the only one: parameters are refused at once."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class Health:
         worked: The shortest prompt that was answered, with its call.
         probes: Probes that were answered.
         probing: Held during a probe: only one is sent at a time, and nothing else meanwhile.
+        begun: Set when the first request has ended, or takes long; None before it is sent.
     """
 
     before: bool = False
@@ -91,6 +94,26 @@ class Health:
     worked: tuple[str, Call] | None = None
     probes: int = 0
     probing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    begun: asyncio.Event | None = None
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """One request's turn: others wait for the first, so that what it is refused for is not refused many times."""
+        if self.begun is None:
+            self.begun = asyncio.Event()
+            try:
+                yield
+            finally:
+                self.begun.set()
+            return
+        if not self.begun.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FIRST_ALONE):
+                    await self.begun.wait()
+            self.begun.set()
+        async with self.probing:
+            pass
+        yield
 
     def note(self, failure: Failure) -> None:
         """Count a failed request."""
@@ -128,11 +151,10 @@ async def ask(
         ServerError: The server is unreachable or denies all requests, so that going on would waste the samples.
     """
     for attempt in range(1, retry.retries + 2):
-        async with health.probing:
-            pass
-        started, seen = perf_counter(), health.probes
-        answer = await _once(send or partial(client.complete, prompt, call), retry)
-        seconds = perf_counter() - started
+        async with health.turn():
+            started, seen = perf_counter(), health.probes
+            answer = await _once(send or partial(client.complete, prompt, call), retry)
+            seconds = perf_counter() - started
         if isinstance(answer, Reply):
             if send is None:
                 health.note_worked(prompt, call)

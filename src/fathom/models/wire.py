@@ -97,7 +97,7 @@ def _normalized(body: bytes) -> bytes:
 def _whole_stream(body: bytes) -> dict[str, Any] | None:
     """The completion in a stream of events that nobody asked for; None if it is no such stream."""
     lines = [line[5:].strip() for line in body.decode("utf-8", "replace").splitlines() if line.startswith("data:")]
-    parts: dict[str, list[str]] = {"content": [], "text": [], "reasoning_content": [], "reasoning": []}
+    parts: dict[str, list[str]] = {"content": [], "text": [], **{name: [] for name in (*_APART[1:], *_ELSEWHERE)}}
     whole: dict[str, Any] = {}
     for line in lines:
         try:
@@ -190,8 +190,8 @@ def _in_words(error: object) -> str:
 
 _WITHOUT_MESSAGE = frozenset({"model_length", "content_filter"})
 _APART = ("reasoning_details", "reasoning_content", "reasoning")
-# Where else servers put reasoning: Ollama and llama.cpp, LiteLLM.
-_ELSEWHERE = ("thinking", "thinking_blocks")
+# Where else servers put reasoning: Ollama and llama.cpp, LiteLLM, gateways to Gemini.
+_ELSEWHERE = ("thinking", "thinking_blocks", "thoughts", "reasoning_text")
 
 
 def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:

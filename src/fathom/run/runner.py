@@ -32,6 +32,7 @@ from fathom.run.session import Work
 from fathom.run.systems import hints_of, open_system
 from fathom.runfile.manifest import FILE, read_manifest
 from fathom.runfile.progress import Progress, RunSummary
+from fathom.runfile.serving import asked_in
 from fathom.runfile.settings import RunSettings
 from fathom.runfile.store import Totals, peek
 from fathom.suites.suitefile import open_suite
@@ -162,6 +163,7 @@ def execute(request: RunRequest, executor: DirectExecutor, callbacks: Callbacks 
         forms=is_baseline(how.model),
         waits=_is_provider(how),
         tell=tell,
+        asked=asked_in(request.manifest),
     )
     with recorded(executor.out, client) as negotiation:
         done = executor.execute(client, work, plan.total, tell)

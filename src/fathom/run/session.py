@@ -25,7 +25,7 @@ from fathom.run.queue import AHEAD, Queue, Queued, prefix_key
 from fathom.run.systems import TURN, Request, System, Task, split_prompt, too_long
 from fathom.runfile.ledger import Key, Ledger
 from fathom.runfile.progress import Progress, RunSummary
-from fathom.runfile.serving import EARLY, notes_on_server, remarks_on_server
+from fathom.runfile.serving import EARLY, UNKNOWN, Asked, notes_on_server, remarks_on_server
 from fathom.runfile.worker import BEAT_SECONDS
 from fathom.tokens.length import question_part, render
 from fathom.tokens.tokenizers import Tokenizer
@@ -90,6 +90,7 @@ class Work:
             whose caches can be read only then. Servers that compute one prompt after the other need less memory if what
             shares a prefix comes together.
         tell: Called with a line about the server, once it shows in replies.
+        asked: The model's name and the suite's tokenizer, which say what replies should show.
         committed: Awaited with sample and epoch once a reply is in the store, before the next request takes its place.
     """
 
@@ -110,6 +111,7 @@ class Work:
     forms: bool = False
     waits: bool = False
     tell: Callable[[str], None] = ignore
+    asked: Asked = UNKNOWN
     committed: Callable[[str, int], Awaitable[None]] = yield_to_event_loop
 
 
@@ -185,7 +187,7 @@ class Session:
             doubt := doubts(self._work.thinking, replies=self._replies, reasoned=self._reasoned)
         ):
             hints.append(doubt)
-        hints += map(str, notes_on_server(served))
+        hints += map(str, notes_on_server(served, self._work.asked))
         remarks = remarks_on_server(served)
         return RunSummary(self._ledger.folder, self._state(), hints=tuple(hints), remarks=remarks)
 
@@ -248,7 +250,7 @@ class Session:
         if self._asked < self._look_at or self._work.system is not None:
             return
         self._look_at *= 2
-        for note in notes_on_server(self._ledger.served()):
+        for note in notes_on_server(self._ledger.served(), self._work.asked):
             if note.kind in EARLY - self._noted:
                 self._noted.add(note.kind)
                 self._work.tell(str(note))

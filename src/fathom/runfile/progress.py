@@ -7,7 +7,7 @@ from pathlib import Path
 from fathom.printing import readable
 from fathom.runfile.batches import waiting
 from fathom.runfile.manifest import read_manifest
-from fathom.runfile.serving import is_of_system, notes_on_server
+from fathom.runfile.serving import asked_in, is_of_system, notes_on_server
 from fathom.runfile.store import peek
 from fathom.runfile.worker import is_alive
 from fathom.types import Status
@@ -154,7 +154,7 @@ def status(folder: Path) -> RunStatus:
         living = [row for row in rows if is_alive(row.worker, beat=row.beat, now=now)]
         since = min((row.worker.started for row in living), default=now)
         recent = store.finished_since(since)
-        server = () if is_of_system(folder) else tuple(map(str, notes_on_server(store.served())))
+        server = () if is_of_system(folder) else tuple(map(str, notes_on_server(store.served(), asked_in(manifest))))
     finished = totals.finished
     total = max([finished, *(row.planned for row in rows)])
     rate = recent / max(now - since, 1e-3) if living and recent else None

@@ -9,13 +9,15 @@ are compared with each other only. A prompt counts as cut by the server if one o
 * its count is the highest of the run, within 1%, and so is that of a prompt of its task with 1.3 times fewer tokens;
 * its task's prompts at the next shorter length have 0.6 times its tokens or less, and yet at least 0.8 times its count
   (medians of at least 3 prompts each), which is near the highest of the run or, if those of the shorter length arrived
-  whole, whatever it is.
+  whole and each of the longer ones has a clearly lower count for each token sent, whatever it is.
 
 Questions without context, counts below ``LEAST_COUNT``, and runs of systems or by likelihood, whose counts are sums or
-of a part by design, are left out. A server that counts before it cuts, or that does not count, is not found this way,
-and neither is one that cuts prompts of a single length to different lengths.
+of a part by design, are left out. Counts that are low for the suite's tokenizer at all lengths, or that differ much for
+each token sent at one length, are noted but do not prove a cut: some servers leave out what their cache had. A server
+that counts before it cuts, or that does not count, is not found this way.
 """
 
+import re
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +25,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from fathom.models.usage import MOST_TOKENS, count
 from fathom.runfile.manifest import FILE as RUN_FILE
@@ -37,9 +40,14 @@ SAME_COUNT = 0.99
 """Counts of at least this share of the highest are equal to it."""
 DIFFERENT = 1.3
 """Ratio of the tokens of two prompts that cannot have equal counts."""
-LONGER, HARDLY_MORE, NEAR, WHOLE = 1.6, 1.25, 0.8, 0.5
+LONGER, HARDLY_MORE, NEAR, WHOLE, LESS = 1.6, 1.25, 0.8, 0.5, 0.85
 """Ratio of the tokens at two lengths, that of their counts up to which the longer one is cut, the least share of the
-run's highest count, and the least count of a whole prompt for each token of the suite's tokenizer."""
+run's highest count, the least count of a whole prompt for each token of the suite's tokenizer, and the share of that of
+the shorter length above which a prompt may be whole."""
+SAME_TOKENIZER, ANY_TOKENIZER = 0.9, 0.6
+"""Least count for each token of the suite's tokenizer: if it is the model's own, and if it is any that knows words."""
+UNEVEN = 0.65
+"""Least ratio of counts for each token sent of two whole prompts of one task, length and kind of text."""
 FEW_ITEMS = 3
 EQUAL_PROMPTS, EQUAL_COUNTS = 4, 3
 """Fewest prompts with one count, and different numbers of tokens among them, at a single length."""
@@ -48,7 +56,7 @@ LONG_ENOUGH = 100
 MOST_EQUAL = 0.9
 """Share of equal replies to different prompts of a task from which they are noted."""
 FEW_PROMPTS = 5
-EARLY = frozenset({"cut", "models", "hidden", "garbage"})
+EARLY = frozenset({"cut", "low", "models", "other", "hidden", "garbage"})
 """Kinds of notes that a run says while it goes on."""
 SERVER_CUT = "the server cut the prompt"
 """With this begins the reason why a reply to a prompt that the server cut has no score."""
@@ -167,13 +175,54 @@ def _hardly_more(ascending: Sequence[Sequence[ServedReply]], highest: int) -> li
         )
         near = after[1] >= NEAR * highest
         # Counts that leave out what a cache had are low at both lengths.
-        whole = (
-            before[1] >= WHOLE * before[0] and max(reply.counted or 0 for reply in longer) <= HARDLY_MORE * before[1]
-        )
+        whole = before[1] >= WHOLE * before[0] and max(map(_ratio, longer)) <= LESS * median(map(_ratio, shorter))
         enough = min(len(shorter), len(longer)) >= FEW_ITEMS and (near or whole)
         if enough and after[0] >= LONGER * before[0] and after[1] <= HARDLY_MORE * before[1]:
             return [reply for cell in ascending for reply in cell if reply.sent >= LONGER * before[0]]
     return []
+
+
+def _ratio(reply: ServedReply) -> float:
+    """Tokens counted for each token sent."""
+    return (reply.counted or 0) / reply.sent
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked, as far as it says what replies should show.
+
+    Attributes:
+        model: Name of the model; "" if unknown.
+        tokenizer: Name of the suite's tokenizer; "" if unknown.
+    """
+
+    model: str = ""
+    tokenizer: str = ""
+
+    @property
+    def least_ratio(self) -> float:
+        """Least count of a whole English prompt for each token sent; 0 if nothing is known."""
+        if self.tokenizer in ("", "chars"):
+            return 0.0
+        short = _short(self.model)
+        own = bool(short) and short == _short(self.tokenizer)
+        known = next((own for start, own in _TIKTOKEN if short.startswith(start)), "")
+        return SAME_TOKENIZER if own or self.tokenizer == f"tiktoken:{known}" else ANY_TOKENIZER
+
+
+_TIKTOKEN = (
+    *((start, "o200k_base") for start in ("gpt-4o", "gpt-4.1", "gpt-5", "o1", "o3", "o4", "chatgpt-4o")),
+    *((start, "cl100k_base") for start in ("gpt-4", "gpt-3.5")),
+)
+"""Beginnings of names of models, and their tokenizers in tiktoken."""
+
+
+def _short(name: str) -> str:
+    """A model's name without its provider, folder and the end of a file."""
+    return re.sub(r"\.(?:gguf|bin|safetensors)$", "", re.split(r"[/\\:]", name.lower())[-1])
+
+
+UNKNOWN = Asked()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,17 +242,19 @@ class ServerNote:
         return self.words
 
 
-def notes_on_server(replies: Sequence[ServedReply]) -> tuple[ServerNote, ...]:
+def notes_on_server(replies: Sequence[ServedReply], asked: Asked = UNKNOWN) -> tuple[ServerNote, ...]:
     """What replies show about the server.
 
     Args:
         replies: Replies of one run, in any order.
+        asked: What was asked.
     """
     answered = [reply for reply in replies if reply.status in ("ok", "incomplete")]
     mark = unknown_marks_note(reply.head for reply in answered if reply.head)
     return (
         *_on_prompts(replies),
-        *_on_models(answered),
+        *_on_counts(replies, asked.least_ratio),
+        *_on_models(answered, asked.model),
         *_on_silence(answered),
         *_on_caps(answered),
         *_on_garbage(answered),
@@ -263,7 +314,36 @@ def _on_prompts(replies: Sequence[ServedReply]) -> Iterator[ServerNote]:
         yield ServerNote("uncounted", words)
 
 
-def _on_models(answered: Sequence[ServedReply]) -> Iterator[ServerNote]:
+def _on_counts(replies: Sequence[ServedReply], least: float) -> Iterator[ServerNote]:
+    """Counts that whole prompts hardly have, and that no rule of ``cut_prompts`` proves to be of cut ones."""
+    cut = cut_prompts(replies)
+    counted = [
+        reply
+        for reply in replies
+        if reply.length and (reply.counted or 0) >= LEAST_COUNT and reply.sent > 0 and reply.key not in cut
+    ]
+    english = [_ratio(reply) for reply in counted if reply.language in ("", "en")]
+    cells: defaultdict[tuple[str, str, int], list[float]] = defaultdict(list)
+    for reply in counted:
+        cells[reply.task, reply.language, reply.length].append(_ratio(reply))
+    uneven = [length for (*_, length), ratios in cells.items() if _are_uneven(ratios)]
+    doubt = "part of each prompt may not reach the model, unless the server leaves out what its cache had"
+    if len(english) >= FEW_ITEMS and (ratio := median(english)) < least:
+        words = f"the server counts {ratio:.2f} tokens for each token sent, and the model's tokenizer needs at least "
+        yield ServerNote("low", f"{words}{least:g}: {doubt}; compare the answers with those of a shorter length")
+    elif uneven:
+        lengths = ", ".join(format_length(length) for length in sorted(set(uneven)))
+        words = f"prompts of {lengths} have very different counts at the server for each token sent: {doubt}"
+        yield ServerNote("uneven", f"{words} or the texts are of very different kinds")
+
+
+def _are_uneven(ratios: Sequence[float]) -> bool:
+    """Whether counts for each token sent differ as those of whole prompts of one task and length do not."""
+    ordered = sorted(ratios)
+    return len(ordered) >= 2 * FEW_ITEMS and ordered[FEW_ITEMS - 1] < UNEVEN * ordered[-FEW_ITEMS]
+
+
+def _on_models(answered: Sequence[ServedReply], asked: str) -> Iterator[ServerNote]:
     models = Counter(reply.served.partition(" ")[0] for reply in answered if reply.served)
     prints = {reply.served for reply in answered if " " in reply.served}
     if len(models) > 1:
@@ -273,9 +353,31 @@ def _on_models(answered: Sequence[ServedReply]) -> Iterator[ServerNote]:
             "of them; turn off fallbacks"
         )
         yield ServerNote("models", words)
+    elif models and asked and not _is_name_of(asked, served := next(iter(models))):
+        words = f"the server names another model than the run asks for in all replies: {served}, not {_short(asked)}"
+        yield ServerNote("other", f"{words}; check which model it has loaded")
     elif len(prints) > 1:
         words = f"the server's fingerprint changed: {len(prints)} configurations of the model answered"
         yield ServerNote("fingerprints", words)
+
+
+def _is_name_of(asked: str, served: str) -> bool:
+    """Whether a model may have both names: one holds the other or they begin alike, and they name no two sizes."""
+    names = [re.sub(r"[\W_]+", "", _short(name)) for name in (asked, served)]
+    sizes = [set(_SIZE.findall(_short(name))) for name in (asked, served)]
+    variants = [set(_VARIANT.findall(_short(name))) for name in (asked, served)]
+    if (all(sizes) and sizes[0] != sizes[1]) or variants[0] != variants[1]:
+        return False
+    left, right = names
+    return left in right or right in left or left[:LEAST_ALIKE] == right[:LEAST_ALIKE] or right in _NAMELESS
+
+
+_SIZE = re.compile(r"(?<![a-z0-9.])\d+(?:\.\d+)?[bm](?![a-z])")
+_VARIANT = re.compile(r"(?<![a-z])(?:mini|nano|lite|flash|tiny|small|medium|large|haiku|sonnet|opus)(?![a-z])")
+_NAMELESS = frozenset({"model", "default", "local", "localmodel", "unknown", "none", "main", "tgi", "ggml", "chat"})
+"""Names that servers give when they know none."""
+LEAST_ALIKE = 6
+"""Letters with which two names of one model may begin alike: the rest is its date or precision."""
 
 
 def _on_silence(answered: Sequence[ServedReply]) -> Iterator[ServerNote]:
@@ -403,10 +505,13 @@ def _may_be_cut(db: sqlite3.Connection) -> bool:
     )
     if db.execute(query).fetchone()[0]:
         return True
-    counts = f"SELECT task, language, length, max(tokens_in) AS most FROM replies WHERE {_COUNTED} GROUP BY 1, 2, 3"
+    counts = (
+        f"SELECT task, language, length, max(tokens_in) AS most, max(1.0 * tokens_in / {sent}) AS ratio "
+        f"FROM replies WHERE {_COUNTED} GROUP BY 1, 2, 3"
+    )
     query = (
         f"WITH counts AS ({counts}) SELECT count(*) FROM counts AS a JOIN counts AS b USING (task, language) "
-        f"WHERE a.length < b.length AND b.most <= {HARDLY_MORE} * a.most"
+        f"WHERE a.length < b.length AND (b.most <= {HARDLY_MORE} * a.most OR b.ratio <= {LESS} * a.ratio)"
     )
     return bool(db.execute(query).fetchone()[0])
 
@@ -417,6 +522,11 @@ def is_of_system(folder: Path) -> bool:
         return False
     manifest = read_manifest(folder)
     return manifest.get("system") is not None or "likelihood" in (manifest.get("generation") or {})
+
+
+def asked_in(manifest: Mapping[str, Any]) -> Asked:
+    """What a run asks, by its manifest; nothing is known of runs of systems."""
+    return Asked(str(manifest.get("model") or ""), str((manifest.get("suite") or {}).get("tokenizer") or ""))
 
 
 def served_names(replies: Iterable[ServedReply]) -> dict[str, int]:
