@@ -142,9 +142,17 @@ def taken_apart(data: bytes) -> Content:
     return Content(json.loads(parts[HEAD]), lines)
 
 
+def in_format_3(content: Content) -> Content:
+    """The same as earlier versions wrote it: no word on how often a sample was asked."""
+    content.head["format"] = 3
+    for row in content.lines[ROWS]:
+        del row["asked_again"]
+    return content
+
+
 def in_format_2(content: Content) -> Content:
     """The same as earlier versions wrote it: what scorers need is among the facets of the rows."""
-    content.head["format"] = 2
+    in_format_3(content).head["format"] = 2
     inputs = {one["sample"]: one.pop("inputs") for one in content.lines.get(REPLIES, ())}
     for row in content.lines[ROWS]:
         row["facets"] |= inputs.get(row["sample"], {})

@@ -186,7 +186,7 @@ def test_what_the_scorer_is_told_is_compared_with_the_suite(
 def test_bundles_of_format_1_are_read(content: Content, suite: Path, tmp_path: Path) -> None:
     old = in_format_1(content)
     bundle = parse_bundle(old.packed())
-    assert (bundle.format, FORMAT) == (1, 3)
+    assert (bundle.format, FORMAT) == (1, 4)
     assert archive(bundle) == old.packed()
     assert bundle.rows["answered"].null_count() == 16
     # What was cut has no score in it, and counts 0 as if nothing had been said.
@@ -217,6 +217,6 @@ def test_scores_of_other_than_whole_replies_are_refused_in_format_1(content: Con
 
 
 def test_a_newer_format_is_refused(content: Content) -> None:
-    content.head["format"] = 4
+    content.head["format"] = 5
     with pytest.raises(RefusedError, match="format"):
         parse_bundle(content.packed())

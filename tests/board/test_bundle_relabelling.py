@@ -25,7 +25,7 @@ from fathom.board.table import TableEntry, model_keys, table
 from fathom.rows.table import RowsTable
 from fathom.types import STATUSES, Status
 from fathom.types.boards import Category, Part
-from made_bundles import Content, consistent, in_format_2, taken_apart
+from made_bundles import Content, consistent, in_format_2, in_format_3, taken_apart
 from made_results_board import BOARD
 
 pytestmark = pytest.mark.slow  # all look at what takes long to make
@@ -43,10 +43,12 @@ class Honest:
     bundles: dict[bool, bytes]
     rivals: tuple[Entry, ...]
 
-    def content(self, logs: bool = True, form: int = 3) -> Content:
+    def content(self, logs: bool = True, form: int = 4) -> Content:
         """The bundle taken apart, as it was written in that format; format 1 has no word on answers."""
         content = taken_apart(self.bundles[logs])
-        if form < 3:
+        if form == 3:
+            in_format_3(content)
+        elif form < 3:
             in_format_2(content)
         if form == 1:
             content.head["format"] = 1
@@ -142,7 +144,7 @@ def test_the_honest_bundle_is_ranked(honest: Honest) -> None:
     assert line.standing.overall.value == 0.8
     assert line.rank is not None
     assert len(honest.wrong()) == 4
-    for form in (1, 2, 3):
+    for form in (1, 2, 3, 4):
         assert raised(honest, honest.content(form=form).packed()) == ""
 
 

@@ -77,7 +77,7 @@ def test_samples_of_our_tasks(tmp_path: Path, suffix: str) -> None:
         "target": "blue", "language": "zh", "chance": 0.125, "tokens": 2040, "tokens_in": 100, "tokens_out": 7,
         "tokens_reasoning": 3, "truncated": 0, "cost": None, "seconds": 2.0, "metric": "own", "grader": "ours",
         "rule": "strict", "tokenizer": "words", "prompt_hash": "", "source": "inspect", "task_version": 1,
-        "fathom_version": "", "detail": "half", "answered": True, "served": "mockllm/model",
+        "fathom_version": "", "detail": "half", "answered": True, "served": "mockllm/model", "asked_again": 0,
     }  # fmt: skip
 
 

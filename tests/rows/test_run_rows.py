@@ -57,7 +57,7 @@ def make_run(folder: Path, replies: list[tuple[Sample, Reply]], **manifest: Any)
 def test_a_reply_becomes_a_row(tmp_path: Path) -> None:
     reply = Reply(
         "ok", "It is: blue", stop="stop", tokens_in=1900, tokens_out=8, tokens_reasoning=7, seconds=2.0, truncated=5,
-        served="m-2026 fp_1",
+        served="m-2026 fp_1", attempts=3,
     )  # fmt: skip
     frame = rows_from_run(make_run(tmp_path / "run", [(SAMPLE, reply)]))
     assert list(frame.columns) == list(SCHEMA)
@@ -70,7 +70,7 @@ def test_a_reply_becomes_a_row(tmp_path: Path) -> None:
         "target": "blue", "language": "zh", "chance": 0.125, "tokens": 2040, "tokens_in": 1900, "tokens_out": 8,
         "tokens_reasoning": 7, "truncated": 5, "cost": 0.5, "seconds": 2.0, "metric": "accuracy", "grader": "colon",
         "rule": "strict", "tokenizer": "words", "prompt_hash": "abc", "source": "fathom", "task_version": 3,
-        "detail": "read", "answered": True, "served": "m-2026 fp_1",
+        "detail": "read", "answered": True, "served": "m-2026 fp_1", "asked_again": 2,
     }  # fmt: skip
 
 

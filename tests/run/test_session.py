@@ -136,13 +136,13 @@ def test_the_first_prompt_of_a_context_is_answered_before_the_others_are_sent(le
             self.asked.append((prompt, call))
             return Reply("ok", "nine")
 
-    client, what = Slow(), work(samples=lambda: iter(samples), max_connections=3, waits=waits)
+    client, what = Slow(), work(samples=lambda: iter(samples), max_connections=4, waits=waits)
     asyncio.run(Session(ledger, client, what, 9).work_through())
     assert len(client.asked) == 9
     assert all(call.shared for _, call in client.asked)
     siblings = [names for names in together if any({first, f"{int(first) + 1}"} <= set(names) for first in "036")]
     assert bool(siblings) != waits
-    assert max(map(len, together)) == 3
+    assert max(map(len, together)) == 4
 
 
 def test_a_prompt_that_lost_its_end_does_not_say_where_its_question_begins(ledger: Ledger) -> None:

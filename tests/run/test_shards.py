@@ -143,19 +143,19 @@ def test_rows_are_read_as_they_were_written(values: list[tuple[str, float]]) -> 
     for text, number in values:
         row = dict.fromkeys(COLUMNS, text) | plain | {"finished_at": number, "cost": None}
         row |= dict.fromkeys(("tokens_in", "tokens_out", "tokens_reasoning", "tokens_cached"))
-        ordered = tuple(row[name] for name in COLUMNS[:-2])
-        rows.append((*ordered, row["served"], row_checksum(ordered)))
+        ordered = tuple(row[name] for name in COLUMNS[:-3])
+        rows.append((*ordered, row["served"], 3, row_checksum(ordered)))
     data = write_rows(rows, Shard(1, 2), "run")
     assert read_rows(data, "here", Shard(1, 2), "run") == rows
     with pytest.raises(FathomError, match="holds shard-1-of-2 of this run, not shard-2-of-2; "):
         read_rows(data, "here", Shard(2, 2), "run")
     with pytest.raises(FathomError, match="of another run"):
         read_rows(data, "here", Shard(1, 2), "other")
-    # Files of earlier versions do not say which model answered.
+    # Files of earlier versions do not say which model answered, or how often it was asked.
     table = pyarrow.parquet.read_table(io.BytesIO(data))
     earlier = io.BytesIO()
-    pyarrow.parquet.write_table(table.drop_columns("served"), earlier, write_page_checksum=True)
-    before = [(*row[:-2], "", row[-1]) for row in rows]
+    pyarrow.parquet.write_table(table.drop_columns(["served", "asked_again"]), earlier, write_page_checksum=True)
+    before = [(*row[:-3], "", 0, row[-1]) for row in rows]
     assert read_rows(earlier.getvalue(), "here", Shard(1, 2), "run") == before
 
 
@@ -431,7 +431,7 @@ def test_different_replies_to_one_sample_are_refused(tmp_path: Path) -> None:
     run_all(suite, out, 2)
     first = read_rows((out / "shard-1-of-2.parquet").read_bytes(), "", Shard(1, 2), _digest(out))
     other = [dict(zip(COLUMNS, row, strict=True)) | {"text": "another"} for row in first]
-    rows = [(*values, row_checksum(values[:-1])) for values in (tuple(one.values())[:-1] for one in other)]
+    rows = [(*values, row_checksum(values[:-2])) for values in (tuple(one.values())[:-1] for one in other)]
     own = read_rows((out / "shard-2-of-2.parquet").read_bytes(), "", Shard(2, 2), _digest(out))
     path = out / "shard-2-of-2.parquet"
     path.write_bytes(write_rows([*own, *rows], Shard(2, 2), _digest(out)))

@@ -21,7 +21,15 @@ from fathom.plugins.names import first_of
 from fathom.printing import readable
 from fathom.stats.beta import beta_lower_tail
 from fathom.stats.intervals import Interval
-from fathom.stats.outcomes import MISSING_AT_MOST, Unanswered, scored_rows, scorer_errors
+from fathom.stats.outcomes import (
+    ASKED_AGAIN_AT_MOST,
+    CHOSEN,
+    MISSING_AT_MOST,
+    Unanswered,
+    asked_again,
+    scored_rows,
+    scorer_errors,
+)
 from fathom.stats.ranks import holm
 from fathom.tokens.length import format_length
 from fathom.types import FathomError
@@ -122,6 +130,7 @@ def gate(
     at: Sequence[int] | None = None,
     unanswered: Unanswered = "zero",
     seed: int = 0,
+    most_asked_again: float = ASKED_AGAIN_AT_MOST,
 ) -> Gate:
     """Decide whether a candidate is no worse than a baseline by more than a margin.
 
@@ -133,6 +142,7 @@ def gate(
         at: Only these lengths, in tokens.
         unanswered: How unanswered replies count.
         seed: Seed of the replicates.
+        most_asked_again: Share of replies of a side that may have been asked for more than once.
 
     Raises:
         FathomError: A side has no rows or those of several models, or ``margin`` or ``alpha`` is not in (0, 1).
@@ -146,6 +156,11 @@ def gate(
     gaps = _gaps(scored_rows(rows, unanswered), [length for length in at or () if length not in set(rows["length"])])
     if not gaps:
         rows = _with_absent_as_zero(rows)
+    gaps += tuple(
+        f"the {name} was {again}, so {CHOSEN}; `most_asked_again` states the share that is accepted"
+        for name in SIDES
+        if (again := asked_again(rows.filter(model=name), most_asked_again))
+    )
     claims = _claims(rows, unanswered, margin, seed)
     scored = scored_rows(rows, unanswered).filter(pl.col("value").is_not_null())
     lost, gained = _flips(scored)

@@ -17,7 +17,17 @@ from fathom.plugins.names import system_name
 from fathom.stats.columns import cluster_name
 from fathom.stats.differences import system_key
 from fathom.stats.intervals import Floats
-from fathom.stats.outcomes import COUNTED, LOST, Unanswered, counted, scored_rows, unmeasured
+from fathom.stats.outcomes import (
+    ASKED_AGAIN_AT_MOST,
+    CHOSEN,
+    COUNTED,
+    LOST,
+    Unanswered,
+    asked_again,
+    counted,
+    scored_rows,
+    unmeasured,
+)
 from fathom.stats.side_rows import is_side_row
 from fathom.stats.substitutes import substituted
 from fathom.types import Json
@@ -162,10 +172,17 @@ def _entries(
         for number, line in enumerate(lines)
     ]
     return [
-        replace(entry, origin=replace(entry.origin, note=caveats(board, entry, unmeasured(part), others[number])))
+        replace(entry, origin=replace(entry.origin, note=f"{_chosen(part)}{sentences}"))
         for number, entry in enumerate(entries)
         for part in (by_line[number],)
+        for sentences in (caveats(board, entry, unmeasured(part), others[number]),)
     ]
+
+
+def _chosen(rows: pl.DataFrame) -> str:
+    """A sentence on replies that were asked for more than once, with a space; "" if they are few."""
+    words = asked_again(rows, ASKED_AGAIN_AT_MOST)
+    return f"{words.capitalize()}: {CHOSEN}. " if words else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,6 +26,13 @@ class GateOptions(Json):
     at: Annotated[Tokens, opt("Only these lengths, for instance 32k.")] = unset
     alpha: Annotated[float, opt("Level of the tests.", check=at_least(0, above=True))] = 0.05
     unanswered: Unanswered = "zero"
+    most_asked_again: Annotated[
+        float,
+        opt(
+            "Share of the replies of a side that may have been asked for more than once; above it nothing is decided.",
+            check=at_least(0),
+        ),
+    ] = 0.05
     judge: JudgeOfRows = None
     seed: Seed = 0
     junit: Annotated[MaybePath, opt("A JUnit XML file with a test case for each claim, for CI.")] = unset
@@ -50,7 +57,7 @@ def gate(options: GateOptions) -> "Gate":
     tell_unfinished(paths, options.tell)
     tell_shared(paths, options.tell)
     candidate, baseline = (load([path], judge=options.judge, options=ReadOptions(tell=options.tell)) for path in paths)
-    how = {name: getattr(options, name) for name in ("margin", "alpha", "at", "unanswered", "seed")}
+    how = {name: getattr(options, name) for name in ("margin", "alpha", "at", "unanswered", "seed", "most_asked_again")}
     decided = gate(candidate, baseline, **how)
     if options.junit is not None:
         write_junit(decided, options.junit)

@@ -177,11 +177,13 @@ class Failure:
             again).
         message: One line for the user, without the prompt.
         wait: Seconds that the server asks to wait, or None.
+        reached: Whether the request may have reached a server.
     """
 
     kind: Kind
     message: str
     wait: float | None = None
+    reached: bool = True
 
 
 class ServerError(FathomError):
@@ -213,7 +215,7 @@ def classify(error: BaseException) -> Failure:
     if code is None and garbage is not None:
         return Failure("busy", describe([garbage]) if _is_silence(_innermost(chain)) else message)
     if code is None and any(_is_silence(link) for link in chain):
-        return Failure("silent", message)
+        return Failure("silent", message, reached=not any(_kinds(link) & _UNREACHED_KINDS for link in chain))
     if code is None and _kinds(_innermost(chain)) & _MISREAD_KINDS:
         return Failure("busy", shorten(f"the reply does not follow the protocol ({message})"))
     return Failure("bad", message)
@@ -338,6 +340,10 @@ def _is_silence(error: BaseException) -> bool:
 def _is_garbage(error: BaseException) -> bool:
     """A reply that does not follow the protocol, such as a proxy's page with status 200: usually temporary."""
     return bool(_kinds(error) & _GARBAGE_KINDS)
+
+
+_UNREACHED_KINDS = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"})
+"""Connections that were never made."""
 
 
 def _kinds(error: BaseException) -> set[str]:

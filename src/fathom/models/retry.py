@@ -9,14 +9,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import sha256
 from random import Random
-from time import perf_counter
+from time import perf_counter, time
 from typing import TypeAlias
 
 from fathom.models.failures import Failure, ServerError, classify
 from fathom.models.protocol import PROBE, TINY_PROMPT, Call, Client, RequestError
 from fathom.models.usage import with_counts
-from fathom.types import FathomError, Reply
+from fathom.types import Attempt, FathomError, Reply
 from fathom.types.choices import RETRIES, TIMEOUT
 
 Sending: TypeAlias = Callable[[], Awaitable[Reply]]
@@ -131,18 +132,35 @@ class Health:
             self.worked = prompt, call
 
 
+Noting: TypeAlias = Callable[[Call, Attempt], None]
+"""Takes down a request, whatever became of it."""
+_END = 2000
+"""Characters at both ends of a prompt that tell it from others of its sample."""
+
+
+def not_noted(call: Call, attempt: Attempt) -> None:
+    """The ``Noting`` of requests that nobody counts."""
+
+
 async def ask(
-    client: Client, prompt: str, call: Call, retry: Retry, health: Health, send: Sending | None = None
+    client: Client,
+    prompt: str,
+    call: Call,
+    retry: Retry,
+    health: Health,
+    send: Sending | None = None,
+    note: Noting = not_noted,
 ) -> Reply:
     """Send a prompt until it is answered or cannot be.
 
     Args:
         client: The model.
-        prompt: The whole prompt.
+        prompt: The whole prompt; of a conversation a name of the turn.
         call: Its other parameters.
         retry: When to retry.
         health: Shared by all requests of the process; updated.
         send: Sends the request, if it is a conversation and no prompt.
+        note: Called after each request, also if it was cancelled.
 
     Returns:
         The reply, or one with status ``overflow``, ``refused`` or ``error``; never raises for this sample alone.
@@ -152,9 +170,13 @@ async def ask(
     """
     for attempt in range(1, retry.retries + 2):
         async with health.turn():
-            started, seen = perf_counter(), health.probes
-            answer = await _once(send or partial(client.complete, prompt, call), retry)
-            seconds = perf_counter() - started
+            started, seen, began = perf_counter(), health.probes, time()
+            answer: Reply | Failure | None = None
+            try:
+                answer = await _once(send or partial(client.complete, prompt, call), retry)
+            finally:
+                seconds = perf_counter() - started
+                note(call, _attempt(prompt, began, seconds, answer))
         if isinstance(answer, Reply):
             if send is None:
                 health.note_worked(prompt, call)
@@ -174,6 +196,20 @@ async def ask(
                 await _make_sure(client, call, retry, health, reason, seen)
         return replace(reply, attempts=attempt, seconds=seconds)
     raise AssertionError("unreachable: the last attempt gives up")
+
+
+def _attempt(prompt: str, started: float, seconds: float, answer: Reply | Failure | None) -> Attempt:
+    """A request as it is noted; without an answer it was cancelled."""
+    ends = prompt if len(prompt) <= 2 * _END else prompt[:_END] + prompt[-_END:]
+    name = sha256(f"{len(prompt)} {ends}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    if isinstance(answer, Reply):
+        counted = with_counts(answer)
+        return Attempt(name, answer.status, started, seconds, counted.tokens_in, counted.tokens_out)
+    return (
+        Attempt(name, "cancelled", started, seconds)
+        if answer is None
+        else Attempt(name, answer.kind, started, seconds, reached=answer.reached)
+    )
 
 
 async def request_once(client: Client, prompt: str, call: Call, retry: Retry) -> Reply | Failure:

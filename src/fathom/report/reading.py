@@ -15,7 +15,17 @@ from fathom.rows import load, scan, served, shared_contexts, unfinished
 from fathom.rows.parts import ReadOptions
 from fathom.rows.scoring import NOT_JUDGED
 from fathom.rows.table import RowsTable
-from fathom.stats.outcomes import SCORER_FAILED, Unanswered, counted, scored_rows, scorer_errors, unmeasured
+from fathom.stats.outcomes import (
+    ASKED_AGAIN_AT_MOST,
+    CHOSEN,
+    SCORER_FAILED,
+    Unanswered,
+    asked_again,
+    counted,
+    scored_rows,
+    scorer_errors,
+    unmeasured,
+)
 from fathom.suites.registry import task_name
 from fathom.tokens.length import format_length, named_lengths
 from fathom.types import FathomError
@@ -94,7 +104,7 @@ def without_known(
         raise FathomError(f"`panel`: give either runs or models, not both; no such run: {', '.join(missing)}")
     voices = load(list(map(Path, named)), judge=judge) if named and not missing else named or None
     if tell is not None:
-        for note in (*_not_judged(table), *notes_on_scorers(table)):
+        for note in (*_not_judged(table), *notes_on_scorers(table), *notes_on_requests(table)):
             tell(note)
     policy = cast(Policy, filter or ("panel" if named else "intersection"))
     filtered = known_filter(table, policy, threshold=threshold, panel=voices, seed=seed)
@@ -121,6 +131,15 @@ def notes_on_scorers(table: RowsTable) -> Iterator[str]:
     failed = table.rows.filter(pl.col("value").is_null(), pl.col("detail").str.starts_with(SCORER_FAILED))
     for error in scorer_errors(table.read(failed)):
         yield f"{system_name(error.model, error.variant)}: {error}; correct the scorer"
+
+
+def notes_on_requests(table: RowsTable) -> Iterator[str]:
+    """Notes on models that were asked more than once for some replies."""
+    columns = table.read(table.rows.select("model", "variant", "asked_again"))
+    for key, part in columns.group_by("model", "variant", maintain_order=True):
+        if words := asked_again(part):
+            doubt = f"; {CHOSEN}" if asked_again(part, ASKED_AGAIN_AT_MOST) else ""
+            yield f"{system_name(*map(str, key))}: {words}{doubt}"
 
 
 def counted_rows(

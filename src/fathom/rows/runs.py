@@ -327,6 +327,7 @@ def scored_rows(
             detail=score.detail,
             answered=reply.answered,
             served=reply.served,
+            asked_again=record.asked_again,
             facets={**record.facets, **about},
         )
 

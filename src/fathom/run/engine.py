@@ -13,7 +13,7 @@ from fathom.models.clients import connections_of, timeout_of
 from fathom.models.failures import shorten
 from fathom.models.prices import Price
 from fathom.models.protocol import Call, Client
-from fathom.models.retry import Health, Retry, Sending, ask
+from fathom.models.retry import Health, Noting, Retry, Sending, ask, not_noted
 from fathom.models.settings import AskSettings, Limits
 from fathom.run.queue import Queue, Queued
 from fathom.runfile.settings import JudgeSettings, LikelihoodSettings, RunSettings
@@ -63,21 +63,23 @@ class Engine:
         client: The model.
         terms: How it is asked.
         replied: Whether the model has replied to an earlier process.
+        note: Takes down each request.
 
     Attributes:
         health: What the requests show about the server.
         stop: The limit that is exceeded, in words; "" while there is none.
     """
 
-    def __init__(self, client: Client, terms: Terms, *, replied: bool = False) -> None:
+    def __init__(self, client: Client, terms: Terms, *, replied: bool = False, note: Noting = not_noted) -> None:
         self.client = client
+        self._note = note
         self.terms = terms
         self.health = Health(before=replied)
         self.stop = ""
 
     async def ask(self, prompt: str, call: Call, send: Sending | None = None) -> Reply:
         """Send a prompt until it is answered or cannot be; see ``fathom.models.retry.ask``."""
-        return await ask(self.client, prompt, call, self.terms.retry, self.health, send)
+        return await ask(self.client, prompt, call, self.terms.retry, self.health, send, self._note)
 
     def check_limits(self, tokens: int, paid: float) -> None:
         """Stop if more is used than the limits allow.

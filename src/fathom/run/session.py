@@ -29,7 +29,7 @@ from fathom.runfile.serving import EARLY, UNKNOWN, Asked, notes_on_server, remar
 from fathom.runfile.worker import BEAT_SECONDS
 from fathom.tokens.length import question_part, render
 from fathom.tokens.tokenizers import Tokenizer
-from fathom.types import FathomError, Reply, Sample, Status
+from fathom.types import Attempt, FathomError, Reply, Sample, Status
 
 # Claims are written in batches: small ones write more often, large ones delay others if a process dies.
 LEAST_CLAIMS = 8
@@ -124,7 +124,7 @@ class Session:
 
     def __init__(self, ledger: Ledger, client: Client, work: Work, total: int) -> None:
         self._ledger = ledger
-        self._engine = Engine(client, work.terms, replied=ledger.has_replied())
+        self._engine = Engine(client, work.terms, replied=ledger.has_replied(), note=self._note)
         self._work = work
         self._texts = work.texts()
         self._started = time.monotonic()
@@ -188,7 +188,8 @@ class Session:
         ):
             hints.append(doubt)
         hints += map(str, notes_on_server(served, self._work.asked))
-        remarks = remarks_on_server(served)
+        again = self._ledger.asked_again()
+        remarks = (*remarks_on_server(served), *((f"{again:,} asked more than once",) if again else ()))
         return RunSummary(self._ledger.folder, self._state(), hints=tuple(hints), remarks=remarks)
 
     def _all(self) -> Iterator[Job]:
@@ -360,7 +361,9 @@ class Session:
             turn = await client.converse(chat, own)
             return turn.reply
 
-        reply = await self._ask("", own, replace(mode, stop=(), capped=False, endless=False), requests, send)
+        reply = await self._ask(
+            f"turn {len(chat.messages)}", own, replace(mode, stop=(), capped=False, endless=False), requests, send
+        )
         if turn.message is None or turn.message.tool_calls:
             return Turn(reply, turn.message)
         return Turn(ended(within(reply, call.max_output_tokens, self._work.tokenizer()), mode), turn.message)
@@ -369,6 +372,11 @@ class Session:
         self, prompt: str, call: Call, mode: RequestMode, requests: list[Reply], send: Sending | None = None
     ) -> Reply:
         return await self._received(await self._engine.ask(prompt, call, send), mode, requests)
+
+    def _note(self, call: Call, attempt: Attempt) -> None:
+        """Take down a request of a sample; those that only ask whether the server works are no such requests."""
+        reply = Reply("ok", tokens_in=attempt.tokens_in, tokens_out=attempt.tokens_out)
+        self._ledger.note((call.sample, call.epoch), attempt, cost_of(reply, self._work.terms.price))
 
     async def _received(self, reply: Reply, mode: RequestMode, requests: list[Reply]) -> Reply:
         """Count the reply to a request, and end it where the task ends it."""

@@ -8,13 +8,15 @@ when this one joined is retried. Clocks play no part in that.
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any
 
+from fathom.runfile import journal
+from fathom.runfile.journal import Key as Key
 from fathom.runfile.serving import ServedReply, served_replies
 from fathom.runfile.store import (
     BUSY_SECONDS,
@@ -31,9 +33,7 @@ from fathom.runfile.store_checks import add_checksums
 from fathom.runfile.worker import Worker, is_alive, retire
 from fathom.safety.secrets import hide_in_text, redact
 from fathom.storage.versions import fathom_version
-from fathom.types import FathomError, Reply, Sample, Status
-
-Key: TypeAlias = tuple[str, int]
+from fathom.types import Attempt, FathomError, Reply, Sample, Status
 
 PLANNED_AT_ONCE = 1000
 """Samples per transaction, so that other processes can write in between."""
@@ -60,9 +60,11 @@ class Ledger:
             self._db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             enter_wal(self._db)
             self._db.execute("PRAGMA synchronous = NORMAL")
-            self._db.executescript(SCHEMA)
+            self._db.executescript(SCHEMA + journal.SCHEMA)
+            self._noted: set[Key] = set()
             self._form = self._bring_up_to_date()
             self._replies, self._planned = CHECKED[max(self._form, min(CHECKED))]
+            journal.asked_again(self._db, folder / FILE)  # a changed one is found before anything is paid
             with self._writing():
                 self._release_dead_claims()
                 self._earlier = {row[0] for row in self._db.execute("SELECT id FROM workers WHERE pid = 0")}
@@ -107,7 +109,8 @@ class Ledger:
         """Store replies of other stores, and plan their samples. Those that failed there are asked again.
 
         Args:
-            rows: Values of the columns of ``CHECKED[SPLIT]``, the model that answered, and their checksum.
+            rows: Values of the columns of ``CHECKED[SPLIT]``, the model that answered, how often the sample was asked
+                again, and the checksum.
 
         Yields:
             The (sample, epoch) pairs of which another reply is stored; it is kept.
@@ -116,10 +119,14 @@ class Ledger:
         compared = "status, text, reasoning, stop"
         at = [columns.split(", ").index(name) for name in compared.split(", ")]
         note = f"INSERT OR IGNORE INTO replies ({columns}) VALUES ({_marks(columns)})"
+        checked = self._replies.columns.split(", ")
         with self._writing():
             last = self._db.execute("SELECT coalesce(max(rowid), 0) FROM replies").fetchone()
-            for row in rows:
-                if not self._db.execute(note, row).rowcount:
+            for *values, again, checksum in rows:
+                row = (*values, checksum)
+                if self._db.execute(note, row).rowcount:
+                    self._append_adopted(dict(zip(checked, values, strict=False)), int(str(again)))
+                else:
                     query = f"SELECT {compared} FROM replies WHERE sample = ? AND epoch = ?"
                     if self._db.execute(query, row[:2]).fetchone() != tuple(row[number] for number in at):
                         yield str(row[0]), int(str(row[1]))
@@ -212,7 +219,28 @@ class Ledger:
             self._db.execute(
                 f"UPDATE replies SET checksum = {self._replies.checksum} WHERE rowid = last_insert_rowid()"
             )
+            if prompt_hash and (sample.id, epoch) not in self._noted:  # nobody has noted its requests one by one
+                self._append(sample.id, epoch, reply, cost)
+            self._noted.discard((sample.id, epoch))
         return before[0] if before else None
+
+    def note(self, key: Key, attempt: Attempt, cost: float | None) -> None:
+        """Take down a request; once this returns, it survives ``kill -9``.
+
+        Args:
+            key: Sample and epoch.
+            attempt: The request.
+            cost: US dollars; None if the price is unknown.
+        """
+        with self._writing():
+            journal.append(self._db, journal.entry_of(key, attempt, cost))
+        self._noted.add(key)
+
+    def _append(self, sample: str, epoch: int, reply: Reply, cost: float | None) -> None:
+        started = time.time() - reply.seconds
+        attempt = Attempt("", reply.status, started, reply.seconds, reply.tokens_in, reply.tokens_out)
+        entry = journal.entry_of((sample, epoch), attempt, cost)
+        journal.append(self._db, replace(entry, requests=max(1, reply.attempts)))
 
     def has_replied(self) -> bool:
         """Whether the model has replied to any prompt of the run, in this or an earlier process."""
@@ -234,6 +262,11 @@ class Ledger:
         """What the replies show about the server, including those of other processes."""
         with clear_errors(self.folder):
             return served_replies(self._db)
+
+    def asked_again(self) -> int:
+        """Number of replies that were asked for more than once."""
+        with clear_errors(self.folder):
+            return len(journal.asked_again(self._db, self.folder / FILE))
 
     def version(self) -> int:
         """A number that changes when another process writes."""
@@ -258,12 +291,31 @@ class Ledger:
     def _inputs(self, sample: Sample) -> tuple[str, ...]:
         return (_json(dict(sample.inputs)),) if self._form >= SPLIT else ()
 
+    def _append_adopted(self, stored: Mapping[str, Any], again: int) -> None:
+        """Take down the requests for a reply of another store."""
+        if not stored["prompt_hash"]:
+            return
+        names = ("sample", "epoch", "status", "seconds", "finished_at", "tokens_in", "tokens_out", "cost")
+        sample, epoch, status, seconds, ended, read, written, cost = (stored[name] for name in names)
+        entry = journal.Entry(sample, epoch, "", status, ended - seconds, seconds, read, written, cost, 1 + again)
+        journal.append(self._db, entry)
+
     def _release_dead_claims(self) -> None:
         now = time.time()
         for row in self._db.execute("SELECT id, pid, host, born, started, beat FROM workers WHERE pid != 0").fetchall():
             if row[0] != self.worker.id and not is_alive(Worker(*row[:5]), beat=row[5], now=now):
                 self._db.execute("UPDATE workers SET pid = 0 WHERE id = ?", (row[0],))
+                self._note_lost(row[0])
                 self._db.execute("DELETE FROM claims WHERE worker = ?", (row[0],))
+
+    def _note_lost(self, worker: str) -> None:
+        """Take down what a process that died may have asked without storing a reply."""
+        query = (
+            "SELECT sample, epoch FROM claims WHERE worker = ? AND NOT EXISTS (SELECT 1 FROM replies AS r WHERE "
+            "r.sample = claims.sample AND r.epoch = claims.epoch AND r.status != 'error')"
+        )
+        for sample, epoch in self._db.execute(query, (worker,)).fetchall():
+            journal.append(self._db, journal.Entry(sample, epoch, "", journal.LOST, time.time(), 0.0))
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -96,6 +96,7 @@ class RunStatus:
         in_batches: Requests in batches that have not ended, or are not collected.
         scorer_errors: Sentences on replies that the scorers of their tasks could not score.
         server: Sentences on what replies show about the server.
+        asked_again: Replies that were asked for more than once.
     """
 
     folder: Path
@@ -115,6 +116,7 @@ class RunStatus:
     in_batches: int = 0
     scorer_errors: tuple[str, ...] = ()
     server: tuple[str, ...] = ()
+    asked_again: int = 0
 
     def facts(self) -> dict[str, str]:
         """What the command prints: each fact by its name."""
@@ -130,6 +132,7 @@ class RunStatus:
             "cost": "unknown" if self.cost is None else f"${self.cost:,.4f}{unknown}",
             "working": f"{self.alive} processes{rate}{eta}",
             **({"batches": f"{self.in_batches:,} requests at the provider"} if self.in_batches else {}),
+            **({"asked more than once": f"{self.asked_again:,} of {self.finished:,}"} if self.asked_again else {}),
             **({"scoring": "; ".join(self.scorer_errors)} if self.scorer_errors else {}),
             **({"server": "; ".join(self.server)} if self.server else {}),
         }
@@ -153,7 +156,7 @@ def status(folder: Path) -> RunStatus:
         rows = store.workers()
         living = [row for row in rows if is_alive(row.worker, beat=row.beat, now=now)]
         since = min((row.worker.started for row in living), default=now)
-        recent = store.finished_since(since)
+        recent, again = store.finished_since(since), store.asked_again()
         server = () if is_of_system(folder) else tuple(map(str, notes_on_server(store.served(), asked_in(manifest))))
     finished = totals.finished
     total = max([finished, *(row.planned for row in rows)])
@@ -175,4 +178,5 @@ def status(folder: Path) -> RunStatus:
         unpriced=totals.unpriced,
         in_batches=sum(batch.requests for batch in waiting(folder)),
         server=server,
+        asked_again=again,
     )

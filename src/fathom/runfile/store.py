@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fathom.models.usage import counted, paid, with_counts
+from fathom.runfile.journal import asked_again
 from fathom.runfile.serving import ServedReply, cut_in, served_column, served_replies
 from fathom.runfile.store_checks import Formats, Rows, check_rows
 from fathom.runfile.worker import Worker
@@ -96,6 +97,7 @@ class StoredReply:
         cost: US dollars; None if the price is unknown.
         finished_at: Seconds since the epoch.
         fathom_version: Version that wrote the row.
+        asked_again: See ``fathom.runfile.journal``.
     """
 
     sample: str
@@ -115,6 +117,7 @@ class StoredReply:
     cost: float | None
     finished_at: float
     fathom_version: str
+    asked_again: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +171,14 @@ def replies(folder: Path) -> Iterator[StoredReply]:
     """
     with clear_errors(folder), reading(folder) as db:
         inputs, cut = _inputs(check_rows(db, folder / FILE, CHECKED)), cut_in(folder, db)
+        again = asked_again(db, folder / FILE)
         query = f"SELECT {served_column(db)}, {_READ}, {inputs} FROM replies ORDER BY task, length, sample, epoch"
         for served, *row in db.execute(query):
             _check(folder / FILE, row)
             stored = _stored(row, str(served))
-            prompt = cut.get((stored.sample, stored.epoch))
+            key = stored.sample, stored.epoch
+            stored = replace(stored, asked_again=again[key]) if key in again else stored
+            prompt = cut.get(key)
             yield stored if prompt is None else _without_answer(stored, str(prompt))
 
 
@@ -255,6 +261,10 @@ class Peek:
     def served(self) -> list[ServedReply]:
         """What the replies show about the server."""
         return served_replies(self.db) if self.db is not None else []
+
+    def asked_again(self) -> int:
+        """Number of replies that were asked for more than once."""
+        return len(asked_again(self.db, Path(FILE))) if self.db is not None else 0
 
     def samples(self) -> int:
         """Number of different samples with a reply; of those that are planned, if the run stored its plan."""

@@ -33,6 +33,8 @@ OVERFLOW_AT_MOST = 0.2
 """Share of the prompts of a cell above which their length does not fit."""
 MISSING_AT_MOST = 0.02
 """Share of replies that are missing or scorer errors above which a cell has no score and is used in no result."""
+ASKED_AGAIN_AT_MOST = 0.05
+"""Share of replies that were asked for more than once above which a gate decides nothing and boards say so."""
 COUNTED: tuple[Outcome, ...] = ("unanswered", "cut", "overflow", "missing", "scorer_error")
 """Outcomes whose numbers every mean carries."""
 SHOWN_FROM = 0.005
@@ -322,6 +324,21 @@ def scorer_errors(rows: pl.DataFrame) -> list[ScorerError]:
         ScorerError(model, variant, cause, replies, sample, detail[len(SCORER_FAILED) + len(cause) + 2 :])
         for model, variant, cause, replies, sample, detail in table.iter_rows()
     ]
+
+
+def asked_again(rows: pl.DataFrame, above: float = 0.0) -> str:
+    """How many replies were asked for more than once, without a full stop; "" if their share is not above a limit.
+
+    Args:
+        rows: Rows of one model.
+        above: The limit, as a share.
+    """
+    again = int((rows["asked_again"] > 0).sum())
+    return f"asked more than once: {again:,} of {len(rows):,} replies" if again > above * len(rows) else ""
+
+
+CHOSEN = "the server, or who ran it, may have chosen among several replies"
+"""What it can mean that many replies were asked for more than once."""
 
 
 def tally(rows: pl.DataFrame) -> dict[str, Any]:

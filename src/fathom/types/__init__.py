@@ -36,6 +36,7 @@ from fathom.types.plans import Plan as Plan
 from fathom.types.plans import Resources as Resources
 from fathom.types.plans import Whole as Whole
 from fathom.types.replies import STATUSES as STATUSES
+from fathom.types.replies import Attempt as Attempt
 from fathom.types.replies import Reply as Reply
 from fathom.types.replies import Row as Row
 from fathom.types.replies import Status as Status

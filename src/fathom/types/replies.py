@@ -57,6 +57,29 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """One request to a model, whatever became of it.
+
+    Attributes:
+        prompt: What tells the prompts of a sample apart.
+        outcome: Status of the reply, or kind of the failure.
+        started: When it was sent, in seconds since the epoch.
+        seconds: How long it took.
+        tokens_in: Tokens of the prompt as the server counted them; None if it did not.
+        tokens_out: Tokens of the reply; None if unknown.
+        reached: Whether it may have reached a server.
+    """
+
+    prompt: str
+    outcome: str
+    started: float
+    seconds: float
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    reached: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One scored reply in the results table, on which all analyses are based.
 
@@ -99,6 +122,8 @@ class Row:
         detail: Why there is no score, or what the grader noted; "" if nothing.
         answered: Whether the reply has visible text; None if unknown.
         served: Name of the model that answered as its server gave it, a space, and its fingerprint; "" if unknown.
+        asked_again: Requests for this reply beyond the first of each of its prompts: retries, and requests after one
+            that failed or whose reply was deleted.
         facets: Anything else that results can be grouped by, such as ``depth`` or ``difficulty``; a JSON object in
             tables.
     """
@@ -137,4 +162,5 @@ class Row:
     detail: str = ""
     answered: bool | None = None
     served: str = ""
+    asked_again: int = 0
     facets: Mapping[str, Facet] = field(default_factory=dict)

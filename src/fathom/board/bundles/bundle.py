@@ -36,10 +36,11 @@ from fathom.types import Facet, Json, Row
 if TYPE_CHECKING:
     import polars as pl
 
-FORMAT = 3
-"""The newest is written, all are read. Up to format 2 the inputs of scorers are among the facets of the rows. In
-format 1 rows do not record whether a reply was answered, and only complete replies have a score."""
-FORMATS = (1, 2, FORMAT)
+FORMAT = 4
+"""The newest is written, all are read. Up to format 3 rows do not record how often a sample was asked. Up to format 2
+the inputs of scorers are among the facets of the rows. In format 1 rows do not record whether a reply was answered, and
+only complete replies have a score."""
+FORMATS = (1, 2, 3, FORMAT)
 RULES = ("strict", "official")
 """Each reply has one row per rule, in this order."""
 HEAD, ROWS, DIGESTS = "bundle.json", "rows.jsonl", "digests.jsonl"
@@ -186,7 +187,8 @@ class Bundle:
 
 def fields_of(form: int) -> tuple[str, ...]:
     """The fields of a row in a format of ``FORMATS``: a bundle has replies of a single model, so none names it."""
-    return tuple(name for name in SCHEMA if name != "served" and (form > 1 or name != "answered"))
+    since = {"served": FORMAT + 1, "answered": 2, "asked_again": 4}
+    return tuple(name for name in SCHEMA if form >= since.get(name, 1))
 
 
 def hashed(content: str | bytes) -> str:

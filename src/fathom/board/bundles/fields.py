@@ -288,6 +288,7 @@ _ROW: Mapping[str, Check] = {
     "fathom_version": line,
     "detail": text(),
     "answered": flag,
+    "asked_again": _COUNT,
     "facets": table(line, scalar),
 }
 ROW_FIELDS: Mapping[int, Mapping[str, Check]] = {

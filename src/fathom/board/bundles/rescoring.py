@@ -17,7 +17,16 @@ from fathom.rows.scoring import NOT_JUDGED, Judged
 from fathom.runfile.serving import SERVER_CUT
 from fathom.runfile.store import StoredReply
 from fathom.score.registry import metric_name
-from fathom.stats.outcomes import DOES_NOT_FIT, counted, scorer_errors, tally, unmeasured
+from fathom.stats.outcomes import (
+    ASKED_AGAIN_AT_MOST,
+    CHOSEN,
+    DOES_NOT_FIT,
+    asked_again,
+    counted,
+    scorer_errors,
+    tally,
+    unmeasured,
+)
 from fathom.storage.versions import fathom_version
 from fathom.suites.registry import get_task
 from fathom.types import Reply, Row
@@ -106,6 +115,9 @@ def _ended(bundle: Bundle) -> Iterator[Finding]:
     if others:
         words = f"{others:,} replies have no score: their judgement was unreadable"
         yield Finding("incomplete", "unscored", f"{words}; `fathom judge --again` repeats the judgements")
+    if again := asked_again(rows):
+        doubt = f"; {CHOSEN}" if asked_again(rows, ASKED_AGAIN_AT_MOST) else ""
+        yield Finding("unverified", "requests", f"{again}{doubt}")
     if outcomes["unanswered"]:
         words = (
             f"{outcomes['unanswered']:,} of {len(rows):,} replies have no text (refused, empty, truncated before it)"
@@ -212,6 +224,7 @@ def _one_stored(result: Result, about: Sequence[str]) -> StoredReply:
         cost=row.cost,
         finished_at=0.0,
         fathom_version=row.fathom_version,
+        asked_again=row.asked_again,
     )
 
 

@@ -24,12 +24,14 @@ from fathom.types import FathomError, Json
 
 PLAN = "shards.json"
 FORMAT = 1
-COLUMNS = (*CHECKED[SPLIT][0].columns.split(", "), "served", "checksum")
-"""Of a row, in this order. The checksum is of all before ``served``, which files of earlier versions lack."""
+UNCHECKED: Mapping[str, Any] = {"served": "", "asked_again": 0}
+"""Columns that files of earlier versions lack, each with what it then is."""
+COLUMNS = (*CHECKED[SPLIT][0].columns.split(", "), *UNCHECKED, "checksum")
+"""Of a row, in this order. The checksum is of all before ``served``."""
 _AT = {name: number for number, name in enumerate(COLUMNS)}
 _WHOLE = (
     *("epoch", "length", "tokens", "tokens_in", "tokens_out", "tokens_reasoning", "tokens_cached", "attempts"),
-    *("truncated", "checksum"),
+    *("truncated", "asked_again", "checksum"),
 )
 _REAL = ("chance", "seconds", "cost", "finished_at")
 _ADVICE = "restore it from a copy, or remove it and run the shard again"
@@ -267,14 +269,15 @@ def read_rows(data: bytes, where: str, shard: Shard, digest: str) -> list[Row]:
         if about["shard"] != shard.name:
             raise FathomError(f"{where}: holds {about['shard']} of this run, not {shard.name}; {_ADVICE}")
         table = file.read()
-        if file.schema_arrow.equals(_schema([name for name in COLUMNS if name != "served"])):
-            table = table.add_column(len(COLUMNS) - 2, "served", pyarrow.array([""] * len(table), pyarrow.string()))
+        for name in [name for name in UNCHECKED if name not in table.column_names]:
+            column = pyarrow.array([UNCHECKED[name]] * len(table), _schema().field(name).type)
+            table = table.add_column(min(COLUMNS.index(name), table.num_columns), name, column)
         if not table.schema.equals(_schema()):
             raise ValueError("unexpected columns")
         rows = list(zip(*(table[name].to_pylist() for name in COLUMNS), strict=True))
         intact = len(rows) == int(about["rows"])
     except (pyarrow.ArrowException, KeyError, ValueError, OSError) as error:
         raise FathomError(f"{where}: damaged ({error}); {_ADVICE}") from None
-    if not intact or any(row_checksum(row[:-2]) != row[-1] for row in rows):
+    if not intact or any(row_checksum(row[: _AT[next(iter(UNCHECKED))]]) != row[-1] for row in rows):
         raise FathomError(f"{where}: damaged (checksum mismatch); {_ADVICE}")
     return rows

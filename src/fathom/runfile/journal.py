@@ -1,0 +1,139 @@
+"""The journal of a run: every request in the order in which they ended, each entry with the hash of the one before.
+
+A reply does not show what was asked before it: a server can answer errors in place of wrong replies until one is right,
+and a reply that was deleted is asked for again. The journal shows both: ``asked_again`` counts the requests for a reply
+beyond the first of each of its prompts. It is a record and no proof: who writes a whole store anew can forge it.
+"""
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeAlias
+
+from fathom.types import Attempt, FathomError
+
+Key: TypeAlias = tuple[str, int]
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS journal (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, sample TEXT NOT NULL, epoch INTEGER NOT NULL, prompt TEXT NOT NULL,
+    outcome TEXT NOT NULL, started REAL NOT NULL, seconds REAL NOT NULL, tokens_in INTEGER, tokens_out INTEGER,
+    cost REAL, requests INTEGER NOT NULL, chain TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS journal_of ON journal (sample, epoch);
+"""
+LOST = "lost"
+"""The outcome of a request that may have been sent by a process that died."""
+UNREACHED = "unreached"
+"""The outcome of a request that reached no server."""
+_SHOWN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One request of the journal, or several of which no more is known.
+
+    Attributes:
+        sample: Id of the sample.
+        epoch: Number of the repetition, from 1.
+        prompt: What tells the prompts of a sample apart; "" if it is unknown.
+        outcome: Status of the reply, kind of the failure, ``LOST`` or ``UNREACHED``.
+        started: When it was sent, in seconds since the epoch.
+        seconds: How long it took.
+        tokens_in: Tokens of the prompt as the server counted them; None if it did not.
+        tokens_out: Tokens of the reply.
+        cost: US dollars; None if the price is unknown.
+        requests: How many requests it stands for.
+    """
+
+    sample: str
+    epoch: int
+    prompt: str
+    outcome: str
+    started: float
+    seconds: float
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    requests: int = 1
+
+
+_COLUMNS = ", ".join(field.name for field in fields(Entry))
+_MARKS = ", ".join("?" for _ in fields(Entry))
+
+
+def entry_of(key: Key, attempt: Attempt, cost: float | None) -> Entry:
+    """The entry of a request.
+
+    Args:
+        key: Sample and epoch.
+        attempt: The request.
+        cost: US dollars; None if the price is unknown.
+    """
+    outcome = attempt.outcome if attempt.reached else UNREACHED
+    read, written = attempt.tokens_in, attempt.tokens_out
+    return Entry(*key, attempt.prompt, outcome, float(attempt.started), float(attempt.seconds), read, written, cost)
+
+
+def append(db: sqlite3.Connection, entry: Entry) -> None:
+    """Write an entry; the caller holds the transaction."""
+    last = db.execute("SELECT chain FROM journal ORDER BY number DESC LIMIT 1").fetchone()
+    values = astuple(entry)
+    row = (*values, _chained(last[0] if last else "", values))
+    db.execute(f"INSERT INTO journal ({_COLUMNS}, chain) VALUES ({_MARKS}, ?)", row)
+
+
+def asked_again(db: sqlite3.Connection, path: Path) -> Mapping[Key, int]:
+    """The requests for each reply beyond the first of each of its prompts, where there are any.
+
+    Args:
+        db: The store, open; it may be that of an earlier version, without a journal.
+        path: Its path, for messages.
+
+    Raises:
+        FathomError: Entries were removed or changed.
+    """
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'journal'").fetchone():
+        return {}
+    least = db.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'journal'").fetchone()[0]
+    requests: Counter[Key] = Counter()
+    prompts: dict[Key, set[str]] = {}
+    chain, number = "", 0
+    for stored, noted, *values in db.execute(f"SELECT number, chain, {_COLUMNS} FROM journal ORDER BY number"):
+        number += 1
+        chain = _chained(chain, tuple(values))
+        if stored != number or chain != noted:
+            raise _changed(path, number)
+        entry = Entry(*values)
+        if entry.outcome != UNREACHED:
+            key = entry.sample, entry.epoch
+            requests[key] += entry.requests
+            prompts.setdefault(key, set()).update([entry.prompt] if entry.prompt else ())
+    if number < least:
+        raise _changed(path, number + 1)
+    return {key: again for key, known in prompts.items() if (again := requests[key] - max(1, len(known))) > 0}
+
+
+def asked_again_for(db: sqlite3.Connection, key: Key) -> int:
+    """The same for one reply, without a check of the journal."""
+    requests = f"coalesce(sum(CASE WHEN outcome != '{UNREACHED}' THEN requests END), 0)"
+    query = (
+        f"SELECT {requests} - max(1, count(DISTINCT nullif(prompt, ''))) FROM journal WHERE sample = ? AND epoch = ?"
+    )
+    return max(0, int(db.execute(query, key).fetchone()[0]))
+
+
+def _changed(path: Path, number: int) -> FathomError:
+    return FathomError(
+        f"{path}: the journal of requests was changed at entry {number:,}, so how often samples were asked is not "
+        "known any more; restore the file from a copy, or run again in another folder"
+    )
+
+
+def _chained(before: str, values: tuple[object, ...]) -> str:
+    """The hash of an entry and all before it."""
+    return sha256(f"{before}{json.dumps(values)}".encode("utf-8", "backslashreplace")).hexdigest()[: 2 * _SHOWN]
