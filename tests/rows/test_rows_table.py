@@ -218,3 +218,12 @@ def test_tables_are_read_as_spreadsheets_save_them(tmp_path: Path, content: byte
 
     (tmp_path / "t.csv").write_bytes(content)
     assert read_table(tmp_path / "t.csv").rows() == [("a", "0,5")]
+
+
+def test_texts_that_are_formulas_are_guarded_in_csv_and_read_as_they_were(tmp_path: Path) -> None:
+    answers = ["=1+1", "-3", "@x", "+1", "'=2", "plain", "'quoted'", "\t=3"]
+    rows = to_frame([dataclasses.replace(ROWS[0], sample=f"s{at}", answer=answer) for at, answer in enumerate(answers)])
+    write_rows(rows, tmp_path / "rows.csv")
+    assert '"=' not in (tmp_path / "rows.csv").read_text()
+    assert ",=" not in (tmp_path / "rows.csv").read_text()
+    assert read_rows(tmp_path / "rows.csv")["answer"].to_list() == answers

@@ -51,6 +51,23 @@ def test_a_password_opens_a_session(accounts: People) -> None:
     assert accounts.session("") is None
 
 
+def test_a_password_that_is_reset_during_a_login_opens_no_session(
+    accounts: People, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    matches = accounts._matches
+
+    def slowly(hashed: str, password: str) -> bool:
+        right = matches(hashed, password)
+        accounts.set_password("ann", "an entirely different one")
+        return right
+
+    monkeypatch.setattr(accounts, "_matches", slowly)
+    with pytest.raises(LoginError):
+        accounts.log_in("ann", PASSWORD, "127.0.0.1")
+    with accounts.store.reading.connect() as connection:
+        assert connection.execute(sessions.select()).all() == []
+
+
 def test_neither_passwords_nor_secrets_are_stored(accounts: People) -> None:
     secret, token = accounts.log_in("ann", PASSWORD, "x"), accounts.make_token("ann")
     with accounts.store.reading.connect() as connection:

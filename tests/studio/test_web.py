@@ -611,3 +611,14 @@ def everybody(browser: Any, store: Store) -> tuple[Browser, ...]:
     to_answer_review(store)
     create(store, "s-2")
     return browser("ann"), browser("ada")
+
+
+def test_direction_controls_are_named_in_texts_and_kept_in_fields() -> None:
+    from fathom.studio.web.visit import with_shown_directions
+
+    page = '<p title="a\u202eb">a\u202eb</p><textarea name="x">a\u202eb</textarea><p>\u2066c'
+    shown = with_shown_directions(page)
+    assert shown == (
+        '<p title="a\u202eb">a<mark>U+202E</mark>b</p><textarea name="x">a\u202eb</textarea><p><mark>U+2066</mark>c'
+    )
+    assert with_shown_directions("<p>plain</p>") == "<p>plain</p>"

@@ -12,6 +12,7 @@ from fathom.board.board_data import lengths_of
 from fathom.board.model import Estimate
 from fathom.board.table import Table, TableEntry
 from fathom.printing import printable
+from fathom.rows.schema import guarded
 from fathom.stats.outcomes import COUNTED
 from fathom.storage.checksums import with_checksum
 from fathom.types import Json
@@ -42,7 +43,6 @@ they are empty if unknown. The last columns record how unpublished scores of tas
 
 _HEADS = ("Rank", "Model", "Variant", "Overall, %", "95% interval", "Origin", "Date")
 _AFTER_VALUE = 6 + len(ENDED)  # error, low, high, n, bound, other
-_FORMULA = r"^[=+\-@\t\r]"
 _TASK = ("rule", "metric", "grader", "version", "fathom", "questions")
 _Record: TypeAlias = tuple[Any, ...]
 _Figure: TypeAlias = tuple[str, str, int | None, Estimate]
@@ -177,9 +177,7 @@ def _short(estimate: Estimate) -> list[Json]:
 
 def _csv(frame: pl.DataFrame) -> bytes:
     """CSV in which texts that look like formulas begin with an apostrophe, for spreadsheets."""
-    texts = (name for name, kind in SCHEMA.items() if kind == pl.String)
-    guarded = frame.with_columns(pl.col(name).str.replace(_FORMULA, "'${0}") for name in texts)
-    return guarded.write_csv().encode("utf-8")
+    return guarded(frame).write_csv().encode("utf-8")
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

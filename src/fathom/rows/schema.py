@@ -150,7 +150,7 @@ def scan_rows(path: Path) -> pl.DataFrame | pl.LazyFrame:
         FathomError: The file cannot be read, lacks a column, or has an invalid value.
     """
     large = _large_table(path)
-    rows = read_table(path).lazy() if large is None else large
+    rows = _small_table(path) if large is None else large
     columns = rows.collect_schema().names()
     missing = [name for name in _REQUIRED if name not in columns]
     if missing:
@@ -165,6 +165,11 @@ def scan_rows(path: Path) -> pl.DataFrame | pl.LazyFrame:
     with readable_table(path):
         checked = checked_rows(_with_current_names(_cast(rows, path)), str(path))
         return checked if large is not None else checked.collect()
+
+
+def _small_table(path: Path) -> pl.LazyFrame:
+    rows = read_table(path)
+    return (unguarded(rows) if format_of(path.name) == ".csv" else rows).lazy()
 
 
 def _large_table(path: Path) -> pl.LazyFrame | None:
@@ -333,10 +338,23 @@ def _write(slices: Iterable[pl.LazyFrame], path: Path, what: str) -> None:
                 continue
             content = BytesIO()  # several versions of polars that write a file themselves do not say the disk is full
             if path.suffix == ".csv":
-                rows.write_csv(content, include_header=not number)
+                guarded(rows).write_csv(content, include_header=not number)
             else:
                 rows.write_ndjson(content)
             stream.write(content.getbuffer())
+
+
+_FORMULA = r"^('*[=+\-@\t\r])"
+
+
+def guarded(frame: pl.DataFrame) -> pl.DataFrame:
+    """A table for CSV: texts that spreadsheets take for formulas have an apostrophe before them."""
+    return frame.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'${1}"))
+
+
+def unguarded(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table that ``guarded`` made a CSV file of."""
+    return frame.with_columns(pl.col(pl.String).str.replace(_FORMULA.replace("('*", "'('*"), "${1}"))
 
 
 def in_slices(rows: pl.LazyFrame) -> Iterator[pl.LazyFrame]:

@@ -270,22 +270,38 @@ class People:
         if not right or row is None or not row.password or not row.active or self._is_over(row):
             log.warning("login of %s from %s: refused", who, address)
             self._failed(name, address)
-        if self._hasher.check_needs_rehash(hashed):
-            again = self._hasher.hash(password)
-            same = (people.c.name == name) & (people.c.password == hashed)  # nobody has changed it since
-            with clear_errors(), self.store.engine.begin() as connection:
-                connection.execute(update(people).where(same).values(password=again))
+        new = self._hasher.hash(password) if self._hasher.check_needs_rehash(hashed) else hashed
+        secret = self._session_of(name, hashed, new)
+        if secret is None:
+            log.warning("login of %s from %s: the password was changed meanwhile", who, address)
+            self._failed(name, address)
         log.info("login of %s from %s", who, address)
-        return self.new_session(name)
+        return secret
 
     def _is_over(self, row: Row[Any]) -> bool:
         return bool(row.initial) and row.changed < moment(self._clock() - INITIAL_SECONDS)
 
     def new_session(self, name: str) -> str:
-        """Begins a session of somebody whose password was checked, and returns its secret."""
+        """Begins a session of somebody who has just been checked, and returns its secret."""
+        secret = self._session_of(name)
+        assert secret is not None
+        return secret
+
+    def _session_of(self, name: str, checked: str = "", new: str = "") -> str | None:
+        """Begins a session, and returns its secret; None if the password is not the one that was checked any more.
+
+        Args:
+            name: Name of the account.
+            checked: The hash against which the password was checked; "" if nothing was.
+            new: The hash to store in its place.
+        """
         secret, present = secrets.token_urlsafe(32), int(self._clock())
         values = {"hash": hash_of(secret), "person": name, "csrf": secrets.token_urlsafe(32)}
         with clear_errors(), self.store.engine.begin() as connection:
+            # The update locks the account, so that a new password ends this session or is seen here.
+            same = (people.c.name == name) & (people.c.password == checked) & (people.c.active == 1)
+            if checked and not connection.execute(update(people).where(same).values(password=new)).rowcount:
+                return None
             old = (sessions.c.used < present - IDLE_SECONDS) | (sessions.c.made < present - SESSION_SECONDS)
             connection.execute(delete(sessions).where(old))
             connection.execute(delete(failures).where(failures.c.key == f"name {name}"))

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
@@ -173,7 +174,7 @@ class Visit:
             .get_template(f"{template}.html")
             .render(**about, **known, may=rights, notice=self.query("done"), **values)
         )
-        return HTMLResponse(text, code)
+        return HTMLResponse(with_shown_directions(text), code)
 
     def to(self, path: str, done: str = "") -> Response:
         """A redirection after a form, with a message."""
@@ -200,6 +201,23 @@ def templates() -> Environment:
     environment.filters["mined_key"] = mined_key
     environment.filters["row"] = _row
     return environment
+
+
+_DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_TAGS = re.compile(r"(<textarea\b[^>]*>[^<]*|<[^>]*>)")
+
+
+def with_shown_directions(page: str) -> str:
+    """A page in which direction controls in texts are named, because they make a text look like another one.
+
+    Values of fields keep them, so that what is saved is what was there. Every value of a page is escaped: within tags
+    and fields there is no ``<`` or ``>``.
+    """
+    if _DIRECTIONS.search(page) is None:
+        return page
+    parts = _TAGS.split(page)
+    parts[::2] = [_DIRECTIONS.sub(lambda mark: f"<mark>U+{ord(mark[0]):04X}</mark>", text) for text in parts[::2]]
+    return "".join(parts)
 
 
 def mined_key(text: str) -> str:
