@@ -3,25 +3,27 @@
 import sqlite3
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from run_suites import make_suite
+from run_suites import make_suite, sample
 from scripted_server import Act, ScriptedServer, completion, refusal
 
 from engine_calls import run
 from fathom.analysis.gate import gate
 from fathom.board.bundles.bundling import bundle_of
 from fathom.rows import rows_from_run
-from fathom.runfile.journal import LOST, UNREACHED, Entry, append, asked_again, asked_again_for
+from fathom.run.shards.share import rows_in
+from fathom.runfile.journal import LOST, UNREACHED, Entry, append, asked_again
 from fathom.runfile.journal import SCHEMA as JOURNAL
 from fathom.runfile.ledger import Ledger
 from fathom.runfile.progress import RunSummary, status
 from fathom.runfile.store import FILE
 from fathom.runfile.worker import this_worker
-from fathom.types import FathomError
+from fathom.types import Attempt, FathomError, Reply
 
 
 def go(suite: Path, server: ScriptedServer, out: Path, **options: Any) -> RunSummary:
@@ -104,9 +106,22 @@ def test_what_a_dead_process_may_have_asked_is_noted(tmp_path: Path) -> None:
     assert entries(tmp_path) == [("a", LOST, None, 1)]
 
 
-def test_how_requests_are_counted(tmp_path: Path) -> None:
-    """Counted a second time in plain code, and by the query for one reply."""
+def test_a_reply_of_a_shard_brings_how_often_it_was_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    with closing(Ledger(tmp_path / "a", this_worker())) as first:
+        failed, key = Attempt("p", "busy", 1.0, 0.5), (sample(0).id, 1)
+        for attempt in (failed, replace(failed, outcome="silent", reached=False), replace(failed, outcome="ok")):
+            first.note(key, attempt, None)
+        first.finish(sample(0), 1, Reply("ok", "nine"), prompt_hash="f00", cost=None)
+        rows = rows_in(tmp_path / "a")
+    with closing(Ledger(tmp_path / "b", this_worker())) as second:
+        assert list(second.adopt(rows)) == []
+        assert second.asked_again() == 1
+    assert [row[-2] for row in (*rows, *rows_in(tmp_path / "b"))] == [1, 1]
 
+
+def test_how_requests_are_counted(tmp_path: Path) -> None:
     def entry(sample: str, prompt: str, outcome: str = "ok", requests: int = 1) -> Entry:
         return Entry(sample, 1, prompt, outcome, 0.5, 0.25, None, 3, 0.001, requests)
 
@@ -128,7 +143,6 @@ def test_how_requests_are_counted(tmp_path: Path) -> None:
             for request in requests:
                 append(db, entry(sample, *request))
         assert asked_again(db, tmp_path) == {(sample, 1): again for sample, again in expected.items()}
-        assert {sample: again for sample in cases if (again := asked_again_for(db, (sample, 1)))} == expected
 
 
 def test_rows_without_the_column_were_asked_once() -> None:

@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, field, fields
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeAlias
@@ -24,7 +24,6 @@ CREATE TABLE IF NOT EXISTS journal (
     outcome TEXT NOT NULL, started REAL NOT NULL, seconds REAL NOT NULL, tokens_in INTEGER, tokens_out INTEGER,
     cost REAL, requests INTEGER NOT NULL, chain TEXT NOT NULL
 );
-CREATE INDEX IF NOT EXISTS journal_of ON journal (sample, epoch);
 """
 LOST = "lost"
 """The outcome of a request that may have been sent by a process that died."""
@@ -62,7 +61,7 @@ class Entry:
     requests: int = 1
 
 
-_COLUMNS = ", ".join(field.name for field in fields(Entry))
+_COLUMNS = ", ".join(column.name for column in fields(Entry))
 _MARKS = ", ".join("?" for _ in fields(Entry))
 
 
@@ -87,8 +86,37 @@ def append(db: sqlite3.Connection, entry: Entry) -> None:
     db.execute(f"INSERT INTO journal ({_COLUMNS}, chain) VALUES ({_MARKS}, ?)", row)
 
 
-def asked_again(db: sqlite3.Connection, path: Path) -> Mapping[Key, int]:
-    """The requests for each reply beyond the first of each of its prompts, where there are any.
+@dataclass(slots=True)
+class Counts:
+    """The requests for each reply.
+
+    Attributes:
+        requests: Number of them that may have reached a server.
+        prompts: Their different prompts, as far as they are known.
+    """
+
+    requests: Counter[Key] = field(default_factory=Counter)
+    prompts: dict[Key, set[str]] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        """Count an entry."""
+        if entry.outcome != UNREACHED:
+            key = entry.sample, entry.epoch
+            self.requests[key] += entry.requests
+            self.prompts.setdefault(key, set()).update([entry.prompt] if entry.prompt else ())
+
+    def again(self, key: Key) -> int:
+        """The requests for a reply beyond the first of each of its prompts."""
+        return max(0, self.requests[key] - max(1, len(self.prompts.get(key, ()))))
+
+    def forget(self, key: Key) -> None:
+        """Drop what is known of a reply."""
+        self.requests.pop(key, None)
+        self.prompts.pop(key, None)
+
+
+def counts_in(db: sqlite3.Connection, path: Path) -> Counts:
+    """The requests in a journal.
 
     Args:
         db: The store, open; it may be that of an earlier version, without a journal.
@@ -97,34 +125,30 @@ def asked_again(db: sqlite3.Connection, path: Path) -> Mapping[Key, int]:
     Raises:
         FathomError: Entries were removed or changed.
     """
+    counts = Counts()
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'journal'").fetchone():
-        return {}
+        return counts
     least = db.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'journal'").fetchone()[0]
-    requests: Counter[Key] = Counter()
-    prompts: dict[Key, set[str]] = {}
     chain, number = "", 0
     for stored, noted, *values in db.execute(f"SELECT number, chain, {_COLUMNS} FROM journal ORDER BY number"):
         number += 1
         chain = _chained(chain, tuple(values))
         if stored != number or chain != noted:
             raise _changed(path, number)
-        entry = Entry(*values)
-        if entry.outcome != UNREACHED:
-            key = entry.sample, entry.epoch
-            requests[key] += entry.requests
-            prompts.setdefault(key, set()).update([entry.prompt] if entry.prompt else ())
+        counts.add(Entry(*values))
     if number < least:
         raise _changed(path, number + 1)
-    return {key: again for key, known in prompts.items() if (again := requests[key] - max(1, len(known))) > 0}
+    return counts
 
 
-def asked_again_for(db: sqlite3.Connection, key: Key) -> int:
-    """The same for one reply, without a check of the journal."""
-    requests = f"coalesce(sum(CASE WHEN outcome != '{UNREACHED}' THEN requests END), 0)"
-    query = (
-        f"SELECT {requests} - max(1, count(DISTINCT nullif(prompt, ''))) FROM journal WHERE sample = ? AND epoch = ?"
-    )
-    return max(0, int(db.execute(query, key).fetchone()[0]))
+def asked_again(db: sqlite3.Connection, path: Path) -> Mapping[Key, int]:
+    """``Counts.again`` for each reply for which it is above 0; see ``counts_in``.
+
+    Raises:
+        FathomError: Entries were removed or changed.
+    """
+    counts = counts_in(db, path)
+    return {key: again for key in counts.requests if (again := counts.again(key))}
 
 
 def _changed(path: Path, number: int) -> FathomError:

@@ -33,7 +33,7 @@ from fathom.runfile.store_checks import add_checksums
 from fathom.runfile.worker import Worker, is_alive, retire
 from fathom.safety.secrets import hide_in_text, redact
 from fathom.storage.versions import fathom_version
-from fathom.types import Attempt, FathomError, Reply, Sample, Status
+from fathom.types import STATUSES, Attempt, FathomError, Reply, Sample, Status
 
 PLANNED_AT_ONCE = 1000
 """Samples per transaction, so that other processes can write in between."""
@@ -62,9 +62,13 @@ class Ledger:
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(SCHEMA + journal.SCHEMA)
             self._noted: set[Key] = set()
+            self._waiting: dict[Key, list[journal.Entry]] = {}
             self._form = self._bring_up_to_date()
             self._replies, self._planned = CHECKED[max(self._form, min(CHECKED))]
-            journal.asked_again(self._db, folder / FILE)  # a changed one is found before anything is paid
+            # A changed journal is found before anything is paid.
+            self._counts = journal.counts_in(self._db, folder / FILE)
+            for key in self._db.execute("SELECT sample, epoch FROM replies WHERE status != 'error'"):
+                self._counts.forget(key)
             with self._writing():
                 self._release_dead_claims()
                 self._earlier = {row[0] for row in self._db.execute("SELECT id FROM workers WHERE pid = 0")}
@@ -81,6 +85,8 @@ class Ledger:
             for name in ("asked", "worker", "served"):
                 if name not in present:
                     self._db.execute(f"ALTER TABLE replies ADD COLUMN {name} TEXT NOT NULL DEFAULT ''")
+            if "asked_again" not in present:
+                self._db.execute("ALTER TABLE replies ADD COLUMN asked_again INTEGER NOT NULL DEFAULT 0")
         return add_checksums(self._db, self.folder / FILE, CHECKED)
 
     def plan(self, planned: int, samples: Iterable[Sample], epochs: int) -> None:
@@ -115,17 +121,16 @@ class Ledger:
         Yields:
             The (sample, epoch) pairs of which another reply is stored; it is kept.
         """
-        columns = f"{self._replies.columns}, served, checksum"
+        columns = f"{self._replies.columns}, served, asked_again, checksum"
         compared = "status, text, reasoning, stop"
         at = [columns.split(", ").index(name) for name in compared.split(", ")]
         note = f"INSERT OR IGNORE INTO replies ({columns}) VALUES ({_marks(columns)})"
         checked = self._replies.columns.split(", ")
         with self._writing():
             last = self._db.execute("SELECT coalesce(max(rowid), 0) FROM replies").fetchone()
-            for *values, again, checksum in rows:
-                row = (*values, checksum)
+            for row in rows:
                 if self._db.execute(note, row).rowcount:
-                    self._append_adopted(dict(zip(checked, values, strict=False)), int(str(again)))
+                    self._append_adopted(dict(zip(checked, row, strict=False)), int(str(row[-2])))
                 else:
                     query = f"SELECT {compared} FROM replies WHERE sample = ? AND epoch = ?"
                     if self._db.execute(query, row[:2]).fetchone() != tuple(row[number] for number in at):
@@ -192,7 +197,7 @@ class Ledger:
         Returns:
             The status of the reply it replaces; None if there was none.
         """
-        reply = without_secrets(reply)
+        key, reply = (sample.id, epoch), without_secrets(reply)
         answer = (reply.status, reply.text, reply.reasoning, reply.stop, reply.tokens_in, reply.tokens_out)
         how = (reply.tokens_reasoning, reply.seconds, reply.attempts, reply.truncated, reply.error, reply.tokens_cached)
         row = (
@@ -211,36 +216,44 @@ class Ledger:
             reply.served,
         )
         query = "SELECT status FROM replies WHERE sample = ? AND epoch = ?"
-        columns = f"{self._replies.columns}, worker, served"
+        columns = f"{self._replies.columns}, worker, served, asked_again"
         with self._writing():
+            if prompt_hash and key not in self._noted:  # nobody has noted its requests one by one
+                self._waiting[key] = [_of_reply(key, reply, cost)]
+            self._append(key)
+            self._noted.discard(key)
+            row = (*row, self._counts.again(key))
+            if reply.status != "error":
+                self._counts.forget(key)
             before: tuple[Status] | None = self._db.execute(query, (sample.id, epoch)).fetchone()
             self._db.execute(f"INSERT OR REPLACE INTO replies ({columns}) VALUES ({_marks(columns)})", storable(row))
             # The checksum is of the values as SQLite stores them, whose types can differ.
             self._db.execute(
                 f"UPDATE replies SET checksum = {self._replies.checksum} WHERE rowid = last_insert_rowid()"
             )
-            if prompt_hash and (sample.id, epoch) not in self._noted:  # nobody has noted its requests one by one
-                self._append(sample.id, epoch, reply, cost)
-            self._noted.discard((sample.id, epoch))
         return before[0] if before else None
 
     def note(self, key: Key, attempt: Attempt, cost: float | None) -> None:
-        """Take down a request; once this returns, it survives ``kill -9``.
+        """Take down a request.
+
+        An answer is written with the reply that ``finish`` commits, anything else at once. If the process dies between
+        the two, the claim of the sample shows that it was perhaps asked.
 
         Args:
             key: Sample and epoch.
             attempt: The request.
             cost: US dollars; None if the price is unknown.
         """
-        with self._writing():
-            journal.append(self._db, journal.entry_of(key, attempt, cost))
         self._noted.add(key)
+        self._waiting.setdefault(key, []).append(journal.entry_of(key, attempt, cost))
+        if attempt.outcome not in STATUSES:
+            with self._writing():
+                self._append(key)
 
-    def _append(self, sample: str, epoch: int, reply: Reply, cost: float | None) -> None:
-        started = time.time() - reply.seconds
-        attempt = Attempt("", reply.status, started, reply.seconds, reply.tokens_in, reply.tokens_out)
-        entry = journal.entry_of((sample, epoch), attempt, cost)
-        journal.append(self._db, replace(entry, requests=max(1, reply.attempts)))
+    def _append(self, key: Key) -> None:
+        for entry in self._waiting.pop(key, ()):
+            journal.append(self._db, entry)
+            self._counts.add(entry)
 
     def has_replied(self) -> bool:
         """Whether the model has replied to any prompt of the run, in this or an earlier process."""
@@ -276,6 +289,8 @@ class Ledger:
         """Release all claims and close the file."""
         # On a full disk this fails too; the error has been reported, and claims of ended processes are released anyway.
         with suppress(FathomError), self._writing():
+            for key in list(self._waiting):
+                self._append(key)
             self._db.execute("DELETE FROM claims WHERE worker = ?", (self.worker.id,))
             self._db.execute("UPDATE workers SET pid = 0 WHERE id = ?", (self.worker.id,))
         leave_wal(self._db)
@@ -299,6 +314,8 @@ class Ledger:
         sample, epoch, status, seconds, ended, read, written, cost = (stored[name] for name in names)
         entry = journal.Entry(sample, epoch, "", status, ended - seconds, seconds, read, written, cost, 1 + again)
         journal.append(self._db, entry)
+        if status == "error":  # it is asked again
+            self._counts.add(entry)
 
     def _release_dead_claims(self) -> None:
         now = time.time()
@@ -315,7 +332,9 @@ class Ledger:
             "r.sample = claims.sample AND r.epoch = claims.epoch AND r.status != 'error')"
         )
         for sample, epoch in self._db.execute(query, (worker,)).fetchall():
-            journal.append(self._db, journal.Entry(sample, epoch, "", journal.LOST, time.time(), 0.0))
+            entry = journal.Entry(sample, epoch, "", journal.LOST, time.time(), 0.0)
+            journal.append(self._db, entry)
+            self._counts.add(entry)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -328,6 +347,13 @@ class Ledger:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
+
+
+def _of_reply(key: Key, reply: Reply, cost: float | None) -> journal.Entry:
+    """The entry of all requests for a reply of which no more is known."""
+    started = time.time() - reply.seconds
+    attempt = Attempt("", reply.status, started, reply.seconds, reply.tokens_in, reply.tokens_out)
+    return replace(journal.entry_of(key, attempt, cost), requests=max(1, reply.attempts))
 
 
 def enter_wal(db: sqlite3.Connection) -> None:

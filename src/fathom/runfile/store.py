@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS replies (
     tokens_in INTEGER, tokens_out INTEGER, tokens_reasoning INTEGER, seconds REAL NOT NULL, attempts INTEGER NOT NULL,
     truncated INTEGER NOT NULL, error TEXT NOT NULL, tokens_cached INTEGER, cost REAL,
     finished_at REAL NOT NULL, fathom_version TEXT NOT NULL, worker TEXT NOT NULL DEFAULT '', checksum INTEGER,
-    inputs TEXT, served TEXT NOT NULL DEFAULT '', UNIQUE (sample, epoch)
+    inputs TEXT, served TEXT NOT NULL DEFAULT '', asked_again INTEGER NOT NULL DEFAULT 0, UNIQUE (sample, epoch)
 );
 CREATE TABLE IF NOT EXISTS planned (
     sample TEXT NOT NULL, epoch INTEGER NOT NULL, item TEXT NOT NULL, task TEXT NOT NULL, length INTEGER NOT NULL,

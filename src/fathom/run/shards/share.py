@@ -29,7 +29,6 @@ from fathom.run.shards.files import (
     write_rows,
 )
 from fathom.run.shards.store import Store
-from fathom.runfile.journal import asked_again_for
 from fathom.runfile.ledger import Key, Ledger
 from fathom.runfile.progress import RunSummary
 from fathom.runfile.store import FILE, clear_errors
@@ -143,14 +142,11 @@ class OneShard(DirectExecutor):
 
 def rows_in(folder: Path, keys: Sequence[Key] | None = None) -> list[Row]:
     """Rows of a run folder: all, or those of some samples and epochs."""
-    stored, path = [name for name in COLUMNS if name != "asked_again"], folder / FILE
-    query = f"SELECT {', '.join(stored)} FROM replies"
+    query, path = f"SELECT {', '.join(COLUMNS)} FROM replies", folder / FILE
     with (
         clear_errors(folder),
         closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as db,
     ):
         if keys is None:
-            rows = db.execute(query).fetchall()
-        else:
-            rows = [row for key in keys for row in db.execute(f"{query} WHERE sample = ? AND epoch = ?", key)]
-        return [(*row[:-1], asked_again_for(db, key_of(row)), row[-1]) for row in rows]
+            return db.execute(query).fetchall()
+        return [row for key in keys for row in db.execute(f"{query} WHERE sample = ? AND epoch = ?", key)]
