@@ -272,15 +272,16 @@ def _score(row: Mapping[str, object], name: str, scorer: Scorer | None, rule: st
         scorer = scorer or get_scorer(name, rule)
     except FathomError as error:
         return _unscored(str(error))
-    language, dataset, extra = row.get("language"), row.get("dataset"), row.get("extra")
+    texts = [text if isinstance(text := row.get(name), str) else "" for name in ("language", "dataset", "asked")]
+    extra = row.get("extra")
     return scorer(
         ScoringRow(
             row["prediction"],
             row["answers"],
             row.get("all_classes"),
-            language if isinstance(language, str) else "",
-            dataset if isinstance(dataset, str) else "",
+            *texts[:2],
             extra if isinstance(extra, dict) else {},
+            texts[2],
         )
     )
 

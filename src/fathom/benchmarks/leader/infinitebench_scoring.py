@@ -47,8 +47,8 @@ from fathom.types import CONTAINED, Score
 
 Grade: TypeAlias = tuple[float, str | None]
 """A score, and the extracted answer, or None."""
-Read: TypeAlias = Callable[[str, list[str]], Grade]
-"""A score from a reply and its non-empty gold answers; raises ``ValueError`` if they are unusable."""
+Read: TypeAlias = Callable[[str, list[str], str], Grade]
+"""A score from a reply, its non-empty gold answers and the question; raises ``ValueError`` if they are unusable."""
 
 _LETTERS = frozenset("ABCD")
 _UUID = re.compile(r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f-])")
@@ -71,7 +71,7 @@ def strict(read: Read) -> Scorer:
         if not gold:
             return unscored("strict", "no gold answer to compare with")
         try:
-            value, answer = read(without_reasoning(row.prediction), gold)
+            value, answer = read(without_reasoning(row.prediction), gold, row.asked)
         except ValueError as error:
             return unscored("strict", str(error))
         contained = (
@@ -98,23 +98,23 @@ def _texts(answers: object) -> list[str]:
 # ------------------------------------------------------------------------------------------------ retrieval
 
 
-def number_kept(reply: str, gold: list[str]) -> Grade:
+def number_kept(reply: str, gold: list[str], asked: str) -> Grade:
     """A number repeated digit by digit."""
     number = digits(reply, len(gold[0]))
     return float(number == gold[0]), number
 
 
-def key_value(reply: str, gold: list[str]) -> Grade:
+def key_value(reply: str, gold: list[str], asked: str) -> Grade:
     """The value of a key: the UUID that the reply gives; or any other text that occurs as a whole."""
     wanted = gold[0].lower()
     if not _UUID.fullmatch(wanted):
         answer = short_answer(reply)
         return float(answer is not None and stands_in(answer, gold[0])), answer
-    value = given_uuid(reply)
+    value = given_uuid(reply, asked)
     return float(value == wanted), value
 
 
-def name(reply: str, gold: list[str]) -> Grade:
+def name(reply: str, gold: list[str], asked: str) -> Grade:
     """Any of the gold names, in the first line of the answer."""
     answer = short_answer(reply) or short_answer(reply.rstrip(" :：\n"))
     offers = _OFFERS.split(" ".join(answer.split())) if answer else []
@@ -125,7 +125,7 @@ def name(reply: str, gold: list[str]) -> Grade:
 # ------------------------------------------------------------------------------------------ code and numbers
 
 
-def printed_number(reply: str, gold: list[str]) -> Grade:
+def printed_number(reply: str, gold: list[str], asked: str) -> Grade:
     """The output of a program: the last separate number."""
     text = readable(reply)
     for part in (*after_cues(text), text):
@@ -134,9 +134,9 @@ def printed_number(reply: str, gold: list[str]) -> Grade:
     return 0.0, None
 
 
-def number_found(reply: str, gold: list[str]) -> Grade:
+def number_found(reply: str, gold: list[str], asked: str) -> Grade:
     """A number of a list or made from it: after the last "answer is", "=" or "is", else the first of all."""
-    number = stated_number(reply)
+    number = stated_number(reply, asked)
     return float(number is not None and Decimal(number) == _decimal(gold[0])), number
 
 
@@ -150,7 +150,7 @@ def _decimal(text: str) -> Decimal:
     return number
 
 
-def results(reply: str, gold: list[str]) -> Grade:
+def results(reply: str, gold: list[str], asked: str) -> Grade:
     """Intermediate results: the share that is correct before the first error."""
     right = [_canonical(answer) for answer in gold]
     numbers = [_canonical(number) for number in _SIGNED.findall(plain_text(reply))]
@@ -167,7 +167,7 @@ def _canonical(number: str) -> str:
 # ---------------------------------------------------------------------------------------------------- books
 
 
-def option(reply: str, gold: list[str]) -> Grade:
+def option(reply: str, gold: list[str], asked: str) -> Grade:
     """A choice from A to D: its letter, or its text alone."""
     letters = _LETTERS.intersection(gold)
     letter = option_letter(reply)
@@ -195,13 +195,13 @@ def _even(text: str) -> str:
     return " ".join(fold(text).casefold().split()).rstrip(".")
 
 
-def words(reply: str, gold: list[str]) -> Grade:
+def words(reply: str, gold: list[str], asked: str) -> Grade:
     """Words of the answer and of the nearest gold answer."""
     answer = free_answer(reply)
     return token_f1(answer or "", gold), answer
 
 
-def characters(reply: str, gold: list[str]) -> Grade:
+def characters(reply: str, gold: list[str], asked: str) -> Grade:
     """Characters of the reply and of the nearest gold answer, without marks and spaces."""
     text = free_answer(reply)
     letters = _bare(text or "")
@@ -215,7 +215,7 @@ def _bare(text: str) -> list[str]:
     return [letter for letter in letters if unicodedata.category(letter)[0] not in "PS"] or letters
 
 
-def summary(reply: str, gold: list[str]) -> Grade:
+def summary(reply: str, gold: list[str], asked: str) -> Grade:
     """The sentences of the nearest reference that share words with the reply."""
     sentences = strict_sentences(reply)
     return max(rouge_l_sum(sentences, strict_sentences(reference)) for reference in gold), reply.strip()
