@@ -42,8 +42,9 @@ from fathom.benchmarks.ada.scoring import designation, segment_order
 from fathom.documents.world import generate
 from fathom.score import answers
 from fathom.score.judge_texts import object_at_end
+from fathom.score.reading import contains_answer
 from fathom.score.registry import ScoringRow, get_scorer
-from fathom.score.text import contains_answer, token_f1
+from fathom.score.text import token_f1
 from fathom.score.unwrapping import readable
 from fathom.suites.registry import tasks
 from fathom.types import Facet, Sample, Score, Task

@@ -231,7 +231,7 @@ def test_the_object_that_ends_a_reply_is_read(reply: str) -> None:
         '{"fluency": 2, "correctness": 3} But it misses the date.',
         '{"fluency": 2, "correctness": 3}\nHowever, the date is wrong, so the second mark should be 1.',
         '[{"fluency": 2, "correctness": 3}]',
-        "{'fluency': 2, 'correctness': 3}",
+        "{'fluency': 2, 'fluency': 1, 'correctness': 3}",
         '{"a": ' * 5000 + "}" * 5000,
         '{"fluency": 2, "correctness": ' + "1" * 5000 + "}",
     ],

@@ -23,8 +23,9 @@ from fathom.score.answers import (
     stated_number,
 )
 from fathom.score.dialects import without_reasoning
+from fathom.score.reading import contains_answer
 from fathom.score.registry import ScoringRow, get_scorer
-from fathom.score.text import contains_answer, simplified, token_f1
+from fathom.score.text import simplified, token_f1
 from fathom.score.unwrapping import unwrapped
 from fathom.suites.registry import get_task
 from fathom.types import CONTAINED, Facet, Sample

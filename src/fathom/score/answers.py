@@ -21,6 +21,7 @@ from fathom.score.reading import (
     PASSAGE_NOUN,
     after_cues,
     before_next_question,
+    contains_answer,
     decided,
     in_digits,
     ordinal,
@@ -28,7 +29,7 @@ from fathom.score.reading import (
     without_enclosed,
     without_rejected,
 )
-from fathom.score.text import contains_answer, token_f1
+from fathom.score.text import token_f1
 from fathom.score.unwrapping import readable, unwrapped
 from fathom.types import CONTAINED, Score
 
@@ -71,6 +72,14 @@ _HEADING = re.compile(r"\W*(?:(?:final |short )?answer|答案)\W*", re.IGNORECAS
 _LONGEST_HEADING, _LONGEST_REST = 60, 200  # characters
 # A sentence and more; "Sure! Here it is:" is none.
 _SENTENCE = re.compile(r".{15,400}?(?:[。！？]|[.!?]\s)")
+_BULLET = re.compile(r"[ \t>]*(?:[-*•]|\(?[0-9]{1,3}[.):])[ \t]+")
+_BETWEEN_NAMES = re.compile(r"[ \t]*(?:[,;/、，；\n&]|\b(?:or|and)\b)[ \t]*")
+_OFFERS = re.compile("/| or ")
+_NAME = re.compile(r"\W*[A-Z][\w.'’-]*(?:[ \t]+[A-Z][\w.'’-]*){0,2}\W*")
+_NAME_FIRST = re.compile(rf"{_NAME.pattern[:-3]}(?<!\b[A-Z])(?<!\b(?:Mr|Dr|Ms|St))(?<!\b(?:Mrs|Col|Gen|Rev))[.][ \t]+(?=[A-Z])")
+_CAPITALS = re.compile(r"(?:[^\sa-z][^\s]*\s+)+[^\sa-z][^\s]*")
+_FEW = 3  # words of a name, and names in lower-case letters before they are a list
+_LONGEST_NAME = 6  # words
 # "Paris, not Rome", "Paris, as stated in passage 3"
 _REST = re.compile(
     r"(?<=\w)[\"'”’)]{0,2},[ \t](?:(?:and )?(?:not|rather than|instead of)[ \t][^,.;\n]{1,80}"
@@ -198,6 +207,10 @@ _PAIR = re.compile(
     rf"(?:key[ \t])?({UUID})[\"'”’)\]`]{{0,3}}[ \t]{{0,3}}"
     r"(?:(?:->|→|=>|:|=|\||is|maps to|is mapped to|has the value|corresponds to)(?:[ \t]the value)?)"
     rf"[ \t]{{0,3}}\n?[\"'“‘(\[`]{{0,3}}({UUID})"
+)
+# "KEY,VALUE", "(KEY, VALUE)".
+_TUPLE = re.compile(
+    rf"(?<![0-9a-f,][\s])({UUID})[\"'”’]?(?:,(?=\S)|\t)[\"'“‘]?({UUID})(?!,)|[(\[<][\"'“‘]?({UUID})[\"'”’]?,[ \t]?[\"'“‘]?({UUID})[\"'”’]?[)\]>]"
 )
 # "(key: KEY)", "for the key KEY", "belongs to KEY".
 _KEY = re.compile(
@@ -364,6 +377,7 @@ def given_uuid(reply: str, key: str = "") -> str | None:
         key: The key in question, or a text that names it; "" if unknown.
     """
     text = _PAIR.sub(r" \2", readable(reply).lower())
+    text = text if key else _TUPLE.sub(r" \2\4", text)
     for asked in _UUID.findall(key.lower()):
         text = text.replace(asked, "key")
     without_keys = _KEY.sub(" ", text)
@@ -474,6 +488,26 @@ def short_answer(reply: str) -> str | None:
     ``Answer:`` and "the answer is" are lead-ins. A reply without any other letter or digit has no answer.
     """
     return _short(_after_label(_without_emphasis(before_next_question(unwrapped(reply, ", ")))))
+
+
+def offered_names(reply: str) -> list[str]:
+    """The names or texts that a short answer offers without a choice; of a sentence the sentence.
+
+    "Paris or Helen" and "Paris/Helen" offer two, and so do lists of names, separated by commas, line ends or spaces.
+    "Paris, the son of Priam" offers one.
+    """
+    answer = short_answer(reply) or short_answer(reply.rstrip(" :：\n")) or ""
+    lines = [_BULLET.sub("", line) for line in _without_emphasis(unwrapped(reply, "\n")).split("\n") if line.strip()]
+    if sentence := _NAME_FIRST.match(answer):  # "Paris. In this script, ..."
+        return [sentence[0]]
+    text = "\n".join(lines) if len(lines) > 1 and all(map(_NAME.fullmatch, lines)) else answer
+    pieces = [piece for piece in _BETWEEN_NAMES.split(text) if piece]
+    names = [_NAME.fullmatch(piece) or (len(pieces) > _FEW and len(piece.split()) < _FEW) for piece in pieces]
+    if sum(map(bool, names[1:])) > (not names or not names[0]):
+        return pieces
+    if len(words := text.split()) > _LONGEST_NAME and _CAPITALS.fullmatch(text):
+        return words
+    return [piece for piece in _OFFERS.split(" ".join(answer.split())) if piece]
 
 
 def reply_text(reply: str) -> str | None:
@@ -718,9 +752,15 @@ def text_of_letters(reply: str) -> str:
 def _without_listed_options(text: str, emphasised: Sequence[str]) -> str:
     """A text without its list of at least three options; if one of these is emphasised, that is the choice."""
     text = _OPTIONS_IN_LINE.sub("", text)
-    if len(set(_OPTION_LINE.findall(text))) < _LISTED_OPTIONS:
+    listed: list[re.Match[str]] = []
+    for line in _OPTION_LINE.finditer(text):
+        if line[1] == "ABCD"[len(listed) : len(listed) + 1]:
+            listed.append(line)
+    if len(listed) < _LISTED_OPTIONS:
         return text
-    rest = _OPTION_LINE.sub("", text)
+    ends = [0, *(line.end() for line in listed)]
+    starts = [*(line.start() for line in listed), len(text)]
+    rest = "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
     return f"{rest}\nAnswer: {emphasised[0]}" if len(emphasised) == 1 else rest
 
 

@@ -1,12 +1,12 @@
 """Prepares replies for extraction: plain text, numbers as digits, negated answers removed, split at answer cues."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from fathom.score.dialects import without_reasoning
-from fathom.score.text import fold
+from fathom.score.text import caseless, chinese_words, english_words, fold, whole_words
 
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")  # "~~B~~ D"
 _MARKDOWN = re.compile(r"[*`$]+|~~+|\\boxed|^[ \t]*#+[ \t]", re.MULTILINE)
@@ -104,6 +104,8 @@ _CONTRAST = re.compile(
 _END_OF_CLAUSE = re.compile(r"[\n。;；]|[.!?](?=\s|\Z)")
 _END_OF_CONCESSION = re.compile(r"[,，\n。;；]|[.!?](?=\s|\Z)")
 _MAIN_CLAUSE = re.compile(r"\W*(?:it['’]s|it is|i|the answer|my)\b", re.IGNORECASE)
+_NAMED = "\ue000"  # in place of a name in question
+_NOT = re.compile("n['’]t\\b")
 _LONGEST_CLAUSE = 400  # characters before a contrast
 _AFFIRMED = re.compile(
     r"\b(?:correct|right|best|better|the answer|match(?:es)?|fits|source|belongs|exact(?:ly)?)\b|正确|最|更", re.IGNORECASE
@@ -196,8 +198,8 @@ def _mentions(answer: str) -> _Mentions:
         re.compile(rf"{_NEGATION}(?:{answer}){more}"),
         re.compile(rf"(?:{answer}){more}{_REFUTED}"),
         re.compile(
-            rf"(?:{answer})(?:(?:{_LISTED}(?:{answer})){{2,}}"
-            rf"|(?:(?:[ \t]?,[ \t]?(?:{answer})){{0,9}}{_TOGETHER}(?:{answer}))+)"
+            rf"(?:{answer})(?:(?:(?:[ \t]?,[ \t]?(?:{answer})){{0,9}}{_TOGETHER}(?:{answer}))+"
+            rf"|(?:{_LISTED}(?:{answer})){{2,}}(?:{_TOGETHER}(?:{answer}))?)"
         ),
         re.compile(answer),
         re.compile(rf"{around}(?:(?:{answer}){around})++"),
@@ -237,6 +239,27 @@ def decided(text: str, answer: str) -> str:
     text = patterns.listed.sub(without_listed, text)
     text = _without_conceded(text, patterns.mention)
     return "" if patterns.merely.fullmatch(text) and len(_different(patterns.mention, text)) > 1 else text
+
+
+def gives_name(text: str, names: Iterable[str]) -> bool:
+    """Whether a text has one of the names as whole words and does not reject it there: "not Paris", "all but Paris"."""
+    marked = caseless(text)
+    for name in names:
+        marked = whole_words(name).sub(_NAMED, marked) if name.strip() else marked
+    return _NAMED in without_rejected(marked, _NAMED)
+
+
+def contains_answer(prediction: str, answers: Iterable[str], language: str = "en") -> bool:
+    """Whether the words of a gold answer occur in a prediction in a row, and are not rejected there.
+
+    Words are those of ``token_f1``, so that case, punctuation and articles are ignored. A long reply may contain an
+    answer by chance, and one that names several contains all of them: it is no score, and stands beside one.
+    """
+    cut = chinese_words if language == "zh" else english_words
+    text = f" {' '.join(cut(_NOT.sub(' not', prediction)))} "
+    for words in (" ".join(cut(answer)) for answer in answers if answer.strip()):
+        text = text.replace(f" {words} ", f" {_NAMED} ")
+    return _NAMED in without_rejected(text, _NAMED)
 
 
 def _without_conceded(text: str, mention: re.Pattern[str]) -> str:

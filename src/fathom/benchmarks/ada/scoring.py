@@ -60,7 +60,7 @@ _RANKING = re.compile(
 )
 # A number alone, where the prompt asks for a label: "Answer: 3", "The best answer is 3".
 _BARE = re.compile(
-    r"(?:\A|\b[Aa]nswer|答案)[^\w\n]*(?:(?:is|number|no\.|the|是|为|第)[^\w\n]*){0,3}([1-9][0-9]*)(?=\W*$|[.,;)]|[ \t]+is\b)",
+    r"(?:\A|\b[Aa]nswer|答案)[^\w\n]*(?:(?:is|number|no\.|the|是|为|第)[^\w\n]*){0,3}(?<!-)([1-9][0-9]*)(?=\W*$|[.,;)]|[ \t]+is\b)",
     re.MULTILINE,
 )
 _LABEL_LINE = re.compile(rf"^[^\w\n]*({_LABEL})[^\w\n]*$", re.MULTILINE)

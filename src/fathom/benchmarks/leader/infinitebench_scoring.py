@@ -33,15 +33,16 @@ from fathom.score.answers import (
     digits,
     free_answer,
     given_uuid,
+    offered_names,
     short_answer,
     stated_number,
     text_of_letters,
 )
 from fathom.score.dialects import without_reasoning
-from fathom.score.reading import CUE, after_cues, plain_text
+from fathom.score.reading import CUE, after_cues, contains_answer, gives_name, plain_text
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l_sum, strict_sentences
-from fathom.score.text import bag_f1, contains_answer, fold, has_chinese, simplified, stands_in, token_f1
+from fathom.score.text import bag_f1, fold, has_chinese, simplified, stands_in, token_f1
 from fathom.score.unwrapping import readable
 from fathom.types import CONTAINED, Score
 
@@ -55,7 +56,6 @@ _UUID = re.compile(r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 _CALL = re.compile(r"(?<!\w)[A-Za-z_]\w*\([^()\n]*(?:\)|$)", re.MULTILINE)
 _ALONE = re.compile(r"(?<![\w.])(?<![0-9],)[-+]?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?!\w|[.,][0-9])")
 _SIGNED = re.compile(r"(?:(?<![0-9A-Za-z])-)?[0-9]+")
-_OFFERS = re.compile("/| or ")
 _LINE_MARK = re.compile(r"^[ \t]*(?:[-•][ \t]*)?[(\[\"']?([A-D])[.):\]]", re.MULTILINE)
 # "the function with the error is:\nB. parse", "the answer to your question is C."
 _IS = re.compile(r"\bis:?\s+[(\[\"']?([A-D])(?:[.):,\]\"']|[ \t]*$)", re.MULTILINE)
@@ -116,10 +116,8 @@ def key_value(reply: str, gold: list[str], asked: str) -> Grade:
 
 def name(reply: str, gold: list[str], asked: str) -> Grade:
     """Any of the gold names, in the first line of the answer."""
-    answer = short_answer(reply) or short_answer(reply.rstrip(" :：\n"))
-    offers = _OFFERS.split(" ".join(answer.split())) if answer else []
-    right = bool(offers) and all(any(stands_in(offer, gold_name) for gold_name in gold) for offer in offers)
-    return float(right), answer
+    offers = offered_names(reply)
+    return float(bool(offers) and all(gives_name(offer, gold) for offer in offers)), "; ".join(offers) or None
 
 
 # ------------------------------------------------------------------------------------------ code and numbers

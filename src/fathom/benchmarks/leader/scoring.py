@@ -49,10 +49,11 @@ from typing import TypeAlias
 from fathom.benchmarks.ada import scoring as ada
 from fathom.benchmarks.leader import infinitebench_official as released
 from fathom.benchmarks.leader import infinitebench_scoring as strict_rules
-from fathom.score.answers import words_score
+from fathom.score.answers import offered_names, words_score
 from fathom.score.dialects import without_reasoning
+from fathom.score.reading import contains_answer, gives_name
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
-from fathom.score.text import bag_f1, english_words, fold, has_chinese, official_words
+from fathom.score.text import bag_f1, fold, has_chinese, official_words
 from fathom.score.unwrapping import unwrapped
 from fathom.types import Score
 
@@ -305,9 +306,9 @@ def _plain_official(row: ScoringRow) -> Score:
 
 def _plain_strict(row: ScoringRow) -> Score:
     answer = without_reasoning(str(row.prediction)).strip()
-    words = f" {' '.join(english_words(answer))} "
-    contained = any(f" {' '.join(english_words(text))} " in words for text in _gold(row))
-    return Score(float(contained), bool(answer), answer or None, "strict")
+    offers = offered_names(answer)
+    right = contains_answer(answer, _gold(row)) and (len(offers) < 2 or all(gives_name(o, _gold(row)) for o in offers))
+    return Score(float(right), bool(answer), answer or None, "strict")
 
 
 _PLAIN: Mapping[str, Scorer] = MappingProxyType({"official": _plain_official, "strict": _plain_strict})
