@@ -76,7 +76,7 @@ _BULLET = re.compile(r"[ \t>]*(?:[-*•]|\(?[0-9]{1,3}[.):])[ \t]+")
 _BETWEEN_NAMES = re.compile(r"[ \t]*(?:[,;/、，；\n&]|\b(?:or|and)\b)[ \t]*")
 _OFFERS = re.compile("/| or ")
 _NAME = re.compile(r"\W*[A-Z][\w.'’-]*(?:[ \t]+[A-Z][\w.'’-]*){0,2}\W*")
-_NAME_FIRST = re.compile(rf"{_NAME.pattern[:-3]}(?<!\b[A-Z])(?<!\b(?:Mr|Dr|Ms|St))(?<!\b(?:Mrs|Col|Gen|Rev))[.][ \t]+(?=[A-Z])")
+_NAME_FIRST = re.compile(rf"(?!Not?\b){_NAME.pattern[:-3]}(?<!\b[A-Z])(?<!\b(?:Mr|Dr|Ms|St))(?<!\b(?:Mrs|Col|Gen|Rev))[.][ \t]+(?=[A-Z])")
 _CAPITALS = re.compile(r"(?:[^\sa-z][^\s]*\s+)+[^\sa-z][^\s]*")
 _FEW = 3  # words of a name, and names in lower-case letters before they are a list
 _LONGEST_NAME = 6  # words

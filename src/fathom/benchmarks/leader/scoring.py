@@ -54,7 +54,7 @@ from fathom.score.dialects import without_reasoning
 from fathom.score.reading import contains_answer, gives_name
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.text import bag_f1, fold, has_chinese, official_words
-from fathom.score.unwrapping import unwrapped
+from fathom.score.unwrapping import read_json, unwrapped
 from fathom.types import Score
 
 Named: TypeAlias = list[tuple[str, str]]
@@ -63,15 +63,22 @@ Named: TypeAlias = list[tuple[str, str]]
 _LABEL = re.compile(r"\b(?:[a-z]{2,}:[a-z_]+(?:/[a-z_]+)*|unanswerable)\b")
 _NUMBERED = re.compile(r"\W*(\d{1,4})[.):、]")
 _BULLET = re.compile(r"^(?:[-*•‣–]|\(?\d{1,3}[.)、])\s+")
+_TYPE = re.compile(r"\b[a-z]+-[A-Za-z/]+(?![\w-])")
+# Between a name and its type: "Ada Byron: person-other", "Entity: Ada Byron, Type: person-other", "Ada is a person-other".
+_TYPE_FIELD, _NAME_FIELD = r"(?i:type|label|category)", r"(?i:entity|name|text|mention)"
+_BETWEEN = rf"(?:[\s\"'”’`*_)]*(?:->|→|=>|[:=|,;(\[\t]|\s-\s|\sis\san?\s)[\s\"'“‘`*_(\[]*(?:{_TYPE_FIELD}|{_NAME_FIELD})?\W{{0,4}})"
+_NAME_THEN_TYPE = re.compile(rf"(?:{_NAME_FIELD}\s*:\s*)?(.+?){_BETWEEN}({_TYPE.pattern})\W*")
+_TYPE_THEN_NAME = re.compile(rf"(?:{_TYPE_FIELD}\s*:\s*)?({_TYPE.pattern}){_BETWEEN}(.+)")
 _TYPED = re.compile(r"(.+)(?:->|→|=>|[:=|\t]|\s-\s)\s*([^\s:|].*)")
-# "Entity: Ada Byron, Type: person-other".
-_FIELDS = re.compile(r"(?:entity|name|text)\s*:\s*(.+?)\s*[,;|]\s*(?:type|label|category)\s*:\s*(.+)", re.IGNORECASE)
 _NAME_FIELDS, _TYPE_FIELDS = ("entity", "name", "text", "mention"), ("type", "label", "category", "entity_type")
 # The type on the line below its entity.
-_TYPE_BELOW = re.compile(r":[ \t]*\n[ \t]*(?=[a-z]+-[A-Za-z/]+[ \t]*$)", re.MULTILINE)
+_TYPE_BELOW = re.compile(
+    rf":?[ \t]*\n[ \t]*(?:{_TYPE_FIELD}[ \t]*:[ \t]*)?(?={_TYPE.pattern}[ \t]*$)", re.MULTILINE
+)
+# The type of the entities on the lines below: "person-actor:".
+_TYPE_ABOVE = re.compile(rf"({_TYPE.pattern})[ \t*]*:[ \t*]*")
 _FENCE = re.compile(r"^[ \t]*`{3,}[ \t]*\w*[ \t]*$", re.MULTILINE)
-_BRACKETED = re.compile(r"(.+?)[(\[]([^()\[\]]+)[)\]]")
-_TYPE = re.compile(r"\b[a-z]+-[A-Za-z/]+(?![\w-])")
+_HEADINGS = {*_NAME_FIELDS, *_TYPE_FIELDS}  # of a table
 _AROUND = " \t\"'“”‘’`*_,;.()[]"
 _DESIGNATION = re.compile("A[1-9][0-9]*")
 _LETTERS = frozenset("ABCD")
@@ -184,16 +191,21 @@ def entities_strict(reply: str) -> Named:
     text = unwrapped(reply, "\n")
     listed = _lists_gold(reply, "fewnerd") or _from_json(reply) or _from_json(text)
     named: Named = [(_even(entity), _even(label)) for entity, label in listed]
+    above = ""
     for line in [] if named else _entries(_TYPE_BELOW.sub(": ", fold(text))):
-        bare = _BULLET.sub("", line.strip().lstrip("> \t").strip("*`|"))
-        match = _FIELDS.fullmatch(bare) or _BRACKETED.fullmatch(bare.rstrip(".,;"))
+        bare = _BULLET.sub("", line.strip().lstrip("> \t").strip("*`|([{")).strip("*`")
+        if heading := _TYPE_ABOVE.fullmatch(bare):
+            above = heading[1]
         # Names contain colons and dashes too, and types a dash: "Paris - Orly (building-airport)".
-        if not (match and "-" in match[2]):
-            match = _TYPED.fullmatch(bare) or match
-        if match:
-            entity, label = _even(match[1]), _even(match[2])
-            turned = _TYPE.fullmatch(entity) and not _TYPE.fullmatch(label)  # "location-bridge: Harrow Bridge"
-            named.append((label, entity) if turned else (entity, label))
+        elif match := _NAME_THEN_TYPE.fullmatch(bare):
+            named.append((_even(match[1]), _even(match[2])))
+        elif match := _TYPE_THEN_NAME.fullmatch(bare):
+            named.append((_even(match[2]), _even(match[1])))
+        elif match := _TYPED.fullmatch(bare):
+            named.append((_even(match[1]), _even(match[2])))
+        elif above and bare.strip():
+            named.append((_even(bare), _even(above)))
+    named = [pair for pair in named if {pair[0], pair[1]} - _HEADINGS]
     return [pair for pair in dict.fromkeys(named) if all(pair)]
 
 
@@ -201,9 +213,12 @@ def _from_json(text: str) -> Named:
     """The pairs of a JSON text, which may have a fence: lists of two, an object of names, objects with two fields."""
     text = _FENCE.sub("", text).strip()
     try:
-        value = json.loads(text) if text[:1] in ("{", "[") else None
+        value = read_json(text) if text[:1] in ("{", "[") else None
     except (ValueError, RecursionError):
         return []
+    if isinstance(value, dict) and value and all(isinstance(names, list) for names in value.values()):
+        if all(_TYPE.fullmatch(label) for label in value):
+            return [(name, label) for label, names in value.items() for name in names if isinstance(name, str)]
     if isinstance(value, dict) and len(value) == 1 and isinstance(inner := next(iter(value.values())), list | dict):
         value = inner
     if isinstance(value, dict):
