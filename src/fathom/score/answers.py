@@ -44,9 +44,7 @@ _WORD_LINE = (
     r"([A-D]|(?=[a-z-]*[0-9])[a-zA-Z0-9.,-]*[0-9a-f])[ \t*_\"'“”’`).。,:;]*(?:\n|\Z)"
 )
 _ANSWER_LINES = re.compile(rf"\s*{_WORD_LINE}{_WORD_LINE}")
-_NUMBERED = (
-    rf"(?i:{NAME})?(?<![0-9.])(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?)(?:st|nd|rd|th)?(?![0-9])[个项段篇条号]?"
-)
+_NUMBERED = rf"(?i:{NAME})?(?<![0-9.])(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?)(?:st|nd|rd|th)?(?![0-9])[个项段篇条号]?"
 # "B is correct", "passage 3 is the right one", "A7 is the best", "B: right", "B ✓".
 _CALLED_RIGHT = (
     r"[\"'”’)\]]{0,3}(?i:[ \t]{1,3}(?:is|was|must be|seems(?: to be)?|appears to be|looks like)[ \t]{1,3}"
@@ -76,7 +74,9 @@ _BULLET = re.compile(r"[ \t>]*(?:[-*•]|\(?[0-9]{1,3}[.):])[ \t]+")
 _BETWEEN_NAMES = re.compile(r"[ \t]*(?:[,;/、，；\n&]|\b(?:or|and)\b)[ \t]*")
 _OFFERS = re.compile("/| or ")
 _NAME = re.compile(r"\W*[A-Z][\w.'’-]*(?:[ \t]+[A-Z][\w.'’-]*){0,2}\W*")
-_NAME_FIRST = re.compile(rf"(?!Not?\b){_NAME.pattern[:-3]}(?<!\b[A-Z])(?<!\b(?:Mr|Dr|Ms|St))(?<!\b(?:Mrs|Col|Gen|Rev))[.][ \t]+(?=[A-Z])")
+_NAME_FIRST = re.compile(
+    rf"(?!Not?\b){_NAME.pattern[:-3]}(?<!\b[A-Z])(?<!\b(?:Mr|Dr|Ms|St))(?<!\b(?:Mrs|Col|Gen|Rev))[.][ \t]+(?=[A-Z])"
+)
 _CAPITALS = re.compile(r"(?:[^\sa-z][^\s]*\s+)+[^\sa-z][^\s]*")
 _FEW = 3  # words of a name, and names in lower-case letters before they are a list
 _LONGEST_NAME = 6  # words
@@ -195,7 +195,9 @@ _STATED = re.compile(
 )
 # "42 is the second largest".
 _STATED_AFTER = re.compile(rf"(?<![\w.,-]){_VALUE}[ \t]{{1,3}}is[ \t](?:the[ \t])?{_RANK}\b{_NOUN}", re.IGNORECASE)
-_STATED_ZH = re.compile(rf"{_RANK_ZH}{_QUANTITY_ZH}[^\n，。；;0-9]{{0,10}}?(?:[是为:]|等于)[ \t]*(?:第[0-9]+个?[:,，])?{_VALUE}")
+_STATED_ZH = re.compile(
+    rf"{_RANK_ZH}{_QUANTITY_ZH}[^\n，。；;0-9]{{0,10}}?(?:[是为:]|等于)[ \t]*(?:第[0-9]+个?[:,，])?{_VALUE}"
+)
 # A line that is nothing but a number, or a numbered noun.
 _SIGNED_LINE = re.compile(r"^[^\w\n-]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)[^\w\n]*$", re.MULTILINE)
 _NUMBER_LINE = re.compile(rf"^[^\w\n]*(?:the[ \t]+)?{NAME}?(?<![-.])([0-9]+)[^\w\n]*$", re.MULTILINE | re.IGNORECASE)

@@ -166,7 +166,7 @@ def sentences(text: str) -> tuple[str, ...]:
     """
     listed: list[str] = []
     heading = ""
-    for line in map(str.strip, text.splitlines()):
+    for line in filter(None, map(str.strip, text.splitlines())):
         bullets = _BULLETS.match(line)
         body = line[bullets.end() :] if bullets else line
         if _HEADING.fullmatch(line):

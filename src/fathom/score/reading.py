@@ -108,7 +108,8 @@ _NAMED = "\ue000"  # in place of a name in question
 _NOT = re.compile("n['’]t\\b")
 _LONGEST_CLAUSE = 400  # characters before a contrast
 _AFFIRMED = re.compile(
-    r"\b(?:correct|right|best|better|the answer|match(?:es)?|fits|source|belongs|exact(?:ly)?)\b|正确|最|更", re.IGNORECASE
+    r"\b(?:correct|right|best|better|the answer|match(?:es)?|fits|source|belongs|exact(?:ly)?)\b|正确|最|更",
+    re.IGNORECASE,
 )
 _LIKEWISE = re.compile(
     r"\b(?:also|too|similar|close|second|relevant|related|tempting|plausible|possible|might|may|could|mention(?:s|ed)?"
@@ -118,7 +119,27 @@ _LIKEWISE = re.compile(
 # What a text has that refutes an answer, at least.
 _REFUTING = (
     *("wrong", "incorrect", "false", "unlikely", "impossible", "no", "n't", "n’t", "can", "could", "eliminated"),
-    *(" or ", "+", "less", "worse", "以上", "以下", "之间", " out", "incomplete", "irrelevant", "unrelated", "✗", "✘", "❌", "不对", "不正确", "错", "不符", "不可能"),
+    *(
+        " or ",
+        "+",
+        "less",
+        "worse",
+        "以上",
+        "以下",
+        "之间",
+        " out",
+        "incomplete",
+        "irrelevant",
+        "unrelated",
+        "✗",
+        "✘",
+        "❌",
+        "不对",
+        "不正确",
+        "错",
+        "不符",
+        "不可能",
+    ),
 )
 # Numbers in circles, in brackets and with a full stop as one letter each.
 _ENCLOSED = {

@@ -66,18 +66,20 @@ _BULLET = re.compile(r"^(?:[-*•‣–]|\(?\d{1,3}[.)、])\s+")
 _TYPE = re.compile(r"\b[a-z]+-[A-Za-z/]+(?![\w-])")
 # Between a name and its type: "Ada Byron: person-other", "Entity: Ada Byron, Type: person-other", "Ada is a person-other".
 _TYPE_FIELD, _NAME_FIELD = r"(?i:type|label|category)", r"(?i:entity|name|text|mention)"
-_BETWEEN = rf"(?:[\s\"'”’`*_)]*(?:->|→|=>|[:=|,;(\[\t]|\s-\s|\sis\san?\s)[\s\"'“‘`*_(\[]*(?:{_TYPE_FIELD}|{_NAME_FIELD})?\W{{0,4}})"
-_NAME_THEN_TYPE = re.compile(rf"(?:{_NAME_FIELD}\s*:\s*)?(.+?){_BETWEEN}({_TYPE.pattern})\W*")
-_TYPE_THEN_NAME = re.compile(rf"(?:{_TYPE_FIELD}\s*:\s*)?({_TYPE.pattern}){_BETWEEN}(.+)")
-_TYPED = re.compile(r"(.+)(?:->|→|=>|[:=|\t]|\s-\s)\s*([^\s:|].*)")
+_JOIN = r"(?:->|→|=>|[:=|,;(\[\t]|\s-\s?|\sis\san?)\s{0,3}"
+_JOIN_BEFORE = re.compile(rf"(?:[,;|]?\s{{0,3}}\b{_TYPE_FIELD}\s{{0,3}}[:=]\s{{0,3}}|{_JOIN})\Z")
+_JOIN_AFTER = re.compile(rf"[\"'”’`*_)\]]{{0,4}}\s{{0,3}}{_JOIN}")
+_FIELD_OF_NAME = re.compile(rf"\W{{0,4}}{_NAME_FIELD}\s{{0,3}}:\s{{0,3}}")
+_QUOTES = " \"'“‘`*_"
+_LONGEST_JOIN = 24  # characters
+_TYPED = re.compile(r"(.+)(?:->|→|=>|[:=|\t]|\s-\s)\s{0,9}([^\s:|].*)")
 _NAME_FIELDS, _TYPE_FIELDS = ("entity", "name", "text", "mention"), ("type", "label", "category", "entity_type")
 # The type on the line below its entity.
-_TYPE_BELOW = re.compile(
-    rf":?[ \t]*\n[ \t]*(?:{_TYPE_FIELD}[ \t]*:[ \t]*)?(?={_TYPE.pattern}[ \t]*$)", re.MULTILINE
-)
+_TYPE_BELOW = re.compile(rf":?[ \t]*\n[ \t]*(?:{_TYPE_FIELD}[ \t]*:[ \t]*)?(?={_TYPE.pattern}[ \t]*$)", re.MULTILINE)
 # The type of the entities on the lines below: "person-actor:".
 _TYPE_ABOVE = re.compile(rf"({_TYPE.pattern})[ \t*]*:[ \t*]*")
 _FENCE = re.compile(r"^[ \t]*`{3,}[ \t]*\w*[ \t]*$", re.MULTILINE)
+_BEFORE_TYPE = ("", "type", "label", "category")
 _HEADINGS = {*_NAME_FIELDS, *_TYPE_FIELDS}  # of a table
 _AROUND = " \t\"'“”‘’`*_,;.()[]"
 _DESIGNATION = re.compile("A[1-9][0-9]*")
@@ -196,17 +198,29 @@ def entities_strict(reply: str) -> Named:
         bare = _BULLET.sub("", line.strip().lstrip("> \t").strip("*`|([{")).strip("*`")
         if heading := _TYPE_ABOVE.fullmatch(bare):
             above = heading[1]
-        # Names contain colons and dashes too, and types a dash: "Paris - Orly (building-airport)".
-        elif match := _NAME_THEN_TYPE.fullmatch(bare):
-            named.append((_even(match[1]), _even(match[2])))
-        elif match := _TYPE_THEN_NAME.fullmatch(bare):
-            named.append((_even(match[2]), _even(match[1])))
-        elif match := _TYPED.fullmatch(bare):
-            named.append((_even(match[1]), _even(match[2])))
+        elif pair := _typed(bare):
+            named.append((_even(pair[0]), _even(pair[1])))
         elif above and bare.strip():
             named.append((_even(bare), _even(above)))
     named = [pair for pair in named if {pair[0], pair[1]} - _HEADINGS]
     return [pair for pair in dict.fromkeys(named) if all(pair)]
+
+
+def _typed(line: str) -> tuple[str, str] | None:
+    """The name and the type of a line, in either order; None if it has no type.
+
+    Names contain colons and dashes too, and types a dash: "Paris - Orly (building-airport)".
+    """
+    types = list(_TYPE.finditer(line))
+    if types and not line[types[-1].end() :].strip(_AROUND):
+        before = line[: types[-1].start()].rstrip(_QUOTES)
+        if join := _JOIN_BEFORE.search(before[-_LONGEST_JOIN:]):
+            return _FIELD_OF_NAME.sub("", before[: len(before) - len(join[0])], 1), types[-1][0]
+    if types and line[: types[0].start()].strip(_AROUND + ":").casefold() in _BEFORE_TYPE:
+        if join := _JOIN_AFTER.match(line, types[0].end()):
+            return _FIELD_OF_NAME.sub("", line[join.end() :], 1), types[0][0]
+    match = _TYPED.fullmatch(line)
+    return (match[1], match[2]) if match else None
 
 
 def _from_json(text: str) -> Named:
