@@ -44,7 +44,10 @@ _WORD_LINE = (
     r"([A-D]|(?=[a-z-]*[0-9])[a-zA-Z0-9.,-]*[0-9a-f])[ \t*_\"'“”’`).。,:;]*(?:\n|\Z)"
 )
 _ANSWER_LINES = re.compile(rf"\s*{_WORD_LINE}{_WORD_LINE}")
-_NUMBERED = rf"(?i:{NAME})?(?<![0-9.])(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?)(?:st|nd|rd|th)?(?![0-9])[个项段篇条号]?"
+_NUMBERED = (
+    rf"(?i:{NAME})?(?<![0-9.])(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?)(?:st|nd|rd|th)?(?![0-9])"
+    "[个项段篇条号]?"
+)
 # "B is correct", "passage 3 is the right one", "A7 is the best", "B: right", "B ✓".
 _CALLED_RIGHT = (
     r"[\"'”’)\]]{0,3}(?i:[ \t]{1,3}(?:is|was|must be|seems(?: to be)?|appears to be|looks like)[ \t]{1,3}"
@@ -137,7 +140,8 @@ _QUANTITY = re.compile(
 # "so it is option 2."
 _CONCLUDED_NUMBER = re.compile(
     rf"(?:\b(?:so|thus|hence|therefore)\b[ \t:,]{{1,3}}(?:it is |it['’]s )?"
-    r"|\b(?:summary|description)\b[^\n.]{0,40}?\b(?:describes|belongs to|(?:is|comes) (?:of|from)|matches|corresponds to"
+    r"|\b(?:summary|description)\b[^\n.]{0,40}?"
+    r"\b(?:describes|belongs to|(?:is|comes) (?:of|from)|matches|corresponds to"
     rf"|refers to)[ \t]{{1,3}}(?:the )?|(?:属于|出自|来自|对应)(?:的是)?){NAME}?([0-9]+)(?=段?[.!。]?[ \t]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -212,7 +216,8 @@ _PAIR = re.compile(
 )
 # "KEY,VALUE", "(KEY, VALUE)".
 _TUPLE = re.compile(
-    rf"(?<![0-9a-f,][\s])({UUID})[\"'”’]?(?:,(?=\S)|\t)[\"'“‘]?({UUID})(?!,)|[(\[<][\"'“‘]?({UUID})[\"'”’]?,[ \t]?[\"'“‘]?({UUID})[\"'”’]?[)\]>]"
+    rf"(?<![0-9a-f,][\s]){UUID}[\"'”’]?(?:,(?=\S)|\t)[\"'“‘]?({UUID})(?!,)"
+    rf"|[(\[<][\"'“‘]?{UUID}[\"'”’]?,[ \t]?[\"'“‘]?({UUID})[\"'”’]?[)\]>]"
 )
 # "(key: KEY)", "for the key KEY", "belongs to KEY".
 _KEY = re.compile(
@@ -244,7 +249,8 @@ _LAST = re.compile(rf"{_LETTER_ALONE}\W*\Z")
 _NOTHING_ELSE = re.compile(r"\W*([A-Da-d])\W*")
 _LEADING = re.compile(rf"\W*{_LETTER_ALONE}(?=[\"'”’]?[ \t]*(?:[.:()\],;\n]|$)|[ \t][-–—][ \t])")
 _NAMED = re.compile(
-    rf"\b(?:[Oo]ption|[Cc]hoice|choose|pick|select|(?:go|going|went) with|settled on|makes)[ \t]+{_OPEN}?{_LETTER_ALONE}"
+    r"\b(?:[Oo]ption|[Cc]hoice|choose|pick|select|(?:go|going|went) with|settled on|makes)[ \t]+"
+    rf"{_OPEN}?{_LETTER_ALONE}"
     # "it is B", "the function with the error is:\nB. parse"; not "it is A4", "it is a".
     rf"|\b(?:[Ii]t|[Tt]hat|[Tt]his)(?:[ \t]+(?:is|must be|should be|would be)|['’]s)[ \t]+{_OPEN}?"
     r"(?<![A-Za-z0-9])([A-D])"
@@ -379,7 +385,7 @@ def given_uuid(reply: str, key: str = "") -> str | None:
         key: The key in question, or a text that names it; "" if unknown.
     """
     text = _PAIR.sub(r" \2", readable(reply).lower())
-    text = text if key else _TUPLE.sub(r" \2\4", text)
+    text = text if key else _TUPLE.sub(r" \1\2", text)
     for asked in _UUID.findall(key.lower()):
         text = text.replace(asked, "key")
     without_keys = _KEY.sub(" ", text)

@@ -272,18 +272,10 @@ def _score(row: Mapping[str, object], name: str, scorer: Scorer | None, rule: st
         scorer = scorer or get_scorer(name, rule)
     except FathomError as error:
         return _unscored(str(error))
-    texts = [text if isinstance(text := row.get(name), str) else "" for name in ("language", "dataset", "asked")]
+    texts = {name: value for name in ("language", "dataset", "asked") if isinstance(value := row.get(name), str)}
     extra = row.get("extra")
-    return scorer(
-        ScoringRow(
-            row["prediction"],
-            row["answers"],
-            row.get("all_classes"),
-            *texts[:2],
-            extra if isinstance(extra, dict) else {},
-            texts[2],
-        )
-    )
+    extra = extra if isinstance(extra, dict) else {}
+    return scorer(ScoringRow(row["prediction"], row["answers"], row.get("all_classes"), extra=extra, **texts))
 
 
 def _unscored(reason: str) -> Score:

@@ -53,7 +53,8 @@ _AFTER_NEGATOR = (
     "|number|pass ?key|key|value|label|letter|correct|right|best"
 )
 _NEGATION = (
-    rf"(?:(?i:\b(?:{'|'.join(_NEGATORS)})\b|n['’]t\b|\b(?:{'|'.join(_BOUNDS)})(?=[ \t]+[0-9]))(?i:[ \t]{{1,3}}(?:{_AFTER_NEGATOR})\b){{0,7}}"
+    rf"(?:(?i:\b(?:{'|'.join(_NEGATORS)})\b|n['’]t\b|\b(?:{'|'.join(_BOUNDS)})(?=[ \t]+[0-9]))"
+    rf"(?i:[ \t]{{1,3}}(?:{_AFTER_NEGATOR})\b){{0,7}}"
     rf"|(?:{'|'.join(_NEGATORS_ZH)})(?:正确)?(?:答案|选项)?(?:应该?)?[是为选]?)"
     r"[ \t]{0,3}[\"'“‘(\[]{0,3}"
 )

@@ -55,12 +55,14 @@ _CONCLUDES = re.compile(
 )
 # "Ranking: A3, A1, A7": the first is the best.
 _RANKING = re.compile(
-    r"((?:\b(?i:rank(?:ing|ed)?|best to worst|best first|in order of \w+)\b|排名|排序)[^\nA]{0,40}(?:\n[^\nA]{0,9})?A[0-9]+)"
+    r"((?:\b(?i:rank(?:ing|ed)?|best to worst|best first|in order of \w{1,20})\b|排名|排序)[^\nA]{0,40}"
+    r"(?:\n[^\nA]{0,9})?A[0-9]+)"
     r"(?:(?:[\s,>;.)、]|\bthen\b|[0-9]+[.)])+(?:and )?A[0-9]+)+"
 )
 # A number alone, where the prompt asks for a label: "Answer: 3", "The best answer is 3".
 _BARE = re.compile(
-    r"(?:\A|\b[Aa]nswer|答案)[^\w\n]*(?:(?:is|number|no\.|the|是|为|第)[^\w\n]*){0,3}(?<!-)([1-9][0-9]*)(?=\W*$|[.,;)]|[ \t]+is\b)",
+    r"(?:\A|\b[Aa]nswer|答案)[^\w\n]*(?:(?:is|number|no\.|the|是|为|第)[^\w\n]*){0,3}(?<!-)([1-9][0-9]*)"
+    r"(?=\W*$|[.,;)]|[ \t]+is\b)",
     re.MULTILINE,
 )
 _LABEL_LINE = re.compile(rf"^[^\w\n]*({_LABEL})[^\w\n]*$", re.MULTILINE)

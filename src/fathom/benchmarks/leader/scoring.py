@@ -64,7 +64,7 @@ _LABEL = re.compile(r"\b(?:[a-z]{2,}:[a-z_]+(?:/[a-z_]+)*|unanswerable)\b")
 _NUMBERED = re.compile(r"\W*(\d{1,4})[.):、]")
 _BULLET = re.compile(r"^(?:[-*•‣–]|\(?\d{1,3}[.)、])\s+")
 _TYPE = re.compile(r"\b[a-z]+-[A-Za-z/]+(?![\w-])")
-# Between a name and its type: "Ada Byron: person-other", "Entity: Ada Byron, Type: person-other", "Ada is a person-other".
+# Between a name and its type: "Ada: person-other", "Entity: Ada, Type: person-other", "Ada is a person-other".
 _TYPE_FIELD, _NAME_FIELD = r"(?i:type|label|category)", r"(?i:entity|name|text|mention)"
 _JOIN = r"(?:->|→|=>|[:=|,;(\[\t]|\s-\s?|\sis\san?)\s{0,3}"
 _JOIN_BEFORE = re.compile(rf"(?:[,;|]?\s{{0,3}}\b{_TYPE_FIELD}\s{{0,3}}[:=]\s{{0,3}}|{_JOIN})\Z")
@@ -216,9 +216,9 @@ def _typed(line: str) -> tuple[str, str] | None:
         before = line[: types[-1].start()].rstrip(_QUOTES)
         if join := _JOIN_BEFORE.search(before[-_LONGEST_JOIN:]):
             return _FIELD_OF_NAME.sub("", before[: len(before) - len(join[0])], 1), types[-1][0]
-    if types and line[: types[0].start()].strip(_AROUND + ":").casefold() in _BEFORE_TYPE:
-        if join := _JOIN_AFTER.match(line, types[0].end()):
-            return _FIELD_OF_NAME.sub("", line[join.end() :], 1), types[0][0]
+    first = types and line[: types[0].start()].strip(_AROUND + ":").casefold() in _BEFORE_TYPE
+    if first and (join := _JOIN_AFTER.match(line, types[0].end())):
+        return _FIELD_OF_NAME.sub("", line[join.end() :], 1), types[0][0]
     match = _TYPED.fullmatch(line)
     return (match[1], match[2]) if match else None
 
@@ -230,9 +230,8 @@ def _from_json(text: str) -> Named:
         value = read_json(text) if text[:1] in ("{", "[") else None
     except (ValueError, RecursionError):
         return []
-    if isinstance(value, dict) and value and all(isinstance(names, list) for names in value.values()):
-        if all(_TYPE.fullmatch(label) for label in value):
-            return [(name, label) for label, names in value.items() for name in names if isinstance(name, str)]
+    if isinstance(value, dict) and all(_TYPE.fullmatch(label) and isinstance(value[label], list) for label in value):
+        return [(name, label) for label, names in value.items() for name in names if isinstance(name, str)]
     if isinstance(value, dict) and len(value) == 1 and isinstance(inner := next(iter(value.values())), list | dict):
         value = inner
     if isinstance(value, dict):

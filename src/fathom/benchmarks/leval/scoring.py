@@ -24,7 +24,8 @@ _PARTLY = 0.25  # for some of several correct choices, without a wrong one
 _SUM = re.compile(r"(?<![\w.,])-?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)?(?:\.[0-9]+|(?<=[0-9]))(?![0-9])")
 _WHOLE_TRUTH = re.compile(r"(\bnot[ \t]+|n['’]t[ \t]+)?\b(true|false)\b")
 _FACT = re.compile(
-    r"[\[【][ \t]*fact\b[ \t]*:?(.*?)(?:[\]】]|$)|\bfact(?:s|ually|ual)?\b[^\w\n]{0,4}((?:is )?(?:not |n['’]t )?(?:true|false)\b)",
+    r"[\[【][ \t]*fact\b[ \t]*:?(.*?)(?:[\]】]|$)"
+    r"|\bfact(?:s|ually|ual)?\b[^\w\n]{0,4}((?:is )?(?:not |n['’]t )?(?:true|false)\b)",
     re.IGNORECASE | re.DOTALL,
 )
 _OUTPUT = re.compile(r"\b(?:output|answer|result|prints?|printed|returns?|returned)\b", re.IGNORECASE)
