@@ -17,10 +17,8 @@ from fathom.score.registry import ScoringRow, metrics
 from fathom.score.unwrapping import readable, unwrapped
 
 KEY = "a1b2c3d4-0000-4000-8000-123456789abc"
-PIECES = (
-    *("1", "?", "(", "\n", "a ", "A1 ", "9, ", "图", "{'a': ", "<think>", "</s>", "the answer is ", "- but B.\n", "…?"),
-    *("Ann, ", "x: person-other\n", "~~", "not ", "'"),
-)
+PIECES = ("1", " ", "{'a': ", "- but B.\n", "'", "…?")
+MORE_PIECES = ("?", "(", "\n", "a ", "A1, ", "图", "</s>", "x: person-other\n", "not ")
 GOLD: dict[str, tuple[ScoringRow, ...]] = {
     "ada/bestanswer": (ScoringRow("", ["A7"], extra={"num_choice": 12}),),
     "ada/tsort": (ScoringRow("", ["[2, 1, 4, 3]"]),),
@@ -78,11 +76,11 @@ def _seconds(read: Callable[[str], object], reply: str) -> float:
     return process_time() - start
 
 
-@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("piece", [*PIECES, *(pytest.param(piece, marks=pytest.mark.slow) for piece in MORE_PIECES)])
 def test_every_scorer_and_reader_takes_linear_time(piece: str) -> None:
-    short, long = ((piece * size)[:size] for size in (3_000, 12_000))
+    short, long = ((piece * size)[:size] for size in (1_500, 6_000))
     for name, read in _scorers():
-        if _seconds(read, long) > 0.008:  # the square of a step per letter would take more
+        if _seconds(read, long) > 0.004:  # the square of 6,000 steps would take more
             ratio = min(_seconds(read, long) for _ in range(3)) / min(_seconds(read, short) for _ in range(3))
             assert ratio < 9, (name, ratio)  # a square would be 16
 

@@ -222,7 +222,7 @@ _TUPLE = re.compile(
 # "(key: KEY)", "for the key KEY", "belongs to KEY".
 _KEY = re.compile(
     rf"(?:←|<-|键[为是]?)\W{{0,4}}{UUID}"
-    r"|\b(?:key|for|of|under|look(?:ing|ed)? up|(?:belong|correspond|link|relat)\w* to|with)\b[ \t:=]{0,3}(?:the[ \t])?"
+    r"|\b(?:key|for|of|under|look(?:ing|ed)? up|(?:belong|correspond|link|relat)\w* to|(?<!go )(?<!going )with)\b[ \t:=]{0,3}(?:the[ \t])?"
     rf"(?:key[ \t:=]{{0,3}})?[\"'“‘(\[`]{{0,3}}{UUID}"
 )
 _LEADING_UUID = re.compile(rf"\W*({UUID})(?:\W*$|\W*\n|[\"'”’]?[.;,](?=\s))")
@@ -239,7 +239,7 @@ _LAYERS = 4  # of quotes and brackets around an answer
 _OPENING, _CLOSING = "\"'“‘「『《([{", "\"'”’」』》)]}"
 _OPEN, _CLOSED = r"[(\[{\"'“‘]", r"[)\]}\"'”’]"
 # Not the article in "A good one"; "A because" is a choice.
-_ARTICLE = r"[ \t]+(?!(?:and|or|as|because|since|for|is|was|based|due|given|which|with|not)\b)[a-z]"
+_ARTICLE = r"[ \t]+(?!(?:and|or|as|because|since|for|is|was|based|due|given|which|with|not|to|through)\b)[a-z]"
 _LETTER_ALONE = rf"(?<![A-Za-z0-9])([B-D]|A(?!{_ARTICLE}))(?![A-Za-z0-9]|['’-][A-Za-z])"
 _LETTER = re.compile(_LETTER_ALONE)
 # A lower-case letter may be an article: it must be in brackets or the last of its sentence.

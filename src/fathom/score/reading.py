@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fathom.score.dialects import without_reasoning
 from fathom.score.text import caseless, chinese_words, english_words, fold, whole_words
 
-_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")  # "~~B~~ D"
+_STRUCK = re.compile(r"~~[^~\n]{1,4000}~~")  # "~~B~~ D"
 _MARKDOWN = re.compile(r"[*`$]+|~~+|\\boxed|^[ \t]*#+[ \t]", re.MULTILINE)
 _CALLED = (
     "(?:answer|choice|option|one|number|passage|paragraph|document|article|text|value|key|label|letter|type|class|category"

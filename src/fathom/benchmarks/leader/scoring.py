@@ -75,7 +75,9 @@ _LONGEST_JOIN = 24  # characters
 _TYPED = re.compile(r"(.+)(?:->|→|=>|[:=|\t]|\s-\s)\s{0,9}([^\s:|].*)")
 _NAME_FIELDS, _TYPE_FIELDS = ("entity", "name", "text", "mention"), ("type", "label", "category", "entity_type")
 # The type on the line below its entity.
-_TYPE_BELOW = re.compile(rf":?[ \t]*\n[ \t]*(?:{_TYPE_FIELD}[ \t]*:[ \t]*)?(?={_TYPE.pattern}[ \t]*$)", re.MULTILINE)
+_TYPE_BELOW = re.compile(
+    rf"(?<![ \t]):?[ \t]*\n[ \t]*(?:{_TYPE_FIELD}[ \t]*:[ \t]*)?(?={_TYPE.pattern}[ \t]*$)", re.MULTILINE
+)
 # The type of the entities on the lines below: "person-actor:".
 _TYPE_ABOVE = re.compile(rf"({_TYPE.pattern})[ \t*]*:[ \t*]*")
 _FENCE = re.compile(r"^[ \t]*`{3,}[ \t]*\w*[ \t]*$", re.MULTILINE)
