@@ -753,7 +753,8 @@ def text_of_letters(reply: str) -> str:
     text = _VERDICT_LINE.sub(_verdict, readable(reply))
     if len(_VERDICT_FIRST.findall(text)) > 1:
         text = _VERDICT_FIRST.sub(_verdict, text)
-    text = _without_listed_options(_LETTER_OF_NAME.sub(r"\1\2 ", text), _EMPHASISED_OPTION.findall(reply))
+    emphasised = _EMPHASISED_OPTION.findall(reply) if "**" in reply or "__" in reply else ()
+    text = _without_listed_options(_LETTER_OF_NAME.sub(r"\1\2 ", text), emphasised)
     return decided(without_rejected(text, _REJECTED_LETTER), _ANY_LETTER)
 
 

@@ -80,8 +80,9 @@ def designation(reply: str, n_answers: int) -> str | None:
     The first after the last "answer is" or ``Answer:`` is used; else the last one called chosen or the best; else the
     one that the reply begins with, as the prompt ends where the answer begins; else the only one, or the last after
     words that conclude ("overall", "so"). Comparisons and examples ("better than A3", "e.g. A4", "A1-A12") are ignored,
-    and so are rejected labels ("not A3") and those given together ("A3 or A4") or one after the other. A label is a
-    capital A and a number, as in the prompt.
+    and so are rejected labels ("not A3") and those given together ("A3 or A4") or one after the other. Of a ranking the
+    first counts. A label is a capital A and a number, as in the prompt; without any, a number that answers alone or after
+    "answer" stands for one ("Answer: 7").
 
     Args:
         reply: The whole reply; text in thinking tags is ignored.

@@ -10,11 +10,11 @@ accepts gold answers as text, number or list, and extracts the answer that a rep
   and ``= -5`` are accepted, and arguments of calls are not answers.
 * ``code_debug``, ``longbook_choice_eng``: the letter that the reply chooses ("Answer: B" chooses B, ``Apple`` none, a
   list of the options none); if none, the text of the correct choice if the answer consists of it.
-* ``longdialogue_qa_eng``: any of the gold names, also of several words, in the first line of the answer; of several
-  names joined by "or" or a slash all must be correct.
+* ``longdialogue_qa_eng``: any of the gold names, also of several words, in the first line of the answer, unless it is
+  rejected there; of several names, as a list or joined by "or" or a slash, all must be correct.
 * ``longbook_qa_eng``, ``longbook_qa_chn``: punctuation of any script is ignored; a single gold text is one answer, not
   one per letter.
-* ``math_find``: numbers are compared with sign and fraction, so that 5.5 is wrong and 5.0 right if the answer is 5.
+* ``math_find``: of several quantities that of the question (``asked``); numbers are compared with sign and fraction, so that 5.5 is wrong and 5.0 right if the answer is 5.
 * ``math_calc``: signs count, and the name of the model does not: the sequence may begin with the first or the second
   number, because a prompt may ask for the first operand before the results.
 * ``longbook_sum_eng``: sentences instead of lines; words of any script count.
