@@ -74,7 +74,7 @@ _LONGEST_HEADING, _LONGEST_REST = 60, 200  # characters
 # A sentence and more; "Sure! Here it is:" is none.
 _SENTENCE = re.compile(r".{15,400}?(?:[。！？]|[.!?]\s)")
 _BULLET = re.compile(r"[ \t>]*(?:[-*•]|\(?[0-9]{1,3}[.):])[ \t]+")
-_BETWEEN_NAMES = re.compile(r"[ \t]*(?:[,;/、，；\n&]|\b(?:or|and)\b)[ \t]*")
+_BETWEEN_NAMES = re.compile(r"[ \t]*(?:[,;/、，；\n&]|\b(?:or|and)\b|(?<=\s)\(?[0-9]{1,2}[.)])[ \t]*")
 _OFFERS = re.compile("/| or ")
 _NAME = re.compile(r"\W*[A-Z][\w.'’-]*(?:[ \t]+[A-Z][\w.'’-]*){0,2}\W*")
 _NAME_FIRST = re.compile(
@@ -193,14 +193,17 @@ _ASKED = re.compile(rf"{_RANK}\b{_NOUN}|{_RANK_ZH}{_QUANTITY_ZH}", re.IGNORECASE
 # "so the 2nd largest number is 42", "Largest: 42", "the median is the 3rd: 42".
 _STATED = re.compile(
     rf"(?:\b(so|thus|therefore|hence)\b[ \t,]{{1,3}})?(?:\bthe[ \t]{{1,3}})?{_RANK}\b{_NOUN}"
-    r"(?:[^\n.;]{0,60}?(?:\b(?:is|equals)|=)[ \t:]*(?:the[ \t]\w{3,9}(?:[ \t]\w{3,9})?[ \t]?[:,][ \t])?"
-    rf"|(?:[ \t](?:number|value|one))?[\"”]?[ \t]?:[ \t]?){_VALUE}(?!,[ \t]?[0-9])",
-    re.IGNORECASE,
+    r"(?:(?:[ \t](?:number|value|one))?[\"”]?(?:[ \t]?[:=→][ \t]?|,[ \t](?=[0-9]+[.]?$)|(?<=max|min)[ \t])"
+    r"|[^\n.;]{0,60}?(?:\b(?:is|equals)|=)[ \t:]*(?:the[ \t]\w{3,9}(?:[ \t]\w{3,9})?[ \t]?[:,][ \t])?)"
+    rf"{_VALUE}(?!,[ \t]?[0-9])",
+    re.IGNORECASE | re.MULTILINE,
 )
 # "42 is the second largest".
-_STATED_AFTER = re.compile(rf"(?<![\w.,-]){_VALUE}[ \t]{{1,3}}is[ \t](?:the[ \t])?{_RANK}\b{_NOUN}", re.IGNORECASE)
+_STATED_AFTER = re.compile(
+    rf"(?<![\w.,-]){_VALUE}[ \t]{{1,3}}(?:is[ \t](?:the[ \t])?|the[ \t]){_RANK}\b{_NOUN}", re.IGNORECASE
+)
 _STATED_ZH = re.compile(
-    rf"{_RANK_ZH}{_QUANTITY_ZH}[^\n，。；;0-9]{{0,10}}?(?:[是为:]|等于)[ \t]*(?:第[0-9]+个?[:,，])?{_VALUE}"
+    rf"{_RANK_ZH}{_QUANTITY_ZH}[^\n，。；;0-9]{{0,10}}?(?:[是为:]|等于|[数值和])[ \t]*(?:第[0-9]+个?[:,，])?{_VALUE}"
 )
 # A line that is nothing but a number, or a numbered noun.
 _SIGNED_LINE = re.compile(r"^[^\w\n-]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)[^\w\n]*$", re.MULTILINE)
@@ -222,8 +225,8 @@ _TUPLE = re.compile(
 # "(key: KEY)", "for the key KEY", "belongs to KEY".
 _KEY = re.compile(
     rf"(?:←|<-|键[为是]?)\W{{0,4}}{UUID}"
-    r"|\b(?:key|for|of|under|look(?:ing|ed)? up|(?:belong|correspond|link|relat)\w* to|(?<!go )(?<!going )with)\b[ \t:=]{0,3}(?:the[ \t])?"
-    rf"(?:key[ \t:=]{{0,3}})?[\"'“‘(\[`]{{0,3}}{UUID}"
+    r"|\b(?:key|for|of|under|look(?:ing|ed)? up|(?:belong|correspond|link|relat)\w* to|(?<!go )(?<!going )with)\b"
+    rf"[ \t:=]{{0,3}}(?:the[ \t])?(?:key[ \t:=]{{0,3}})?[\"'“‘(\[`]{{0,3}}{UUID}"
 )
 _LEADING_UUID = re.compile(rf"\W*({UUID})(?:\W*$|\W*\n|[\"'”’]?[.;,](?=\s))")
 _VALUE_OF = re.compile(
@@ -277,7 +280,7 @@ _LETTER_OF_NAME = re.compile(
     r"|programming language|language|blood type))[ \t-][A-D](?![\w'’])"
     r"|\b(?!(?:Option|Choice|Answer|Letter|Select|Choose|Pick|Correct|Final|So|Thus|Hence|Therefore)\b)([A-Z][a-z]+)"
     r"[ \t][A-D]\.[ \t](?=[A-Z][a-z]+)"
-    r"|(?<![A-Za-z0-9])[A-D]-[A-D](?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9])[A-D]-[A-D](?![A-Za-z0-9])|\[ \][ \t]*[A-D](?!\w)"
 )
 # The line of an option, which says nothing of it, and lines with several.
 _OPTION_LINE = re.compile(r"^[^\w\n]*[(\[]?([A-D])[.):\]](?=[ \t]).*$", re.MULTILINE)
@@ -359,6 +362,8 @@ def _stated(text: str, asked: str) -> tuple[str, str]:
     wanted = _ASKED.findall(asked)
     quantities = {_quantity(rank or rank_zh, word or word_zh) for rank, word, rank_zh, word_zh in wanted}
     of_asked = [number for _, quantity, number in ranked if quantity in quantities and quantity[1]]
+    if any(name for _, name in quantities):
+        ranked = [entry for entry in ranked if not entry[1][1]]
     best = max(ranked, key=lambda stated: (stated[0], stated[1][0]), default=(0, (0, ""), ""))
     return of_asked[-1] if of_asked else "", best[2]
 

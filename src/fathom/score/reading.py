@@ -37,24 +37,37 @@ _TOGETHER = (
 _NEGATORS = (
     *("not", "nor", "neither", "cannot", "never", "than", "instead of", "unlike", "apart from", "none of", "among"),
     *("out of", "except", "excluding", "ruled out", "rule out", "ruling out", "eliminate", "eliminated", "eliminating"),
-    *("i doubt", "i would doubt", "i highly doubt", "i really doubt", "at least", "at most", "up to"),
+    *(
+        "i doubt",
+        "i would doubt",
+        "i highly doubt",
+        "i really doubt",
+        "at least",
+        "at the very least",
+        "at most",
+        "minimum of",
+        "maximum of",
+        "up to",
+    ),
     *(f"{who} but" for who in ("all", "any", "none", "anyone", "anybody", "anything", "everyone", "everybody")),
     "everything but",
 )
 _BOUNDS = ("over", "under", "above", "below")  # of a number
 _NEGATORS_ZH = (
     *("不是", "并非", "而非", "不属于", "不在", "不选", "不为", "不认为", "不觉得", "不相信", "不会", "不可能", "不应"),
-    *("除了", "除去", "排除", "至少", "至多", "最多", "超过", "不足", "大于", "小于", "多于", "少于"),
+    *("除了", "除去", "排除", "至少", "至多", "最多", "最少", "不到", "超过", "不足", "大于", "小于", "多于", "少于"),
 )
-_NEGATING = (*_NEGATORS, *_BOUNDS, "n't", "n’t", *_NEGATORS_ZH)
+_NEGATING = (*"<>≥≤", *_NEGATORS, *_BOUNDS, "n't", "n’t", *_NEGATORS_ZH)
 _AFTER_NEGATOR = (
     "in|the|be|been|to|it|all|from|for|as|with|that|it['’]s|this|is|was|belong|match|fit|choose|pick|select|say|go|think|believe"
     "|sure|certain|convinced|likely|necessarily|option|choice|answer|segment|passage|paragraph|document|article|text"
     "|number|pass ?key|key|value|label|letter|correct|right|best"
 )
 _NEGATION = (
-    rf"(?:(?i:\b(?:{'|'.join(_NEGATORS)})\b|n['’]t\b|\b(?:{'|'.join(_BOUNDS)})(?=[ \t]+[0-9]))"
-    rf"(?i:[ \t]{{1,3}}(?:{_AFTER_NEGATOR})\b){{0,7}}"
+    rf"(?:(?i:\b(?:{'|'.join(_NEGATORS)})\b|n['’]t\b|\b(?:{'|'.join(_BOUNDS)})(?=[ \t]+[0-9])"
+    # A quotation begins its line with "> ", and "->" is an arrow.
+    r"|≥|≤|(?<![-=\w\"'])>(?==|[0-9])|(?<=[\w)\]][ \t])>(?=[ \t])|<(?==|[ \t]?[0-9]{1,9}(?![0-9a-f>-])))"
+    rf"(?:=|(?i:[ \t]or equal to))?(?i:[ \t]{{1,3}}(?:{_AFTER_NEGATOR})\b){{0,7}}"
     rf"|(?:{'|'.join(_NEGATORS_ZH)})(?:正确)?(?:答案|选项)?(?:应该?)?[是为选]?)"
     r"[ \t]{0,3}[\"'“‘(\[]{0,3}"
 )
@@ -67,6 +80,7 @@ _REFUTED = (
     rf"(?:(?:clearly|also|both|all|simply)[ \t])?{_NOT_RIGHT}"
     r"|[ \t]{1,3}(?:is|are|was)n['’]t[ \t]{1,3}(?:right|correct|it\b|the\b)"
     # "15 or more", "15+" is no number.
+    r"|[ \t]{1,3}at[ \t](?:least|most)\b(?![ \t]+[0-9])"
     r"|[ \t]{1,3}or[ \t](?:more|fewer|less|so|above|higher|lower)\b|\+(?![ \t]*[0-9])"
     r"|[ \t]{1,3}do(?:es)?(?:[ \t]not|n['’]t)[ \t](?:match|fit|belong|apply|work)"
     r"|[ \t]{1,3}can(?:not|['’]t| not)[ \t]be\b|[ \t]{1,3}(?:can|could)[ \t]be[ \t](?:ruled out|eliminated|excluded)"
@@ -83,7 +97,7 @@ NAME = rf"(?:{_NOUN}[\W_]{{0,3}}|{_NOUN_ZH}\W{{0,3}})"
 _AROUND = (
     r"(?:(?!{answer}|\.\.)(?:[\s,.;:()\[\]{{}}\"'“”‘’`>•*_|&/+<>。，、；：！!-]"
     r"|(?i:\b(?:the|it|is|are|so|thus|hence|therefore|and|or|both|also|value|label|letter|key|uuid|order)\b)"
-    rf"|(?i:\b{_NOUN})|{_NOUN_ZH}))*+"
+    rf"|(?i:\b(?:{_NOUN}s?|maybe|perhaps|possibly)(?![a-z]))|{_NOUN_ZH}))*+"
 )
 _NOUN_BEFORE = re.compile(rf"\W*(?:(?i:{_NOUN})|{_NOUN_ZH})?\W*")
 _AFTER_NAME = "\"'”’)]} \t.,;:个项段篇条号"
@@ -122,6 +136,7 @@ _REFUTING = (
     *("wrong", "incorrect", "false", "unlikely", "impossible", "no", "n't", "n’t", "can", "could", "eliminated"),
     *(
         " or ",
+        " at ",
         "+",
         "less",
         "worse",
@@ -398,6 +413,8 @@ def _english_in_digits(match: re.Match[str]) -> str:
 
 def _chinese_in_digits(match: re.Match[str]) -> str:
     run, text = match.group(), match.string
+    if run == "一" and text[match.end() : match.end() + 1] in tuple("共样般起直些"):
+        return run
     framed = _BEFORE_CHINESE.search(text, max(0, match.start() - 6), match.start()) is not None
     number = _read_chinese(run) if framed or (run != "一" and _AFTER_CHINESE.match(text, match.end())) else None
     return run if number is None else str(number)

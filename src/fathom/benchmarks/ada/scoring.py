@@ -41,7 +41,7 @@ _LEADING = re.compile(
 _CHOSEN = re.compile(
     r"\b(?:pick|choose|select|vote for|recommend|vote goes to)[ \t]+(?:answer[ \t]+)?A([1-9][0-9]*)(?![0-9])"
     # "A1 is outdated, so A3", "A1 was tempting, though it's A3"
-    r"|(?:我?选择?|最[^\s，。]{0,6}[是为])[ \t]?A([1-9][0-9]*)(?![0-9])|A([1-9][0-9]*)(?:比A[0-9]+)?[更最]"
+    r"|(?:我?选择?|最[^\s，。]{0,6}[是为])[ \t]?A([1-9][0-9]*)(?![0-9])|A([1-9][0-9]*)(?:比A[0-9]+更?[好强优]|[更最])"
     r"|\b[Ss]o[ \t,]{1,3}A([1-9][0-9]*)(?=[ \t]*[.!]?[ \t]*$)"
     r"|\b(?:so|thus|hence|therefore|it['’]s|it is)\b[ \t,]{1,3}(?:it is |it['’]s )?A([1-9][0-9]*)(?=\W*$)"
     r"|A([1-9][0-9]*)[ \t]+is[ \t]+(?:clearly[ \t]+)?(?:the[ \t]+(?:best|most|correct|right)|better(?![ \t]+than))\b"
@@ -81,8 +81,8 @@ def designation(reply: str, n_answers: int) -> str | None:
     one that the reply begins with, as the prompt ends where the answer begins; else the only one, or the last after
     words that conclude ("overall", "so"). Comparisons and examples ("better than A3", "e.g. A4", "A1-A12") are ignored,
     and so are rejected labels ("not A3") and those given together ("A3 or A4") or one after the other. Of a ranking the
-    first counts. A label is a capital A and a number, as in the prompt; without any, a number that answers alone or after
-    "answer" stands for one ("Answer: 7").
+    first counts. A label is a capital A and a number, as in the prompt; without any, a number alone or after "answer"
+    stands for one ("Answer: 7").
 
     Args:
         reply: The whole reply; text in thinking tags is ignored.

@@ -14,7 +14,8 @@ accepts gold answers as text, number or list, and extracts the answer that a rep
   rejected there; of several names, as a list or joined by "or" or a slash, all must be correct.
 * ``longbook_qa_eng``, ``longbook_qa_chn``: punctuation of any script is ignored; a single gold text is one answer, not
   one per letter.
-* ``math_find``: of several quantities that of the question (``asked``); numbers are compared with sign and fraction, so that 5.5 is wrong and 5.0 right if the answer is 5.
+* ``math_find``: of several quantities that of the question (``asked``); numbers are compared with sign and fraction, so
+  that 5.5 is wrong and 5.0 right if the answer is 5.
 * ``math_calc``: signs count, and the name of the model does not: the sequence may begin with the first or the second
   number, because a prompt may ask for the first operand before the results.
 * ``longbook_sum_eng``: sentences instead of lines; words of any script count.
