@@ -146,7 +146,7 @@ def read_json(text: str, pairs: Callable[[list[tuple[str, Any]]], object] | None
 
 def _answer_of(value: object, between: str | None) -> str | None:
     if isinstance(value, dict):
-        named = _named(value)
+        named = _answer_field(value)
         if named is None and len(value) != 1:
             listed = [(str(name).replace("_", " "), _scalar(member)) for name, member in value.items()]
             stated = any(_QUANTITY.search(name) for name, _ in listed) and all(text is not None for _, text in listed)
@@ -160,7 +160,7 @@ def _answer_of(value: object, between: str | None) -> str | None:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else _scalar(value)
 
 
-def _named(fields: Mapping[object, object]) -> object:
+def _answer_field(fields: Mapping[object, object]) -> object:
     """The field of the answer; None if there is none, or if it says how many numbers a quantity is taken of."""
     names = {name: _NOT_IN_NAMES.sub("", str(name)).lower() for name in fields}
     matches = {name: match[1] for name, text in names.items() if (match := _FIELD.fullmatch(text))}
