@@ -42,8 +42,9 @@ from fathom.benchmarks.ada.scoring import designation, segment_order
 from fathom.documents.world import generate
 from fathom.score import answers
 from fathom.score.judge_texts import object_at_end
+from fathom.score.reading import contains_answer
 from fathom.score.registry import ScoringRow, get_scorer
-from fathom.score.text import contains_answer, token_f1
+from fathom.score.text import token_f1
 from fathom.score.unwrapping import readable
 from fathom.suites.registry import tasks
 from fathom.types import Facet, Sample, Score, Task
@@ -254,7 +255,17 @@ MANNERS: tuple[Manner, ...] = (
     Manner("key, colon, value", lambda i: f"{i.texts[i.answer]}: {i.answer}", kinds=("uuid",)),
     Manner("best, then second", lambda i: f"The best is {i.answer}; {i.other} is second.", kinds=("label",)),
     Manner("entities as a JSON object", lambda i: json.dumps(dict(line.split(": ") for line in i.answer.split("\n"))), kinds=("entities",)),
+    Manner("conceded before", lambda i: f"{i.other} comes close, but {i.answer} is the right one.", kinds=CHOSEN),
+    Manner("conceded in a clause", lambda i: f"Although {i.other} is similar, it is {i.answer}.", kinds=CHOSEN),
+    Manner("going with", lambda i: f"Could be {i.other}, but I'm going with {i.answer}.", kinds=CHOSEN),
+    Manner("struck out", lambda i: f"~~{i.other}~~ {i.answer}", kinds=CHOSEN),
+    Manner("single quotes for JSON", lambda i: f"{{'answer': '{i.answer}'}}", kinds=(*ONE, *SHORT)),
+    Manner("all options, then one", lambda i: "\n".join(f"{x}. {x.lower()}" for x in "ABCD") + f"\n\n**{i.answer}**", kinds=("letter",)),
+    Manner("entities as CSV", lambda i: "entity,type\n" + i.answer.replace(": ", ","), kinds=("entities",)),
     # ---------------------------------------------------------------------------------------- no answer
+    Manner("at least", lambda i: f"at least {i.answer}", False, kinds=("count", "number"), valid=False),
+    Manner("a range", lambda i: f"{i.answer} to {i.other}", False, kinds=(*NUMBERED, "letter"), valid=False),
+    Manner("one, perhaps another", lambda i: f"{i.answer}, or possibly {i.other}", False, kinds=CHOSEN, valid=False),
     Manner("two on lines", lambda i: f"{i.answer}\n{i.other}", False, kinds=CHOSEN, valid=False),
     Manner("two side by side", lambda i: f"({i.answer}) ({i.other})", False, kinds=CHOSEN, valid=False),
     Manner("doubted", lambda i: f"I doubt it is {i.answer}.", False, kinds=CHOSEN, valid=False),

@@ -133,7 +133,7 @@ def test_a_correct_prefix_is_never_right_under_strict() -> None:
         ("A13", None),
         ("A07", None),
         ("a7", None),
-        ("7", None),
+        ("7", "A7"),
         ("A" + "9" * 5000, None),
     ],
 )

@@ -4,13 +4,15 @@ import math
 import re
 import warnings
 from functools import cache
+from importlib.util import find_spec, module_from_spec
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fathom.score.chinese import cut_words, likeliest
+from fathom.score.chinese import cut_words, likeliest, most_likely_states
 from fathom.tokens.counts import cache_folder
 
 if TYPE_CHECKING:
@@ -74,3 +76,18 @@ def test_the_likeliest_words(counts: dict[str, int], ends: list[int]) -> None:
 def test_of_equal_shares_the_longer_word_is_taken() -> None:
     route = likeliest("ab", {"a": 1, "b": 1, "ab": 1}, {1: 0.0})
     assert route[0] == (0.0, 1)
+
+
+def test_the_most_likely_states_are_those_of_jieba() -> None:
+    original = find_spec("jieba.finalseg")
+    assert original is not None
+    assert original.loader is not None
+    module = module_from_spec(original)  # its own search, which the program replaces
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        original.loader.exec_module(module)
+    model = ("BMES", module.start_P, module.trans_P, module.emit_P)
+    rng = Random(7)
+    for size in (1, 2, 3, 5, 8, 40, 40, 40):
+        run = "".join(rng.choices("图书馆的管理员在大學裡面齉龘乂丂", k=size))
+        assert most_likely_states(run, *model) == module.viterbi(run, *model)

@@ -231,7 +231,7 @@ def test_the_object_that_ends_a_reply_is_read(reply: str) -> None:
         '{"fluency": 2, "correctness": 3} But it misses the date.',
         '{"fluency": 2, "correctness": 3}\nHowever, the date is wrong, so the second mark should be 1.',
         '[{"fluency": 2, "correctness": 3}]',
-        "{'fluency': 2, 'correctness': 3}",
+        "{'fluency': 2, 'fluency': 1, 'correctness': 3}",
         '{"a": ' * 5000 + "}" * 5000,
         '{"fluency": 2, "correctness": ' + "1" * 5000 + "}",
     ],
@@ -358,3 +358,17 @@ def test_every_example_of_a_form_is_readable_once_filled_in() -> None:
         for ask in asks:
             shown = set(re.findall(r'"(\w+)":', ask.prompt.splitlines()[-1]))
             assert shown == set(json.loads(filled[ask.step]))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"fluency": "2/2", "correctness": "3/3"}',
+        '{"fluency": 2/2, "correctness": "3 out of 3"}',
+        "Well said.\n{'fluency': 2, 'correctness': 3}",
+        '```json\n{"fluency": 2, "correctness": 3,}\n```',
+        "{fluency: 2, correctness: 3}",
+    ],
+)
+def test_marks_are_read_as_people_and_programs_write_them(reply: str) -> None:
+    assert read_marks(reply, MARKS) == {"fluency": 2, "correctness": 3}

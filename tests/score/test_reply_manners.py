@@ -23,8 +23,9 @@ from fathom.score.answers import (
     stated_number,
 )
 from fathom.score.dialects import without_reasoning
+from fathom.score.reading import contains_answer
 from fathom.score.registry import ScoringRow, get_scorer
-from fathom.score.text import contains_answer, simplified, token_f1
+from fathom.score.text import simplified, token_f1
 from fathom.score.unwrapping import unwrapped
 from fathom.suites.registry import get_task
 from fathom.types import CONTAINED, Facet, Sample
@@ -266,3 +267,126 @@ def test_options_are_judged_one_by_one() -> None:
 )
 def test_a_label_is_concluded(reply: str) -> None:
     assert designation(reply, 9) == "A3"
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "replies"),
+    [
+        ("passage", None, ("Passages 12 through 14", "Passage 12 or possibly Passage 13", "passages 12-14", "12 to 14",
+                           "第12段或第13段", "The passage isn't number 12", "Passage 12, maybe 13")),
+        ("passage", "12", ("Passage 3 mentions it, but passage 12 is the source", "Passage 12, though 3 is similar",
+                           "I compared passages 1-30. The match is 12", "While passage 3 names it, passage 12 tells.",
+                           "Passage 3 is close. However, the summary describes passage 12.", "~~3~~ 12",
+                           "虽然第3段提到了，但第12段才是出处。", "Passage 12 fits best, but passage 3 is related too.",
+                           '{"considered": [3, 7], "best": 12}', "{'passage': 12,}", "摘要属于第12段。")),
+        ("count", None, ("at least 12", "More than 12", "12 or more", "12+", "up to 12", "over 12", "fewer than 12",
+                         "至少12个", "12个以上", "12 at most", "≥12", ">12", "a minimum of 12", "不到12个",
+                         "12到14之间", "There are at most 12 different paragraphs.")),
+        ("count", "12", ("Total 20, repeats 8, so 12.", '{"total": 20, "unique": 12}', "12, and at least 3 repeat.",
+                         "20减8等于12", "共20段，重复8段，所以有12段")),
+        ("number", None, ("42 or 43", "more than 42", "between 42 and 43", "42~43", "The answer isn't 42")),
+        ("option", None, ("Options 1-5 are all wrong.", "Options 2 through 4", "2 or possibly 3", "1, 2, 3, 4, 5")),
+        ("option", "3", ("Could be 2, but I'm going with 3", "I compared options 1-5. The match is 3", "~~2~~ 3")),
+        ("letter", None, ("B-D", "Vitamin C is named in the text.", "A. x\nB. y\nC. z\nD. w", "A, B, C, or D",
+                          '{"answer": true}', "Arthur C. Clarke wrote it.")),
+        ("letter", "B", ("Vitamin C is named. B", "因此选择B项", "A. x\nB. y\nC. z\nD. w\n\n**B**", "~~D~~ B",
+                         "(A) x (B) y (C) z (D) w\n\nB", "A) x\n**B) y**\nC) z", "A. x\nB. y ✓\nC. z", "B (Vitamin C)",
+                         "- [ ] A\n- [x] B\n- [ ] C",
+                         "Could be A, but I'm going with B", "A可能对，但B更好", "C is less likely than B. B",
+                         '{"correct_option": "B", "why": "Plan C"}', '{"A": false, "B": true, "C": false}')),
+        ("label", None, ("A7 or possibly A8", "A7 through A9", "A7-A9", "It isn't A7")),
+        ("label", "A7", ("A3不错，但A7更好", "Answer: 7", "The best answer is 7", "Ranking: A7, A3, A1", "A7比A3更好",
+                         "Best to worst: A7 > A3 > A1", "A3 is a decent answer, but A7 is complete.", "~~A3~~ A7",
+                         "A3: partially right. A7: fully right. So A7.", "答案：7")),
+        ("uuid", VALUE, (f"{KEY},{VALUE}", f"({KEY}, {VALUE})", f"['{KEY}']: {VALUE}", f"<{KEY},{VALUE}>")),
+        ("uuid", None, (f"{KEY}: {VALUE}\n{VALUE}: {OTHER}", f"The value is {KEY}, {VALUE}, {OTHER}")),
+        ("digits", None, ("48151, 62342, 99999, 12121", "The passkey is 48151, 62342, 99999", "It isn't 48151")),
+    ],
+)  # fmt: skip
+def test_ranges_hedges_contrasts_and_lists_are_read(kind: str, answer: str | None, replies: tuple[str, ...]) -> None:
+    for reply in replies:
+        assert READERS[kind][0](reply) == answer, reply
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply"),
+    [
+        ("the median", "The mean is 50 and the median is 42"),
+        ("the median", "There are 5 numbers, so the median is the 3rd: 42"),
+        ("the median", "Mean: 50\nMedian: 42\nMode: 11"),
+        ("the median", "The median: 42 (the mean is 50)"),
+        ("the median", "It's 42. The mean, by contrast, is 50."),
+        ("the largest number", "min 3, max 42"),
+        ("the second smallest", "3 is the smallest, 42 the second smallest"),
+        ("the median", '{"count": 5, "mean": 50, "median": 42}'),
+        ("the median", "一共有5个数，平均数是50，所以中位数是第3个：42"),
+        ("the largest number", "The largest number is 42, the second largest is 40."),
+        ("the second largest number", "The 2nd largest is 42, the 3rd largest is 40"),
+        ("the second largest number", "最大的数是50，第二大的数是42"),
+        ("the sum", "The mean is 14, and the sum is 42."),
+        ("这些数的总和", "平均数是14，总和是42"),
+        ("", "12加30等于42"),
+    ],
+)
+def test_the_quantity_in_question_is_read(asked: str, reply: str) -> None:
+    assert stated_number(reply, asked) == "42"
+    row = ScoringRow(reply, ["42"], dataset="math_find", asked=asked)
+    assert get_scorer("leader/exact_match", "strict")(row).value == 1
+
+
+def test_the_key_in_question_is_no_value() -> None:
+    for reply in (f"{KEY} {VALUE}", f"{KEY};{VALUE}", f"key,value\n{KEY},{VALUE}", f"The value is {VALUE}, key {KEY}"):
+        assert given_uuid(reply, KEY) == VALUE, reply
+        sample = Sample("s", "s", "kv_retrieval", (), (VALUE,), 0, 0, inputs={"key": KEY})
+        assert get_task("kv_retrieval").score(reply, sample).value == 1
+    assert given_uuid(f"{VALUE},{OTHER}", KEY) is given_uuid(KEY, KEY) is None
+
+
+@pytest.mark.parametrize("metric", ["infinitebench/longdialogue_qa_eng", "leader/exact_match"])
+def test_rejected_names_and_lists_of_names_are_no_answer(metric: str) -> None:
+    score = get_scorer(metric, "strict")
+    for reply in ("not Paris", "Anyone but Paris", "It isn't Paris", "Paris, Helen, Hector, Ajax",
+                  "Paris\nHelen\nAjax", "The names are Paris, Helen and Ajax.", "Paris or Helen",
+                  "PARIS HELEN HECTOR AJAX PRIAM NESTOR MEDON",
+                  "Helen rather than Paris", "paris, helen, hector, ajax, priam", "- Paris\n- Helen"):  # fmt: skip
+        assert score(ScoringRow(reply, ["PARIS"], dataset="needle")).value == 0, reply
+    for reply in ("Paris, not Helen", "Paris (son of King Priam)", "Paris. In the play, Helen, Ajax and he talk.",
+                  "It is Paris, the prince of Troy", "not Helen but Paris", "Prince Paris"):  # fmt: skip
+        assert score(ScoringRow(reply, ["PARIS"], dataset="needle")).value == 1, reply
+
+
+def test_a_rejected_answer_is_not_contained() -> None:
+    for text in (
+        "Anyone but Paris",
+        "It certainly wasn't in Paris",
+        "She has never been to Paris",
+        "Rather than Paris, Rome",
+    ):
+        assert not contains_answer(text, ["Paris"]), text
+
+
+def test_two_truths_and_sums_are_read() -> None:
+    truths = get_scorer("leval/em_judge", "strict")
+    for reply in ("True (fact: false)", "True, fact: False", "True; in fact: false", "**True**\nFact: False"):
+        assert truths(ScoringRow(reply, ["True [fact: False]"])).value == 1, reply
+    total = get_scorer("leval/em_math", "strict")
+    for reply in ("42 or 43", "The answer isn't 42", "at least 42"):
+        assert total(ScoringRow(reply, ["42"])).value == 0, reply
+
+
+def test_entities_in_forms_of_tables_and_programs() -> None:
+    pairs = [["Ada Byron", "person-artist/author"], ["Harrow Bridge", "location-bridge"]]
+    (ada, author), (bridge, kind) = pairs
+    for reply in (
+        *("\n".join(frame.format(*pair) for pair in pairs) for frame in (
+            "{}, {}", "{},{}", '"{}","{}"', "{}\n{}", "Entity: {}\nType: {}\n", "- entity: {}\n  type: {}",
+            "('{}', '{}')",
+            "{0} is a {1}", "{1}, {0}", "{1}:\n- {0}", "Type: {1}, Entity: {0}", "{}; {}",
+        )),
+        f"entity,type\n{ada},{author}\n{bridge},{kind}",
+        repr({ada: author, bridge: kind}),
+        repr([tuple(pair) for pair in pairs]),
+        json.dumps({author: [ada], kind: [bridge]}),
+    ):  # fmt: skip
+        row = ScoringRow(reply, [json.dumps(pairs)], dataset="fewnerd")
+        assert get_scorer("leader/token_f1", "strict")(row).value == 1, reply

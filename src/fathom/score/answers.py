@@ -21,6 +21,7 @@ from fathom.score.reading import (
     PASSAGE_NOUN,
     after_cues,
     before_next_question,
+    contains_answer,
     decided,
     in_digits,
     ordinal,
@@ -28,7 +29,7 @@ from fathom.score.reading import (
     without_enclosed,
     without_rejected,
 )
-from fathom.score.text import contains_answer, token_f1
+from fathom.score.text import token_f1
 from fathom.score.unwrapping import readable, unwrapped
 from fathom.types import CONTAINED, Score
 
@@ -43,15 +44,18 @@ _WORD_LINE = (
     r"([A-D]|(?=[a-z-]*[0-9])[a-zA-Z0-9.,-]*[0-9a-f])[ \t*_\"'“”’`).。,:;]*(?:\n|\Z)"
 )
 _ANSWER_LINES = re.compile(rf"\s*{_WORD_LINE}{_WORD_LINE}")
-_NUMBERED = rf"{NAME}?(?<![0-9.])(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?)(?:st|nd|rd|th)?(?![0-9])"
+_NUMBERED = (
+    rf"(?i:{NAME})?(?<![0-9.])(?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?)(?:st|nd|rd|th)?(?![0-9])"
+    "[个项段篇条号]?"
+)
 # "B is correct", "passage 3 is the right one", "A7 is the best", "B: right", "B ✓".
 _CALLED_RIGHT = (
     r"[\"'”’)\]]{0,3}(?i:[ \t]{1,3}(?:is|was|must be|seems(?: to be)?|appears to be|looks like)[ \t]{1,3}"
     r"(?:clearly[ \t])?(?:(?:the|my)[ \t])?"
     r"(?:final[ \t])?(?:correct|right|best|answer|choice|one)\b"
-    r"|[ \t]{0,2}[:(=?–—-][ \t]{0,2}(?:correct|right|true|yes)\b|[ \t:(]{0,3}[✓✔✅]"
+    r"|[ \t]{0,2}[:(=?–—-][ \t]{0,2}(?:fully[ \t])?(?:correct|right|true|yes)\b|[ \t:(]{0,3}[✓✔✅]"
     r"|[ \t]{1,3}(?:\(?matches|fits|wins|stands out|is (?:supported|exact|better(?![ \t]than)))\b"
-    r"|:?[项个]?(?:正确|是对的|最好|最合适))"
+    r"|:?[项个]?(?:比[^\n，。]{1,20})?(?:是?正确|是对的|最|更|符合))"
 )
 _EMPHASIS = re.compile(r"\*\*|__|`+|^[ \t]*#+[ \t]", re.MULTILINE)
 # Text before a short answer on its line; the sentence may begin with another clause.
@@ -69,6 +73,16 @@ _HEADING = re.compile(r"\W*(?:(?:final |short )?answer|答案)\W*", re.IGNORECAS
 _LONGEST_HEADING, _LONGEST_REST = 60, 200  # characters
 # A sentence and more; "Sure! Here it is:" is none.
 _SENTENCE = re.compile(r".{15,400}?(?:[。！？]|[.!?]\s)")
+_BULLET = re.compile(r"[ \t>]*(?:[-*•]|\(?[0-9]{1,3}[.):])[ \t]+")
+_BETWEEN_NAMES = re.compile(r"[ \t]*(?:[,;/、，；\n&]|\b(?:or|and)\b|(?<=\s)\(?[0-9]{1,2}[.)])[ \t]*")
+_OFFERS = re.compile("/| or ")
+_NAME = re.compile(r"\W*[A-Z][\w.'’-]*(?:[ \t]+[A-Z][\w.'’-]*){0,2}\W*")
+_NAME_FIRST = re.compile(
+    rf"(?!Not?\b){_NAME.pattern[:-3]}(?<!\b[A-Z])(?<!\b(?:Mr|Dr|Ms|St))(?<!\b(?:Mrs|Col|Gen|Rev))[.][ \t]+(?=[A-Z])"
+)
+_CAPITALS = re.compile(r"(?:[^\sa-z][^\s]*\s+)+[^\sa-z][^\s]*")
+_FEW = 3  # words of a name, and names in lower-case letters before they are a list
+_LONGEST_NAME = 6  # words
 # "Paris, not Rome", "Paris, as stated in passage 3"
 _REST = re.compile(
     r"(?<=\w)[\"'”’)]{0,2},[ \t](?:(?:and )?(?:not|rather than|instead of)[ \t][^,.;\n]{1,80}"
@@ -123,6 +137,14 @@ _QUANTITY = re.compile(
     r"(?:passages|paragraphs|documents|articles|texts|segments|abstracts)\b",
     re.IGNORECASE,
 )
+# "so it is option 2."
+_CONCLUDED_NUMBER = re.compile(
+    rf"(?:\b(?:so|thus|hence|therefore)\b[ \t:,]{{1,3}}(?:it is |it['’]s )?"
+    r"|\b(?:summary|description)\b[^\n.]{0,40}?"
+    r"\b(?:describes|belongs to|(?:is|comes) (?:of|from)|matches|corresponds to"
+    rf"|refers to)[ \t]{{1,3}}(?:the )?|(?:属于|出自|来自|对应)(?:的是)?){NAME}?([0-9]+)(?=段?[.!。]?[ \t]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _DIFFERENT = "(?:different|distinct|unique|non-repeated)"
 _COUNTED = (
     re.compile(
@@ -132,13 +154,14 @@ _COUNTED = (
         rf"|(?:不同|不重复|不相同|去重)[^0-9。，,;；\n]{{0,12}}{_NUMBER}",
         re.IGNORECASE,
     ),
+    _CONCLUDED_NUMBER,
     re.compile(
         r"\b(?:there (?:are|were|remain)|i (?:have )?(?:count|counted|see|found|find|get|got)|leav(?:es|ing)"
         r"|total(?: of| is)?)"
         rf"[ \t]*:?[ \t]*(?:only[ \t]+|just[ \t]+)?{_NUMBER}"
         rf"|\b(?:minus|less)\b[^\n.]{{0,40}}?\b(?:is|are|leaves|equals|makes|gives)[ \t]+{_NUMBER}"
         rf"|(?:剩下?|剩余|余下)[ \t]*{_NUMBER}"
-        rf"|(?:共计?有?|总计|=)[ \t]*{_NUMBER}",
+        rf"|(?:共计?有?|总计|=|等于|所以有?|因此有?)[ \t]*{_NUMBER}",
         re.IGNORECASE,
     ),
 )
@@ -148,27 +171,43 @@ _NUMBER_LIST = re.compile(r"\[[^\[\]]*(?:,[^\[\]]*\]|\Z)")
 _ORDINAL = re.compile(r"(?<![\w.])[0-9]+(?:st|nd|rd|th)\b", re.IGNORECASE)
 # Values of an option, which are no options: "(2) 5, 12, 33, 8", "2: [5, 12]".
 _OPTION_VALUES = re.compile(r"[0-9]+(?:,[ \t]*[0-9]+){2,}|\[[0-9, ]*\]|(?<=[.):\]][ \t])[0-9]+(?:,[ \t]*[0-9]+)+")
-_EQUALS = re.compile(r"=[ \t]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)")
-_NOUN = r"(?:small|larg|bigg?|low|high|maxim|minim|median|number|value|mean|mode|sum)\w{0,9}"
-_RANK = r"(?:\b(\w{4,9}|[0-9]{1,4}(?:st|nd|rd|th))[ \t-]{1,3})?"
+_EQUALS = re.compile(r"(?:=|等于|得到?)[ \t]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)")
+_QUANTITIES = {
+    **dict.fromkeys(("larg", "big", "high", "max", "great", "最大", "最高", "大"), "largest"),
+    **dict.fromkeys(("small", "low", "min", "least", "最小", "最低", "小"), "smallest"),
+    **dict.fromkeys(("median", "middle", "中位"), "median"),
+    **dict.fromkeys(("mean", "average", "平均"), "mean"),
+    **dict.fromkeys(("mode", "众数"), "mode"),
+    **dict.fromkeys(("sum", "total", "总和", "之和", "和"), "sum"),
+}
+"""Quantities of a list by the beginnings of their names."""
+_QUANTITY_WORD = "(" + "|".join(stem for stem in _QUANTITIES if stem.isascii()) + "|number|value)"
+_QUANTITY_ZH = "(" + "|".join(stem for stem in _QUANTITIES if not stem.isascii()) + ")"
+_NOUN = rf"{_QUANTITY_WORD}\w{{0,9}}"
+_RANK = (
+    r"(?:\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|[0-9]{1,4}(?:st|nd|rd|th))[ \t-]{1,3})?"
+)
+_RANK_ZH = "(?:第([一二三四五六七八九十]|[0-9]{1,4}))?"
 _VALUE = r"(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?!\w)"
-# "so the 2nd largest number is 42", "Largest: 42", "42 is the second largest"; groups: "so", rank, value.
-_STATED = (
-    re.compile(
-        rf"(?:\b(so|thus|therefore|hence)\b[ \t,]{{1,3}})?(?:\bthe[ \t]{{1,3}})?{_RANK}\b{_NOUN}"
-        rf"(?:[^\n.;]{{0,60}}?\b(?:is|equals)[ \t:]*{_VALUE}|(?:[ \t](?:number|value|one))?[ \t]?:[ \t]?{_VALUE}(?!,))",
-        re.IGNORECASE,
-    ),
-    re.compile(rf"(?<![\w.,-])(){_VALUE}[ \t]{{1,3}}is[ \t](?:the[ \t])?{_RANK}\b{_NOUN}", re.IGNORECASE),
+_ASKED = re.compile(rf"{_RANK}\b{_NOUN}|{_RANK_ZH}{_QUANTITY_ZH}", re.IGNORECASE)
+# "so the 2nd largest number is 42", "Largest: 42", "the median is the 3rd: 42".
+_STATED = re.compile(
+    rf"(?:\b(so|thus|therefore|hence)\b[ \t,]{{1,3}})?(?:\bthe[ \t]{{1,3}})?{_RANK}\b{_NOUN}"
+    r"(?:(?:[ \t](?:number|value|one))?[\"”]?(?:[ \t]?[:=→][ \t]?|,[ \t](?=[0-9]+[.]?$)|(?<=max|min)[ \t])"
+    r"|[^\n.;]{0,60}?(?:\b(?:is|equals)|=)[ \t:]*(?:the[ \t]\w{3,9}(?:[ \t]\w{3,9})?[ \t]?[:,][ \t])?)"
+    rf"{_VALUE}(?!,[ \t]?[0-9])",
+    re.IGNORECASE | re.MULTILINE,
+)
+# "42 is the second largest".
+_STATED_AFTER = re.compile(
+    rf"(?<![\w.,-]){_VALUE}[ \t]{{1,3}}(?:is[ \t](?:the[ \t])?|the[ \t]){_RANK}\b{_NOUN}", re.IGNORECASE
+)
+_STATED_ZH = re.compile(
+    rf"{_RANK_ZH}{_QUANTITY_ZH}[^\n，。；;0-9]{{0,10}}?(?:[是为:]|等于|[数值和])[ \t]*(?:第[0-9]+个?[:,，])?{_VALUE}"
 )
 # A line that is nothing but a number, or a numbered noun.
 _SIGNED_LINE = re.compile(r"^[^\w\n-]*(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)[^\w\n]*$", re.MULTILINE)
 _NUMBER_LINE = re.compile(rf"^[^\w\n]*(?:the[ \t]+)?{NAME}?(?<![-.])([0-9]+)[^\w\n]*$", re.MULTILINE | re.IGNORECASE)
-# "so it is option 2."
-_CONCLUDED_NUMBER = re.compile(
-    rf"\b(?:so|thus|hence|therefore)\b[ \t:,]{{1,3}}(?:it is |it['’]s )?{NAME}?([0-9]+)(?=[.!]?[ \t]*$)",
-    re.IGNORECASE | re.MULTILINE,
-)
 # A number that the reply begins with: "42 (the largest is 50)", "42, because".
 _LEADING_NUMBER = re.compile(r"\W*?(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?)(?:[ \t]*\(|,?[ \t](?:because|since|as)\b)")
 _RIGHT_NUMBER = re.compile(rf"(?<![0-9.])([0-9]+){_CALLED_RIGHT}", re.IGNORECASE)
@@ -176,13 +215,18 @@ _RIGHT_NUMBER = re.compile(rf"(?<![0-9.])([0-9]+){_CALLED_RIGHT}", re.IGNORECASE
 _PAIR = re.compile(
     rf"(?:key[ \t])?({UUID})[\"'”’)\]`]{{0,3}}[ \t]{{0,3}}"
     r"(?:(?:->|→|=>|:|=|\||is|maps to|is mapped to|has the value|corresponds to)(?:[ \t]the value)?)"
-    rf"[ \t]{{0,3}}[\"'“‘(\[`]{{0,3}}({UUID})"
+    rf"[ \t]{{0,3}}\n?[\"'“‘(\[`]{{0,3}}({UUID})"
+)
+# "KEY,VALUE", "(KEY, VALUE)".
+_TUPLE = re.compile(
+    rf"(?<![0-9a-f,][\s]){UUID}[\"'”’]?(?:,(?=\S)|\t)[\"'“‘]?({UUID})(?!,)"
+    rf"|[(\[<][\"'“‘]?{UUID}[\"'”’]?,[ \t]?[\"'“‘]?({UUID})[\"'”’]?[)\]>]"
 )
 # "(key: KEY)", "for the key KEY", "belongs to KEY".
 _KEY = re.compile(
     rf"(?:←|<-|键[为是]?)\W{{0,4}}{UUID}"
-    r"|\b(?:key|for|of|under|look(?:ing|ed)? up|(?:belong|correspond|link|relat)\w* to|with)\b[ \t:=]{0,3}(?:the[ \t])?"
-    rf"(?:key[ \t:=]{{0,3}})?[\"'“‘(\[`]{{0,3}}{UUID}"
+    r"|\b(?:key|for|of|under|look(?:ing|ed)? up|(?:belong|correspond|link|relat)\w* to|(?<!go )(?<!going )with)\b"
+    rf"[ \t:=]{{0,3}}(?:the[ \t])?(?:key[ \t:=]{{0,3}})?[\"'“‘(\[`]{{0,3}}{UUID}"
 )
 _LEADING_UUID = re.compile(rf"\W*({UUID})(?:\W*$|\W*\n|[\"'”’]?[.;,](?=\s))")
 _VALUE_OF = re.compile(
@@ -198,7 +242,7 @@ _LAYERS = 4  # of quotes and brackets around an answer
 _OPENING, _CLOSING = "\"'“‘「『《([{", "\"'”’」』》)]}"
 _OPEN, _CLOSED = r"[(\[{\"'“‘]", r"[)\]}\"'”’]"
 # Not the article in "A good one"; "A because" is a choice.
-_ARTICLE = r"[ \t]+(?!(?:and|or|as|because|since|for|is|was|based|due|given|which|with|not)\b)[a-z]"
+_ARTICLE = r"[ \t]+(?!(?:and|or|as|because|since|for|is|was|based|due|given|which|with|not|to|through)\b)[a-z]"
 _LETTER_ALONE = rf"(?<![A-Za-z0-9])([B-D]|A(?!{_ARTICLE}))(?![A-Za-z0-9]|['’-][A-Za-z])"
 _LETTER = re.compile(_LETTER_ALONE)
 # A lower-case letter may be an article: it must be in brackets or the last of its sentence.
@@ -206,14 +250,15 @@ _SMALL = re.compile(rf"{_OPEN}([a-d]){_CLOSED}|(?<![A-Za-z0-9])([b-d]|a(?=\W*$))
 _LETTER_BRACKETED = re.compile(r"[(\[{]([A-D])[)\]}]")
 _LAST = re.compile(rf"{_LETTER_ALONE}\W*\Z")
 _NOTHING_ELSE = re.compile(r"\W*([A-Da-d])\W*")
-_LEADING = re.compile(rf"\W*{_LETTER_ALONE}(?=[\"'”’]?[ \t]*(?:[.:)\],;\n]|$)|[ \t][-–—][ \t])")
+_LEADING = re.compile(rf"\W*{_LETTER_ALONE}(?=[\"'”’]?[ \t]*(?:[.:()\],;\n]|$)|[ \t][-–—][ \t])")
 _NAMED = re.compile(
-    rf"\b(?:[Oo]ption|[Cc]hoice|choose|pick|select|go with)[ \t]+{_OPEN}?{_LETTER_ALONE}"
+    r"\b(?:[Oo]ption|[Cc]hoice|choose|pick|select|(?:go|going|went) with|settled on|makes)[ \t]+"
+    rf"{_OPEN}?{_LETTER_ALONE}"
     # "it is B", "the function with the error is:\nB. parse"; not "it is A4", "it is a".
     rf"|\b(?:[Ii]t|[Tt]hat|[Tt]his)(?:[ \t]+(?:is|must be|should be|would be)|['’]s)[ \t]+{_OPEN}?"
     r"(?<![A-Za-z0-9])([A-D])"
     rf"(?={_CLOSED}|[.,;:]|[ \t]*$)"
-    rf"|[是选项][ \t]?{_OPEN}?{_LETTER_ALONE}"
+    rf"|[是选项择][ \t]?{_OPEN}?{_LETTER_ALONE}"
     rf"|{_LETTER_ALONE}[ \t]+"
     r"(?:is|was|it is|seems|looks|appears|remains|fits|matches|must|would|says|mentions|has|gives|explains)\b",
     re.MULTILINE,
@@ -223,10 +268,25 @@ _ANY_LETTER = rf"(?:[Oo]ption[ \t]|[Cc]hoice[ \t])?{_OPEN}?{_LETTER_ALONE.replac
 _RIGHT_LETTER = re.compile(rf"{_LETTER_ALONE}{_CALLED_RIGHT}")
 # "A. noon: wrong", "B. 9 May: correct"
 _VERDICT_LINE = re.compile(
-    r"^[^\w\n]*([A-D])[.):](?![^\n]*\b[A-D][.):])[^\n]*[:(=–—-][ \t]{0,2}"
-    r"(?:(wrong|incorrect|false|no|[✗✘❌])|correct|right|true|yes|[✓✔✅])\W*$",
+    r"^[^\w\n]*([A-D])[.):](?![^\n]*\b[A-D][.):])[^\n]*"
+    r"(?:[:(=–—-][ \t]{0,2}(?:(wrong|incorrect|false|no)|correct|right|true|yes)|[ \t](?:([✗✘❌])|[✓✔✅]))\W*$",
     re.MULTILINE | re.IGNORECASE,
 )
+# Letters of names, and ranges: "Vitamin C", "Arthur C. Clarke", "A-D".
+_LETTER_OF_NAME = re.compile(
+    r"\b((?i:vitamins?|hepatitis|influenza|plan|group|team|type|class|grade|level|section|part|chapter|appendix|annex"
+    r"|exhibit|figure|table|schedule|article|block|wing|hall|building|room|zone|region|site|gate|platform|point|person"
+    r"|player|patient|party|company|model|version|phase|stage|series|sample|case|study|category|strain|protein"
+    r"|programming language|language|blood type))[ \t-][A-D](?![\w'’])"
+    r"|\b(?!(?:Option|Choice|Answer|Letter|Select|Choose|Pick|Correct|Final|So|Thus|Hence|Therefore)\b)([A-Z][a-z]+)"
+    r"[ \t][A-D]\.[ \t](?=[A-Z][a-z]+)"
+    r"|(?<![A-Za-z0-9])[A-D]-[A-D](?![A-Za-z0-9])|\[ \][ \t]*[A-D](?!\w)"
+)
+# The line of an option, which says nothing of it, and lines with several.
+_OPTION_LINE = re.compile(r"^[^\w\n]*[(\[]?([A-D])[.):\]](?=[ \t]).*$", re.MULTILINE)
+_OPTIONS_IN_LINE = re.compile(r"^[^\w\n]*A[.):\]](?=[ \t])[^\n]*\bB[.):\]][^\n]*\bC[.):\]].*$", re.MULTILINE)
+_EMPHASISED_OPTION = re.compile(r"^[^\w\n]*(?:\*\*|__)[(\[]?([A-D])[.):\]][^\n]*(?:\*\*|__)[^\w\n]*$", re.MULTILINE)
+_LISTED_OPTIONS = 3  # of a list, at least
 # "A. Incorrect - dates differ. B. Correct", "(A) no (B) yes": of one option it may be its text.
 _VERDICT_FIRST = re.compile(
     r"(?<![A-Za-z0-9])([A-D])[.):][ \t]*(?:(wrong|incorrect|false|no|[✗✘❌])|correct|right|true|yes|[✓✔✅])"
@@ -266,43 +326,73 @@ def first_number(reply: str) -> str | None:
     return next(_numbers(_ORDINAL.sub(" ", text)), None) or _spelled(text)
 
 
-def stated_number(reply: str) -> str | None:
+def stated_number(reply: str, asked: str = "") -> str | None:
     """A number that follows from others: the first after the last cue, alone on its line, or after "=" or "is".
 
-    Of several after "is" the concluded one is used ("so the median is 42"), else that of the highest ordinal ("the 2nd
-    largest is 42"), else the first. Rejected numbers, and those given together, are ignored; if none is stated, the
-    first number is used.
+    Of several after "is" that of the quantity in question is used ("the median is 42"); else the concluded one ("so the
+    median is 42"), else that of the highest ordinal ("the 2nd largest is 42"), else the first. Rejected numbers, and
+    those given together, are ignored; if none is stated, the first number is used.
+
+    Args:
+        reply: The whole reply.
+        asked: The question; "" if unknown.
     """
     text = readable(reply)
     without_lists = _NUMBER_LIST.sub(" ", text)
     text = decided(without_lists if _NUMBERS.search(without_lists) else text, _SIGNED)
-    equal = _EQUALS.findall(text)[-1:] or [_stated(text)]
+    of_asked, stated = _stated(text, asked)
+    equal = _EQUALS.findall(text)[-1:] or [stated]
     text = _ORDINAL.sub(" ", text)
     leads = _LEADING_NUMBER.match(text)
     first = leads[1] if leads else _alone(text, _SIGNED_LINE)
-    parts = (*after_cues(text), *([] if _two_lines(text) else [first, *equal, CUE.sub(" ", text)]))
+    parts = (*after_cues(text), of_asked, *([] if _two_lines(text) else [first, *equal, CUE.sub(" ", text)]))
     return next((number for part in parts for number in _numbers(part or "")), None) or _spelled(text)
 
 
-def _stated(text: str) -> str:
-    """The number that is concluded, else that of the highest ordinal, else the first that is stated; "" if none."""
-    before, after = _STATED
+def _stated(text: str, asked: str) -> tuple[str, str]:
+    """The number that is stated of the quantity in question, and of any: the concluded one, that of the highest
+    ordinal, or the first; "" if there is none.
+    """
     ranked = [
-        (match.start() + 1 if match[1] else 0, ordinal(match[2] or ""), match[3] or match[4])
-        for match in before.finditer(text)
+        (match.start() + 1 if match[1] else 0, _quantity(match[2], match[3]), match[4])
+        for match in _STATED.finditer(text)
     ]
-    ranked += [(0, ordinal(match[3] or ""), match[2]) for match in after.finditer(text)]
-    return max(ranked, key=lambda stated: stated[:2], default=(0, 0, ""))[2]
+    ranked += [(0, _quantity(match[2], match[3]), match[1]) for match in _STATED_AFTER.finditer(text)]
+    ranked += [(0, _quantity(match[1], match[2]), match[3]) for match in _STATED_ZH.finditer(text)]
+    wanted = _ASKED.findall(asked)
+    quantities = {_quantity(rank or rank_zh, word or word_zh) for rank, word, rank_zh, word_zh in wanted}
+    of_asked = [number for _, quantity, number in ranked if quantity in quantities and quantity[1]]
+    if any(name for _, name in quantities):
+        ranked = [entry for entry in ranked if not entry[1][1]]
+    best = max(ranked, key=lambda stated: (stated[0], stated[1][0]), default=(0, (0, ""), ""))
+    return of_asked[-1] if of_asked else "", best[2]
 
 
-def given_uuid(reply: str) -> str | None:
+def _quantity(rank: str | None, word: str) -> tuple[int, str]:
+    """A quantity of a list, as ``(2, "largest")``; without a name if it has none."""
+    return _rank(rank or ""), _QUANTITIES.get(word.lower(), "")
+
+
+def _rank(word: str) -> int:
+    number = read_numeral(word) if word and not word.isascii() else None
+    return max(1, number or ordinal(word) or int(word if word.isdecimal() else 0))
+
+
+def given_uuid(reply: str, key: str = "") -> str | None:
     """The UUID that a reply gives, in lower case: of a key and its value, the value.
 
     After the last "answer is" or the like; else the one that is called the value, or follows its key; else one that
     leads the reply, alone on its line or as a sentence; else the only one that is not called the key, or the second of
     two in a sentence. Rejected UUIDs, and those given together, are ignored.
+
+    Args:
+        reply: The whole reply.
+        key: The key in question, or a text that names it; "" if unknown.
     """
     text = _PAIR.sub(r" \2", readable(reply).lower())
+    text = text if key else _TUPLE.sub(r" \1\2", text)
+    for asked in _UUID.findall(key.lower()):
+        text = text.replace(asked, "key")
     without_keys = _KEY.sub(" ", text)
     refuses = any(word in text for word in (" not ", "n't", "n’t"))
     text = decided(without_keys if refuses or _UUID.search(without_keys) else text, UUID)
@@ -411,6 +501,26 @@ def short_answer(reply: str) -> str | None:
     ``Answer:`` and "the answer is" are lead-ins. A reply without any other letter or digit has no answer.
     """
     return _short(_after_label(_without_emphasis(before_next_question(unwrapped(reply, ", ")))))
+
+
+def offered_names(reply: str) -> list[str]:
+    """The names or texts that a short answer offers without a choice; of a sentence the sentence.
+
+    "Paris or Helen" and "Paris/Helen" offer two, and so do lists of names, separated by commas, line ends or spaces.
+    "Paris, the son of Priam" offers one.
+    """
+    answer = short_answer(reply) or short_answer(reply.rstrip(" :：\n")) or ""
+    lines = [_BULLET.sub("", line) for line in _without_emphasis(unwrapped(reply, "\n")).split("\n") if line.strip()]
+    if sentence := _NAME_FIRST.match(answer):  # "Paris. In this script, ..."
+        return [sentence[0]]
+    text = "\n".join(lines) if len(lines) > 1 and all(map(_NAME.fullmatch, lines)) else answer
+    pieces = [piece for piece in _BETWEEN_NAMES.split(text) if piece]
+    names = [_NAME.fullmatch(piece) or (len(pieces) > _FEW and len(piece.split()) < _FEW) for piece in pieces]
+    if sum(map(bool, names[1:])) > (not names or not names[0]):
+        return pieces
+    if len(words := text.split()) > _LONGEST_NAME and _CAPITALS.fullmatch(text):
+        return words
+    return [piece for piece in _OFFERS.split(" ".join(answer.split())) if piece]
 
 
 def reply_text(reply: str) -> str | None:
@@ -648,7 +758,24 @@ def text_of_letters(reply: str) -> str:
     text = _VERDICT_LINE.sub(_verdict, readable(reply))
     if len(_VERDICT_FIRST.findall(text)) > 1:
         text = _VERDICT_FIRST.sub(_verdict, text)
+    emphasised = _EMPHASISED_OPTION.findall(reply) if "**" in reply or "__" in reply else ()
+    text = _without_listed_options(_LETTER_OF_NAME.sub(r"\1\2 ", text), emphasised)
     return decided(without_rejected(text, _REJECTED_LETTER), _ANY_LETTER)
+
+
+def _without_listed_options(text: str, emphasised: Sequence[str]) -> str:
+    """A text without its list of at least three options; if one of these is emphasised, that is the choice."""
+    text = _OPTIONS_IN_LINE.sub("", text)
+    listed: list[re.Match[str]] = []
+    for line in _OPTION_LINE.finditer(text):
+        if line[1] == "ABCD"[len(listed) : len(listed) + 1]:
+            listed.append(line)
+    if len(listed) < _LISTED_OPTIONS:
+        return text
+    ends = [0, *(line.end() for line in listed)]
+    starts = [*(line.start() for line in listed), len(text)]
+    rest = "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
+    return f"{rest}\nAnswer: {emphasised[0]}" if len(emphasised) == 1 else rest
 
 
 def concluded_letters(text: str) -> list[str]:
@@ -683,7 +810,7 @@ def _named_letters(text: str) -> Iterator[str]:
 
 
 def _verdict(line: re.Match[str]) -> str:
-    return "" if line[2] else f"{line[1]} is correct"
+    return "" if any(line.groups()[1:]) else f"{line[1]} is correct"
 
 
 def words_score(

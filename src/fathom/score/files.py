@@ -272,17 +272,10 @@ def _score(row: Mapping[str, object], name: str, scorer: Scorer | None, rule: st
         scorer = scorer or get_scorer(name, rule)
     except FathomError as error:
         return _unscored(str(error))
-    language, dataset, extra = row.get("language"), row.get("dataset"), row.get("extra")
-    return scorer(
-        ScoringRow(
-            row["prediction"],
-            row["answers"],
-            row.get("all_classes"),
-            language if isinstance(language, str) else "",
-            dataset if isinstance(dataset, str) else "",
-            extra if isinstance(extra, dict) else {},
-        )
-    )
+    texts = {name: value for name in ("language", "dataset", "asked") if isinstance(value := row.get(name), str)}
+    extra = row.get("extra")
+    extra = extra if isinstance(extra, dict) else {}
+    return scorer(ScoringRow(row["prediction"], row["answers"], row.get("all_classes"), extra=extra, **texts))
 
 
 def _unscored(reason: str) -> Score:

@@ -11,7 +11,6 @@ that is taken back ("But ...", "Wait, ...") is none. Anything else is None, neve
 Changes to these texts require a new version of the rubric.
 """
 
-import json
 import re
 import string
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from hashlib import sha256
 from itertools import count, pairwise
 
 from fathom.score.dialects import without_reasoning
+from fathom.score.unwrapping import read_json
 from fathom.tokens.counts import cut_points
 
 _AFTER_OBJECT = string.whitespace + "`*"
@@ -34,7 +34,7 @@ _TAG = re.compile(r"</?\w{1,20}>")
 _BETWEEN_OBJECTS = string.whitespace + "`*,;"
 _MOST_OBJECTS = 4  # one after the other
 _BRACES = 64  # opening braces tried, from the end
-_WHOLE_NUMBER = re.compile(r"\s*[0-9]{1,6}(?:\.0+)?\s*", re.ASCII)
+_WHOLE_NUMBER = re.compile(r"\s*([0-9]{1,6})(?:\.0+)?(?:\s*(?:/|out of)\s*([0-9]{1,6}))?\s*", re.ASCII)
 _BULLETS = re.compile(r"(?:(?:[-*•‣·–—]|\(?\d{1,3}[.)])\s+|\(?\d{1,3}[、)]|#+\s+)*")
 _HEADING = re.compile(r"#+\s.*|\*\*[^*]+\*\*|__[^_]+__|.*[:：]\**")
 REMINDER = (
@@ -166,7 +166,7 @@ def sentences(text: str) -> tuple[str, ...]:
     """
     listed: list[str] = []
     heading = ""
-    for line in map(str.strip, text.splitlines()):
+    for line in filter(None, map(str.strip, text.splitlines())):
         bullets = _BULLETS.match(line)
         body = line[bullets.end() :] if bullets else line
         if _HEADING.fullmatch(line):
@@ -203,7 +203,7 @@ def read_marks(reply: str, highest: Mapping[str, int], lowest: int = 0) -> dict[
     given = {name.casefold(): value for name, value in members.items()}
     if len(given) < len(members):  # two marks whose names differ only in capitals
         return None
-    marks = {name: _whole(given.get(name.casefold())) for name in highest}
+    marks = {name: _whole(given.get(name.casefold()), of) for name, of in highest.items()}
     kept = {name: mark for name, mark in marks.items() if mark is not None and lowest <= mark <= highest[name]}
     return kept if len(kept) == len(highest) else None
 
@@ -262,18 +262,16 @@ def _without_tags_at_end(text: str) -> str:
 
 def _object_before(text: str, end: int) -> tuple[int, dict[str, object]]:
     """Where the JSON object that ends at a place starts, and its members; the place and no members if there is none."""
-    decoder = json.JSONDecoder(object_pairs_hook=_each_name_once)
     start = end
     for _ in range(_BRACES if end else 0):
         start = text.rfind("{", 0, start)
         if start < 0:
             break
         try:
-            value, stop = decoder.raw_decode(text, start)
+            value = read_json(text[start:end], _each_name_once)
         except (ValueError, RecursionError):
             continue
-        if stop == end:
-            return start, value if isinstance(value, dict) else {}
+        return start, value if isinstance(value, dict) else {}
     return end, {}
 
 
@@ -284,9 +282,10 @@ def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return members
 
 
-def _whole(value: object) -> int | None:
+def _whole(value: object, of: int | None = None) -> int | None:
+    """A whole number, also as a text such as "2" and, of a mark up to ``of``, "2/2"; None if it is none."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
-    if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
-        return int(value.partition(".")[0])
+    if isinstance(value, str) and (match := _WHOLE_NUMBER.fullmatch(value)) and match[2] in (None, str(of)):
+        return int(match[1])
     return value if isinstance(value, int) and not isinstance(value, bool) else None

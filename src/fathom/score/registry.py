@@ -28,6 +28,7 @@ class ScoringRow:
         language: ``en``, ``zh`` or as the source names it, or "".
         dataset: The source's name of the task; some official rules depend on it.
         extra: Other fields of the source.
+        asked: The bare question, or the key whose value is asked for; "" if unknown. Official rules ignore it.
     """
 
     prediction: object
@@ -36,6 +37,7 @@ class ScoringRow:
     language: str = ""
     dataset: str = ""
     extra: Mapping[str, object] = field(default_factory=dict)
+    asked: str = ""
 
 
 Scorer: TypeAlias = Callable[[ScoringRow], Score]
@@ -121,6 +123,7 @@ def row_of(reply: str, sample: Sample) -> ScoringRow:
         sample.language,
         str(dataset),
         sample.inputs,
+        str(sample.inputs.get("key") or sample.asked),
     )
 
 

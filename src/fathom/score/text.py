@@ -4,7 +4,7 @@ import re
 import string
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -112,31 +112,15 @@ def all_words(text: str) -> list[str]:
 
 def stands_in(text: str, gold: str) -> bool:
     """Whether a gold text occurs in a text as whole words, ignoring case, width and spaces."""
+    return bool(caseless(gold)) and whole_words(gold).search(caseless(text)) is not None
+
+
+def whole_words(gold: str) -> re.Pattern[str]:
+    """A pattern of a text as whole words, in a text without case (``caseless``)."""
     wanted = caseless(gold)
     before = f"(?<!{_WORD_LETTER})" if re.match(_WORD_LETTER, wanted) else ""
     after = f"(?!{_WORD_LETTER})" if re.match(_WORD_LETTER, wanted[-1:]) else ""
-    return bool(wanted) and re.search(before + re.escape(wanted) + after, caseless(text)) is not None
-
-
-_NOT = frozenset(("not", "never", "no", "nor", "neither", "cannot", "isnt", "wasnt", "不是", "并非", "而非", "不"))
-
-
-def contains_answer(prediction: str, answers: Iterable[str], language: str = "en") -> bool:
-    """Whether the words of a gold answer occur in a prediction in a row, and not directly after a negation.
-
-    Words are those of ``token_f1``, so that case, punctuation and articles are ignored. A long reply may contain an
-    answer by chance, and one that names several contains all of them: it is no score, and stands beside one.
-    """
-    cut = chinese_words if language == "zh" else english_words
-    words = cut(prediction)
-    text = f" {' '.join(words)} "
-    for wanted in (f" {' '.join(cut(answer))} " for answer in answers if answer.strip()):
-        start = text.find(wanted)
-        while start >= 0:
-            if text[text.rfind(" ", 0, start) + 1 : start] not in _NOT:
-                return True
-            start = text.find(wanted, start + 1)
-    return False
+    return re.compile(before + re.escape(wanted) + after)
 
 
 def caseless(text: str) -> str:

@@ -6,8 +6,10 @@ several boxes the last. What is no wrapper of an answer stays as it is. All of t
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 from fathom.score.dialects import without_reasoning
 from fathom.score.reading import before_next_question, holds_two, plain_text
@@ -16,10 +18,26 @@ _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*\w*[ \t]*$\n?", re.MULTILINE)
 _TAGGED = re.compile(r"<((?:final[_ ])?(?:answer|response))>([^<]*)</\1>", re.IGNORECASE)
 _JOINING = re.compile(r"\b(?:or|and)\b", re.IGNORECASE)
 _NAMES = (
-    *("finalanswer", "answer", "choice", "option", "letter", "label", "passage", "paragraph", "passkey", "number"),
-    *("value", "uuid", "count", "order", "result", "output", "type", "class", "category", "答案"),
+    *("answer", "choice", "option", "letter", "label", "best", "match", "passage", "paragraph", "passkey"),
+    *("unique", "different", "distinct", "remaining", "number", "value", "uuid", "count", "order", "result", "output"),
+    *("type", "class", "category", "答案"),
 )
 """Fields of the answer, in the order in which they are tried."""
+_FIELD = re.compile(
+    r"(?:final|best|correct|right|selected|chosen|predicted|matching|my|the){0,3}"
+    rf"({'|'.join(_NAMES)})(?:id|number|no|num|index|letter|label|text|value|paragraphs?|passages?|count)?"
+)
+_OF_ANY_LIST = ("number", "value", "count")
+_QUANTITY = re.compile("median|mean|average|mode|max|min|larg|small|sum|second|third|unique|different|^[A-D]$")
+_LONGEST_MENDED = 20_000  # characters
+# What people and programs write in place of JSON: a comma at the end, bare names, constants of Python, "2/3".
+_MENDED = (
+    (re.compile(r",(\s*[}\]])"), r"\1"),
+    (re.compile(r"([{,]\s*)([A-Za-z_]\w*)(?=\s*:)"), r'\1"\2"'),
+    (re.compile(r"(?<=[:\[,\s])True(?=\s*[,}\]])"), "true"),
+    (re.compile(r"(?<=[:\[,\s])False(?=\s*[,}\]])"), "false"),
+    (re.compile(r"(:\s*)([0-9]{1,6}\s*/\s*[0-9]{1,6})(?=\s*[,}])"), r'\1"\2"'),
+)
 _BOX = "\\boxed{"
 _MOST_OF_BOX = 20_000  # characters
 _LATEX = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\{([^{}]*)\}")
@@ -99,26 +117,61 @@ def _from_json(text: str, between: str | None) -> str | None:
     if not whole and not (0 <= start < end and _BEFORE_JSON.search(text[:start]) and _NEW_SENTENCE.match(text, end)):
         return None
     try:
-        value = json.loads(text if whole else text[start:end])
+        return _answer_of(read_json(text if whole else text[start:end]), between)
     except (ValueError, RecursionError):
         return None
-    return _answer_of(value, between)
+
+
+def read_json(text: str, pairs: Callable[[list[tuple[str, Any]]], object] | None = None) -> object:
+    """The value of a JSON text, also with single quotes, bare names or a comma at the end.
+
+    Args:
+        text: The text.
+        pairs: Makes an object of its names and values; None for a dictionary.
+
+    Raises:
+        ValueError: It is neither.
+        RecursionError: It is too deep.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=pairs)
+    except ValueError:
+        if len(text) > _LONGEST_MENDED:
+            raise
+    text = text if '"' in text else text.replace("'", '"')
+    for pattern, mended in _MENDED:
+        text = pattern.sub(mended, text)
+    return json.loads(text, object_pairs_hook=pairs)
 
 
 def _answer_of(value: object, between: str | None) -> str | None:
     if isinstance(value, dict):
-        fields = {_NOT_IN_NAMES.sub("", str(name)).lower(): member for name, member in value.items()}
-        named = next((fields[name] for name in _NAMES if name in fields), None)
-        value = next(iter(value.values())) if named is None and len(value) == 1 else named
+        named = _answer_field(value)
+        if named is None and len(value) != 1:
+            listed = [(str(name).replace("_", " "), _scalar(member)) for name, member in value.items()]
+            stated = any(_QUANTITY.search(name) for name, _ in listed) and all(text is not None for _, text in listed)
+            return "\n".join(f"{name}: {text}" for name, text in listed) if stated else None
+        value = next(iter(value.values())) if named is None else named
+        if isinstance(value, dict):
+            return _answer_of(value, between)
     if isinstance(value, list) and not (between is None and len(value) > 1):
-        members = [_scalar(member) for member in value]
+        members = [None if isinstance(member, bool) else _scalar(member) for member in value]
         return None if None in members or not members else (between or "").join(filter(None, members))
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else _scalar(value)
 
 
+def _answer_field(fields: Mapping[object, object]) -> object:
+    """The field of the answer; None if there is none, or if it says how many numbers a quantity is taken of."""
+    names = {name: _NOT_IN_NAMES.sub("", str(name)).lower() for name in fields}
+    matches = {name: match[1] for name, text in names.items() if (match := _FIELD.fullmatch(text))}
+    best = min(matches, key=lambda name: _NAMES.index(matches[name]), default=None)
+    others = any(_QUANTITY.search(text) for name, text in names.items() if name != best)
+    return None if best is None or (matches[best] in _OF_ANY_LIST and others) else fields[best]
+
+
 def _scalar(value: object) -> str | None:
-    if isinstance(value, bool) or value is None:
-        return None
+    if isinstance(value, bool):
+        return json.dumps(value)
     return str(value) if isinstance(value, str | int | float) else None
 
 

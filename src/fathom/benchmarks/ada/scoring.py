@@ -41,6 +41,8 @@ _LEADING = re.compile(
 _CHOSEN = re.compile(
     r"\b(?:pick|choose|select|vote for|recommend|vote goes to)[ \t]+(?:answer[ \t]+)?A([1-9][0-9]*)(?![0-9])"
     # "A1 is outdated, so A3", "A1 was tempting, though it's A3"
+    r"|(?:我?选择?|最[^\s，。]{0,6}[是为])[ \t]?A([1-9][0-9]*)(?![0-9])|A([1-9][0-9]*)(?:比A[0-9]+更?[好强优]|[更最])"
+    r"|\b[Ss]o[ \t,]{1,3}A([1-9][0-9]*)(?=[ \t]*[.!]?[ \t]*$)"
     r"|\b(?:so|thus|hence|therefore|it['’]s|it is)\b[ \t,]{1,3}(?:it is |it['’]s )?A([1-9][0-9]*)(?=\W*$)"
     r"|A([1-9][0-9]*)[ \t]+is[ \t]+(?:clearly[ \t]+)?(?:the[ \t]+(?:best|most|correct|right)|better(?![ \t]+than))\b"
     r"|\b(?:[Bb]est|[Ff]avou?rite)(?:[ \t]+\w+){0,3}[ \t]+is[ \t]*:?[ \t]*A([1-9][0-9]*)(?![0-9])"
@@ -50,6 +52,18 @@ _CHOSEN = re.compile(
 # Words with which a reply comes to a conclusion.
 _CONCLUDES = re.compile(
     r"\b(?:so|thus|therefore|hence|overall|conclu\w+|finally|go with|i(?:['’]d| would| will))\b|\.\.\.|…", re.IGNORECASE
+)
+# "Ranking: A3, A1, A7": the first is the best.
+_RANKING = re.compile(
+    r"((?:\b(?i:rank(?:ing|ed)?|best to worst|best first|in order of \w{1,20})\b|排名|排序)[^\nA]{0,40}"
+    r"(?:\n[^\nA]{0,9})?A[0-9]+)"
+    r"(?:(?:[\s,>;.)、]|\bthen\b|[0-9]+[.)])+(?:and )?A[0-9]+)+"
+)
+# A number alone, where the prompt asks for a label: "Answer: 3", "The best answer is 3".
+_BARE = re.compile(
+    r"(?:\A|\b[Aa]nswer|答案)[^\w\n]*(?:(?:is|number|no\.|the|是|为|第)[^\w\n]*){0,3}(?<!-)([1-9][0-9]*)"
+    r"(?=\W*$|[.,;)]|[ \t]+is\b)",
+    re.MULTILINE,
 )
 _LABEL_LINE = re.compile(rf"^[^\w\n]*({_LABEL})[^\w\n]*$", re.MULTILINE)
 _LIST = re.compile(r"\[([^\[\]]*)\]")
@@ -66,14 +80,17 @@ def designation(reply: str, n_answers: int) -> str | None:
     The first after the last "answer is" or ``Answer:`` is used; else the last one called chosen or the best; else the
     one that the reply begins with, as the prompt ends where the answer begins; else the only one, or the last after
     words that conclude ("overall", "so"). Comparisons and examples ("better than A3", "e.g. A4", "A1-A12") are ignored,
-    and so are rejected labels ("not A3") and those given together ("A3 or A4") or one after the other. A label is a
-    capital A and a number, as in the prompt.
+    and so are rejected labels ("not A3") and those given together ("A3 or A4") or one after the other. Of a ranking the
+    first counts. A label is a capital A and a number, as in the prompt; without any, a number alone or after "answer"
+    stands for one ("Answer: 7").
 
     Args:
         reply: The whole reply; text in thinking tags is ignored.
         n_answers: Number of answers; larger numbers are not labels.
     """
-    kept = decided(_PASSED_OVER.sub(" ", readable(reply)), _LABEL)
+    text = _RANKING.sub(r"\1", readable(reply))
+    text = text if _DESIGNATION.search(text) else _BARE.sub(r"The answer is A\1", text)
+    kept = decided(_PASSED_OVER.sub(" ", text), _LABEL)
     for part in after_cues(kept):
         if named := _labels_in(part, n_answers):
             return named[0]

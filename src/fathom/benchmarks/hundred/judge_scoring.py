@@ -29,7 +29,6 @@ THRESHOLD = 0.5
 
 _NO_CALL = "__none__"  # a call without result; null stands for a call without text
 _TRIES = 2  # per step of a summary
-_BRACES = re.compile(r"\{.*?\}", re.DOTALL)
 _BLOCK = re.compile(r"```json(.+)```", re.DOTALL)
 _MOST = 10**6  # maximum number of sentences of a summary
 
@@ -72,9 +71,9 @@ def _answer_score(output: object) -> float:
         return 0.0
     if not isinstance(output, str):
         raise TypeError("the judge gave no text")
-    braces = _BRACES.findall(output)
+    braces = _last_braces(output)
     try:
-        marks = json.loads(braces[-1]) if braces else None
+        marks = json.loads(braces) if braces else None
     except (ValueError, RecursionError):
         marks = None
     if marks is None:
@@ -120,11 +119,20 @@ def _marks_of(marks: object) -> dict[str, object]:
 
 def _braces_or_block(output: str) -> object:
     """The last run from a brace to the next closing one; if it is not JSON, the content of a JSON code block."""
-    braces = _BRACES.findall(output)
+    braces = _last_braces(output)
     with suppress(ValueError, RecursionError):
-        return json.loads(braces[-1]) if braces else None
+        return json.loads(braces) if braces else None
     blocks = _BLOCK.findall(output)
     return json.loads(blocks[-1]) if blocks else None
+
+
+def _last_braces(output: str) -> str:
+    r"""The last match of ``\{.*?\}``, which takes the square of the time where no brace closes; "" if there is none."""
+    last, start = "", output.find("{")
+    while start >= 0 and (end := output.find("}", start) + 1):
+        last = output[start:end]
+        start = output.find("{", end)
+    return last
 
 
 def _mark(value: object) -> float:

@@ -10,11 +10,12 @@ accepts gold answers as text, number or list, and extracts the answer that a rep
   and ``= -5`` are accepted, and arguments of calls are not answers.
 * ``code_debug``, ``longbook_choice_eng``: the letter that the reply chooses ("Answer: B" chooses B, ``Apple`` none, a
   list of the options none); if none, the text of the correct choice if the answer consists of it.
-* ``longdialogue_qa_eng``: any of the gold names, also of several words, in the first line of the answer; of several
-  names joined by "or" or a slash all must be correct.
+* ``longdialogue_qa_eng``: any of the gold names, also of several words, in the first line of the answer, unless it is
+  rejected there; of several names, as a list or joined by "or" or a slash, all must be correct.
 * ``longbook_qa_eng``, ``longbook_qa_chn``: punctuation of any script is ignored; a single gold text is one answer, not
   one per letter.
-* ``math_find``: numbers are compared with sign and fraction, so that 5.5 is wrong and 5.0 right if the answer is 5.
+* ``math_find``: of several quantities that of the question (``asked``); numbers are compared with sign and fraction, so
+  that 5.5 is wrong and 5.0 right if the answer is 5.
 * ``math_calc``: signs count, and the name of the model does not: the sequence may begin with the first or the second
   number, because a prompt may ask for the first operand before the results.
 * ``longbook_sum_eng``: sentences instead of lines; words of any script count.
@@ -33,29 +34,29 @@ from fathom.score.answers import (
     digits,
     free_answer,
     given_uuid,
+    offered_names,
     short_answer,
     stated_number,
     text_of_letters,
 )
 from fathom.score.dialects import without_reasoning
-from fathom.score.reading import CUE, after_cues, plain_text
+from fathom.score.reading import CUE, after_cues, contains_answer, gives_name, plain_text
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.rouge import rouge_l_sum, strict_sentences
-from fathom.score.text import bag_f1, contains_answer, fold, has_chinese, simplified, stands_in, token_f1
+from fathom.score.text import bag_f1, fold, has_chinese, simplified, stands_in, token_f1
 from fathom.score.unwrapping import readable
 from fathom.types import CONTAINED, Score
 
 Grade: TypeAlias = tuple[float, str | None]
 """A score, and the extracted answer, or None."""
-Read: TypeAlias = Callable[[str, list[str]], Grade]
-"""A score from a reply and its non-empty gold answers; raises ``ValueError`` if they are unusable."""
+Read: TypeAlias = Callable[[str, list[str], str], Grade]
+"""A score from a reply, its non-empty gold answers and the question; raises ``ValueError`` if they are unusable."""
 
 _LETTERS = frozenset("ABCD")
 _UUID = re.compile(r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f-])")
 _CALL = re.compile(r"(?<!\w)[A-Za-z_]\w*\([^()\n]*(?:\)|$)", re.MULTILINE)
 _ALONE = re.compile(r"(?<![\w.])(?<![0-9],)[-+]?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?!\w|[.,][0-9])")
 _SIGNED = re.compile(r"(?:(?<![0-9A-Za-z])-)?[0-9]+")
-_OFFERS = re.compile("/| or ")
 _LINE_MARK = re.compile(r"^[ \t]*(?:[-•][ \t]*)?[(\[\"']?([A-D])[.):\]]", re.MULTILINE)
 # "the function with the error is:\nB. parse", "the answer to your question is C."
 _IS = re.compile(r"\bis:?\s+[(\[\"']?([A-D])(?:[.):,\]\"']|[ \t]*$)", re.MULTILINE)
@@ -71,7 +72,7 @@ def strict(read: Read) -> Scorer:
         if not gold:
             return unscored("strict", "no gold answer to compare with")
         try:
-            value, answer = read(without_reasoning(row.prediction), gold)
+            value, answer = read(without_reasoning(row.prediction), gold, row.asked)
         except ValueError as error:
             return unscored("strict", str(error))
         contained = (
@@ -98,34 +99,32 @@ def _texts(answers: object) -> list[str]:
 # ------------------------------------------------------------------------------------------------ retrieval
 
 
-def number_kept(reply: str, gold: list[str]) -> Grade:
+def number_kept(reply: str, gold: list[str], asked: str) -> Grade:
     """A number repeated digit by digit."""
     number = digits(reply, len(gold[0]))
     return float(number == gold[0]), number
 
 
-def key_value(reply: str, gold: list[str]) -> Grade:
+def key_value(reply: str, gold: list[str], asked: str) -> Grade:
     """The value of a key: the UUID that the reply gives; or any other text that occurs as a whole."""
     wanted = gold[0].lower()
     if not _UUID.fullmatch(wanted):
         answer = short_answer(reply)
         return float(answer is not None and stands_in(answer, gold[0])), answer
-    value = given_uuid(reply)
+    value = given_uuid(reply, asked)
     return float(value == wanted), value
 
 
-def name(reply: str, gold: list[str]) -> Grade:
+def name(reply: str, gold: list[str], asked: str) -> Grade:
     """Any of the gold names, in the first line of the answer."""
-    answer = short_answer(reply) or short_answer(reply.rstrip(" :：\n"))
-    offers = _OFFERS.split(" ".join(answer.split())) if answer else []
-    right = bool(offers) and all(any(stands_in(offer, gold_name) for gold_name in gold) for offer in offers)
-    return float(right), answer
+    offers = offered_names(reply)
+    return float(bool(offers) and all(gives_name(offer, gold) for offer in offers)), "; ".join(offers) or None
 
 
 # ------------------------------------------------------------------------------------------ code and numbers
 
 
-def printed_number(reply: str, gold: list[str]) -> Grade:
+def printed_number(reply: str, gold: list[str], asked: str) -> Grade:
     """The output of a program: the last separate number."""
     text = readable(reply)
     for part in (*after_cues(text), text):
@@ -134,9 +133,9 @@ def printed_number(reply: str, gold: list[str]) -> Grade:
     return 0.0, None
 
 
-def number_found(reply: str, gold: list[str]) -> Grade:
+def number_found(reply: str, gold: list[str], asked: str) -> Grade:
     """A number of a list or made from it: after the last "answer is", "=" or "is", else the first of all."""
-    number = stated_number(reply)
+    number = stated_number(reply, asked)
     return float(number is not None and Decimal(number) == _decimal(gold[0])), number
 
 
@@ -150,7 +149,7 @@ def _decimal(text: str) -> Decimal:
     return number
 
 
-def results(reply: str, gold: list[str]) -> Grade:
+def results(reply: str, gold: list[str], asked: str) -> Grade:
     """Intermediate results: the share that is correct before the first error."""
     right = [_canonical(answer) for answer in gold]
     numbers = [_canonical(number) for number in _SIGNED.findall(plain_text(reply))]
@@ -167,7 +166,7 @@ def _canonical(number: str) -> str:
 # ---------------------------------------------------------------------------------------------------- books
 
 
-def option(reply: str, gold: list[str]) -> Grade:
+def option(reply: str, gold: list[str], asked: str) -> Grade:
     """A choice from A to D: its letter, or its text alone."""
     letters = _LETTERS.intersection(gold)
     letter = option_letter(reply)
@@ -195,13 +194,13 @@ def _even(text: str) -> str:
     return " ".join(fold(text).casefold().split()).rstrip(".")
 
 
-def words(reply: str, gold: list[str]) -> Grade:
+def words(reply: str, gold: list[str], asked: str) -> Grade:
     """Words of the answer and of the nearest gold answer."""
     answer = free_answer(reply)
     return token_f1(answer or "", gold), answer
 
 
-def characters(reply: str, gold: list[str]) -> Grade:
+def characters(reply: str, gold: list[str], asked: str) -> Grade:
     """Characters of the reply and of the nearest gold answer, without marks and spaces."""
     text = free_answer(reply)
     letters = _bare(text or "")
@@ -215,7 +214,7 @@ def _bare(text: str) -> list[str]:
     return [letter for letter in letters if unicodedata.category(letter)[0] not in "PS"] or letters
 
 
-def summary(reply: str, gold: list[str]) -> Grade:
+def summary(reply: str, gold: list[str], asked: str) -> Grade:
     """The sentences of the nearest reference that share words with the reply."""
     sentences = strict_sentences(reply)
     return max(rouge_l_sum(sentences, strict_sentences(reference)) for reference in gold), reply.strip()

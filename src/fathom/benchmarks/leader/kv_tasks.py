@@ -93,7 +93,7 @@ def _laid_out(instance: Instance, count: int) -> Arranged:
     numbers = [*instance.others[:at], instance.gold, *instance.others[at : count - 1]]
     key, value = key_and_value(instance.document, instance.gold)
     question = QUESTION.format(key=key)
-    ending = Ending(question, (value,), chance=0.0, facets={"pairs": count})
+    ending = Ending(question, (value,), chance=0.0, facets={"pairs": count}, inputs={"key": key})
     parts: tuple[Part, ...] = (INTRO, *_borrowed(instance.document, numbers), "\n}\n\n" + question)
     return Arranged(parts, ending, at / (count - 1) if count > 1 else None)
 

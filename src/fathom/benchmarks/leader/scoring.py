@@ -49,11 +49,12 @@ from typing import TypeAlias
 from fathom.benchmarks.ada import scoring as ada
 from fathom.benchmarks.leader import infinitebench_official as released
 from fathom.benchmarks.leader import infinitebench_scoring as strict_rules
-from fathom.score.answers import words_score
+from fathom.score.answers import offered_names, words_score
 from fathom.score.dialects import without_reasoning
+from fathom.score.reading import contains_answer, gives_name
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
-from fathom.score.text import bag_f1, english_words, fold, has_chinese, official_words
-from fathom.score.unwrapping import unwrapped
+from fathom.score.text import bag_f1, fold, has_chinese, official_words
+from fathom.score.unwrapping import read_json, unwrapped
 from fathom.types import Score
 
 Named: TypeAlias = list[tuple[str, str]]
@@ -62,15 +63,26 @@ Named: TypeAlias = list[tuple[str, str]]
 _LABEL = re.compile(r"\b(?:[a-z]{2,}:[a-z_]+(?:/[a-z_]+)*|unanswerable)\b")
 _NUMBERED = re.compile(r"\W*(\d{1,4})[.):、]")
 _BULLET = re.compile(r"^(?:[-*•‣–]|\(?\d{1,3}[.)、])\s+")
-_TYPED = re.compile(r"(.+)(?:->|→|=>|[:=|\t]|\s-\s)\s*([^\s:|].*)")
-# "Entity: Ada Byron, Type: person-other".
-_FIELDS = re.compile(r"(?:entity|name|text)\s*:\s*(.+?)\s*[,;|]\s*(?:type|label|category)\s*:\s*(.+)", re.IGNORECASE)
+_TYPE = re.compile(r"\b[a-z]+-[A-Za-z/]+(?![\w-])")
+# Between a name and its type: "Ada: person-other", "Entity: Ada, Type: person-other", "Ada is a person-other".
+_TYPE_FIELD, _NAME_FIELD = r"(?i:type|label|category)", r"(?i:entity|name|text|mention)"
+_JOIN = r"(?:->|→|=>|[:=|,;(\[\t]|\s-\s?|\sis\san?)\s{0,3}"
+_JOIN_BEFORE = re.compile(rf"(?:[,;|]?\s{{0,3}}\b{_TYPE_FIELD}\s{{0,3}}[:=]\s{{0,3}}|{_JOIN})\Z")
+_JOIN_AFTER = re.compile(rf"[\"'”’`*_)\]]{{0,4}}\s{{0,3}}{_JOIN}")
+_FIELD_OF_NAME = re.compile(rf"\W{{0,4}}{_NAME_FIELD}\s{{0,3}}:\s{{0,3}}")
+_QUOTES = " \"'“‘`*_"
+_LONGEST_JOIN = 24  # characters
+_TYPED = re.compile(r"(.+)(?:->|→|=>|[:=|\t]|\s-\s)\s{0,9}([^\s:|].*)")
 _NAME_FIELDS, _TYPE_FIELDS = ("entity", "name", "text", "mention"), ("type", "label", "category", "entity_type")
 # The type on the line below its entity.
-_TYPE_BELOW = re.compile(r":[ \t]*\n[ \t]*(?=[a-z]+-[A-Za-z/]+[ \t]*$)", re.MULTILINE)
+_TYPE_BELOW = re.compile(
+    rf"(?<![ \t]):?[ \t]*\n[ \t]*(?:{_TYPE_FIELD}[ \t]*:[ \t]*)?(?={_TYPE.pattern}[ \t]*$)", re.MULTILINE
+)
+# The type of the entities on the lines below: "person-actor:".
+_TYPE_ABOVE = re.compile(rf"({_TYPE.pattern})[ \t*]*:[ \t*]*")
 _FENCE = re.compile(r"^[ \t]*`{3,}[ \t]*\w*[ \t]*$", re.MULTILINE)
-_BRACKETED = re.compile(r"(.+?)[(\[]([^()\[\]]+)[)\]]")
-_TYPE = re.compile(r"\b[a-z]+-[A-Za-z/]+(?![\w-])")
+_BEFORE_TYPE = ("", "type", "label", "category")
+_HEADINGS = {*_NAME_FIELDS, *_TYPE_FIELDS}  # of a table
 _AROUND = " \t\"'“”‘’`*_,;.()[]"
 _DESIGNATION = re.compile("A[1-9][0-9]*")
 _LETTERS = frozenset("ABCD")
@@ -183,26 +195,45 @@ def entities_strict(reply: str) -> Named:
     text = unwrapped(reply, "\n")
     listed = _lists_gold(reply, "fewnerd") or _from_json(reply) or _from_json(text)
     named: Named = [(_even(entity), _even(label)) for entity, label in listed]
+    above = ""
     for line in [] if named else _entries(_TYPE_BELOW.sub(": ", fold(text))):
-        bare = _BULLET.sub("", line.strip().lstrip("> \t").strip("*`|"))
-        match = _FIELDS.fullmatch(bare) or _BRACKETED.fullmatch(bare.rstrip(".,;"))
-        # Names contain colons and dashes too, and types a dash: "Paris - Orly (building-airport)".
-        if not (match and "-" in match[2]):
-            match = _TYPED.fullmatch(bare) or match
-        if match:
-            entity, label = _even(match[1]), _even(match[2])
-            turned = _TYPE.fullmatch(entity) and not _TYPE.fullmatch(label)  # "location-bridge: Harrow Bridge"
-            named.append((label, entity) if turned else (entity, label))
+        bare = _BULLET.sub("", line.strip().lstrip("> \t").strip("*`|([{")).strip("*`")
+        if heading := _TYPE_ABOVE.fullmatch(bare):
+            above = heading[1]
+        elif pair := _typed(bare):
+            named.append((_even(pair[0]), _even(pair[1])))
+        elif above and bare.strip():
+            named.append((_even(bare), _even(above)))
+    named = [pair for pair in named if {pair[0], pair[1]} - _HEADINGS]
     return [pair for pair in dict.fromkeys(named) if all(pair)]
+
+
+def _typed(line: str) -> tuple[str, str] | None:
+    """The name and the type of a line, in either order; None if it has no type.
+
+    Names contain colons and dashes too, and types a dash: "Paris - Orly (building-airport)".
+    """
+    types = list(_TYPE.finditer(line))
+    if types and not line[types[-1].end() :].strip(_AROUND):
+        before = line[: types[-1].start()].rstrip(_QUOTES)
+        if join := _JOIN_BEFORE.search(before[-_LONGEST_JOIN:]):
+            return _FIELD_OF_NAME.sub("", before[: len(before) - len(join[0])], 1), types[-1][0]
+    first = types and line[: types[0].start()].strip(_AROUND + ":").casefold() in _BEFORE_TYPE
+    if first and (join := _JOIN_AFTER.match(line, types[0].end())):
+        return _FIELD_OF_NAME.sub("", line[join.end() :], 1), types[0][0]
+    match = _TYPED.fullmatch(line)
+    return (match[1], match[2]) if match else None
 
 
 def _from_json(text: str) -> Named:
     """The pairs of a JSON text, which may have a fence: lists of two, an object of names, objects with two fields."""
     text = _FENCE.sub("", text).strip()
     try:
-        value = json.loads(text) if text[:1] in ("{", "[") else None
+        value = read_json(text) if text[:1] in ("{", "[") else None
     except (ValueError, RecursionError):
         return []
+    if isinstance(value, dict) and all(_TYPE.fullmatch(label) and isinstance(value[label], list) for label in value):
+        return [(name, label) for label, names in value.items() for name in names if isinstance(name, str)]
     if isinstance(value, dict) and len(value) == 1 and isinstance(inner := next(iter(value.values())), list | dict):
         value = inner
     if isinstance(value, dict):
@@ -305,9 +336,9 @@ def _plain_official(row: ScoringRow) -> Score:
 
 def _plain_strict(row: ScoringRow) -> Score:
     answer = without_reasoning(str(row.prediction)).strip()
-    words = f" {' '.join(english_words(answer))} "
-    contained = any(f" {' '.join(english_words(text))} " in words for text in _gold(row))
-    return Score(float(contained), bool(answer), answer or None, "strict")
+    offers = offered_names(answer)
+    right = contains_answer(answer, _gold(row)) and (len(offers) < 2 or all(gives_name(o, _gold(row)) for o in offers))
+    return Score(float(right), bool(answer), answer or None, "strict")
 
 
 _PLAIN: Mapping[str, Scorer] = MappingProxyType({"official": _plain_official, "strict": _plain_strict})

@@ -14,7 +14,7 @@ from fathom.benchmarks.leval import official as released
 from fathom.benchmarks.leval.official import CHOICES, ERROR, SEVERAL_CHOICES
 from fathom.score.answers import choice_letter, choice_letters
 from fathom.score.dialects import without_reasoning
-from fathom.score.reading import after_cues
+from fathom.score.reading import after_cues, decided
 from fathom.score.registry import Metric, Scorer, ScoringRow, unscored
 from fathom.score.text import fold, stands_in
 from fathom.score.unwrapping import readable
@@ -23,7 +23,11 @@ from fathom.types import Score
 _PARTLY = 0.25  # for some of several correct choices, without a wrong one
 _SUM = re.compile(r"(?<![\w.,])-?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)?(?:\.[0-9]+|(?<=[0-9]))(?![0-9])")
 _WHOLE_TRUTH = re.compile(r"(\bnot[ \t]+|n['’]t[ \t]+)?\b(true|false)\b")
-_FACT = re.compile(r"[\[【][ \t]*fact\b[ \t]*:?(.*?)(?:[\]】]|$)", re.IGNORECASE | re.DOTALL)
+_FACT = re.compile(
+    r"[\[【][ \t]*fact\b[ \t]*:?(.*?)(?:[\]】]|$)"
+    r"|\bfact(?:s|ually|ual)?\b[^\w\n]{0,4}((?:is )?(?:not |n['’]t )?(?:true|false)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 _OUTPUT = re.compile(r"\b(?:output|answer|result|prints?|printed|returns?|returned)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[\[\]]|(?<![\w.])-?[0-9]+(?:\.[0-9]*)?(?!\w)|\b(?:true|false|none)\b", re.IGNORECASE)
 _CONSTANT_OR_LIST = re.compile(_TOKEN.pattern.replace(r"[\[\]]", r"\[", 1), re.IGNORECASE)
@@ -66,16 +70,15 @@ def _credit(letters: str, right: str) -> float:
 
 
 def _math_strict(reply: str, gold: str, _: str) -> Score:
-    right = _sum(gold)
+    right = _sum(readable(gold))
     if right is None:
         return unscored("strict", "the gold answer holds no number")
-    number = _sum(reply)
+    number = _sum(decided(readable(reply), _SUM.pattern))
     return Score(float(number == right), number is not None, None if number is None else str(number), "strict")
 
 
 def _sum(text: str) -> Decimal | None:
     """The first number after the last cue that is followed by one, else the last number."""
-    text = readable(text)
     for part in after_cues(text):
         if total := _SUM.search(part):
             return Decimal(total[0].replace(",", ""))
@@ -115,7 +118,7 @@ def _truths(text: str) -> tuple[str, ...]:
     text = fold(without_reasoning(text)).lower()
     fact = _FACT.search(text)
     rest = text if fact is None else text[: fact.start()] + text[fact.end() :]
-    return (_truth(rest), _truth(fact[1] if fact else ""))
+    return (_truth(rest), _truth(next(filter(None, fact.groups()), "") if fact else ""))
 
 
 def _truth(text: str) -> str:

@@ -37,14 +37,18 @@ def plan(draw: Draw) -> Plan:
             Needle(prompts["needle"].format(key=ids[pair], value=ids[pair + 1]), places[pair]) for pair in range(PAIRS)
         ),
         ending=Ending(
-            prompts["question"].format(key=ids[asked]), (ids[asked + 1],), chance=0.0, facets={"asked": asked + 1}
+            prompts["question"].format(key=ids[asked]),
+            (ids[asked + 1],),
+            chance=0.0,
+            facets={"asked": asked + 1},
+            inputs={"key": ids[asked]},
         ),
     )
 
 
 def score(reply: str, sample: Sample) -> Score:
     """1 if the UUID that the reply gives is the value; valid if it gives one (official rule: the last one counts)."""
-    uuid = given_uuid(reply)
+    uuid = given_uuid(reply, str(sample.inputs.get("key", "")))
     return Score(float(uuid in sample.targets), uuid is not None, uuid, "last UUID")
 
 
