@@ -27,7 +27,7 @@ from fathom.suites.suitefile import MANIFEST, open_suite
 from fathom.tokens.length import render
 from fathom.types import FathomError
 from made import write_corpus
-from processes import start_program
+from processes import Program, start_program
 
 TASKS = "kv_retrieval,passage_count,single_doc_qa"
 
@@ -370,7 +370,7 @@ build(configure("kv_retrieval", settings), Path(sys.argv[2]))
 """
 
 
-def start(corpus: Path, out: Path, items: int) -> subprocess.Popen[bytes]:
+def start(corpus: Path, out: Path, items: int) -> Program:
     return start_program(BUILD, corpus, out, str(items))
 
 

@@ -271,7 +271,7 @@ def test_labels_follow_thresholds_that_are_known() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(st.lists(st.tuples(*[st.integers(0, SIZE)] * 3), min_size=1, max_size=8), st.integers(0, 3))
 def test_shares_add_up_and_more_right_answers_are_never_harder(
     counts: list[tuple[int, int, int]], allowed: int

@@ -228,7 +228,7 @@ def test_several_tasks_are_claims_of_their_own() -> None:
 @pytest.mark.slow
 def test_equal_models_rarely_fail() -> None:
     failed = sum(
-        gate(drawn(2 * seed + 1, 60), drawn(2 * seed + 2, 60), margin=0.01, alpha=0.05, seed=seed).decision == "FAIL"
+        gate(drawn(2 * seed + 1, 60), drawn(2 * seed + 2, 60), margin=0.01, alpha=0.05).decision == "FAIL"
         for seed in range(40)
     )
     assert failed <= 5  # 2 expected at most; 6 or more has a probability of 1.4%

@@ -181,7 +181,7 @@ scores_of_items = st.lists(
 
 @pytest.mark.slow
 @given(scores_of_items, st.permutations(["kv", "qa", "a task", "zebra"]), st.sampled_from(["m", "o1", "模型"]))
-@settings(max_examples=15)
+@settings(max_examples=6)
 def test_equal_scores_have_equal_ends_whatever_their_names(
     scores: list[list[float]], tasks: list[str], model: str
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -32,7 +31,7 @@ from fathom.runfile.ledger import Ledger
 from fathom.runfile.worker import Worker, retire, this_worker
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Reply, Sample
-from processes import start_program, until
+from processes import Program, start_program, until
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -72,7 +71,7 @@ run(Path(suite), "fathom/ask", settings, out=Path(out))
 """
 
 
-def start(suite: Path, out: Path, server: ScriptedServer, program: str = PROGRAM) -> subprocess.Popen[bytes]:
+def start(suite: Path, out: Path, server: ScriptedServer, program: str = PROGRAM) -> Program:
     return start_program(program, suite, out, server.base_url)
 
 

@@ -48,7 +48,7 @@ from fathom.runfile.manifest import read_manifest
 from fathom.storage.checksums import row_checksum
 from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError, Sample
-from processes import start_program, until
+from processes import Program, start_program, until
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -555,7 +555,7 @@ run_shard(Path(suite), "fathom/ask", settings, out=out, shard=parse_shard(shard)
 """
 
 
-def start(suite: Path, out: Path, server: ScriptedServer, shard: Shard) -> subprocess.Popen[bytes]:
+def start(suite: Path, out: Path, server: ScriptedServer, shard: Shard) -> Program:
     return start_program(PROGRAM, suite, out, server.base_url, f"{shard.number}/{shard.of}")
 
 
