@@ -48,12 +48,13 @@ class Program:
 
     Attributes:
         pid: Its number.
+        stdout: What it prints, where that is a pipe.
         stderr: What it says, where that is a pipe.
         returncode: Its exit code, or the negative number of the signal that ended it; None as long as it may run.
     """
 
-    def __init__(self, pid: int, ended: int, stderr: BinaryIO | None) -> None:
-        self.pid, self.stderr = pid, stderr
+    def __init__(self, pid: int, ended: int, stdout: BinaryIO | None, stderr: BinaryIO | None) -> None:
+        self.pid, self.stdout, self.stderr = pid, stdout, stderr
         self.returncode: int | None = None
         self._ended = ended
 
@@ -79,11 +80,11 @@ class Program:
             os.close(self._ended)
         return self.returncode
 
-    def communicate(self) -> tuple[None, bytes]:
-        """Wait until it has ended; what it said on its standard error."""
-        said = self.stderr.read() if self.stderr else b""
+    def communicate(self) -> tuple[bytes, bytes]:
+        """Wait until it has ended; the little that it printed, and that it said on its standard error."""
+        printed, said = (pipe.read() if pipe else b"" for pipe in (self.stdout, self.stderr))
         self.wait()
-        return None, said
+        return printed, said
 
     def send_signal(self, number: int) -> None:
         """Send it a signal, if it runs."""
@@ -111,8 +112,8 @@ def start_program(
     Args:
         program: The source.
         words: What follows in ``sys.argv``.
-        stdout: Where its standard output goes; by default to that of the tests.
-        stderr: Where its standard error goes; by default to a pipe.
+        stdout: Where its standard output goes, as for ``subprocess``; by default to that of the tests.
+        stderr: Where its standard error goes, as for ``subprocess``; by default to a pipe.
         env: Its environment; by default that of this process.
         cwd: Its working folder; by default that of this process.
     """
@@ -123,17 +124,24 @@ def start_program(
         "env": dict(os.environ if env is None else env),
     }
     data = json.dumps(order).encode()
-    reading, errors = os.pipe() if stderr == subprocess.PIPE else (-1, 2 if stderr is None else stderr)
-    ended, ends = os.pipe()
-    nothing = os.open(os.devnull, os.O_RDONLY)
+    (ended, ends), nothing = os.pipe(), os.open(os.devnull, os.O_RDONLY)
+    (printed, out), (said, errors) = _ends(stdout, 1), _ends(stderr, 2)
     starter = _starter()
-    socket.send_fds(starter, [len(data).to_bytes(8)], [nothing, 1 if stdout is None else stdout, errors, ends])
+    socket.send_fds(starter, [len(data).to_bytes(8)], [nothing, out, errors, ends])
     starter.sendall(data)
-    for number in (nothing, ends, *([errors] if reading >= 0 else ())):
+    for number in {nothing, ends, *([out] if printed else ()), *([errors] if said else ())}:
         os.close(number)
     pid = int.from_bytes(starter.recv(8, socket.MSG_WAITALL))
-    _started.append(Program(pid, ended, os.fdopen(reading, "rb") if reading >= 0 else None))
+    _started.append(Program(pid, ended, printed, said))
     return _started[-1]
+
+
+def _ends(where: int | None, usual: int) -> tuple[BinaryIO | None, int]:
+    """The end of a pipe that is read, if it is to be one, and the file to write to."""
+    if where != subprocess.PIPE:
+        return None, usual if where is None else where
+    reading, writing = os.pipe()
+    return os.fdopen(reading, "rb"), writing
 
 
 def end_all() -> None:
@@ -142,8 +150,9 @@ def end_all() -> None:
         process = _started.pop()
         process.kill()
         process.wait()
-        if process.stderr:
-            process.stderr.close()
+        for pipe in (process.stdout, process.stderr):
+            if pipe:
+                pipe.close()
 
 
 def until(condition: Callable[[], bool], process: Program | None = None) -> None:
@@ -208,7 +217,7 @@ def next_order(number: int) -> str:
             os.chdir(order["cwd"])
             os.environ.clear()
             os.environ.update(order["env"])
-            sys.argv, sys.path[0] = order["words"], ""
+            sys.argv = order["words"]
             return str(order["program"])
         ends[pid] = files[3]
         for file in files[:3]:

@@ -410,10 +410,10 @@ def test_a_full_disk_is_explained_and_leaves_nothing(tmp_path: Path, corpus: Pat
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
     )
-    command = [sys.executable, "-c", limit + BUILD, str(corpus), str(tmp_path / "full"), "60"]
-    done = subprocess.run(command, capture_output=True, env=dict(os.environ), check=False)
+    done = start_program(limit + BUILD, corpus, tmp_path / "full", "60")
+    said = done.communicate()[1]
     assert done.returncode == 1
-    assert b"cannot be written" in done.stderr
+    assert b"cannot be written" in said
     assert not (tmp_path / "full").exists()
     assert not list(tmp_path.glob(".full.*"))
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 20000

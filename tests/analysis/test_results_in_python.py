@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import assert_type
 
 import polars as pl
@@ -15,7 +16,6 @@ from fathom.analysis import curve
 from fathom.analysis.curve import CurvePoint
 from fathom.report.studies import StudyResults
 from fathom.rows import to_frame
-
 
 
 def test_import_offers_the_functions_and_loads_nothing() -> None:

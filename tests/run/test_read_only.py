@@ -6,7 +6,6 @@ import json
 import shutil
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -151,10 +150,10 @@ def look(folder: Path) -> tuple[list[str], int]:
     for path in folder.iterdir():
         path.chmod(0o444)
     folder.chmod(0o555)
-    command = [sys.executable, "-c", LOOK, str(folder), str(SOMEBODY)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    texts, finished = json.loads(done.stdout)
+    looking = start_program(LOOK, folder, str(SOMEBODY), stdout=subprocess.PIPE)
+    printed, said = looking.communicate()
+    assert looking.returncode == 0, said
+    texts, finished = json.loads(printed)
     return texts, finished
 
 

@@ -6,8 +6,6 @@ import io
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -392,7 +390,7 @@ def test_folders_of_killed_processes_are_removed_and_others_kept(
     words = "import os; from fathom.run.shards.scratch import scratch_folder; one = scratch_folder(); one.__enter__()"
     killed = f"{words}; os._exit(9)"
     for _ in range(2):  # the second one removes what the first one left
-        assert subprocess.run([sys.executable, "-c", killed], env={**os.environ, "TMPDIR": str(tmp_path)}).returncode
+        assert start_program(killed, env={**os.environ, "TMPDIR": str(tmp_path)}).wait()
         assert len(list(tmp_path.iterdir())) == 2
     (tmp_path / "fathom-shard-elsewhere").mkdir()
     with scratch_folder() as one, scratch_folder() as other:
