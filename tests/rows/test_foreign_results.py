@@ -351,8 +351,7 @@ def test_a_file_of_opencompass_is_found_from_its_folder(tmp_path: Path, monkeypa
 
 def damaged(value: Mapping[str, Any] | list[Any]) -> list[Any]:
     """Variants of a record with values of other types."""
-    numbers = [-1, 1e400, float("nan"), 10**40, 10**400, True]
-    odd: list[Any] = [None, [], {}, "", "x", "\ud83d", *numbers, [[1]], {"a": {"b": []}}]
+    odd: list[Any] = [None, [], "x", "\ud83d", -1, float("nan"), 10**400, {"a": {"b": []}}]
     if isinstance(value, list):
         return odd
     return [{**value, name: other} for name in value for other in odd] + [
