@@ -155,7 +155,7 @@ def end_all() -> None:
                 pipe.close()
 
 
-def until(condition: Callable[[], bool], process: Program | None = None) -> None:
+def until(condition: Callable[[], bool], process: Program | subprocess.Popen[bytes] | None = None) -> None:
     """Wait until something holds; where a process is to bring it about, it must not end before."""
     while not condition():
         assert process is None or process.poll() is None, process.stderr.read() if process.stderr else ""

@@ -230,6 +230,7 @@ def test_copying_does_not_depend_on_spaces() -> None:
     assert one.copied.value == one.copied_expected == 1
 
 
+@pytest.mark.slow
 def test_accuracy_and_chance_are_those_of_the_curve() -> None:
     rng = np.random.default_rng(3)
     rows = to_frame(
@@ -281,6 +282,7 @@ def test_intervals_cover_the_rates_of_a_simulated_model() -> None:
         assert 0.9 <= times / 60 <= 0.995, (name, times)
 
 
+@pytest.mark.slow
 def test_the_published_cases_have_the_chance_of_the_paper(shared: Path) -> None:
     """Of all 1,000 published cases the longest answer is right in 39.6%, and the mean of 1/n is 26.2%; 708 are here."""
     import zstandard

@@ -315,6 +315,7 @@ def test_a_score_names_what_it_is_of_and_says_how_sure_its_base_is() -> None:
     assert one.chance == pytest.approx(0.2)
 
 
+@pytest.mark.slow
 def test_seeds_bases_and_what_counts_are_those_asked_for() -> None:
     rows = drawn([0.8, 0.8, 0.8, 0.4, 0.2], 30, np.random.default_rng(14))
     usual = of(longscore(rows), "kv")

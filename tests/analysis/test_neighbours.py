@@ -83,6 +83,7 @@ def test_ranks_know_the_mean_under_the_other_choice() -> None:
     assert [(one.model, one.other) for one in by_task] == [("a", pytest.approx(0.55)), ("b", 1.0)]
 
 
+@pytest.mark.slow
 def test_intervals_and_gaps_of_ranks_have_the_seed_and_the_replicates_asked_for() -> None:
     rng = np.random.default_rng(6)
     rows = pl.concat([frame(rng.random((30, 1)), name) for name in "ab"])

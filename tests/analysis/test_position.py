@@ -151,6 +151,7 @@ def test_over_the_lengths_each_has_the_same_weight() -> None:
     assert mean.items == 30
 
 
+@pytest.mark.slow
 def test_random_depths_are_compared_by_thirds_and_say_so() -> None:
     rng = np.random.default_rng(0)
     depths = rng.random(90)

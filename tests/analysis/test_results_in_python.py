@@ -18,6 +18,7 @@ from fathom.report.studies import StudyResults
 from fathom.rows import to_frame
 
 
+@pytest.mark.slow
 def test_import_offers_the_functions_and_loads_nothing() -> None:
     code = "import sys, fathom as fm; fm.api.run; print([n for n in ('polars', 'numpy', 'altair') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

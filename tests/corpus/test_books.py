@@ -366,6 +366,7 @@ LINES = ["and went on", "“Yes,”", "[Illustration]", "* * *", "    indented",
 PIECES = st.sampled_from([*HEADINGS, *LINES, *story("any"), *chinese_story("卷")])
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(PIECES, st.sampled_from(["\n", "\n\n", " ", "\r\n\r\n"])), max_size=40),
     st.sampled_from(["en", "zh"]),

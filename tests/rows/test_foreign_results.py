@@ -86,6 +86,7 @@ def test_the_page_of_formats_says_which_columns_are_filled(name: str) -> None:
                 assert filled == (said == "yes"), (column, said)
 
 
+@pytest.mark.slow
 def test_inspect() -> None:
     told: list[str] = []
     log = only(FOREIGN / "inspect" / "eval", "*_codes_*.eval")
@@ -117,6 +118,7 @@ def test_inspect() -> None:
     assert (cut["status"], cut["stop"], cut["answered"], cut["value"]) == ("incomplete", "max_tokens", True, 0.0)
 
 
+@pytest.mark.slow
 def test_both_formats_of_inspect_have_the_same_rows() -> None:
     frames = []
     for kind in ("eval", "json"):

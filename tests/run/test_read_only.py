@@ -90,6 +90,7 @@ def test_a_read_only_disk(read_only: Path) -> None:
     assert judges(read_only) == ("lab/judge",)
 
 
+@pytest.mark.slow
 def test_a_killed_run_on_a_read_only_disk(folder: Path, read_only: Path) -> None:
     kill_after_one_more(folder)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -98,6 +99,7 @@ def test_a_killed_run_on_a_read_only_disk(folder: Path, read_only: Path) -> None
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_a_killed_run_on_a_full_disk(folder: Path, tmp_path: Path) -> None:
     place = tmp_path / "full"
     place.mkdir()
@@ -157,6 +159,7 @@ def look(folder: Path) -> tuple[list[str], int]:
     return texts, finished
 
 
+@pytest.mark.slow
 def test_somebody_who_may_only_read(folder: Path, foreign: Path) -> None:
     shutil.copytree(folder, foreign / "run")
     assert look(foreign / "run") == (["nine"] * 6, 6)

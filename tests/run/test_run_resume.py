@@ -172,6 +172,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path, server: Scripte
         run(suite, "openai/scripted", out=suite / "manifest.json", model_base_url=server.base_url)
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_replies_and_says_how_to_go_on(tmp_path: Path) -> None:
     suite, out = make_suite(tmp_path, 30), tmp_path / "run"
     with ScriptedServer() as server:
