@@ -10,9 +10,6 @@ import pytest
 
 from board_tabs import BOARD, PROGRAM, Open, head, sites, tabs, whole
 from chromium import browsers, violations
-from fathom.suites.registry import boards
-
-BOARDS = tuple(boards().values())
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -40,8 +40,8 @@ def create(name: str, **task_args: Any) -> Any:
 @pytest.mark.slow
 def test_evaluations_read_back_as_rows(tmp_path: Path) -> None:
     names = ["kv_retrieval", "single_doc_qa"]
-    words = (tmp_path / "logs", *(f"fathom/{name}" for name in names))
-    done = start_program(SCRIPT.read_text("utf-8"), *words, stdout=subprocess.PIPE, cwd=tmp_path)
+    wanted = [f"fathom/{name}" for name in names]
+    done = start_program(SCRIPT.read_text("utf-8"), tmp_path / "logs", *wanted, stdout=subprocess.PIPE, cwd=tmp_path)
     printed, said = done.communicate()
     assert done.returncode == 0, said
     for name, line in zip(names, printed.splitlines(), strict=True):
