@@ -38,9 +38,9 @@ from fathom.runfile.store import FILE as REPLIES
 from fathom.types import FathomError
 from flipped_bits import prompts
 from judged_runs import GOOD, make_run, sample
+from processes import MAIN, Program, start_program
 
 ROOT = Path(__file__).parents[1]
-FATHOM = (sys.executable, "-c", "from fathom.cli import main; main()")
 JUDGE = "openai/scripted"
 FAULTS = Schedule(seed=18, share=0.3)
 SAMPLES, JUDGED = 60, 60
@@ -275,14 +275,12 @@ def make_inputs(world: Path) -> None:
 # ------------------------------------------------------------------------------------------------ processes
 
 
-def start(place: Path, words: tuple[str, ...]) -> subprocess.Popen[bytes]:
+def start(place: Path, words: tuple[str, ...]) -> Program:
     """Start the command in a folder; what it says goes to a file beside it."""
     environment = os.environ | {"FATHOM_CACHE": str(place.parent / "cache"), "OPENAI_API_KEY": "no-such-key-12345"}
     environment |= {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", "COLUMNS": "120", "PYTHONWARNINGS": "ignore"}
     with (place.parent / f"{place.name}.told").open("wb") as told:
-        return subprocess.Popen(
-            (*FATHOM, *words), cwd=place, env=environment, stdin=subprocess.DEVNULL, stdout=told, stderr=told
-        )
+        return start_program(MAIN, *words, stdout=told.fileno(), stderr=told.fileno(), env=environment, cwd=place)
 
 
 def call(place: Path, words: tuple[str, ...]) -> Ended:

@@ -13,7 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-CANDIDATES = ("/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome")
+# The first has no window, and takes a fifth less of the processor.
+CANDIDATES = ("chromium-headless-shell", "/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",

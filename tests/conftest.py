@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -26,6 +27,17 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Workers and the processes of tests fill the cores already; threads of theirs would only wait for each other.
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
+
+
+gc.disable()  # until all is collected, which makes no cycles worth looking for
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests stay to the end: the garbage collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionstart() -> None:

@@ -1,17 +1,15 @@
-"""A server of the studio for tests, as a process of its own, which tests may kill.
-
-python tests/loopback_studio.py STORE    # prints its address
-"""
+"""A server of the studio for tests, as a process of its own, which tests may kill."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from processes import start_program
 
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"
 
@@ -25,16 +23,17 @@ def serving(store: str, port: int = 0, log: Path | None = None) -> Iterator[tupl
         port: Its port; 0 for a free one.
         log: File for what it says.
     """
+    program = "import sys, loopback_studio; loopback_studio.main(sys.argv[1], int(sys.argv[2]))"
     with (log or Path(os.devnull)).open("ab") as stream:
-        command = [sys.executable, __file__, store, str(port)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stream, text=True) as process:
-            try:
-                assert process.stdout is not None
-                address = process.stdout.readline().strip()
-                assert address, "the server did not start"
-                yield address.rstrip("/"), process
-            finally:
-                process.kill()
+        process = start_program(program, store, str(port), stdout=subprocess.PIPE, stderr=stream.fileno())
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().decode().strip()
+        assert address, "the server did not start"
+        yield address.rstrip("/"), process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def main(store: str, port: int) -> None:
@@ -47,7 +46,3 @@ def main(store: str, port: int) -> None:
 
     settings = Settings(design=design_of(store, None, studio_tasks(None)))
     serve(store, settings, Service("127.0.0.1", port, ready=lambda address: print(address, flush=True)))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))

@@ -27,7 +27,7 @@ from fathom.suites.suitefile import MANIFEST, open_suite
 from fathom.tokens.length import render
 from fathom.types import FathomError
 from made import write_corpus
-from processes import start_program
+from processes import Program, start_program
 
 TASKS = "kv_retrieval,passage_count,single_doc_qa"
 
@@ -370,7 +370,7 @@ build(configure("kv_retrieval", settings), Path(sys.argv[2]))
 """
 
 
-def start(corpus: Path, out: Path, items: int) -> subprocess.Popen[bytes]:
+def start(corpus: Path, out: Path, items: int) -> Program:
     return start_program(BUILD, corpus, out, str(items))
 
 
@@ -410,10 +410,10 @@ def test_a_full_disk_is_explained_and_leaves_nothing(tmp_path: Path, corpus: Pat
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n"
     )
-    command = [sys.executable, "-c", limit + BUILD, str(corpus), str(tmp_path / "full"), "60"]
-    done = subprocess.run(command, capture_output=True, env=dict(os.environ), check=False)
+    done = start_program(limit + BUILD, corpus, tmp_path / "full", "60")
+    said = done.communicate()[1]
     assert done.returncode == 1
-    assert b"cannot be written" in done.stderr
+    assert b"cannot be written" in said
     assert not (tmp_path / "full").exists()
     assert not list(tmp_path.glob(".full.*"))
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 20000

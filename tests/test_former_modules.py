@@ -26,7 +26,10 @@ def test_a_former_name_is_the_module_itself(former: str) -> None:
 
 
 def test_what_is_below_a_former_package_is_loaded_once() -> None:
-    sys.modules.pop("fathom.corpus.books", None)
+    for name in ("fathom.corpus", "fathom.corpus.books"):
+        sys.modules.pop(name, None)
+    with pytest.warns(DeprecationWarning, match=r"fathom\.corpus is now"):
+        import_module("fathom.corpus")
     with pytest.warns(DeprecationWarning, match=r"fathom\.corpus\.books is now"):
         former = import_module("fathom.corpus.books")
     assert former is import_module("fathom.documents.corpus.books")

@@ -3,6 +3,7 @@ the lowest allowed libraries; there the main job works without any extra, and wh
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -43,6 +44,22 @@ NEVER_MISSED = {
     "hub": "Inspect needs the same libraries",
     "kvpress": "PyTorch is missed first, which is the extra hf",
 }
+CALLS = """
+import contextlib, io, json, sys
+from fathom.cli import main
+
+ended = []
+for line in sys.argv[1:]:
+    said, code = io.StringIO(), 0
+    sys.argv = ["fathom", *line.split()]
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+    ended.append((code, said.getvalue()))
+print(json.dumps(ended))
+"""
 
 
 def run(*words: str | Path, folder: Path, code: int = 0) -> str:
@@ -87,20 +104,32 @@ def installed(folder: Path, *words: str | Path) -> None:
     run(UV, "pip", "install", "--quiet", "--python", folder, *words, folder=folder.parent)
 
 
+def calls(programs: Path, folder: Path, *lines: str) -> list[tuple[int, str]]:
+    """Exit code and words of commands, one after the other in one process: each would load the same again."""
+    said = run(programs / "python", "-c", CALLS, *lines, folder=folder)
+    return [(code, words) for code, words in json.loads(said.splitlines()[-1])]
+
+
 def main_job(programs: Path, folder: Path) -> None:
     """Build, run, read, report, compare and decide, as a stranger would."""
-    fathom = programs / "fathom"
-    run(fathom, "build", "starter", "--lengths", "1k,2k", "--items", "5", "--out", "suite", folder=folder)
-    for name in ("lexical", "guess"):
-        run(fathom, "run", "suite", "--model", f"fathom/{name}", "--out", name, "--yes", folder=folder)
-    run(fathom, "rows", "lexical", "guess", "--out", "rows.parquet", folder=folder)
-    run(fathom, "report", "lexical", "guess", "--out", "report.html", folder=folder)
+    run(programs / "fathom", "build", "starter", "--lengths", "1k,2k", "--items", "5", "--out", "suite", folder=folder)
+    ended = calls(
+        programs,
+        folder,
+        "run suite --model fathom/lexical --out lexical --yes",
+        "run suite --model fathom/guess --out guess --yes",
+        "rows lexical guess --out rows.parquet",
+        "report lexical guess --out report.html",
+        "analyze compare lexical guess",
+        "convert rows.parquet --to inspect --out logs",
+        "plot curve lexical --out curves.png",
+        "report lexical guess --format markdown",
+        "gate lexical --baseline lexical",
+    )
+    assert [code for code, _ in ended] == [0] * 8 + [3], ended
     assert "fathom/lexical" in (folder / "report.html").read_text("utf-8")
-    assert "fathom/lexical" in run(fathom, "report", "lexical", "guess", "--format", "markdown", folder=folder)
-    assert "INCONCLUSIVE" in run(fathom, "gate", "lexical", "--baseline", "lexical", folder=folder, code=3)
-    run(fathom, "analyze", "compare", "lexical", "guess", folder=folder)
-    run(fathom, "convert", "rows.parquet", "--to", "inspect", "--out", "logs", folder=folder)
-    run(fathom, "plot", "curve", "lexical", "--out", "curves.png", folder=folder)
+    assert "fathom/lexical" in ended[-2][1]
+    assert "INCONCLUSIVE" in ended[-1][1]
     assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -118,9 +147,8 @@ def test_the_wheel_does_the_main_job_and_each_missing_extra_is_named(archives: P
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("{}")
     (folder / "chinese.jsonl").write_text('{"prediction": "\u7532\u4e59", "answers": ["\u7532\u4e59"]}\n', "utf-8")
-    for extra, words in WITHOUT.items():
-        said = run(programs / "fathom", *words.split(), folder=folder, code=2)
-        assert "Traceback" not in said
+    for extra, (code, said) in zip(WITHOUT, calls(programs, folder, *WITHOUT.values()), strict=True):
+        assert (code, "Traceback" in said) == (2, False), (extra, said)
         assert install(extra) in said.replace('"', "'"), (extra, said)
 
 

@@ -29,6 +29,7 @@ def rows_of(task: str, *, everywhere: bool) -> pl.DataFrame:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("everywhere", [True, False])
 def test_curves_and_what_is_made_of_them_say_so(everywhere: bool) -> None:
     frame = rows_of("natural", everywhere=everywhere)

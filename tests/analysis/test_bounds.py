@@ -87,6 +87,7 @@ def test_bounds_are_the_means_of_filled_replies(right: Sequence[float], lost: di
         assert ends(whole.bounds) == (pytest.approx((wrong.mean, good.mean)) if missing else None)
 
 
+@pytest.mark.slow
 def test_bounds_of_longscore_are_the_extremes_of_all_fillings() -> None:
     rows = simulated((0.9, 0.8, 0.8, 0.6, 0.4, 0.2), {("a", 4096): 2, ("a", 16384): 2}, tasks=("a",))
     found = long(rows, "a")

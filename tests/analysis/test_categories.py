@@ -212,6 +212,7 @@ def test_length_buckets_are_those_of_longbench_e(shared: Path) -> None:
             assert percent == "nan" or round(100 * found[bucket, "all"], 2) == percent
 
 
+@pytest.mark.slow
 def test_result_of_v2_is_that_of_its_released_code(shared: Path) -> None:
     cases = golden(shared, "longbench_v2_result")
     assert isinstance(cases, list)

@@ -47,6 +47,7 @@ def labels(found: Difficulty) -> list[str]:
     return [one.label for one in found.labels]
 
 
+@pytest.mark.slow
 def test_labels_are_those_of_the_paper() -> None:
     counts = {"high": (0, 1, 2, 5, 2, 2), "mid": (5, 5, 1, 0, 2, 2), "low": (5, 5, 5, 5, 1, 2)}
     found = difficulty(table(counts), NAMES)
@@ -175,6 +176,7 @@ def test_models_that_agree_on_every_question_leave_little_doubt(times: int, leas
     assert least < min(one.stability for one in found.labels) < 1
 
 
+@pytest.mark.slow
 def test_what_is_fitted_to_any_number_of_questions_stays_within_its_bounds() -> None:
     """A million questions on which the models of a tier always agree would have an endless spread."""
     kinds = np.array([[0, 0, 0], [5, 0, 0], [5, 5, 0], [5, 5, 5]])
@@ -271,7 +273,7 @@ def test_labels_follow_thresholds_that_are_known() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(st.lists(st.tuples(*[st.integers(0, SIZE)] * 3), min_size=1, max_size=8), st.integers(0, 3))
 def test_shares_add_up_and_more_right_answers_are_never_harder(
     counts: list[tuple[int, int, int]], allowed: int

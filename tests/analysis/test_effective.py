@@ -46,6 +46,7 @@ def test_a_reader_behind_a_window_is_measured_as_such(size: int) -> None:
     assert min(held.values()) >= 9
 
 
+@pytest.mark.slow
 def test_few_items_widen_the_interval_and_it_still_holds_the_window() -> None:
     for seed in range(5):
         low, high = ends(of(effective_length(drawn(window(8192), 8, np.random.default_rng(seed))), "ruler"))
@@ -107,6 +108,7 @@ def test_what_is_shorter_than_the_base_cannot_fail_it(means: dict[int, float], t
     assert (of(found, "ruler").censored == "below") is (min(means.items())[1] < 0.856)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("items", [5, 20])
 def test_a_system_that_improves_with_length_never_fails_below_its_base(items: int) -> None:
     lengths = (1024, *LENGTHS)

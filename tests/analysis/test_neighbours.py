@@ -83,6 +83,7 @@ def test_ranks_know_the_mean_under_the_other_choice() -> None:
     assert [(one.model, one.other) for one in by_task] == [("a", pytest.approx(0.55)), ("b", 1.0)]
 
 
+@pytest.mark.slow
 def test_intervals_and_gaps_of_ranks_have_the_seed_and_the_replicates_asked_for() -> None:
     rng = np.random.default_rng(6)
     rows = pl.concat([frame(rng.random((30, 1)), name) for name in "ab"])
@@ -140,8 +141,8 @@ def test_published_averages_have_no_neighbours() -> None:
 def test_equal_models_are_tied_as_often_as_they_should_be() -> None:
     rng = np.random.default_rng(3)
     tied = 0
-    for _ in range(100):
+    for _ in range(40):
         shares = rng.beta(2, 2, (80, 1))
         rows = pl.concat([frame((rng.random((80, 1)) < shares).astype(float), name) for name in "ab"])
         tied += neighbours(rows)[0].tied is True
-    assert 0.88 <= tied / 100 <= 1.0  # 0.95 with three standard errors
+    assert 0.85 <= tied / 40 <= 1.0  # 0.95 with three standard errors

@@ -137,6 +137,7 @@ def documents(groups: int) -> pl.DataFrame:
     )
 
 
+@pytest.mark.slow
 def test_a_cluster_for_each_item_changes_nothing() -> None:
     alone, named = documents(0), documents(40)
     studies: tuple[Callable[[pl.DataFrame], Sequence[Any]], ...] = (average_scores, curve, neighbours, repeats)
@@ -149,6 +150,7 @@ def test_a_cluster_for_each_item_changes_nothing() -> None:
                 assert mean == (second.score if hasattr(second, "score") else second.mean)
 
 
+@pytest.mark.slow
 def test_items_that_share_a_document_widen_the_interval() -> None:
     """Eight books of five items that are alike: nearly as wide as of eight items."""
     alone, shared = documents(0), documents(8)
@@ -181,7 +183,7 @@ scores_of_items = st.lists(
 
 @pytest.mark.slow
 @given(scores_of_items, st.permutations(["kv", "qa", "a task", "zebra"]), st.sampled_from(["m", "o1", "模型"]))
-@settings(max_examples=15)
+@settings(max_examples=6)
 def test_equal_scores_have_equal_ends_whatever_their_names(
     scores: list[list[float]], tasks: list[str], model: str
 ) -> None:
@@ -260,6 +262,7 @@ def cut_cell(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter((pl.col("task") == "kv") | (pl.col("length") <= LENGTHS[2]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [cut_lengths, cut_items, cut_task, cut_cell])
 @pytest.mark.parametrize("name", ["b", "0"])
 def test_one_run_cut_in_two_never_gives_two_ranks(cut: Callable[[pl.DataFrame], pl.DataFrame], name: str) -> None:

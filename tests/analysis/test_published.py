@@ -182,6 +182,7 @@ def test_table_6_where_it_recomputes_and_where_not(shared: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_table_6_prints_other_lengths_than_it_says(shared: Path) -> None:
     # Columns "48k / 64k" and "128k / 256k" hold the notebook's 31k and 48k; its 64k is left out of the average.
     notebook = longscores(published(shared, "100longbench_ntk_pi.csv"))

@@ -74,6 +74,7 @@ def test_differences_are_those_of_every_other_table() -> None:
     assert found[1].gain.interval.low == pytest.approx(mean.interval.low, abs=0.01)
 
 
+@pytest.mark.slow
 def test_p_values_are_adjusted_within_a_family(demo: list[SetupResult]) -> None:
     family = [one for one in demo if one.setup.name != WHOLE and not one.setup.trained]
     for length in LENGTHS[:-1]:  # at the last one a setup has no score
@@ -99,6 +100,7 @@ def test_trained_setups_change_nothing_for_the_others(demo: list[SetupResult]) -
     assert compare_setups(made, alone, WHOLE, WINDOW, timings=timings(DEMO[:-1])) == demo[:-1]
 
 
+@pytest.mark.slow
 def test_pairing_finds_a_small_gain_on_items_of_different_difficulty() -> None:
     ease = np.linspace(0, 0.9, ITEMS)
     base = {length: ease.tolist() for length in LENGTHS}
@@ -110,6 +112,7 @@ def test_pairing_finds_a_small_gain_on_items_of_different_difficulty() -> None:
     assert found.gain.interval.low > 0
 
 
+@pytest.mark.slow
 def test_a_gain_is_above_zero_where_the_setup_is_higher() -> None:
     found = result(shares(0.5, 0.5, 0.5, 0.9, 0.9, 0.9), shares(0.9, 0.9, 0.9, 0.5, 0.5, 0.5))
     assert found.gain is not None
@@ -123,6 +126,7 @@ def test_a_gain_is_above_zero_where_the_setup_is_higher() -> None:
     assert (turned.verdict, turned.reason) == ("worse", f"lower {where}")
 
 
+@pytest.mark.slow
 def test_the_window_itself_counts_among_the_lengths_up_to_it() -> None:
     found = result(shares(0.9, 0.9, 0.45, 0.9, 0.9, 0.9), shares(*(0.9,) * 6))
     assert LENGTHS[2] == WINDOW
@@ -223,6 +227,7 @@ def test_a_setup_that_refuses_long_prompts_is_not_better(demo: list[SetupResult]
     assert refuses.points[-2].difference is not None
 
 
+@pytest.mark.slow
 def test_wrong_replies_that_were_deleted_are_missing() -> None:
     scores = {length: alike(0.5) for length in LENGTHS}
     table = to_frame([*rows("base", scores), *rows("own", scores)])
@@ -244,6 +249,7 @@ def test_a_length_that_a_setup_was_not_asked_is_named() -> None:
     assert base.reason.startswith("no score at 16k for the base: 40 of 40 replies are missing")
 
 
+@pytest.mark.slow
 def test_refusals_count_zero() -> None:
     base = {length: alike(0.5) for length in LENGTHS}
     table = to_frame([*rows("base", base), *rows("own", base)])
@@ -282,6 +288,7 @@ def test_tokens_and_costs_are_means_of_replies(demo: list[SetupResult]) -> None:
     assert [one.length for one in retrieval.timings] == list(LENGTHS)
 
 
+@pytest.mark.slow
 def test_unknown_amounts_are_none_and_baselines_have_prompts_alone() -> None:
     scores = shares(*(0.9,) * 6)
     found = result(scores, shares(*(0.5,) * 6), tokens_in=500, tokens_out=None).points[0]

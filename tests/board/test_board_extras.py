@@ -23,6 +23,7 @@ def hundred() -> pl.DataFrame:
     return made_rows({"m": 0.5}, tasks=HUNDRED.tasks, lengths=LENGTHS, items=8, suite="hundred")
 
 
+@pytest.mark.slow
 def test_base_ability_is_the_mean_at_the_base_lengths(hundred: pl.DataFrame) -> None:
     base = extras_of(HUNDRED, hundred)["base"]
     assert base.value == pytest.approx(hundred.filter(pl.col("length") <= 6144)["value"].mean())

@@ -64,6 +64,7 @@ def test_own_results_come_before_those_of_papers() -> None:
     assert start_board([published(made["few"]), published(made["many"])]).board.id == "many"
 
 
+@pytest.mark.slow
 def test_the_larger_board_is_first_if_none_tells_anything_and_then_the_first() -> None:
     made = tables(two={"a": 0.0, "b": 0.0}, three=ALIKE, others=ALIKE)
     same = [one for one in made.values() if not one.ranking.ranks.significant.any()]

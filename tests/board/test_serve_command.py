@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -25,25 +24,24 @@ from fathom.board.serve.store import Store
 from fathom.board.serve.tokens import holder_of, make_token
 from fathom.server.listening import Service
 from loopback_board import get, post
-from processes import until
+from processes import MAIN, start_program, until
 
 
 @contextmanager
 def served(folder: Path, *words: str) -> Iterator[str]:
     """The command as a process of its own; gives its address. Its words go to a file: a pipe could be full."""
-    command = [sys.executable, "-c", "from fathom.cli import main; main()", "board", "serve", "--port", "0", *words]
     log = folder / "log"
-    with (
-        log.open("w") as stream,
-        subprocess.Popen(command, cwd=folder, stderr=stream, env=os.environ | {"LANG": "C"}) as process,
-    ):
-        try:
-            until(lambda: "\n" in log.read_text("utf-8") or process.poll() is not None)
-            found = re.search(r"http://\S+/(?=,)", log.read_text("utf-8"))
-            assert found, log.read_text("utf-8")
-            yield found[0]
-        finally:
-            process.kill()
+    with log.open("wb") as stream:
+        order = ("board", "serve", "--port", "0", *words)
+        process = start_program(MAIN, *order, cwd=folder, stderr=stream.fileno(), env=os.environ | {"LANG": "C"})
+    try:
+        until(lambda: "\n" in log.read_text("utf-8") or process.poll() is not None)
+        found = re.search(r"http://\S+/(?=,)", log.read_text("utf-8"))
+        assert found, log.read_text("utf-8")
+        yield found[0]
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_a_token_is_shown_once(call: Call, tmp_path: Path) -> None:

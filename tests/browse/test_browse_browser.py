@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from chromium import browsers, violations
+from chromium import COLOURS, browsers, violations
 from fathom import api
 from fathom.browse import address, write
 from fathom.types import Reply, Span
@@ -318,11 +318,12 @@ def test_axe_finds_nothing_and_the_page_keeps_to_its_width(
             for summary in tab.locator("#detail summary").all():
                 if not summary.evaluate("element => element.parentElement.open"):
                     summary.click()
-        assert violations(tab) == []
+        rules = COLOURS if scheme == "dark" else ()
+        assert violations(tab, *rules) == []
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        tab.keyboard.press("?")
-        assert violations(tab) == []
-        tab.keyboard.press("Escape")
+        if not fragment:  # the same words wherever they are asked for
+            tab.keyboard.press("?")
+            assert violations(tab, *rules) == []
 
 
 def test_on_a_phone_list_and_sample_are_two_views(opened: Open, pages: Path) -> None:

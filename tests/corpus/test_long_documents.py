@@ -70,6 +70,7 @@ def peak(work: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("suffix", [".txt", ".jsonl"])
 def test_a_long_document_is_never_whole_in_memory(tmp_path: Path, suffix: str) -> None:
@@ -228,6 +229,7 @@ def test_evidence_that_no_part_has_is_refused_with_the_reason(tmp_path: Path) ->
     assert "the evidence is not in the text of long.txt word for word" in refused("No such words.")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_copy_that_a_table_names_keeps_its_text(tmp_path: Path) -> None:
     folder, table = tmp_path / "texts", tmp_path / "questions.csv"
@@ -258,6 +260,7 @@ def test_a_copy_with_questions_counts_as_a_document_with_questions(monkeypatch: 
     assert sum(len(one.text) for one in held if one.questions) <= 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_suite_says_that_its_documents_were_drawn(tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("\n\n".join(paragraphs(1500)))

@@ -21,6 +21,7 @@ from fathom.board.serve.store import Store
 from fathom.board.serve.tokens import listed, make_token
 from fathom.server.listening import GRACE_SECONDS, STOP_SECONDS
 from fathom.studio.web.receiving import MOST_OF_ALL
+from processes import MAIN, start_program
 
 MIB = 1 << 20
 UNITS = ("fathom-board.service", "fathom-studio.service", "fathom-backup@.service")
@@ -115,11 +116,10 @@ def test_the_commands_of_units_and_containers_are_valid(
     line = re.sub(r"--(metrics \S+:|port )\d+", r"--\g<1>0", line).replace("/var/lib", str(tmp_path))
     (tmp_path / "file").write_text("no folder", "utf-8")
     environment = {**os.environ, f"FATHOM_{command.upper()}_STORE": str(tmp_path / "file" / "store")}
-    end = subprocess.run(
-        [sys.executable, "-c", FATHOM, *line.split()], capture_output=True, text=True, env=environment, check=False
-    )
+    end = start_program(MAIN, *line.split(), env=environment)
+    said = end.communicate()[1].decode()
     assert end.returncode == 2
-    assert ("cannot be made" if command == "board" else "there is no studio") in end.stderr
+    assert ("cannot be made" if command == "board" else "there is no studio") in said
 
 
 @pytest.mark.slow

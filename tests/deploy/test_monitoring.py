@@ -8,8 +8,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -36,9 +34,7 @@ from fathom.studio.web.app import make_app as make_studio
 from fathom.types import FathomError
 from loopback_board import GO, GOOD, get, list_bundles, post, read_word
 from loopback_board import serving as serving_board
-from processes import until
-
-FATHOM = "import sys; from fathom.cli import main; main()"
+from processes import MAIN, start_program, until
 
 
 @contextmanager
@@ -223,16 +219,16 @@ def test_alerts_are_about_metrics_that_exist(store: Store, tmp_path: Path) -> No
 def started(kind: str, store: str, tmp_path: Path, *words: str) -> Iterator[tuple[Any, Path]]:
     """A server of the command line; gives its process and its log."""
     log = tmp_path / "log"
-    command = [sys.executable, "-c", FATHOM, kind, "serve", "--port", "0", *words]
     environment = {**os.environ, f"FATHOM_{kind.upper()}_STORE": store}
     with log.open("wb") as stream:
-        process = subprocess.Popen(command, stderr=stream, cwd=tmp_path, env=environment)
-        try:
-            until(lambda: " is at http" in log.read_text("utf-8"), process)
-            yield process, log
-        finally:
-            process.kill()
-            process.wait()
+        order = (kind, "serve", "--port", "0", *words)
+        process = start_program(MAIN, *order, stderr=stream.fileno(), cwd=tmp_path, env=environment)
+    try:
+        until(lambda: " is at http" in log.read_text("utf-8"), process)
+        yield process, log
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.mark.slow

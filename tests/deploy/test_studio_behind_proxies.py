@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPSConnection
@@ -19,12 +16,11 @@ from fathom.studio.people import People
 from fathom.studio.store import Store
 from fathom.studio.types import Person
 from fathom.studio.web.visit import HTTPS_ONLY, POLICY
-from processes import until
+from processes import MAIN, start_program, until
 from studio_browser import Forms
 from studio_stores import OPERATOR, PASSWORD
 
 pytestmark = pytest.mark.slow
-FATHOM = "import sys; from fathom.cli import main; main()"
 MIB = 1 << 20
 
 
@@ -45,13 +41,13 @@ def served(place: Path, folder: Path) -> Iterator[str]:
     words = ["studio", "serve", "--port", "0", "--secure", "--proxy", "127.0.0.1", "--store", str(place)]
     log = folder / "server.log"
     with log.open("wb") as stream:
-        process = subprocess.Popen([sys.executable, "-c", FATHOM, *words], stderr=stream, cwd=folder, env=os.environ)
-        try:
-            until(lambda: "studio is at" in log.read_text("utf-8"), process)
-            yield re.findall(r"http://\S+", log.read_text("utf-8"))[0]
-        finally:
-            process.kill()
-            process.wait()
+        process = start_program(MAIN, *words, stderr=stream.fileno(), cwd=folder)
+    try:
+        until(lambda: "studio is at" in log.read_text("utf-8"), process)
+        yield re.findall(r"http://\S+", log.read_text("utf-8"))[0]
+    finally:
+        process.kill()
+        process.wait()
 
 
 @contextmanager

@@ -86,6 +86,7 @@ def test_the_page_of_formats_says_which_columns_are_filled(name: str) -> None:
                 assert filled == (said == "yes"), (column, said)
 
 
+@pytest.mark.slow
 def test_inspect() -> None:
     told: list[str] = []
     log = only(FOREIGN / "inspect" / "eval", "*_codes_*.eval")
@@ -117,6 +118,7 @@ def test_inspect() -> None:
     assert (cut["status"], cut["stop"], cut["answered"], cut["value"]) == ("incomplete", "max_tokens", True, 0.0)
 
 
+@pytest.mark.slow
 def test_both_formats_of_inspect_have_the_same_rows() -> None:
     frames = []
     for kind in ("eval", "json"):
@@ -351,8 +353,7 @@ def test_a_file_of_opencompass_is_found_from_its_folder(tmp_path: Path, monkeypa
 
 def damaged(value: Mapping[str, Any] | list[Any]) -> list[Any]:
     """Variants of a record with values of other types."""
-    numbers = [-1, 1e400, float("nan"), 10**40, 10**400, True]
-    odd: list[Any] = [None, [], {}, "", "x", "\ud83d", *numbers, [[1]], {"a": {"b": []}}]
+    odd: list[Any] = [None, [], "x", "\ud83d", -1, float("nan"), 10**400, {"a": {"b": []}}]
     if isinstance(value, list):
         return odd
     return [{**value, name: other} for name in value for other in odd] + [

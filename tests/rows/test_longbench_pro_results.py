@@ -85,6 +85,7 @@ def test_summaries_become_averages_under_the_names_of_models_and_modes(tmp_path:
     assert set(tasks["task"]) == {f"T{number}" for number in range(1, 12)}
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(st.floats(0, 1) | st.integers(0, 1), min_size=1, max_size=60), st.integers(1, 4))
 def test_every_score_of_a_summary_is_a_score_of_the_breakdown(scores: list[float], repeats: int) -> None:

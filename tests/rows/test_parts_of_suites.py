@@ -12,6 +12,7 @@ from fathom.rows import questions_left_out, unfinished, unread_files
 from made import write_corpus
 
 
+@pytest.mark.slow
 def test_a_run_with_a_limit_says_how_many_samples_it_asked(tmp_path: Path) -> None:
     built = api.build("passkey", tmp_path / "suite", lengths=[1024, 2048], items=4)
     whole, run = built.manifest["samples"]["passkey"], tmp_path / "run"
@@ -25,6 +26,7 @@ def test_a_run_with_a_limit_says_how_many_samples_it_asked(tmp_path: Path) -> No
     assert unfinished([run]) == []
 
 
+@pytest.mark.slow
 def test_a_report_says_how_many_files_the_suite_lacks(tmp_path: Path) -> None:
     corpus = tmp_path / "texts"
     corpus.mkdir()

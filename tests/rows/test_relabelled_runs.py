@@ -61,17 +61,31 @@ def relabel(
     return to
 
 
-@pytest.mark.parametrize("share", ["one", "half", "all"])
+@pytest.fixture(scope="module")
+def wrong(run: Path) -> list[tuple[str, int]]:
+    return wrong_replies(run)
+
+
+@pytest.fixture(scope="module")
+def before(run: Path) -> Averages:
+    return averages(run)
+
+
+@pytest.mark.parametrize("share", ["one", "all"])
 @pytest.mark.parametrize("text", ["", " \n", None], ids=["empty", "blank", "kept"])
 @pytest.mark.parametrize("status", STATUSES)
 def test_relabelling_wrong_replies_raises_no_average(
-    run: Path, tmp_path: Path, status: Status, text: str | None, share: str
+    run: Path,
+    wrong: list[tuple[str, int]],
+    before: Averages,
+    tmp_path: Path,
+    status: Status,
+    text: str | None,
+    share: str,
 ) -> None:
-    wrong = wrong_replies(run)
     assert len(wrong) > 6
-    before = averages(run)
     assert before["all", None] > 0
-    chosen = {"one": wrong[:1], "half": wrong[::2], "all": wrong}[share]
+    chosen = wrong[:1] if share == "one" else wrong
     edited = relabel(run, tmp_path / "run", chosen, status, text)
     if status == "error" and text is None:
         with pytest.raises(FathomError, match=r"cannot be read: status is 'error'"):

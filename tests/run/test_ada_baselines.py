@@ -348,7 +348,7 @@ def test_guesses_reach_the_chance_level(prompts: Prompts, monkeypatch: pytest.Mo
     monkeypatch.setattr(
         sys.modules["fathom.models.baselines.guess"], "parse_prompt", lru_cache(maxsize=1)(parse_prompt)
     )
-    guess, rounds, checked = get_baseline("fathom/guess"), 300, set()
+    guess, rounds, checked = get_baseline("fathom/guess"), 100, set()
     for sample, prompt in prompts:
         if sample.task in ("tsort", "tsort_2", "tsort_3", "bestanswer", "bestanswer_published"):
             rng = Random(f"chance/{sample.id}")

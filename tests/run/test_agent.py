@@ -149,6 +149,7 @@ def test_words_and_thoughts_beside_a_call_are_kept(tmp_path: Path) -> None:
     assert reply.tokens_reasoning == 5
 
 
+@pytest.mark.slow
 def test_a_failure_in_the_middle_is_tried_again(tmp_path: Path) -> None:
     play = error_then(Act(status=500, body={}), 1, by_steps(SEARCH, READ, answering("nine")))
     asked, (reply,) = asked_for(tmp_path, play, retries=1)
@@ -156,6 +157,7 @@ def test_a_failure_in_the_middle_is_tried_again(tmp_path: Path) -> None:
     assert (reply.status, reply.text, reply.attempts, reply.tokens_in) == ("ok", "nine", 4, 300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "status"),
     [(Act(status=500, body={}), "error"), (refusal(400, "content filter", code="content_filter"), "refused")],
@@ -169,6 +171,7 @@ def test_a_failure_ends_the_sample_with_the_tokens_so_far(tmp_path: Path, error:
     assert second.text == "nine"
 
 
+@pytest.mark.slow
 def test_only_failed_samples_are_asked_again(tmp_path: Path) -> None:
     suite, out = make_suite(tmp_path, 2), tmp_path / "run"
     play = by_steps(SEARCH, READ, answering("nine"))

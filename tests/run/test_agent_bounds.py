@@ -59,6 +59,7 @@ def played(
     return chats, asyncio.run(agent.answer(task_of(converse, window, prompt)))
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(turns=TURNS, steps=st.integers(2, 6), window=st.sampled_from([None, 700, 1000, 2000]))
 def test_no_run_exceeds_its_forecast_or_its_window(

@@ -115,7 +115,7 @@ def test_names_the_known_baselines_where_one_is_unknown() -> None:
 
 
 def test_guesses_reach_the_chance_level(prompts: Prompts) -> None:
-    guess, rounds = get_baseline("fathom/guess"), 300
+    guess, rounds = get_baseline("fathom/guess"), 100
     checked = set()
     for sample, prompt in prompts:
         if KINDS[sample.task] in WORDS or sample.length != SHORT:

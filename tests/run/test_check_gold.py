@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +27,7 @@ from fathom.score.judge import Case
 from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError, Reply, Span
 from judged_runs import Judge
+from processes import MAIN, start_program, until
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 
@@ -337,17 +336,14 @@ def test_a_killed_check_resumes_with_the_command(suite: Path, tmp_path: Path) ->
     with ScriptedServer(script) as server:
         words = ["check-gold", str(suite), "-m", "openai/m", "--out", str(tmp_path / "gold"), "--yes"]
         words += ["--model-base-url", server.base_url, "--max-connections", "1"]
-        line = [sys.executable, "-c", "from fathom.cli import main; main()", *words]
-        first = subprocess.Popen(line, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        for _ in range(600):
-            if len(server.texts) > 1:
-                break
-            time.sleep(0.1)
+        first = start_program(MAIN, *words, stdout=subprocess.PIPE)
+        until(lambda: len(server.texts) > 1, first)
         first.send_signal(signal.SIGKILL)
-        first.communicate(timeout=60)
+        first.communicate()
         assert len(judgements(tmp_path / "gold", "openai/m")) == 1
         held[0] = False
-        done = subprocess.run(line, env=os.environ, capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stderr
-        assert "4 gold texts: 2 supported, 1 unsupported, 1 ambiguous" in done.stdout
+        second = start_program(MAIN, *words, stdout=subprocess.PIPE)
+        printed, said = second.communicate()
+        assert second.returncode == 0, said
+        assert b"4 gold texts: 2 supported, 1 unsupported, 1 ambiguous" in printed
         assert len(server.texts) == 5  # one of the four twice: its first reply never came

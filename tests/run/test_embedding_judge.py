@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -26,7 +25,7 @@ from fathom.runfile.judgements import judgements, judges
 from fathom.score.judge import Case, UnreadableError, rubrics
 from fathom.types import FathomError, Reply
 from judged_runs import GOOD, Judge, install_tasks, make_run, sample
-from processes import start_program, until
+from processes import Program, start_program, until
 
 NAME = "embed/tiny"
 REFERENCES = ("The tower is old.", "An old tower.")
@@ -295,7 +294,7 @@ judge(Path(sys.argv[1]), "embed/tiny", JudgeSettings(model_base_url=sys.argv[2],
 """
 
 
-def start(run: Path, server: EmbeddingServer) -> subprocess.Popen[bytes]:
+def start(run: Path, server: EmbeddingServer) -> Program:
     here = str(Path(__file__).parents[1])
     return start_program(PROGRAM, run, server.url, here)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from made_records_pro import write_pro
 from made_records_v2 import write_v2
 from made_shots import write_shots
 from made_threads import write_cases, write_threads
+from processes import start_program
 
 SCRIPT = Path(__file__).with_name("inspect_script.py")
 
@@ -40,10 +40,11 @@ def create(name: str, **task_args: Any) -> Any:
 @pytest.mark.slow
 def test_evaluations_read_back_as_rows(tmp_path: Path) -> None:
     names = ["kv_retrieval", "single_doc_qa"]
-    command = [sys.executable, str(SCRIPT), str(tmp_path / "logs"), *(f"fathom/{name}" for name in names)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    for name, line in zip(names, done.stdout.splitlines(), strict=True):
+    wanted = [f"fathom/{name}" for name in names]
+    done = start_program(SCRIPT.read_text("utf-8"), tmp_path / "logs", *wanted, stdout=subprocess.PIPE, cwd=tmp_path)
+    printed, said = done.communicate()
+    assert done.returncode == 0, said
+    for name, line in zip(names, printed.splitlines(), strict=True):
         task, log, metrics = json.loads(line)
         assert task == f"fathom/{name}"
         check_log(name, rows_from_inspect(Path(log)), metrics, tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -32,7 +31,7 @@ from fathom.runfile.judgements import (
 from fathom.score.judge import Ask, Case, rubrics
 from fathom.types import FathomError, Reply
 from judged_runs import GOOD, Judge, install_tasks, make_run, sample
-from processes import start_program, until
+from processes import Program, start_program, until
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -369,7 +368,7 @@ judge(Path(sys.argv[1]), "fathom/ask", JudgeSettings(max_connections=4))
 """
 
 
-def start(run: Path, server: ScriptedServer) -> subprocess.Popen[bytes]:
+def start(run: Path, server: ScriptedServer) -> Program:
     here = str(Path(__file__).parents[1])
     return start_program(PROGRAM, run, server.base_url, here)
 

@@ -80,6 +80,7 @@ def test_replies_are_valid_under_both_rules(
             assert get_scorer(task.official, rule)(row_of(reply, sample)).valid, (sample.id, rule, reply)
 
 
+@pytest.mark.slow
 def test_guesses_reach_the_chance_level(prompts: list[tuple[Sample, str]]) -> None:
     guess = get_baseline("fathom/guess")
     for name in ("leader_en_mc", "leader_code_debug", "leader_dialogre"):

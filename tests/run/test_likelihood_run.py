@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import signal
-import subprocess
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,7 +32,7 @@ from engine_calls import likelihood
 from fathom.rows import load
 from fathom.run import RunSummary, read_manifest, replies, status
 from fathom.types import FathomError
-from processes import start_program, until
+from processes import Program, start_program, until
 
 pytestmark = pytest.mark.slow
 
@@ -246,7 +245,7 @@ likelihood(Path(suite), "openai/scripted", settings, out=Path(out))
 """
 
 
-def start(suite: Path, out: Path, server: LikelihoodServer) -> subprocess.Popen[bytes]:
+def start(suite: Path, out: Path, server: LikelihoodServer) -> Program:
     return start_program(PROGRAM, suite, out, server.base_url, stderr=None)
 
 

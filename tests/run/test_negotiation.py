@@ -137,6 +137,7 @@ def test_a_result_of_a_batch_is_left_to_the_next_one() -> None:
     assert recording.negotiation.changes == {"seed": ""}
 
 
+@pytest.mark.slow
 def test_a_judge_negotiates_says_and_remembers_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install_tasks(monkeypatch)
     folder = make_run(tmp_path / "run", [(judged(number), f"It is {number}.") for number in range(2)])
@@ -159,6 +160,7 @@ def test_a_judge_negotiates_says_and_remembers_it(tmp_path: Path, monkeypatch: p
             judge(folder, "openai/j", temperature=0.0, **how)
 
 
+@pytest.mark.slow
 def test_a_resumed_run_does_not_drop_what_is_now_chosen(tmp_path: Path) -> None:
     suite = make_suite(tmp_path, 2)
     with Refusing("temperature") as server:
@@ -244,6 +246,7 @@ def test_a_proxy_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         ask_model(asking, prompts, cap=5)
 
 
+@pytest.mark.slow
 def test_judges_and_embeddings_say_it_with_their_own_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install_tasks(monkeypatch)
     folder = make_run(tmp_path / "run", [(judged(1), "It is 1."), (judged(2, "abstracts"), "It is 2.")])

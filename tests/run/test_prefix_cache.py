@@ -180,6 +180,7 @@ def by_blocks(words: Sequence[str], cache: Cache) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.text("ab", min_size=1, max_size=24), min_size=1, max_size=30),

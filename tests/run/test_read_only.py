@@ -6,7 +6,6 @@ import json
 import shutil
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -91,6 +90,7 @@ def test_a_read_only_disk(read_only: Path) -> None:
     assert judges(read_only) == ("lab/judge",)
 
 
+@pytest.mark.slow
 def test_a_killed_run_on_a_read_only_disk(folder: Path, read_only: Path) -> None:
     kill_after_one_more(folder)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -99,6 +99,7 @@ def test_a_killed_run_on_a_read_only_disk(folder: Path, read_only: Path) -> None
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_a_killed_run_on_a_full_disk(folder: Path, tmp_path: Path) -> None:
     place = tmp_path / "full"
     place.mkdir()
@@ -151,13 +152,14 @@ def look(folder: Path) -> tuple[list[str], int]:
     for path in folder.iterdir():
         path.chmod(0o444)
     folder.chmod(0o555)
-    command = [sys.executable, "-c", LOOK, str(folder), str(SOMEBODY)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    texts, finished = json.loads(done.stdout)
+    looking = start_program(LOOK, folder, str(SOMEBODY), stdout=subprocess.PIPE)
+    printed, said = looking.communicate()
+    assert looking.returncode == 0, said
+    texts, finished = json.loads(printed)
     return texts, finished
 
 
+@pytest.mark.slow
 def test_somebody_who_may_only_read(folder: Path, foreign: Path) -> None:
     shutil.copytree(folder, foreign / "run")
     assert look(foreign / "run") == (["nine"] * 6, 6)

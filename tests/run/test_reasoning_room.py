@@ -114,6 +114,7 @@ def go(suite: Path, server: ScriptedServer, out: Path, model: str, **options: Js
     return server.requests[-1]
 
 
+@pytest.mark.slow
 def test_a_run_sends_the_room_and_the_temperature_of_the_table(tmp_path: Path, server: ScriptedServer) -> None:
     suite = make_suite(tmp_path, 1, tasks=("leader_code_debug",))
     own = own_cap("leader_code_debug")

@@ -33,6 +33,7 @@ def test_inline_reasoning_is_parted_from_the_answer(text: str, answer: str, reas
     assert split_reasoning(text) == (answer, reasoning)
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="ab \n"), st.text(alphabet="cd \n"))
 def test_nothing_is_lost_when_reasoning_is_parted(thought: str, answer: str) -> None:
     assert split_reasoning(f"<think>{thought}</think>{answer}") == (answer.strip(), thought.strip())

@@ -160,6 +160,7 @@ def test_a_dead_server_stops_the_run_and_leaves_samples_pending(tmp_path: Path) 
     assert {row.reply.status for row in replies(tmp_path / "run")} == {"ok"}
 
 
+@pytest.mark.slow
 def test_a_server_that_answers_garbage_stops_the_run(tmp_path: Path, server: ScriptedServer) -> None:
     server.script = lambda number, before: Act(body={"foo": 1})
     with pytest.raises(FathomError, match="first 20 samples all failed"):
@@ -314,6 +315,7 @@ def test_many_incomplete_replies_are_a_hint(tmp_path: Path) -> None:
     assert {row.reply.text for row in replies(tmp_path / "few")} == {"nine, and"}
 
 
+@pytest.mark.slow
 def test_errors_asked_again_are_counted_once(tmp_path: Path) -> None:
     suite = make_suite(tmp_path, 4)
     with ScriptedServer(lambda number, before: refusal(400, "no") if number else completion("nine")) as server:

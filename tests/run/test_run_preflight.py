@@ -344,6 +344,7 @@ def test_unknown_things_are_told(tmp_path: Path, seen: list[str]) -> None:
         go(tmp_path, tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_importing_the_room_loads_no_model_layer() -> None:
     heavy = ("inspect_ai", "openai", "pyarrow", "tiktoken")
     code = f"import sys, fathom.run; print([m for m in {heavy} if m in sys.modules])"

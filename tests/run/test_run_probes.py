@@ -125,6 +125,7 @@ def test_prompts_that_are_denied_are_their_samples_errors(
     assert sum(server.prompts.values()) - 16 == (2 if first else 1)
 
 
+@pytest.mark.slow
 def test_prompts_that_kill_the_connection_are_their_samples_errors(tmp_path: Path, server: ScriptedServer) -> None:
     server.script = lambda number, before: Act(reset=True) if number >= 4 else well(number)
     go(make_suite(tmp_path, 12), server, tmp_path / "run", max_connections=2, retries=1)
@@ -133,6 +134,7 @@ def test_prompts_that_kill_the_connection_are_their_samples_errors(tmp_path: Pat
     assert len(rows) == 12
 
 
+@pytest.mark.slow
 def test_bad_requests_before_any_reply_do_not_end_a_run_that_could_go_on(
     tmp_path: Path, server: ScriptedServer
 ) -> None:
@@ -143,6 +145,7 @@ def test_bad_requests_before_any_reply_do_not_end_a_run_that_could_go_on(
     assert server.prompts[-1] == 1
 
 
+@pytest.mark.slow
 def test_a_server_that_denies_the_probe_too_ends_the_run(tmp_path: Path, server: ScriptedServer) -> None:
     go(make_suite(tmp_path, 40), server, tmp_path / "run", limit=8)
     server.script = lambda number, before: refusal(401, "key expired")
@@ -248,6 +251,7 @@ def test_a_resumed_run_of_nothing_but_errors_goes_on(tmp_path: Path, server: Scr
 # --------------------------------------------------------------------------------------------------------- Retry-After
 
 
+@pytest.mark.slow
 def test_a_server_that_asks_for_hours_is_not_waited_for(tmp_path: Path, server: ScriptedServer) -> None:
     later = refusal(429, "come back", headers={"Retry-After": "7200"})
     server.script = lambda number, before: later if number == 3 else well(number)

@@ -121,6 +121,7 @@ def test_a_count_is_a_number_that_a_request_can_have(value: object) -> None:
     assert found is None or (type(found) is int and found == value and 0 <= found <= MOST_TOKENS)
 
 
+@pytest.mark.slow
 def test_folders_that_an_earlier_version_poisoned_are_read(tmp_path: Path, server: ScriptedServer) -> None:
     go(make_suite(tmp_path, 6), server, tmp_path / "run")
     odd = (2**62, -5, 12.5, "many", b"x", 2**63 - 1)

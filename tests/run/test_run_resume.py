@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -32,7 +31,7 @@ from fathom.runfile.ledger import Ledger
 from fathom.runfile.worker import Worker, retire, this_worker
 from fathom.tokens.tokenizers import get_tokenizer
 from fathom.types import FathomError, Reply, Sample
-from processes import start_program, until
+from processes import Program, start_program, until
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -72,7 +71,7 @@ run(Path(suite), "fathom/ask", settings, out=Path(out))
 """
 
 
-def start(suite: Path, out: Path, server: ScriptedServer, program: str = PROGRAM) -> subprocess.Popen[bytes]:
+def start(suite: Path, out: Path, server: ScriptedServer, program: str = PROGRAM) -> Program:
     return start_program(program, suite, out, server.base_url)
 
 
@@ -173,6 +172,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path, server: Scripte
         run(suite, "openai/scripted", out=suite / "manifest.json", model_base_url=server.base_url)
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_replies_and_says_how_to_go_on(tmp_path: Path) -> None:
     suite, out = make_suite(tmp_path, 30), tmp_path / "run"
     with ScriptedServer() as server:

@@ -12,7 +12,6 @@ from dataclasses import replace
 import pytest
 
 from fathom.runfile.worker import SILENCE_SECONDS, Worker, _born, is_alive, retire, this_worker
-from processes import start_program
 
 
 def test_a_worker_lives_until_it_retires_or_its_process_ends() -> None:
@@ -21,7 +20,7 @@ def test_a_worker_lives_until_it_retires_or_its_process_ends() -> None:
     assert is_alive(worker, now, now)
     retire(worker)
     assert not is_alive(worker, now, now)
-    child = start_program("import signal; signal.pause()", stderr=None)
+    child = subprocess.Popen([sys.executable, "-S", "-c", "import signal; signal.pause()"])
     other = replace(worker, pid=child.pid, born=_born(child.pid))
     assert is_alive(other, now, now)
     assert not is_alive(replace(other, born="another process had this number"), now, now)

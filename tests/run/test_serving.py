@@ -265,6 +265,7 @@ REFUSALS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSALS)
 def test_a_refused_parameter_is_left_out_of_all_requests(tmp_path: Path, name: str) -> None:
     def refuses_once(number: int, before: int) -> Act:

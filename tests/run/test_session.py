@@ -268,6 +268,7 @@ def test_prompts_are_cut_in_the_open(ledger: Ledger) -> None:
 # ------------------------------------------------------------------------------------------------------------ thoughts
 
 
+@pytest.mark.slow
 def test_thoughts_that_the_provider_has_not_counted_are_counted(ledger: Ledger) -> None:
     thoughts = {
         1: ("so it is", None),

@@ -6,8 +6,6 @@ import io
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -48,7 +46,7 @@ from fathom.runfile.manifest import read_manifest
 from fathom.storage.checksums import row_checksum
 from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError, Sample
-from processes import start_program, until
+from processes import Program, start_program, until
 
 # Inspect calls tenacity in a way that tenacity's newest release deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
@@ -136,6 +134,7 @@ def test_other_words_are_no_shards(text: str) -> None:
 TEXTS = st.text(st.characters(codec="utf-8"))
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(TEXTS, st.floats(allow_nan=False)), max_size=5))
 def test_rows_are_read_as_they_were_written(values: list[tuple[str, float]]) -> None:
     plain = {"epoch": 1, "length": 8, "tokens": 7, "chance": 0.25, "seconds": 1.0, "attempts": 1, "truncated": 0}
@@ -266,6 +265,7 @@ def test_merging_takes_each_reply_once_however_many_shards_there_are(
     assert list(store.unasked(tmp_path / "run")) == []
 
 
+@pytest.mark.slow
 def test_a_finished_shard_is_not_asked_again(tmp_path: Path) -> None:
     suite, out = make_suite(tmp_path, 8), tmp_path / "shards"
     run_all(suite, out, 2)
@@ -392,7 +392,7 @@ def test_folders_of_killed_processes_are_removed_and_others_kept(
     words = "import os; from fathom.run.shards.scratch import scratch_folder; one = scratch_folder(); one.__enter__()"
     killed = f"{words}; os._exit(9)"
     for _ in range(2):  # the second one removes what the first one left
-        assert subprocess.run([sys.executable, "-c", killed], env={**os.environ, "TMPDIR": str(tmp_path)}).returncode
+        assert start_program(killed, env={**os.environ, "TMPDIR": str(tmp_path)}).wait()
         assert len(list(tmp_path.iterdir())) == 2
     (tmp_path / "fathom-shard-elsewhere").mkdir()
     with scratch_folder() as one, scratch_folder() as other:
@@ -402,6 +402,7 @@ def test_folders_of_killed_processes_are_removed_and_others_kept(
     assert [path.name for path in tmp_path.iterdir()] == ["fathom-shard-elsewhere"]
 
 
+@pytest.mark.slow
 def test_a_suite_that_the_driver_has_checked_is_not_read_whole_again(tmp_path: Path) -> None:
     import pyarrow.parquet
 
@@ -555,7 +556,7 @@ run_shard(Path(suite), "fathom/ask", settings, out=out, shard=parse_shard(shard)
 """
 
 
-def start(suite: Path, out: Path, server: ScriptedServer, shard: Shard) -> subprocess.Popen[bytes]:
+def start(suite: Path, out: Path, server: ScriptedServer, shard: Shard) -> Program:
     return start_program(PROGRAM, suite, out, server.base_url, f"{shard.number}/{shard.of}")
 
 
@@ -629,6 +630,7 @@ def test_many_small_files_become_one(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (done.progress.asked, done.progress.finished) == (0, 4 * MOST_PARTS)
 
 
+@pytest.mark.slow
 def test_shards_take_recipes_of_their_own_samples_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Recipes are most of a suite: a machine reads those of its shard."""
     suite = make_suite(tmp_path, 1024)

@@ -50,6 +50,7 @@ def answered(system: Retrieval, prompt: SplitPrompt, room: int | None = None) ->
     return sent, asyncio.run(system.answer(task))
 
 
+@pytest.mark.slow
 def test_three_parts_are_the_prompt_and_the_question_comes_last(suite: Path) -> None:
     built = open_suite(suite)
     for sample in built.samples():
@@ -124,6 +125,7 @@ def test_the_forecast_of_retrieval_counts_headings() -> None:
     assert 100 * 3 + 512 < TOKENIZER.count(prompt) <= system.most(1_000_000, 8, None).tokens_in
 
 
+@pytest.mark.slow
 def test_a_run_with_retrieval_reads_less_and_is_kept_apart(suite: Path, tmp_path: Path) -> None:
     api.run(suite, "fathom/lexical", tmp_path / "whole", tasks=["passkey"])
     api.run(suite, "fathom/lexical", tmp_path / "found", tasks=["passkey"], system="retrieval?top=2&passage=64")

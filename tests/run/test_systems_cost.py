@@ -41,6 +41,7 @@ def short(asked: Asked) -> Act:
     return completion("some notes", tokens_in=100, tokens_out=5)
 
 
+@pytest.mark.slow
 def test_the_price_of_long_prompts_is_not_that_of_many_short_ones(suite: Path, tmp_path: Path) -> None:
     with AgentServer(short) as server:
         run(
@@ -58,6 +59,7 @@ def test_the_price_of_long_prompts_is_not_that_of_many_short_ones(suite: Path, t
         assert store.totals().cost == pytest.approx(asked * (100 * 1 + 5 * 2) / 1_000_000)
 
 
+@pytest.mark.slow
 def test_a_failure_after_other_requests_leaves_their_price(suite: Path, tmp_path: Path) -> None:
     def second_fails(asked: Asked) -> Act:
         return Act(status=400, body={"error": {"message": "odd"}}) if len(server.asked) == 2 else short(asked)
@@ -94,6 +96,7 @@ def test_a_text_that_may_be_cut_although_it_fits_is_forecast_in_parts(system: Ma
     assert system.most(4096, 16, None).requests == 1
 
 
+@pytest.mark.slow
 def test_the_forecast_takes_the_price_of_long_prompts_only_where_one_is_long(suite: Path, tmp_path: Path) -> None:
     seen: list[Preflight] = []
 

@@ -51,6 +51,7 @@ def test_the_memory_of_vectors_is_bounded() -> None:
     assert asked[4:] == ["q"]
 
 
+@pytest.mark.slow
 def test_a_run_embeds_a_passage_once(tmp_path: Path) -> None:
     suite, out = tmp_path / "suite", tmp_path / "run"
     api.build("single_doc_qa", suite, lengths="1k", items=2, seed=3)

@@ -291,6 +291,7 @@ def test_kill_9_within_a_sample_loses_nothing_that_is_finished(suite: Path, tmp_
     assert all(one.reasoning for one in found.values())
 
 
+@pytest.mark.slow
 def test_the_forecast_of_a_run_counts_all_requests(suite: Path, tmp_path: Path) -> None:
     seen: list[Preflight] = []
 

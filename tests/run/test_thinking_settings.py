@@ -182,6 +182,7 @@ def check_sent(chosen: Mapping[str, Any], thinking: Thinking, sent: Mapping[str,
     assert {name: value for name, value in body.items() if name == "top_k"} == ({"top_k": 3} if "top_k" in own else {})
 
 
+@pytest.mark.slow
 @given(options)
 def test_without_a_mode_nothing_changes(chosen: dict[str, Any]) -> None:
     chosen |= {"mode": None, "kind": None, "switch": None}

@@ -88,6 +88,7 @@ def test_official_stops_with_the_exception_of_the_released_code_and_strict_never
     assert stopped == 15
 
 
+@pytest.mark.slow
 def test_where_a_fault_is_noted_strict_asks_for_the_letter_itself(shared: Path) -> None:
     noted = [row for name in ("edge", "real") for row in golden(shared, name) if row.get("note")]
     moved = Counter(values(row["metric"], row["prediction"], row["answers"]) for row in noted)

@@ -31,6 +31,7 @@ def values(metric: str, said: object, gold: object, dataset: str = "") -> list[f
     return [verdict.value for verdict in verdicts(metric, said, gold, dataset)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "expected"), [("edge/leval", 383), ("real/leval_exam", 2067)])
 def test_official_equals_every_golden_row_of_the_exam(shared: Path, file: str, expected: int) -> None:
     with gzip.open(shared / "golden" / f"{file}.jsonl.gz", "rt", encoding="utf-8") as lines:

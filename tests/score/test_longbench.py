@@ -45,6 +45,7 @@ def test_official_equals_the_released_code(shared: Path, name: str) -> None:
     assert (summary.differences, summary.failures) == ([], [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GOLDEN)
 def test_crashes_notes_and_the_other_likeness_of_code(shared: Path, name: str) -> None:
     with gzip.open(shared / "golden" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -236,6 +237,7 @@ def test_common_length_is_that_of_the_table(first: str, second: str) -> None:
     assert similarity(first, second) >= SequenceMatcher(None, first, second, autojunk=False).ratio() - 1e-9
 
 
+@pytest.mark.slow
 @given(LETTERS, LETTERS, st.sampled_from(["", "trec"]), st.sampled_from(SUITES))
 def test_every_reply_has_a_score_from_0_to_1(said: str, gold: str, dataset: str, suite: str) -> None:
     for metric in NAMES:
@@ -244,6 +246,7 @@ def test_every_reply_has_a_score_from_0_to_1(said: str, gold: str, dataset: str,
     assert None not in scores("qa_f1", said, gold, dataset=dataset, suite=suite)
 
 
+@pytest.mark.slow
 @given(st.text("abcd", min_size=1, max_size=8), st.sampled_from(["{}", "{}\n", "<think>x</think>{}"]))
 def test_the_gold_answer_alone_is_right(gold: str, frame: str) -> None:
     for metric in ("qa_f1", "qa_f1_zh", "rouge", "rouge_zh", "classification", "code_sim", "code_sim_difflib"):

@@ -167,6 +167,7 @@ FRAMES += ["［答案］：{}", "**[Final answer]:** {}", "<think>[Answer]\nno</
 FRAMES += ["{}", "Answer:\n{}", "**Answer:** {}", "答案：{}", "[答案]\nno\n[Answer]\n{}", "[Answer]\nno\n[答案]\n{}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", OF_LINES)
 @given(golds, st.sampled_from(FRAMES), st.sampled_from(["{1}", "{0}. {1}", "({0}) {1}", "{0}) {1}", "- {1}", "• {1}"]))
 def test_layout_never_makes_a_right_answer_wrong(metric: str, gold: list[str], frame: str, marker: str) -> None:

@@ -24,7 +24,7 @@ from fathom.documents.sources.lock import LOCK, Checked, Pin, data_folder, place
 from fathom.documents.sources.registry import sources
 from fathom.types import FathomError
 from loopback_hub import DATASET, LoopbackHub, source_of
-from processes import start_program, until
+from processes import Program, start_program, until
 
 LARGE = random.Random(1).randbytes(400_000)
 SMALL = b'{"text": "small"}\n'
@@ -506,7 +506,7 @@ fetch([source_of("large.jsonl", revision=sys.argv[1])], Path(sys.argv[2]))
 """
 
 
-def process(source: Source, folder: Path) -> subprocess.Popen[bytes]:
+def process(source: Source, folder: Path) -> Program:
     """A process that fetches a source."""
     return start_program(PROGRAM, source.revision, folder, stderr=None, env=environment_of_tests())
 

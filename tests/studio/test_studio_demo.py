@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +22,7 @@ from fathom.studio.store import Store
 from fathom.studio.tasks import studio_tasks
 from fathom.studio.types import STATES, Component, Content, Evidence
 from fathom.types import FathomError
+from processes import MAIN, start_program
 
 pytest.importorskip("argon2")
 
@@ -88,20 +88,15 @@ def test_a_demo_goes_on_with_another_password(demo: tuple[str, str], tmp_path: P
 
 @pytest.mark.slow
 def test_one_command_opens_it(tmp_path: Path) -> None:
-    program = "from fathom.cli import main; main()"
-    command = [sys.executable, "-c", program, "studio", "serve", "--demo", "--port", "0"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stderr is not None
-            accounts, password = process.stdout.readline(), process.stdout.readline().split()[-1]
-            assert all(f"{name} ({role})" in accounts for name, role in PEOPLE.items())
-            said = next(line for line in process.stderr if "the studio is at " in line)
-            assert said.split()[-1].startswith("http://127.0.0.1:")
-            with closing(Store(str(tmp_path / "studio-demo"))) as store:
-                assert People(store).log_in("ann", password, "here")
-        finally:
-            process.kill()
+    process = start_program(MAIN, "studio", "serve", "--demo", "--port", "0", cwd=tmp_path, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    accounts, password = (process.stdout.readline().decode() for _ in range(2))
+    assert all(f"{name} ({role})" in accounts for name, role in PEOPLE.items())
+    said = next(line.decode() for line in process.stderr if b"the studio is at " in line)
+    assert said.split()[-1].startswith("http://127.0.0.1:")
+    with closing(Store(str(tmp_path / "studio-demo"))) as store:
+        assert People(store).log_in("ann", password.split()[-1], "here")
 
 
 def test_only_demos_and_only_this_machine(call: Call, tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ anything from elsewhere, or says anything on the console.
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
+import signal
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from fathom.studio.offline import right_answer
 from fathom.studio.store import Store
 from fathom.studio.types import ACTIONS, STATES, State
 from fathom.tokens.tokenizers import get_tokenizer
-from processes import until
+from processes import MAIN, start_program, until
 from studio_actor import Actor, Witness
 
 if TYPE_CHECKING:
@@ -136,17 +135,15 @@ def found_a_studio(call: Call) -> dict[str, str]:
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """The server as people start it; gives its address."""
-    program = "from fathom.cli import main; main()"
     log = folder / "server.log"
-    with (
-        log.open("w") as stream,
-        subprocess.Popen([sys.executable, "-c", program, "studio", "serve", "--port", "0"], stderr=stream) as process,
-    ):
-        try:
-            until(lambda: "studio is at" in log.read_text("utf-8") or process.poll() is not None)
-            yield log.read_text("utf-8").partition("studio is at ")[2].split()[0].rstrip("/")
-        finally:
-            process.terminate()
+    with log.open("wb") as stream:
+        process = start_program(MAIN, "studio", "serve", "--port", "0", stderr=stream.fileno())
+    try:
+        until(lambda: "studio is at" in log.read_text("utf-8") or process.poll() is not None)
+        yield log.read_text("utf-8").partition("studio is at ")[2].split()[0].rstrip("/")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
 
 
 def documents_come_in(group: Group) -> None:

@@ -47,6 +47,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> BuiltSuite:
 # Distractors
 
 
+@pytest.mark.slow
 def test_questions_with_one_tag_in_common_come_in_above_16k_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

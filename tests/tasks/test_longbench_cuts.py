@@ -22,6 +22,7 @@ from made_records import (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(
     dataset=st.sampled_from(["qasper", "vcsum", "trec", "lcc", "repobench-p", "passage_retrieval_zh"]),
