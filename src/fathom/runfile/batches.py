@@ -81,7 +81,8 @@ def request_id(batch: str, number: int) -> str:
 def number_of(batch: str, custom_id: object) -> int | None:
     """The number of a request by its id; None if it is not one of this batch."""
     start, _, number = str(custom_id).rpartition("-")
-    return int(number) if start == batch and number.isdecimal() else None
+    short = number.isascii() and number.isdigit() and len(number) < 10
+    return int(number) if start == batch and short else None
 
 
 class BatchStore:
