@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -243,3 +244,21 @@ def test_a_line_that_is_too_long_is_not_held(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("end", ["", "x", "-1", "1" * 10, "1" * 5_000, "٣", "²"])
 def test_ids_with_other_numbers_are_of_no_request(end: str) -> None:
     assert number_of("fathom-0", f"fathom-0-{end}") is None
+
+
+@pytest.mark.slow
+def test_a_folder_that_is_removed_while_a_batch_is_under_way_costs_nothing(
+    tmp_path: Path, kind: type[BatchServer]
+) -> None:
+    def remove(line: str) -> None:
+        if " sent; " in line:
+            shutil.rmtree(tmp_path / "run")
+
+    with kind() as server:
+        with pytest.raises(FathomError, match=r"was removed, moved or replaced.*All that was paid for is kept in"):
+            ask(tmp_path, server, count=4, tell=remove)
+        (kept,) = tmp_path.glob("run.kept-*")
+        kept.rename(tmp_path / "run")
+        ask(tmp_path, server)
+        check(tmp_path, server, 4)
+    assert len(server.batches) == 1

@@ -137,7 +137,7 @@ def test_characters_that_the_output_cannot_have_are_escaped(
         stream = io.TextIOWrapper(io.BytesIO(), "ascii")
         monkeypatch.setattr(sys, "stdout", stream)
         assert call(*words)[0] in (0, 1, 3)
-        texts.append(stream.buffer.getvalue().decode("ascii"))  # type: ignore[attr-defined]
+        texts.append(stream.buffer.getvalue().decode("ascii"))
     assert "\\u2212" in texts[0]
     assert json.loads(texts[1])
 

@@ -183,6 +183,7 @@ class Sender:
                 self._store.forget(batch)
         wait = self._pace.first
         while True:
+            self._store.check_place()
             stages, gone = list[str](), list[_GoneError]()
             for batch in self._store.batches("sent"):
                 try:

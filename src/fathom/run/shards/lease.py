@@ -110,12 +110,10 @@ class Lease:
 def _worker_in(content: bytes) -> Worker | None:
     try:
         values = json.loads(content)
-        return Worker(*(kind(values[name]) for name, kind in _FIELDS.items()))
+        start = float(values["started"])
+        return Worker(str(values["id"]), int(values["pid"]), str(values["host"]), str(values["born"]), start)
     except (ValueError, KeyError, TypeError, RecursionError):
         return None  # of another version, or damaged: it ends when its time is over
-
-
-_FIELDS: dict[str, Callable[[object], object]] = {"id": str, "pid": int, "host": str, "born": str, "started": float}  # type: ignore[dict-item]
 
 
 @contextmanager

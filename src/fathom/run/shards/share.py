@@ -114,7 +114,10 @@ class OneShard(DirectExecutor):
 
     def _keep_missing(self) -> str:
         """Keep the replies that the store lacks on this machine, and say where; "" if it has all of them."""
-        rows = rows_in(self.out)
+        try:
+            rows = rows_in(self.out)
+        except FathomError:
+            return ""  # the folder of this machine is gone: the message says so
         try:
             stored = {key_of(row) for row in stored_rows(self._store, self._shard, self._cut.digest)[0]}
         except FathomError:
