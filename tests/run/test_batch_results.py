@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -75,7 +76,7 @@ LINES: Mapping[str, Callable[[bytes], bytes]] = {
     "zeros": lambda line: b"\0" * len(line) + b"\n",
     "deep": lambda line: line[:-2] + b', "more": ' + b"[" * 200_000 + b"\n",
     "list": lambda line: b"[" + line[:-1] + b"]\n",
-    "long_id": lambda line: line.replace(b'-2"', b"-2" + b"2" * 5_000 + b'"'),
+    "long_id": lambda line: re.sub(rb'(fathom-\w{20}-)\d+"', rb"\g<1>" + b"2" * 5_000 + b'"', line),
     "too_large": lambda line: line[:-2] + b', "more": "' + b"x" * 3_000 + b'"}\n',
 }
 

@@ -461,7 +461,8 @@ class Sender:
             failed = await self._take(batch, request, result)
             if failed is None:
                 return None
-            failure = failure or failed
+            # A line that cannot be read may be the answer, which is not paid again unless the user says so.
+            failure = failed if failure is None or isinstance(result, str) else failure
         return failure or Failure("busy", f"batch {batch.name} ended without a result for this request")
 
     async def _take(self, batch: Batch, request: BatchedRequest, result: Result | str) -> Failure | None:

@@ -66,7 +66,7 @@ class Lease:
 
     def take(self, tell: Callable[[str], None]) -> None:
         """Wait until no other process has the lease, and take it."""
-        seen, since, told = b"", time.monotonic(), False
+        seen, since, reported = b"", time.monotonic(), False
         while not self._store.create(self._file, self._content()):
             held = self._store.read(self._file) or b""
             if held != seen:
@@ -79,8 +79,8 @@ class Lease:
                 if self._store.read(self._file) == self._content():
                     return
                 continue
-            if held and not told:
-                told = True
+            if held and not reported:
+                reported = True
                 whose = f"process {holder.pid} on {holder.host.partition('/')[0]}" if holder else "another process"
                 tell(
                     f"{self._shard.name}: {whose} works on it, and renews its lease every {TIMES.renewed:g} seconds; "
