@@ -25,7 +25,8 @@ from fathom.cli.failures import explain
 from fathom.cli.memory import LEAST, run_in_child, too_little
 from fathom.models.loop import drive
 from fathom.runfile import store_checks
-from fathom.storage.checksums import row_checksum
+from fathom.storage.checksums import CHECKSUM, row_checksum, with_checksum
+from fathom.suites.suitefile import open_suite
 from fathom.types import FathomError
 
 
@@ -196,3 +197,34 @@ def test_too_little_memory_is_said_before_anything_is_loaded(tmp_path: Path) -> 
 )
 def test_refused_memory_is_no_bug(error: BaseException) -> None:
     assert "not enough memory" in str(explain(error))
+
+
+@pytest.mark.parametrize("value", [None, 5, "a", [None], [[1]], {"a": [1]}])
+@pytest.mark.parametrize("field", ["samples", "lengths", "tasks", "truncate", "files", "files_of_corpus", "left_out"])
+def test_a_manifest_with_fields_of_other_types_is_no_bug(tmp_path: Path, field: str, value: object) -> None:
+    suite = make_suite(tmp_path, 1)
+    path = suite / "manifest.json"
+    manifest = {name: entry for name, entry in json.loads(path.read_text()).items() if name != CHECKSUM}
+    path.write_text(json.dumps(with_checksum({**manifest, field: value})))
+    if (field, value) == ("files_of_corpus", None):
+        assert open_suite(suite)
+        return
+    with pytest.raises(FathomError, match=rf"manifest\.json: .*{field}"):
+        open_suite(suite)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (f'lengths = ["{"9" * 400}"]', "expected a whole number of"),
+        ("where = [[1]]", "expected FACET=VALUE"),
+        ("generation = [[1]]", "expected NAME=VALUE"),
+        ("model_args = [{ a = 1 }]", "expected NAME=VALUE"),
+    ],
+)
+def test_a_configuration_with_values_of_other_types_is_no_bug(
+    call: Call, tmp_path: Path, line: str, words: str
+) -> None:
+    Path("run.toml").write_text(line)
+    code, _, err = call("run", "suite", "--model", "fathom/guess", "--config", "run.toml")
+    assert (code, words in err) == (2, True), err
