@@ -54,7 +54,7 @@ COUNTS = ("lost", "paid twice", "not there")
 
 def batch_case(place: Path, rng: Random) -> Counter[str]:
     """Results of which some cannot be read, failures beside answers, no name in a response, and a wrong clock."""
-    kind = rng.choice([OpenAIServer, AnthropicServer, GoogleServer])
+    kind: Any = rng.choice([OpenAIServer, AnthropicServer, GoogleServer])
     spoiled = {number: rng.choice(list(LINES)) for number in rng.sample(range(COUNT), rng.randrange(4))}
     line, download, create = kind._line, kind.download, kind._create
     offset, nameless, first = rng.choice([-2, 0, 2]) * 86_400, rng.random() < 0.3, rng.random() < 0.5

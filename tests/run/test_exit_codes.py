@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import pytest
 from run_suites import make_suite
@@ -201,7 +201,7 @@ def test_refused_memory_is_no_bug(error: BaseException) -> None:
 
 @pytest.mark.parametrize("value", [None, 5, "a", [None], [[1]], {"a": [1]}])
 @pytest.mark.parametrize("field", ["samples", "lengths", "tasks", "truncate", "files", "files_of_corpus", "left_out"])
-def test_a_manifest_with_fields_of_other_types_is_no_bug(tmp_path: Path, field: str, value: object) -> None:
+def test_a_manifest_with_fields_of_other_types_is_no_bug(tmp_path: Path, field: str, value: Any) -> None:
     suite = make_suite(tmp_path, 1)
     path = suite / "manifest.json"
     manifest = {name: entry for name, entry in json.loads(path.read_text()).items() if name != CHECKSUM}
