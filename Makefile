@@ -5,6 +5,7 @@ TOOLS := .venv-tools
 BIN := $(VENV)/bin
 PYTHON ?= python3
 DEMO := demo
+DEMO_TITLE := Three offline baselines
 
 .PHONY: help demo test quick site test-models test-kvpress test-ray lint tools lint-project clean
 .DEFAULT_GOAL := help
@@ -27,7 +28,7 @@ demo: $(VENV)/installed  ## build a suite from the generated corpus, run three o
 	$(BIN)/fathom run $(DEMO)/suite --model "fathom/guess" --out $(DEMO)/guess
 	$(BIN)/fathom run $(DEMO)/suite --model "fathom/lexical" --out $(DEMO)/lexical
 	$(BIN)/fathom run $(DEMO)/suite --model "fathom/lexical?window=4k&truncate=middle" --out $(DEMO)/lexical-4k
-	$(BIN)/fathom report $(DEMO)/guess $(DEMO)/lexical $(DEMO)/lexical-4k --out report.html --title "Three offline baselines"
+	$(BIN)/fathom report $(DEMO)/guess $(DEMO)/lexical $(DEMO)/lexical-4k --out report.html --title "$(DEMO_TITLE)"
 
 test: $(VENV)/tested  ## run the whole test suite
 	$(BIN)/pytest
@@ -105,5 +106,9 @@ tools: $(TOOLS)/installed  ## install what checks workflows, forms and the citat
 lint-project: $(TOOLS)/installed $(VENV)/tested  ## check workflows, the action, forms and the citation
 	$(BIN)/pytest -n 0 -rs tests/test_project_files.py
 
-clean:  ## remove what the demo and the tools made
-	rm -rf $(DEMO) site report.html builds runs .mypy_cache .ruff_cache .pytest_cache .hypothesis
+# Nothing of the user's: runs/ and builds/ hold replies that were paid for, and the other places may hold other results.
+clean:  ## remove what the demo and the tools made, and nothing else
+	rm -rf $(addprefix $(DEMO)/,suite guess lexical lexical-4k) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rmdir $(DEMO) 2>/dev/null || true
+	if grep -qs "$(DEMO_TITLE)" report.html; then rm -f report.html; fi
+	if test -e site/search/search_index.json; then rm -rf site; fi

@@ -131,6 +131,29 @@ def test_targets_of_make_that_workflows_call_exist() -> None:
     assert set(called) <= set(targets)
 
 
+def test_make_clean_leaves_what_the_project_has_not_made(tmp_path: Path) -> None:
+    users = ["runs/starter/model/replies.sqlite", "builds/starter/samples.parquet", "demo/mine/run.json", "mine/a.txt"]
+    made = ["demo/suite/manifest.json", "demo/lexical-4k/run.json", ".ruff_cache/a", ".hypothesis/b"]
+    for name in (*users, *made, "site/index.html"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "report.html").write_text("<title>My own report</title>")
+    clean = ["make", "-s", "-f", str(ROOT / "Makefile"), "clean"]
+
+    def left() -> list[str]:
+        subprocess.run(clean, cwd=tmp_path, check=True, capture_output=True)
+        return sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
+
+    assert left() == sorted([*users, "report.html", "site/index.html"])
+    (tmp_path / "demo/mine/run.json").unlink()
+    (tmp_path / "demo/mine").rmdir()
+    (tmp_path / "report.html").write_text("<title>Three offline baselines</title>")
+    (tmp_path / "site/search").mkdir()
+    (tmp_path / "site/search/search_index.json").touch()
+    assert left() == sorted(set(users) - {"demo/mine/run.json"})
+    assert not (tmp_path / "demo").exists()
+
+
 # ------------------------------------------------------------------------------------------------ forms and pages
 
 

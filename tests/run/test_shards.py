@@ -605,6 +605,7 @@ def test_two_processes_of_one_shard_disturb_nothing(tmp_path: Path, server: Scri
     both = [start(suite, out, server, Shard(1, 1)) for _ in range(2)]
     assert [process.wait() for process in both] == [0, 0]
     assert merge(out, tmp_path / "run").progress.finished == 40  # type: ignore[union-attr]
+    assert server.prompts.total() == 40
 
 
 @pytest.mark.slow

@@ -24,6 +24,8 @@ _ADVICE = {
     errno.EIO: "the disk is failing; check it",
     errno.EFBIG: "files may not be that large here; check `ulimit -f` and the disk",
 }
+# Of what libraries raise where memory, or a thread, is refused.
+_REFUSED = ("Cannot allocate memory", "failed to map segment", "can't start new thread", "out of memory")
 _FULL = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
 # Libraries written in Rust say the system's number in words.
 _OS_ERROR = re.compile(r"\(os error (\d+)\)|\[[Ee]rrno (\d+)\]")
@@ -42,8 +44,10 @@ def explain(error: BaseException) -> str | None:
 
     if place := place_of(error):
         return f"{place}: {type(error).__name__}: {hide_in_text(' '.join(str(error).split()))[:200]}"
-    if isinstance(error, MemoryError):
-        return "there is not enough memory; end other programs, or make the work smaller"
+    if isinstance(error, MemoryError) or any(words in str(error) for words in _REFUSED):
+        return "there is not enough memory; end other programs, raise the limit (ulimit), or make the work smaller"
+    if type(error).__name__ == "PanicException":
+        return f"a library cannot go on with these inputs: {hide_in_text(' '.join(str(error).split()))[:200]}"
     if isinstance(error, ValueError) and "embedded null" in str(error):
         return "the name of a file or folder holds a NUL character, which no name can"
     if isinstance(error, sqlite3.Error):
@@ -61,6 +65,19 @@ def explain(error: BaseException) -> str | None:
         where = "standard output or a file cannot be written: "
     advice = _ADVICE.get(number)
     return f"{where}{os.strerror(number)}" + (f"; {advice}" if advice else "")
+
+
+def has_caused(kind: type[BaseException], error: BaseException) -> bool:
+    """Whether an exception of a kind has led to this one."""
+    links, seen = [error], set[int]()
+    while links:
+        link = links.pop()
+        if isinstance(link, kind):
+            return True
+        if id(link) not in seen:
+            seen.add(id(link))
+            links += [before for before in (link.__cause__, link.__context__) if before is not None]
+    return False
 
 
 def _shortened(name: str) -> str:

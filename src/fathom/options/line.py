@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,7 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, shell_complete
 
 from fathom.options.declare import Config, Field, OptionError, Options, fields_of, read_config
 from fathom.types import FathomError
@@ -26,6 +27,8 @@ _COLUMN = 26
 """Characters of the names of options beyond which their help begins on a line of its own."""
 
 
+COMPLETION = "_FATHOM_COMPLETE"
+"""Environment variable in which a shell asks for completions."""
 _LONG = 100
 """Characters of a wrong value that its message shows."""
 
@@ -302,11 +305,20 @@ def run_line(group: click.Command, words: list[str]) -> int:
     Raises:
         FathomError: The command failed with a user-fixable error.
         KeyboardInterrupt: The user stopped the command or a question of it.
+        BrokenPipeError: Nobody reads the output any more.
     """
     try:
-        return group.main(words, prog_name="fathom", standalone_mode=False) or 0
+        # Not with click's ``main``, which makes exit code 1 of a closed pipe: that of a gate that does not pass.
+        if instruction := os.environ.get(COMPLETION):
+            return shell_complete(group, {}, "fathom", COMPLETION, instruction)
+        with group.make_context("fathom", words) as context:
+            return group.invoke(context) or 0
     except click.exceptions.Exit as end:
         return end.exit_code
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # rich does the same
+            raise end.__context__ from None
+        raise
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
         return 2

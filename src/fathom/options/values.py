@@ -92,7 +92,7 @@ def texts_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, str]:
 
 
 def _split(given: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for pair in [given] if isinstance(given, str) else given:
+    for pair in [given] if isinstance(given, str) else map(str, given):
         name, equals, text = pair.partition("=")
         if not equals or not name:
             raise FathomError("expected NAME=VALUE")
@@ -133,7 +133,7 @@ def where_of(given: Mapping[str, Any] | Sequence[str]) -> dict[str, tuple[str, .
     if isinstance(given, Mapping):
         named = [(name, tuple(map(str, _parts(values)))) for name, values in given.items()]
     else:
-        for pair in [given] if isinstance(given, str) else given:
+        for pair in [given] if isinstance(given, str) else map(str, given):
             facet, _, text = pair.partition("=")
             named.append((facet.strip(), tuple(_parts(text))))
     chosen: dict[str, tuple[str, ...]] = {}

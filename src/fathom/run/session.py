@@ -150,6 +150,7 @@ class Session:
             beat.cancel()
             with suppress(asyncio.CancelledError):
                 await beat
+        self._ledger.check_place()
         if self._engine.stop:
             raise FathomError(f"{self._engine.stop}; all finished replies are kept")
         health = self._engine.health
@@ -243,6 +244,7 @@ class Session:
         """Price, commit and count a reply; the hash of its prompt is "" if nothing was sent."""
         cost = 0.0 if not prompt_hash else self._price(sample, requests)
         before = self._ledger.finish(sample, epoch, reply, prompt_hash=prompt_hash, cost=cost)
+        self._engine.stop = self._engine.stop or self._ledger.place.gone
         self._count(sample, reply, cost, sent=bool(prompt_hash), before=before)
         self._look_at_server()
 

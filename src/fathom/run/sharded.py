@@ -9,10 +9,12 @@ from fathom.models.hugging_face import is_local
 from fathom.models.protocol import is_ray_vllm
 from fathom.models.ray_vllm import gpus_of
 from fathom.models.settings import Limits
+from fathom.run.engine import ignore
 from fathom.run.request import request_of
 from fathom.run.runner import NO_CALLBACKS, Callbacks, execute
 from fathom.run.shards.cutting import Shard
-from fathom.run.shards.files import read_plan
+from fathom.run.shards.files import check_place, read_plan
+from fathom.run.shards.lease import leased
 from fathom.run.shards.on_ray import ray_engine
 from fathom.run.shards.scratch import scratch_folder
 from fathom.run.shards.share import OneShard
@@ -77,6 +79,8 @@ def run_shard(
         command: See ``fathom.run.run``.
         callbacks: Functions of the caller.
 
+    If another process works on the shard, this one waits until it has ended (``shards.lease``).
+
     Returns:
         The final state of the shard.
 
@@ -87,8 +91,9 @@ def run_shard(
     refuse_run_limits(settings)
     store = open_shards(out)
     request = request_of(replace(open_suite(Path(suite)), known=verified), model, settings, command)
-    with scratch_folder() as place:
-        done = execute(request, OneShard(store, shard, place / shard.name, request), callbacks)
+    check_place(store)
+    with scratch_folder() as place, leased(store, shard, callbacks.tell or ignore) as lease:
+        done = execute(request, OneShard(store, shard, place / shard.name, request, lease), callbacks)
     return replace(done, folder=Path(out), shard=f"{store.where.rstrip('/')}/{shard.name}")
 
 

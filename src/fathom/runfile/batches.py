@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from fathom.runfile.ledger import Key
+from fathom.runfile.place import StorePlace
 from fathom.runfile.store import BUSY_SECONDS, clear_errors, reading
 
 FILE = "batches.sqlite"
@@ -81,7 +82,8 @@ def request_id(batch: str, number: int) -> str:
 def number_of(batch: str, custom_id: object) -> int | None:
     """The number of a request by its id; None if it is not one of this batch."""
     start, _, number = str(custom_id).rpartition("-")
-    return int(number) if start == batch and number.isdecimal() else None
+    short = number.isascii() and number.isdigit() and len(number) < 10
+    return int(number) if start == batch and short else None
 
 
 class BatchStore:
@@ -104,10 +106,22 @@ class BatchStore:
             # What was sent must be known after a power failure too: it has been paid for.
             self._db.execute("PRAGMA synchronous = FULL")
             self._db.executescript(_SCHEMA)
+            self._place = StorePlace(folder, file)
             opening.pop_all()  # nothing went wrong: it stays open
+
+    def check_place(self) -> None:
+        """Check that the folder is where it was.
+
+        Raises:
+            FathomError: It is not; the message says where this file is kept.
+        """
+        with clear_errors(self.folder, self.file):
+            self._db = self._place.checked(self._db)
+        self._place.check()
 
     def intend(self, id: str, newest: str, requests: Sequence[BatchedRequest]) -> Batch:
         """Commit what is about to be sent."""
+        self.check_place()
         batch = Batch(id, "", len(requests), time.time(), newest)
         with clear_errors(self.folder, self.file), self._db:
             self._db.execute(
@@ -136,8 +150,10 @@ class BatchStore:
         self._set(batch, "DELETE FROM requests WHERE batch = ?")
 
     def _set(self, batch: Batch, query: str, *values: str) -> None:
-        with clear_errors(self.folder, self.file), self._db:
-            self._db.execute(query, (*values, batch.id))
+        with clear_errors(self.folder, self.file):
+            self._db = self._place.checked(self._db)
+            with self._db:
+                self._db.execute(query, (*values, batch.id))
 
     def batches(self, state: Literal["intended", "sent"]) -> list[Batch]:
         """The batches in a state, the oldest first."""

@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias
 from fathom.models.protocol import Settings
 from fathom.models.usage import counted, paid, with_counts
 from fathom.runfile.ledger import enter_wal, leave_wal, storable, without_secrets
+from fathom.runfile.place import StorePlace
 from fathom.runfile.store import BUSY_SECONDS, StoredReply, clear_errors, reading
 from fathom.runfile.store_checks import Formats, Rows, add_checksums, check_rows
 from fathom.safety.secrets import hide_in_text, hide_secrets
@@ -222,6 +223,9 @@ class JudgementStore:
     Args:
         folder: The run folder; must exist.
         judge: Name of the judge.
+
+    Attributes:
+        place: Whether the folder is still where it was.
     """
 
     def __init__(self, folder: Path, judge: str) -> None:
@@ -235,7 +239,17 @@ class JudgementStore:
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(_SCHEMA)
             add_checksums(self._db, folder / FILE, _CHECKED)
+            self.place = StorePlace(folder, FILE)
             opening.pop_all()  # nothing went wrong: it stays open
+
+    def check_place(self) -> None:
+        """Check that the folder is where it was.
+
+        Raises:
+            FathomError: It is not; the message says where the judgements are kept.
+        """
+        self._db = self.place.checked(self._db)
+        self.place.check()
 
     def judgement(self, key: str) -> Judgement | None:
         """The judgement of a case, by ``case_key``; None if it is still to be made."""
@@ -321,11 +335,13 @@ class JudgementStore:
     def _do(self, query: str, *values: object) -> sqlite3.Cursor:
         """Execute one statement and commit it."""
         with clear_errors(self.folder, FILE):
+            self._db = self.place.checked(self._db)
             return self._db.execute(query, storable(values))
 
     def _do_together(self, *statements: tuple[str, tuple[object, ...]]) -> None:
         """Execute statements in one transaction."""
         with clear_errors(self.folder, FILE):
+            self._db = self.place.checked(self._db)
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 for query, values in statements:

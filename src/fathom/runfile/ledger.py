@@ -17,6 +17,7 @@ from typing import Any
 
 from fathom.runfile import journal
 from fathom.runfile.journal import Key as Key
+from fathom.runfile.place import StorePlace
 from fathom.runfile.serving import ServedReply, served_replies
 from fathom.runfile.store import (
     BUSY_SECONDS,
@@ -48,6 +49,9 @@ class Ledger:
     Args:
         folder: The run folder; must exist.
         worker: The writing process. Its claims keep others from sending the same requests.
+
+    Attributes:
+        place: Whether the folder is still where it was.
     """
 
     def __init__(self, folder: Path, worker: Worker) -> None:
@@ -61,6 +65,7 @@ class Ledger:
             enter_wal(self._db)
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.executescript(SCHEMA + journal.SCHEMA)
+            self.place = StorePlace(folder, FILE)
             self._noted: set[Key] = set()
             self._waiting: dict[Key, list[journal.Entry]] = {}
             self._form = self._bring_up_to_date()
@@ -141,6 +146,15 @@ class Ledger:
                 "FROM replies WHERE rowid > ? ORDER BY rowid",
                 last,
             )
+
+    def check_place(self) -> None:
+        """Check that the folder is where it was.
+
+        Raises:
+            FathomError: It is not; the message says where the replies are kept.
+        """
+        self._db = self.place.checked(self._db)
+        self.place.check()
 
     def beat(self) -> None:
         """Update the heartbeat for processes on other machines."""
@@ -339,6 +353,7 @@ class Ledger:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         with clear_errors(self.folder):
+            self._db = self.place.checked(self._db)
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield

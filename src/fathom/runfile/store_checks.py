@@ -44,9 +44,23 @@ Formats: TypeAlias = Mapping[int, tuple[Rows, ...]]
 """The tables of a file by its format, the oldest with checksums first. All formats have the same tables."""
 
 
-def know_checksums(db: sqlite3.Connection) -> None:
-    """Register ``row_checksum`` on this connection."""
-    db.create_function("row_checksum", -1, lambda *values: row_checksum(values), deterministic=True)
+def know_checksums(db: sqlite3.Connection) -> list[KeyboardInterrupt]:
+    """Register ``row_checksum`` on this connection.
+
+    Returns:
+        Receives Ctrl-C while a checksum is computed, of which SQLite makes an error like that of a damaged row.
+    """
+    interrupts: list[KeyboardInterrupt] = []
+
+    def checksum(*values: object) -> int:
+        try:
+            return row_checksum(values)
+        except KeyboardInterrupt as error:
+            interrupts.append(error)
+            raise
+
+    db.create_function("row_checksum", -1, checksum, deterministic=True)
+    return interrupts
 
 
 def add_checksums(db: sqlite3.Connection, path: Path, formats: Formats) -> int:
@@ -96,7 +110,7 @@ def check_rows(db: sqlite3.Connection, path: Path, formats: Formats) -> int:
         FathomError: It is damaged, or written by a newer version.
         sqlite3.Error: It cannot be read at all.
     """
-    know_checksums(db)
+    interrupts = know_checksums(db)
     version = _format_of(db)
     if version:
         check_format(path, version, max(formats), _ADVICE)
@@ -113,6 +127,8 @@ def check_rows(db: sqlite3.Connection, path: Path, formats: Formats) -> int:
         try:
             bad = db.execute(query).fetchall()
         except sqlite3.OperationalError as error:
+            if interrupts:
+                raise interrupts[0] from None
             if "user-defined function" not in str(error) and "decode" not in str(error):
                 raise
             raise FathomError(f"{path}: damaged (a text of {rows.table} is not UTF-8); {_ADVICE}") from None

@@ -30,7 +30,7 @@ def parse_length(text: str, longest: int = LONGEST) -> int:
     if not match:
         raise FathomError(f"length {text!r}: expected a number of tokens such as 4096, 8k or 1m")
     tokens = float(match[1]) * {"": 1, "k": 1024, "m": 1024 * 1024}[match[2]]
-    if tokens != int(tokens) or not SHORTEST <= tokens <= longest:
+    if not SHORTEST <= tokens <= longest or tokens != int(tokens):
         raise FathomError(f"length {text!r}: expected a whole number of {SHORTEST} to {longest:,} tokens")
     return int(tokens)
 

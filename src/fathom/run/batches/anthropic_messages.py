@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from fathom.models.failures import Failure
 from fathom.models.protocol import RequestError
-from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, json_lines, pieces
-from fathom.runfile.batches import Batch, number_of
+from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, given_name, id_in, lines_of, pieces
+from fathom.runfile.batches import Batch
 from fathom.types import FathomError
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
     from anthropic.types.messages import MessageBatch
 
-_DAY = 86_400
 _BETA = "anthropic-beta"
 # Of errors in results, which have no status code, by their type.
 _STATUS: Mapping[str, int] = {
@@ -72,7 +71,7 @@ class AnthropicMessages:
                 content=pieces(stream),
                 options={"headers": headers | ({_BETA: self._betas} if self._betas else {})},
             )
-        return made.id
+        return given_name(made.id)
 
     async def find(self, batch: Batch, known: frozenset[str]) -> str | None:
         """See ``Provider``: a batch is known by the ids of its requests, which are shown when it has ended.
@@ -84,8 +83,8 @@ class AnthropicMessages:
         """
         undecided, empty = False, ""
         async for batch_there in self._client.messages.batches.list(limit=100):
-            # The newest come first.
-            if batch_there.id == batch.newest or batch_there.created_at.timestamp() < batch.created - _DAY:
+            # The newest come first. No clock is asked: that of this machine may be wrong by days.
+            if batch_there.id == batch.newest:
                 break
             if batch_there.id in known or _total(batch_there) != batch.requests:
                 continue
@@ -93,20 +92,20 @@ class AnthropicMessages:
                 # The results of an archived batch are gone.
                 undecided |= batch_there.archived_at is None
                 continue
-            id = await self._an_id_in(batch_there.id)
-            if number_of(batch.id, id) is not None:
+            first = await self._first_line(batch_there.id)
+            if id_in(first, batch.id):
                 return batch_there.id
-            empty = empty or ("" if id else batch_there.id)
+            empty = empty or ("" if first else batch_there.id)
         if empty and not undecided:
             raise RequestError(Failure("busy", f"batch {empty}, which may be this run's, has ended without results"))
         return None if undecided else ""
 
-    async def _an_id_in(self, name: str) -> str:
-        """The id of one request of a batch, all of which are of the same run; "" if its results are empty."""
-        async for line in self._lines(name):
-            if isinstance(id := line.get("custom_id"), str):
-                return id
-        return ""
+    async def _first_line(self, name: str) -> bytes:
+        """One result of a batch, all of which are of the same run; b"" if its results are empty."""
+        async for _, line in lines_of(self.download(name, State("ended"))):
+            if line.strip():
+                return line
+        return b""
 
     async def look(self, name: str) -> State:
         """See ``Provider``.
@@ -126,15 +125,15 @@ class AnthropicMessages:
             counted=counts.succeeded + counts.errored,
         )
 
-    async def results(self, name: str, state: State) -> AsyncIterator[Result]:
+    async def download(self, name: str, state: State) -> AsyncIterator[bytes]:
         """See ``Provider``."""
-        async for line in self._lines(name):
-            yield _result(line)
-
-    async def _lines(self, name: str) -> AsyncIterator[Mapping[str, Any]]:
         async with self._client.messages.batches.with_streaming_response.results(name) as response:
-            async for line in json_lines(response.iter_bytes()):
-                yield line
+            async for piece in response.iter_bytes():
+                yield piece
+
+    def result(self, line: Mapping[str, Any]) -> Result:
+        """See ``Provider``."""
+        return _result(line)
 
     async def close(self) -> None:
         """See ``Provider``."""

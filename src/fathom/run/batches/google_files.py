@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, json_lines, pieces
+from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, given_name, pieces
 from fathom.runfile.batches import Batch
 from fathom.types import FathomError
 
@@ -66,15 +66,15 @@ class GoogleFiles:
             file=file, config={"display_name": batch.id, "mime_type": "application/jsonl"}
         )
         made = await self._client.batches.create(
-            model=self._model, src=str(uploaded.name), config={"display_name": batch.id}
+            model=self._model, src=given_name(uploaded.name), config={"display_name": batch.id}
         )
-        return str(made.name)
+        return given_name(made.name)
 
     async def find(self, batch: Batch, known: frozenset[str]) -> str | None:
         """See ``Provider``."""
         async for theirs in await self._client.batches.list(config={"page_size": 100}):
             if theirs.display_name == batch.id:
-                return str(theirs.name)
+                return given_name(theirs.name)
         return ""
 
     async def look(self, name: str) -> State:
@@ -91,14 +91,19 @@ class GoogleFiles:
             errors=((None, _NO_REASON),) if stage == "failed" else (),
         )
 
-    async def results(self, name: str, state: State) -> AsyncIterator[Result]:
+    async def download(self, name: str, state: State) -> AsyncIterator[bytes]:
         """See ``Provider``."""
         for file in state.results:
             with TemporaryFile() as stream:
                 await self._client.files.download(file=file, destination=stream)
                 stream.seek(0)
-                async for line in json_lines(pieces(stream)):
-                    yield _result(line)
+                async for piece in pieces(stream):
+                    yield piece
+            yield b"\n"
+
+    def result(self, line: Mapping[str, Any]) -> Result:
+        """See ``Provider``."""
+        return _result(line)
 
     async def close(self) -> None:
         """See ``Provider``."""
@@ -113,7 +118,8 @@ def _result(line: Mapping[str, Any]) -> Result:
     if not isinstance(error, Mapping):
         return Result(name, reason="neither a response nor an error")
     code = error.get("code")
-    status = code if isinstance(code, int) and 400 <= code <= 599 else _STATUS.get(code, 500)  # type: ignore[arg-type]
+    number = code if isinstance(code, int) else 2
+    status = number if 400 <= number <= 599 else _STATUS.get(number, 500)
     return Result(name, status, {"error": {**error, "code": status}})
 
 

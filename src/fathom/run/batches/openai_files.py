@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, json_lines
+from fathom.run.batches.provider import FileForm, Result, Sent, State, as_line, given_name
 from fathom.runfile.batches import Batch
 from fathom.types import FathomError
 
@@ -27,7 +27,6 @@ _STAGES: Mapping[str, Any] = {
     "expired": "ended",
     "cancelled": "cancelled",
 }
-_DAY = 86_400
 _PAGE = 100
 """How many batches of a list are asked for at once; as many in a row, each older than the one before it, show that the
 list has the newest first."""
@@ -54,8 +53,9 @@ class OpenAIFiles:
         return as_line({"custom_id": custom_id, "method": "POST", "url": self._endpoint, "body": sent.body})
 
     async def newest(self) -> str:
-        """See ``Provider``: servers like OpenAI's may list the oldest first, so ``find`` goes by ages."""
-        return ""
+        """See ``Provider``. Servers like OpenAI's may list the oldest first: then this is the oldest."""
+        page = await self._client.batches.list(limit=1)
+        return str(page.data[0].id) if page.data else ""
 
     async def send(self, batch: Batch, file: Path) -> str:
         """See ``Provider``."""
@@ -63,19 +63,19 @@ class OpenAIFiles:
             uploaded = await self._client.files.create(file=(f"{batch.id}.jsonl", stream), purpose="batch")
         endpoint: Any = self._endpoint
         made = await self._client.batches.create(
-            input_file_id=uploaded.id, endpoint=endpoint, completion_window="24h", metadata={_KEY: batch.id}
+            input_file_id=given_name(uploaded.id), endpoint=endpoint, completion_window="24h", metadata={_KEY: batch.id}
         )
-        return made.id
+        return given_name(made.id)
 
     async def find(self, batch: Batch, known: frozenset[str]) -> str | None:
         """See ``Provider``."""
-        seen, last, falling = set[str](), 0, 0
+        seen, last, falling = set[str](), 0, 0  # times by the server's clock only: that of this machine may be wrong
         async for theirs in self._client.batches.list(limit=_PAGE):
             if (theirs.metadata or {}).get(_KEY) == batch.id:
-                return theirs.id
+                return given_name(theirs.id)
             # OpenAI lists the newest first. Other servers may have another order, or repeat a page for ever.
             falling = falling + 1 if theirs.created_at < last else 0 if theirs.created_at > last else falling
-            if theirs.id in seen or (falling >= _PAGE and theirs.created_at < batch.created - _DAY):
+            if theirs.id in seen or (falling >= _PAGE and batch.newest in seen):
                 break
             seen.add(theirs.id)
             last = theirs.created_at
@@ -87,26 +87,37 @@ class OpenAIFiles:
         counts = theirs.request_counts
         return State(
             stage=_STAGES.get(theirs.status, "working"),
-            done=counts.completed + counts.failed if counts else 0,
+            done=_done(counts) or 0,
             results=tuple(file for file in (theirs.output_file_id, theirs.error_file_id) if file),
-            counted=counts.completed + counts.failed if counts else None,
+            counted=_done(counts),
             full=any(error.code in _FULL for error in _errors(theirs)),
             errors=tuple(
-                (None if error.line is None else error.line - 1, f"{error.message or ''} ({error.code})")
+                (error.line - 1 if isinstance(error.line, int) else None, f"{error.message or ''} ({error.code})")
                 for error in _errors(theirs)
             ),
         )
 
-    async def results(self, name: str, state: State) -> AsyncIterator[Result]:
+    async def download(self, name: str, state: State) -> AsyncIterator[bytes]:
         """See ``Provider``."""
         for file in state.results:
             async with self._client.files.with_streaming_response.content(file) as response:
-                async for line in json_lines(response.iter_bytes()):
-                    yield _result(line)
+                async for piece in response.iter_bytes():
+                    yield piece
+            yield b"\n"
+
+    def result(self, line: Mapping[str, Any]) -> Result:
+        """See ``Provider``."""
+        return _result(line)
 
     async def close(self) -> None:
         """See ``Provider``."""
         await self._client.close()
+
+
+def _done(counts: Any) -> int | None:
+    """Requests that are done; None if the server does not count them."""
+    completed, failed = (getattr(counts, name, None) for name in ("completed", "failed"))
+    return completed + failed if isinstance(completed, int) and isinstance(failed, int) else None
 
 
 def _errors(theirs: Theirs) -> list[Any]:

@@ -1,16 +1,23 @@
 """What the batch APIs have in common: a file of requests is sent, and a file of results comes back within a day."""
 
 import json
+import re
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 
+from fathom.models.failures import Failure
+from fathom.models.protocol import RequestError
 from fathom.runfile.batches import Batch
 
 HOURS = 24
 """The time in which all of them promise to be done."""
 _PIECE = 1_000_000
+MOST_BYTES = 64_000_000
+"""Of a line of results; a plain run reads no larger response either."""
+_DIGITS, _IMPOSSIBLE = 4000, 40
+"""Python reads no whole number that is much longer, to spend no quadratic time; no count has as many as 40 digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +110,7 @@ class Provider(Protocol):
         """Upload a file and start its batch. Nothing is repeated: a second request would be a second batch.
 
         Returns:
-            The provider's name of the batch.
+            The provider's name of the batch (``given_name``).
         """
         ...
 
@@ -123,8 +130,12 @@ class Provider(Protocol):
         """The state of a batch."""
         ...
 
-    def results(self, name: str, state: State) -> AsyncIterator[Result]:
-        """The results of a batch in any order; lines that cannot be read are left out."""
+    def download(self, name: str, state: State) -> AsyncIterator[bytes]:
+        """The results of a batch in any order, as JSON lines in pieces."""
+        ...
+
+    def result(self, line: Mapping[str, Any]) -> Result:
+        """The result in one of these lines."""
         ...
 
     async def close(self) -> None:
@@ -143,25 +154,54 @@ async def pieces(stream: BinaryIO) -> AsyncIterator[bytes]:
         yield piece
 
 
-async def json_lines(parts: AsyncIterable[bytes]) -> AsyncIterator[Mapping[str, Any]]:
-    """The objects in a file of JSON lines; those that cannot be read are left out.
+async def lines_of(parts: AsyncIterable[bytes]) -> AsyncIterator[tuple[int, bytes]]:
+    """The lines of a file, in linear time; of a line that is longer than ``MOST_BYTES`` no more than one byte more.
 
     Args:
         parts: The file in pieces. Lines end at line feeds only: replies may contain other separators.
+
+    Yields:
+        The first byte of each line in the file, and the line.
     """
-    rest = b""
+    line, start, read = bytearray(), 0, 0
     async for part in parts:
-        *lines, rest = (rest + part).split(b"\n")
-        for line in lines:
-            if (value := _object(line)) is not None:
-                yield value
-    if (value := _object(rest)) is not None:
-        yield value
+        first, *others = part.split(b"\n")
+        line += first[: MOST_BYTES + 1 - len(line)]
+        read += len(first)
+        for other in others:
+            yield start, bytes(line)
+            line, start = bytearray(other[: MOST_BYTES + 1]), read + 1
+            read = start + len(other)
+    yield start, bytes(line)
 
 
-def _object(line: bytes) -> Mapping[str, Any] | None:
+def read_line(line: bytes) -> Mapping[str, Any] | str:
+    """The object on a line of JSON, whose longest numbers are rounded; or why it cannot be read, in words."""
+    if len(line) > MOST_BYTES:
+        return f"it is longer than {MOST_BYTES // 1_000_000} MB"
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+        value = json.loads(line, parse_int=_whole_number)
+    except (ValueError, RecursionError) as error:
+        return f"{type(error).__name__}: {error}"
+    return value if isinstance(value, dict) else "it is no JSON object"
+
+
+def _whole_number(digits: str) -> int:
+    return int(digits if len(digits) <= _DIGITS else digits[:_IMPOSSIBLE])
+
+
+def id_in(line: bytes, batch: str) -> str:
+    """The id of a request of a batch, as the text of a line has it that cannot be read; "" if it has none."""
+    match = re.search(rb"%s-[0-9]{1,9}(?![0-9])" % batch.encode(), line)
+    return match[0].decode() if match else ""
+
+
+def given_name(name: object) -> str:
+    """The name that a provider has given to a file or a batch.
+
+    Raises:
+        RequestError: It gave none, so nobody knows what became of the request.
+    """
+    if isinstance(name, str) and name:
+        return name
+    raise RequestError(Failure("busy", "the provider's response names neither a file nor a batch"))

@@ -8,17 +8,18 @@ for that name first.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import BinaryIO, Protocol, TypeVar
 
-from fathom.models.failures import Failure, ServerError, chain_of, classify, shorten, status_code
+from fathom.models.failures import Failure, ServerError, chain_of, classify, describe, shorten, status_code
 from fathom.models.protocol import Call, RequestError
 from fathom.models.retry import Retry
 from fathom.run.batches.provider import HOURS, Provider, Result, State, as_line
 from fathom.run.batches.recording import Recording
-from fathom.runfile.batches import Batch, BatchedRequest, BatchStore, new_id, number_of, request_id
+from fathom.run.batches.results import Line, ResultLines, append, find_lines, open_results, result_of
+from fathom.runfile.batches import Batch, BatchedRequest, BatchStore, new_id, request_id
 from fathom.runfile.ledger import Key
 from fathom.types import FathomError, Reply
 
@@ -182,6 +183,7 @@ class Sender:
                 self._store.forget(batch)
         wait = self._pace.first
         while True:
+            self._store.check_place()
             stages, gone = list[str](), list[_GoneError]()
             for batch in self._store.batches("sent"):
                 try:
@@ -322,7 +324,11 @@ class Sender:
 
     async def _look(self, batch: Batch) -> str:
         """The stage of a batch, which is collected if it has ended."""
-        state = await self._patiently(lambda: self._provider.look(batch.name), of=batch)
+        results, all_read = self._results(batch), True
+        downloaded = results.exists()  # by a process that was killed before it had read them
+        state = (
+            State("ended") if downloaded else await self._patiently(lambda: self._provider.look(batch.name), of=batch)
+        )
         working = state.stage in ("checked", "working")
         self._done[batch.id] = state.done if working else 0
         self._asking.show(sum(self._done.values()))
@@ -334,8 +340,10 @@ class Sender:
             self._not_accepted(batch, state)
         else:
             self._freed = True
-            await self._collect(batch, state)
+            all_read = await self._collect(batch, state)
         self._store.end(batch)
+        if all_read:
+            results.unlink(missing_ok=True)
         if state.stage == "cancelled":
             raise FathomError(
                 f"batch {batch.name} was cancelled at the provider; what it had answered is kept. Run the same command "
@@ -374,60 +382,109 @@ class Sender:
         negotiation = self._recording.negotiation
         return negotiation.learn(failure, self._sent_with.get(batch.id, {}))
 
-    async def _collect(self, batch: Batch, state: State) -> None:
-        """Keep all replies of a batch; those that failed for a while and those that are missing are asked again."""
-        asked, seen, responses = self._store.requests(batch), set[int](), 0
+    async def _collect(self, batch: Batch, state: State) -> bool:
+        """Keep all replies of a batch; those that failed for a while and those that are missing are asked again.
+
+        Returns:
+            Whether all results could be read.
+        """
+        asked, path = self._store.requests(batch), self._results(batch)
         self._asking.expect(asked.values())
-        again: dict[int, Failure] = {}
+        if not path.exists():
+            await self._download(batch, state, path)
         known = dict(self._recording.negotiation.changes)
-
-        async def read() -> None:
-            nonlocal responses
-            async for result in self._provider.results(batch.name, state):
-                number = number_of(batch.id, result.custom_id)
-                if number is None or number not in asked or number in seen:
-                    continue
-                request = asked[number]
-                if not self._asking.is_finished(request.key):
-                    failure = await self._take(batch, request, result)
-                    if failure is not None:
-                        again[number] = failure
-                seen.add(number)
-                responses += result.status is not None
-            if not seen and (state.results or state.counted):
-                # It cannot last; if it does, nobody pays for all of them again unless told to.
-                raise RequestError(Failure("busy", "it has ended, and its results are empty"))
-
-        for download in range(1, DOWNLOADS + 1):
-            await self._patiently(read, of=batch)
-            whole = len(seen) == len(asked) if state.counted is None else responses >= state.counted
-            if whole or download == DOWNLOADS:
-                break
-            await asyncio.sleep(self._pace.first)
-        lost = [number for number in asked if number not in seen and not self._asking.is_finished(asked[number].key)]
-        again |= dict.fromkeys(lost, Failure("busy", f"batch {batch.name} ended without a result for this request"))
+        with path.open("rb") as stream:
+            results = await find_lines(stream, batch, self._provider)
+            again = {
+                number: failure
+                for number, request in asked.items()
+                if not self._asking.is_finished(request.key)
+                and (failure := await self._keep_best(batch, request, results.lines.get(number, ()), stream))
+            }
+        lost = [number for number in again if number not in results.lines]
+        if lost and results.stray:
+            why = f"batch {batch.name} has no readable result for it; {results.stray:,} lines of {path} may be its own"
+            again |= dict.fromkeys(lost, Failure("bad", why))
         if state.stage != "cancelled":
             for number, failure in again.items():
                 self._try_again(asked[number], failure)
         negotiation = self._recording.negotiation
         changed = "" if negotiation.changes == known else f"; {'; '.join(negotiation.describe())}"
-        done = len(seen) - len(again) + len(lost)
-        self._tell(f"batch {batch.name}: {done:,} of {batch.requests:,} answered{changed}")
+        unread = any(number in again and lines[0].rank in (0, 3) for number, lines in results.lines.items())
+        kept = f"; results that cannot be read are kept in {path}" if unread or results.stray else ""
+        self._tell(f"batch {batch.name}: {len(asked) - len(again):,} of {batch.requests:,} answered{changed}{kept}")
         if len(again) == len(asked) and all(failure.kind == "denied" for failure in again.values()):
             self._store.end(batch)
             why = self._last.rstrip(".")
             raise FathomError(f"the provider denies all requests of the batch: {why}. Check the model's name")
+        return not kept
 
-    async def _take(self, batch: Batch, request: BatchedRequest, result: Result) -> Failure | None:
+    def _results(self, batch: Batch) -> Path:
+        """The file that has the results of a batch once they are downloaded, until they are read."""
+        return self._folder / f"{Path(self._store.file).stem}.{batch.id}.results.jsonl"
+
+    async def _download(self, batch: Batch, state: State, path: Path) -> None:
+        """Download the results of a batch: again if some are missing that the provider counts, or cannot be read.
+
+        Raises:
+            FathomError: They cannot be had, or written.
+        """
+        part = path.with_suffix(".part")
+        with open_results(part) as stream:
+
+            async def read() -> ResultLines:
+                await append(stream, self._provider.download(batch.name, state), start)
+                results = await find_lines(stream, batch, self._provider)
+                if not results.lines and not results.stray and (state.results or state.counted):
+                    # It cannot last; if it does, nobody pays for all of them again unless told to.
+                    raise RequestError(Failure("busy", "it has ended, and its results are empty"))
+                return results
+
+            for download in range(1, DOWNLOADS + 1):
+                start = stream.seek(0, 2)
+                results = await self._patiently(read, of=batch)
+                seen = len(results.lines) if state.counted is None else results.responses
+                whole = seen >= (batch.requests if state.counted is None else state.counted)
+                if download == DOWNLOADS or (whole and not results.unreadable):
+                    break
+                await asyncio.sleep(self._pace.first)
+        part.replace(path)
+
+    async def _keep_best(
+        self, batch: Batch, request: BatchedRequest, lines: Sequence[Line], stream: BinaryIO
+    ) -> Failure | None:
+        """Keep the reply in the first result of a request that has one; the failure, if there is none that counts."""
+        failure = None
+        for line in lines:
+            stream.seek(line.start)
+            result = result_of(stream.read(line.size), batch, self._provider)
+            failed = await self._take(batch, request, result)
+            if failed is None:
+                return None
+            # A line that cannot be read may be the answer, which is not paid again unless the user says so.
+            failure = failed if failure is None or isinstance(result, str) else failure
+        return failure or Failure("busy", f"batch {batch.name} ended without a result for this request")
+
+    async def _take(self, batch: Batch, request: BatchedRequest, result: Result | str) -> Failure | None:
         """Keep the reply in a result; the failure, if there is none that counts."""
+        if isinstance(result, str):
+            where = self._results(batch)
+            return Failure("bad", f"its result cannot be read: {shorten(result, 200)}; the line is kept in {where}")
         if result.status is None:
             return Failure("busy", result.reason)
-        status, body = result.status, as_line(result.body)
+        status = result.status
 
         async def read(call: Call) -> Reply | Failure:
-            return await self._recording.read(status, body, call, self._retry, self._sent_with.get(batch.id))
+            return await self._recording.read(
+                status, as_line(result.body), call, self._retry, self._sent_with.get(batch.id)
+            )
 
-        return await self._asking.keep(request, read, self._tries[request.key] + 1)
+        try:
+            return await self._asking.keep(request, read, self._tries[request.key] + 1)
+        except FathomError:
+            raise
+        except Exception as error:  # a result that nobody foresaw costs its request, not the batch
+            return Failure("bad", f"its result cannot be read: {describe([error])}")
 
     def _try_again(self, request: BatchedRequest, failure: Failure) -> None:
         """Leave a request to the next batch, or give it up."""

@@ -68,6 +68,7 @@ class CaseSession:
             FathomError: The model cannot be asked, or a limit is exceeded; what is finished is kept.
         """
         await self.engine.work_through(Queue(cases, lambda case: case.key, 0), self._do)
+        self._store.check_place()
 
     async def _do(self, queued: Queued[PendingCase]) -> None:
         pending = queued.job
@@ -80,6 +81,7 @@ class CaseSession:
             except Exception as error:
                 outcome = Judgement("error", {}, unexpected_error_message(error))
             self._store.finish(pending.key, pending.conversation, outcome)
+            self.engine.stop = self.engine.stop or self._store.place.gone
         counts = {**self.state.counts}
         counts[outcome.status] += pending.replies
         self.state = replace(self.state, counts=counts)
@@ -129,6 +131,7 @@ class CaseSession:
         """Commit and count a reply of the model; see ``JudgementStore.keep``."""
         cost = cost_of(reply, self.engine.terms.price)
         self._store.keep(*key, step, reply, cost)
+        self.engine.stop = self.engine.stop or self._store.place.gone
         before = self.state.spent
         now = before + Spent(1, reply.tokens_in or 0, reply.tokens_out or 0, cost or 0.0, int(cost is None))
         self.state = replace(self.state, spent=now)

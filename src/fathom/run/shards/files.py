@@ -11,6 +11,7 @@ A reply is a row of ``replies.sqlite`` with its checksum.
 
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,10 @@ _WHOLE = (
     *("truncated", "asked_again", "checksum"),
 )
 _REAL = ("chance", "seconds", "cost", "finished_at")
+# Of processes; any other file in the folder of a shard is none of its replies.
+_PART = re.compile(r"[^/]+/\w+-\d+\.parquet")
+READS = 100
+"""How often the parts of a shard are read, if another process replaces them meanwhile."""
 _ADVICE = "restore it from a copy, or remove it and run the shard again"
 
 Row = tuple[Any, ...]
@@ -84,6 +89,18 @@ def read_plan(store: Store) -> Plan | None:
     return plan
 
 
+def check_place(store: Store) -> Plan | None:
+    """The plan of a store; None if it is empty.
+
+    Raises:
+        FathomError: It holds something else, or the plan cannot be read.
+    """
+    plan = read_plan(store)
+    if plan is None and (others := [name for name in store.names() if not name.startswith("shard-")]):
+        raise FathomError(f"{store.where}: contains other files ({others[0]}) but no {PLAN}; give another `out`")
+    return plan
+
+
 def check_plan(store: Store, plan: Plan) -> bool:
     """Check that a store can hold the shards of a run, without writing anything.
 
@@ -93,10 +110,8 @@ def check_plan(store: Store, plan: Plan) -> bool:
     Raises:
         FathomError: It holds something else, or shards of another run; the message names the first difference.
     """
-    stored = read_plan(store)
+    stored = check_place(store)
     if stored is None:
-        if others := [name for name in store.names() if not name.startswith("shard-")]:
-            raise FathomError(f"{store.where}: contains other files ({others[0]}) but no {PLAN}; give another `out`")
         return False
     where, advice = f"{store.where}/{PLAN}", "give another `out`, or the same"
     compare_runs(where, stored.run, plan.run)
@@ -197,14 +212,22 @@ def stored_rows(store: Store, shard: Shard, digest: str) -> tuple[list[Row], boo
     Raises:
         FathomError: A file is damaged, or one of another shard or run.
     """
-    while True:
-        parts = [(name, store.read(name)) for name in store.names(shard.name)]
+    for _ in range(READS):
+        parts = [(name, store.read(name)) for name in store.names(shard.name) if _PART.fullmatch(name)]
         # Another process of the same shard may replace parts by a larger one at any moment.
-        if all(data is not None for _, data in parts):
+        unread = next((name for name, data in parts if data is None), "")
+        if not unread:
             break
+    else:
+        raise FathomError(f"{store.where}/{unread}: is listed, and cannot be read; {_ADVICE}")
     # Read last: a process that finishes the shard writes this file, and then removes the parts.
     whole = finished_rows(store, shard, digest)
-    came = [row for name, data in parts if data for row in read_rows(data, f"{store.where}/{name}", shard, digest)]
+    came = [
+        row
+        for name, data in parts
+        if data is not None
+        for row in read_rows(data, f"{store.where}/{name}", shard, digest)
+    ]
     rows = one_each((*(whole or ()), *sorted(came, key=lambda row: row[_AT["finished_at"]])))
     return rows, whole is not None, [name for name, _ in parts]
 

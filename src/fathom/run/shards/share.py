@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -28,12 +29,13 @@ from fathom.run.shards.files import (
     stored_rows,
     write_rows,
 )
+from fathom.run.shards.lease import Lease
 from fathom.run.shards.store import Store
 from fathom.runfile.ledger import Key, Ledger
 from fathom.runfile.progress import RunSummary
 from fathom.runfile.store import FILE, clear_errors
 from fathom.runfile.worker import this_worker
-from fathom.types import Json, Sample
+from fathom.types import FathomError, Json, Sample
 
 MOST_PARTS = 64
 """Files of an unfinished shard that are then replaced by one."""
@@ -51,17 +53,20 @@ class OneShard(DirectExecutor):
         shard: Which shard it is.
         folder: An empty folder of this machine; receives the replies that the shard has already.
         request: What is asked in all shards.
+        lease: Of the shard, held by this process.
 
     Raises:
         FathomError: The store cannot be read, or holds another run.
     """
 
-    def __init__(self, store: Store, shard: Shard, folder: Path, request: RunRequest) -> None:
+    def __init__(self, store: Store, shard: Shard, folder: Path, request: RunRequest, lease: Lease) -> None:
         super().__init__(folder, request)
         self._store = store
+        self._lease = lease
         self._shard = shard
         self._cut = cut(request.facts(), shard.of)
-        check_plan(store, self._plan(request.manifest))
+        self._joined = self._plan(request.manifest)
+        check_plan(store, self._joined)
         rows, finished, self._restored = stored_rows(store, shard, self._cut.digest)
         if rows:
             folder.mkdir(parents=True, exist_ok=True)
@@ -87,20 +92,51 @@ class OneShard(DirectExecutor):
 
     def join(self, manifest: Mapping[str, Json]) -> None:
         """Write the plan into the store, or join the run whose plan is there; see ``DirectExecutor``."""
-        join_plan(self._store, self._plan(manifest))
+        self._joined = self._plan(manifest)
+        join_plan(self._store, self._joined)
         super().join(manifest)
 
     def execute(self, client: Client, work: Work, total: int, tell: Callable[[str], None]) -> RunSummary:
-        """See ``DirectExecutor``; afterwards the shard has one file."""
-        done = super().execute(client, replace(work, committed=self.committed), total, tell)
-        self.finish()
+        """See ``DirectExecutor``; afterwards the shard has one file.
+
+        Raises:
+            FathomError: See ``DirectExecutor``, or the store cannot be used any more; the message names the file with
+                the replies that it lacks.
+        """
+        try:
+            done = super().execute(client, replace(work, committed=self.committed), total, tell)
+            self.finish()
+        except FathomError as error:
+            if kept := self._keep_missing():
+                raise FathomError(f"{str(error).rstrip('.')}. {kept}") from error
+            raise
         return done
+
+    def _keep_missing(self) -> str:
+        """Keep the replies that the store lacks on this machine, and say where; "" if it has all of them."""
+        try:
+            rows = rows_in(self.out)
+        except FathomError:
+            return ""  # the folder of this machine is gone: the message says so
+        try:
+            stored = {key_of(row) for row in stored_rows(self._store, self._shard, self._cut.digest)[0]}
+        except FathomError:
+            stored = set()
+        missing = [row for row in rows if key_of(row) not in stored and not failed(row)]
+        if not missing:
+            return ""
+        folder = Path(tempfile.mkdtemp(prefix="fathom-kept-"))
+        file = folder / f"{self._own_parts.partition('/')[2]}999999.parquet"
+        file.write_bytes(write_rows(missing, self._shard, self._cut.digest))
+        where = f"{self._store.where}/{self._shard.name}/"
+        return f"{len(missing):,} replies that are not there are kept in {file}: copy it into {where} to have them"
 
     def _plan(self, manifest: Mapping[str, Json]) -> Plan:
         return plan_of(self._cut, self.request.settings.epochs, manifest)
 
     async def committed(self, sample: str, epoch: int) -> None:
         """Return once a reply is in the store; replies that come meanwhile share the next write."""
+        self._lease.check()
         self._waiting[sample, epoch] = None
         async with self._writing:
             if (sample, epoch) not in self._waiting:
@@ -119,6 +155,7 @@ class OneShard(DirectExecutor):
         if not self._finished:
             before = finished_rows(self._store, self._shard, self._cut.digest) or []
             rows = sorted(one_each((*before, *rows_in(self.out))), key=key_of)
+            join_plan(self._store, self._joined)  # the folder may have been removed meanwhile
             self._store.write(finished_file(self._shard), write_rows(rows, self._shard, self._cut.digest))
         for name in self._store.names(self._shard.name):
             if name.startswith(self._own_parts) or name in self._restored:

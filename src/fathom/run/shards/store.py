@@ -108,7 +108,13 @@ class FolderStore:
         return True
 
     def names(self, folder: str = "") -> list[str]:
-        """The names of all files, or of those in a folder, sorted."""
+        """The names of all files, or of those in a folder, sorted.
+
+        Raises:
+            FathomError: A file has the name of the folder.
+        """
+        if folder and (self._folder / folder).is_file():
+            raise FathomError(f"{self._folder / folder}: a file, where a folder of replies is to be; move it away")
         visible = (path for path in (self._folder / folder).rglob("*") if not path.name.startswith("."))
         with suppress(FileNotFoundError):  # a folder that is removed meanwhile
             return sorted(path.relative_to(self._folder).as_posix() for path in visible if path.is_file())
@@ -167,10 +173,14 @@ class ObjectStore:
         return True
 
     def names(self, folder: str = "") -> list[str]:
-        """The names of all files, or of those in a folder, sorted."""
+        """The names of all files, or of those in a folder, sorted.
+
+        Programs make empty objects that stand for folders: their names end in a slash, which the list omits.
+        """
         with self._clear_errors():
             listed = self._objects.list(self._store, prefix=folder or None)
-            return sorted(str(entry["path"]) for many in listed for entry in many)
+            names = {str(entry["path"]) for many in listed for entry in many}
+        return sorted(name for name in names if name and (not folder or name.startswith(f"{folder}/")))
 
     def remove(self, name: str) -> None:
         """Remove a file, which another process may have removed."""

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -80,20 +80,29 @@ FORMAT = 3
 _ADVICE = "build the suite again with `force`"
 
 
+class FolderFacts(TypedDict):
+    """What a manifest has of a folder of the corpus."""
+
+    missed: int
+
+
 class Manifest(TypedDict):
     """What every manifest has; it has more fields."""
 
     suite: str
     fingerprint: str
     tokenizer: str
-    lengths: list[Any]
-    tasks: list[Any]
-    samples: Mapping[str, Any]
-    notes: list[Any]
-    left_out: list[Any]
+    lengths: list[int]
+    tasks: list[str]
+    samples: Mapping[str, int]
+    notes: list[str]
+    left_out: list[str]
     left_out_in_all: int
     duplicates: int
     inputs: Mapping[str, Any]
+    files_of_corpus: NotRequired[list[FolderFacts] | None]
+    truncate: NotRequired[list[int]]
+    files: NotRequired[Mapping[str, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
