@@ -491,3 +491,10 @@ def test_a_line_whose_wrong_replies_were_deleted_has_no_rank(length: int | None)
     assert edited.standing.overall.value > honest.standing.overall.value
     assert (edited.rank, edited.standing.complete, edited.standing.fewer) == (None, False, ("find",))
     assert (honest.rank, honest.standing.complete, honest.standing.fewer) == ((1, 1), True, ())
+
+
+@pytest.mark.parametrize(("again", "flagged"), [(0, False), (1, True)])
+def test_an_entry_whose_replies_were_asked_for_more_than_once_says_so(again: int, flagged: bool) -> None:
+    entry = one([replace(row, asked_again=again) for row in made_rows({"m": 0.7})])
+    assert ("Asked more than once: " in entry.origin.note) == flagged
+    assert ("the server, or who ran it, may have chosen among several replies." in entry.origin.note) == flagged

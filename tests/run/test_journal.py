@@ -14,7 +14,10 @@ from scripted_server import Act, ScriptedServer, completion, refusal
 
 from engine_calls import run
 from fathom.analysis.gate import gate
+from fathom.board.bundles.bundle import archive
 from fathom.board.bundles.bundling import bundle_of
+from fathom.board.bundles.check import check
+from fathom.report.reading import filtered
 from fathom.rows import rows_from_run
 from fathom.run.shards.share import rows_in
 from fathom.runfile.journal import LOST, UNREACHED, Entry, append, asked_again
@@ -62,7 +65,14 @@ def test_a_server_that_fails_until_its_reply_is_right_shows_everywhere(tmp_path:
     assert "the candidate was asked more than once: 4 of 8 replies" in decided.reason
     assert not any("more than once" in gap for gap in gate(rows, honest, margin=0.4, most_asked_again=0.5).gaps)
     assert not any("more than once" in gap for gap in gate(honest, honest, margin=0.4).gaps)
-    assert sorted(bundle_of([tmp_path / "run"]).rows["asked_again"]) == [0] * 4 + [2] * 4
+    bundle = bundle_of([tmp_path / "run"])
+    assert sorted(bundle.rows["asked_again"]) == [0] * 4 + [2] * 4
+    (tmp_path / "b.zip").write_bytes(archive(bundle))
+    words = [finding.words for finding in check(tmp_path / "b.zip", [suite]).findings]
+    assert any(word.startswith("asked more than once: 4 of 8 replies; the server, or who ran it") for word in words)
+    notes: list[str] = []
+    filtered([tmp_path / "run"], filter="none", tell=notes.append)
+    assert any("scripted: asked more than once: 4 of 8 replies; the server, or" in note for note in notes)
 
 
 def test_replies_that_were_deleted_and_asked_for_again_are_counted(tmp_path: Path) -> None:
