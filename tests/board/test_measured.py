@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -495,6 +496,7 @@ def test_a_line_whose_wrong_replies_were_deleted_has_no_rank(length: int | None)
 
 @pytest.mark.parametrize(("again", "flagged"), [(0, False), (1, True)])
 def test_an_entry_whose_replies_were_asked_for_more_than_once_says_so(again: int, flagged: bool) -> None:
-    entry = one([replace(row, asked_again=again) for row in made_rows({"m": 0.7})])
+    rows = made_rows({"m": 0.7}).with_columns(asked_again=pl.lit(again, pl.Int64))
+    (entry,) = measured([BOARD], Batch(RowsTable(rows))).entries[BOARD.id]
     assert ("Asked more than once: " in entry.origin.note) == flagged
     assert ("the server, or who ran it, may have chosen among several replies." in entry.origin.note) == flagged
