@@ -157,7 +157,7 @@ def gate(
     if not gaps:
         rows = _with_absent_as_zero(rows)
     gaps += tuple(
-        f"the {name} was {again}, so {CHOSEN}; `most_asked_again` states the share that is accepted"
+        f"the {name} was {again}, so {CHOSEN}; most_asked_again states the share that is accepted"
         for name in SIDES
         if (again := asked_again(rows.filter(model=name), most_asked_again))
     )
