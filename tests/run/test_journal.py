@@ -92,6 +92,7 @@ def test_replies_that_were_deleted_and_asked_for_again_are_counted(tmp_path: Pat
         "DELETE FROM journal WHERE number = 2",
         "DELETE FROM journal WHERE number = (SELECT max(number) FROM journal)",
         "DELETE FROM journal",
+        "DROP TABLE journal",
         "UPDATE journal SET outcome = 'unreached' WHERE number = 1",
         "UPDATE journal SET requests = 0",
     ],

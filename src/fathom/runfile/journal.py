@@ -127,6 +127,8 @@ def counts_in(db: sqlite3.Connection, path: Path) -> Counts:
     """
     counts = Counts()
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'journal'").fetchone():
+        if "asked_again" in {row[1] for row in db.execute("PRAGMA table_info(replies)")}:
+            raise _changed(path, 1)  # what writes the one has made the other
         return counts
     least = db.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'journal'").fetchone()[0]
     chain, number = "", 0

@@ -64,14 +64,14 @@ class Ledger:
             self._db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             enter_wal(self._db)
             self._db.execute("PRAGMA synchronous = NORMAL")
+            # A changed journal is found before anything is paid.
+            self._counts = journal.counts_in(self._db, folder / FILE)
             self._db.executescript(SCHEMA + journal.SCHEMA)
             self.place = StorePlace(folder, FILE)
             self._noted: set[Key] = set()
             self._waiting: dict[Key, list[journal.Entry]] = {}
             self._form = self._bring_up_to_date()
             self._replies, self._planned = CHECKED[max(self._form, min(CHECKED))]
-            # A changed journal is found before anything is paid.
-            self._counts = journal.counts_in(self._db, folder / FILE)
             for key in self._db.execute("SELECT sample, epoch FROM replies WHERE status != 'error'"):
                 self._counts.forget(key)
             with self._writing():
