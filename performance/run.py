@@ -35,7 +35,7 @@ SENTENCE = "The ledger of the harbour at Kessmoor lists nineteen barrels of salt
 DOCUMENT_BYTES, SPAN_BYTES = 64 * KB, 4 * KB
 SIZES = ((32 * KB, 1000), (MB, 200), (4 * MB, 100))
 QUICK_SIZES = ((32 * KB, 100), (MB, 20))
-TARGET_RATIO, TARGET_BYTES = 1.5, 5 * KB
+TARGET_RATIO, TARGET_BYTES = 1.5, 6 * KB
 REPLY = {
     "id": "reply",
     "object": "chat.completion",

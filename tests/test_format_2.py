@@ -205,7 +205,7 @@ def test_bundles_are_accepted_whichever_suite_was_run(old: Path, split: Path) ->
     for logs in (True, False):
         write_bundle(bundle_of([old / "run"], logs=logs), old / "resumed.zip")
         write_bundle(bundle_of([old / "new"], logs=logs), old / "new.zip")
-        assert read_bundle(old / "resumed.zip").format == read_bundle(old / "new.zip").format == 3
+        assert read_bundle(old / "resumed.zip").format == read_bundle(old / "new.zip").format == FORMAT
         for bundle in ("bundle.zip", "resumed.zip"):
             assert words(old / bundle, old / "suite") == words(old / bundle, split) == ""
         assert words(old / "new.zip", split) == ""

@@ -50,12 +50,12 @@ def written() -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the system does not count written bytes")
-def test_at_most_5_kb_are_written_for_a_sample(tmp_path: Path, baseline: list[str]) -> None:
-    """Every write call counts: rows, index, claims, write-ahead log and its copying back."""
+def test_at_most_6_kb_are_written_for_a_sample(tmp_path: Path, baseline: list[str]) -> None:
+    """Every write call counts: rows, index, journal, claims, write-ahead log and its copying back."""
     suite = make_suite(tmp_path, 1000)
     before = written()
     run(suite, "fathom/fake", out=tmp_path / "run", max_output_tokens=50)
-    assert (written() - before) / 1000 <= 5 * 1024
+    assert (written() - before) / 1000 <= 6 * 1024
     assert len(baseline) == 1000
     on_disk = sum(path.stat().st_size for path in (tmp_path / "run").iterdir())
     assert on_disk / 1000 <= 2 * 1024
@@ -116,7 +116,7 @@ def test_disk_full_is_told_and_nothing_is_lost(tmp_path: Path, baseline: list[st
     """A limit on the size of files stands for the full disk: both end in the same SQLite errors."""
     suite, out = make_suite(tmp_path, 400), tmp_path / "run"
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
     try:
         with pytest.raises(FathomError, match=r"the disk is full or failing.*run the same command again"):
             run(suite, "fathom/fake", out=out, max_output_tokens=50)

@@ -20,16 +20,18 @@ Key: TypeAlias = tuple[str, int]
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS journal (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, sample TEXT NOT NULL, epoch INTEGER NOT NULL, prompt TEXT NOT NULL,
+    number INTEGER PRIMARY KEY, sample TEXT NOT NULL, epoch INTEGER NOT NULL, prompt TEXT NOT NULL,
     outcome TEXT NOT NULL, started REAL NOT NULL, seconds REAL NOT NULL, tokens_in INTEGER, tokens_out INTEGER,
     cost REAL, requests INTEGER NOT NULL, chain TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS journal_end (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL);
 """
 LOST = "lost"
 """The outcome of a request that may have been sent by a process that died."""
 UNREACHED = "unreached"
 """The outcome of a request that reached no server."""
-_SHOWN = 16
+_DIGITS = 16
+"""Hexadecimal digits of a hash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,11 @@ def append(db: sqlite3.Connection, entry: Entry) -> None:
     db.execute(f"INSERT INTO journal ({_COLUMNS}, chain) VALUES ({_MARKS}, ?)", row)
 
 
+def mark_end(db: sqlite3.Connection) -> None:
+    """Record how long the journal is, so that missing last entries show; the caller holds the transaction."""
+    db.execute("INSERT OR REPLACE INTO journal_end SELECT 1, max(number) FROM journal HAVING count(*)")
+
+
 @dataclass(slots=True)
 class Counts:
     """The requests for each reply.
@@ -130,7 +137,7 @@ def counts_in(db: sqlite3.Connection, path: Path) -> Counts:
         if "asked_again" in {row[1] for row in db.execute("PRAGMA table_info(replies)")}:
             raise _changed(path, 1)  # what writes the one has made the other
         return counts
-    least = db.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'journal'").fetchone()[0]
+    least = db.execute("SELECT coalesce(max(number), 0) FROM journal_end").fetchone()[0]
     chain, number = "", 0
     for stored, noted, *values in db.execute(f"SELECT number, chain, {_COLUMNS} FROM journal ORDER BY number"):
         number += 1
@@ -162,4 +169,4 @@ def _changed(path: Path, number: int) -> FathomError:
 
 def _chained(before: str, values: tuple[object, ...]) -> str:
     """The hash of an entry and all before it."""
-    return sha256(f"{before}{json.dumps(values)}".encode("utf-8", "backslashreplace")).hexdigest()[: 2 * _SHOWN]
+    return sha256(f"{before}{json.dumps(values)}".encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]

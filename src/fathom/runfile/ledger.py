@@ -186,6 +186,7 @@ class Ledger:
         """
         with self._writing():
             self._release_dead_claims()
+            journal.mark_end(self._db)
             self._db.execute(
                 "DELETE FROM claims WHERE worker = ? AND EXISTS (SELECT 1 FROM replies AS r WHERE r.sample = "
                 "claims.sample AND r.epoch = claims.epoch AND (r.worker = claims.worker OR r.status != 'error'))",
@@ -305,6 +306,7 @@ class Ledger:
         with suppress(FathomError), self._writing():
             for key in list(self._waiting):
                 self._append(key)
+            journal.mark_end(self._db)
             self._db.execute("DELETE FROM claims WHERE worker = ?", (self.worker.id,))
             self._db.execute("UPDATE workers SET pid = 0 WHERE id = ?", (self.worker.id,))
         leave_wal(self._db)
