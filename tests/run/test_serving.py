@@ -25,7 +25,7 @@ from fathom.rows import rows_from_run
 from fathom.runfile.manifest import read_manifest
 from fathom.runfile.progress import RunSummary, status
 from fathom.runfile.serving import (
-    Asked,
+    RunTarget,
     ServedReply,
     cut_in,
     cut_prompts,
@@ -177,7 +177,7 @@ def test_other_models_silence_and_garbage_are_noted() -> None:
 
 
 def noted(made: list[ServedReply], **asked_of: str) -> list[str]:
-    return [note.kind for note in notes_on_server(made, Asked(**asked_of))]
+    return [note.kind for note in notes_on_server(made, RunTarget(**asked_of))]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from fathom.run.queue import AHEAD, Queue, Queued, prefix_key
 from fathom.run.systems import TURN, Request, System, Task, split_prompt, too_long
 from fathom.runfile.ledger import Key, Ledger
 from fathom.runfile.progress import Progress, RunSummary
-from fathom.runfile.serving import EARLY, UNKNOWN, Asked, notes_on_server, remarks_on_server
+from fathom.runfile.serving import EARLY, UNKNOWN, RunTarget, notes_on_server, remarks_on_server
 from fathom.runfile.worker import BEAT_SECONDS
 from fathom.tokens.length import question_part, render
 from fathom.tokens.tokenizers import Tokenizer
@@ -111,7 +111,7 @@ class Work:
     forms: bool = False
     waits: bool = False
     tell: Callable[[str], None] = ignore
-    asked: Asked = UNKNOWN
+    asked: RunTarget = UNKNOWN
     committed: Callable[[str, int], Awaitable[None]] = yield_to_event_loop
 
 

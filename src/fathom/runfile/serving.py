@@ -188,7 +188,7 @@ def _ratio(reply: ServedReply) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RunTarget:
     """What was asked, as far as it says what replies should show.
 
     Attributes:
@@ -222,7 +222,7 @@ def _short(name: str) -> str:
     return re.sub(r"\.(?:gguf|bin|safetensors)$", "", re.split(r"[/\\:]", name.lower())[-1])
 
 
-UNKNOWN = Asked()
+UNKNOWN = RunTarget()
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ class ServerNote:
         return self.words
 
 
-def notes_on_server(replies: Sequence[ServedReply], asked: Asked = UNKNOWN) -> tuple[ServerNote, ...]:
+def notes_on_server(replies: Sequence[ServedReply], asked: RunTarget = UNKNOWN) -> tuple[ServerNote, ...]:
     """What replies show about the server.
 
     Args:
@@ -524,9 +524,9 @@ def is_of_system(folder: Path) -> bool:
     return manifest.get("system") is not None or "likelihood" in (manifest.get("generation") or {})
 
 
-def asked_in(manifest: Mapping[str, Any]) -> Asked:
+def asked_in(manifest: Mapping[str, Any]) -> RunTarget:
     """What a run asks, by its manifest; nothing is known of runs of systems."""
-    return Asked(str(manifest.get("model") or ""), str((manifest.get("suite") or {}).get("tokenizer") or ""))
+    return RunTarget(str(manifest.get("model") or ""), str((manifest.get("suite") or {}).get("tokenizer") or ""))
 
 
 def served_names(replies: Iterable[ServedReply]) -> dict[str, int]:
