@@ -99,7 +99,7 @@ class BatchStore:
         self.file = file
         with clear_errors(folder, file), ExitStack() as opening:
             self._db = open_for_writing(folder, file)
-            self._db.isolation_level = ""
+            self._db.isolation_level = "DEFERRED"
             opening.callback(self._db.close)
             if alone:
                 self._db.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT")

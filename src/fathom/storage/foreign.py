@@ -12,8 +12,10 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
+from zipfile import ZipInfo
 
 from fathom.types import FathomError
 
@@ -48,7 +50,7 @@ class RefusedFileError(OSError):
         return str(self.strerror)
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """Open a file for reading bytes.
 
     Raises:
@@ -56,7 +58,7 @@ def open_regular(path: Path) -> BinaryIO:
         OSError: It cannot be opened.
     """
     # Without waiting: opening a pipe waits for a writer.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    handle = os.open(os.fspath(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         mode = os.fstat(handle).st_mode
         if stat.S_ISDIR(mode):
@@ -128,10 +130,21 @@ def check_expansion(plain: int, packed: int) -> None:
     """
     if plain > max(SMALL, MOST_TIMES * packed):
         raise RefusedFileError(
-            f"it is compressed {plain / max(1, packed):,.0f} times, to {plain >> 20:,} MiB or more; unpack it yourself "
-            "if that is right",
+            f"compressed {plain / max(1, packed):,.0f} times, to {plain >> 20:,} MiB or more; unpack it yourself if "
+            "that is right",
             errno.EFBIG,
         )
+
+
+def check_member(member: ZipInfo) -> None:
+    """Check the sizes that an archive states of one of its files, which is what is unpacked at most.
+
+    Raises:
+        RefusedFileError: See ``check_expansion``, or more than ``MOST_UNPACKED`` bytes.
+    """
+    if member.file_size > MOST_UNPACKED:
+        raise RefusedFileError(f"{member.filename[:80]!r} is larger than {MOST_UNPACKED >> 30} GiB", errno.EFBIG)
+    check_expansion(member.file_size, member.compress_size)
 
 
 def check_table(rows: int, columns: int, plain: int, size: int) -> None:
@@ -148,7 +161,25 @@ def check_table(rows: int, columns: int, plain: int, size: int) -> None:
     """
     check_expansion(plain, size)
     if rows > max(FEW_ROWS, ROWS_PER_BYTE * size) or rows * columns > max(FEW_CELLS, CELLS_PER_BYTE * size):
-        raise RefusedFileError(f"it states {rows:,} rows of {columns:,} columns in {size:,} bytes", errno.EFBIG)
+        raise RefusedFileError(
+            f"damaged or forged: it states {rows:,} rows of {columns:,} columns in {size:,} bytes", errno.EFBIG
+        )
+
+
+def check_parquet(metadata: Any, size: int) -> int:
+    """Check what the metadata of a Parquet file states; see ``check_table``.
+
+    Args:
+        metadata: A ``pyarrow.parquet.FileMetaData``.
+        size: Bytes of the file.
+
+    Returns:
+        Bytes of the largest column of a group of rows, unpacked: no value is larger.
+    """
+    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+    check_table(metadata.num_rows, metadata.num_columns, sum(group.total_byte_size for group in groups), size)
+    columns = (group.column(at) for group in groups for at in range(group.num_columns))
+    return max((int(column.total_uncompressed_size) for column in columns), default=0)
 
 
 # ------------------------------------------------------------------------------------------------- SQLite
